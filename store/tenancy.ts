@@ -1,0 +1,62 @@
+/**
+ * The only ways to the database: as one tenant, or as the platform.
+ *
+ * Each opens a transaction and takes on a role without login, so that row-level security binds every
+ * statement in it; the setting `app.tenant` says whose rows there are.
+ */
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Bell } from '../domain/bell.ts'
+
+/** A pool of connections. */
+export type Db = Kysely<unknown>
+
+/** What operations run with. */
+export interface Ground {
+  readonly db: Db
+  /** The clock, epoch milliseconds. No SQL decides by the server's own. */
+  readonly clock: () => number
+  /** Wakes workers after a commit; must not throw. */
+  readonly ring: (bells: readonly Bell[]) => void
+}
+
+/** An open transaction within one tenant's rows. */
+export interface TenantTx {
+  readonly q: Transaction<unknown>
+  readonly tenantId: string
+  /** The transaction's instant: one for all that it writes. */
+  readonly now: Date
+  /** Wakes a worker once this transaction has committed. */
+  readonly ring: (bell: BellWithoutTenant) => void
+}
+
+type BellWithoutTenant = Bell extends infer B ? (B extends Bell ? Omit<B, 'tenantId'> : never) : never
+
+/** Runs work in one transaction that sees and writes only this tenant's rows. Bells ring after the commit. */
+export async function inTenant<T>(ground: Ground, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+  const bells: Bell[] = []
+  const result = await ground.db.transaction().execute(async (q) => {
+    await sql`select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)`.execute(q)
+    return work({
+      q,
+      tenantId,
+      now: new Date(ground.clock()),
+      ring: (bell) => bells.push({ ...bell, tenantId } as Bell),
+    })
+  })
+  if (bells.length > 0) ground.ring(bells)
+  return result
+}
+
+/** An open transaction on the cross-tenant tables: tenants, keys, platform tariffs, rule sets, work lists. */
+export interface PlatformTx {
+  readonly q: Transaction<unknown>
+  readonly now: Date
+}
+
+/** Runs work in one transaction on the platform's few cross-tenant tables, and on nothing else. */
+export async function inPlatform<T>(ground: Ground, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
+  return ground.db.transaction().execute(async (q) => {
+    await sql`select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true)`.execute(q)
+    return work({ q, now: new Date(ground.clock()) })
+  })
+}
