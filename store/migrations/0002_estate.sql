@@ -27,6 +27,8 @@ create table pools (
   warning_threshold_pct smallint check (warning_threshold_pct between 1 and 100),
   enable_burn_rate_alerts boolean,
   status smallint not null default 1 check (status in (0, 1)), -- PoolStatus
+  active_sim_count integer not null default 0,             -- kept by the trigger on sims
+  total_sim_count integer not null default 0,
   version integer not null default 1,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -70,6 +72,24 @@ create index sims_pool on sims (pool_id, id);
 create index sims_pending on sims (tenant_id, id) where pending_since is not null;
 create extension if not exists pg_trgm;
 create index sims_search on sims using gin ((iccid || ' ' || imsi || ' ' || msisdn || ' ' || tag) gin_trgm_ops);
+
+-- Counts of a pool's SIMs, kept where SIMs change: lists of pools never count the estate.
+create function count_pool_sims() returns trigger language plpgsql as $$
+begin
+  update pools p
+     set active_sim_count = p.active_sim_count + d.active, total_sim_count = p.total_sim_count + d.total
+    from (select pool_id, sum(active)::integer as active, sum(total)::integer as total
+            from (values (old.pool_id, case when old.status = 1 then -1 else 0 end, -1),
+                         (new.pool_id, case when new.status = 1 then 1 else 0 end, 1)) v(pool_id, active, total)
+           where pool_id is not null
+           group by pool_id
+           order by pool_id) d
+   where p.id = d.pool_id and (d.active <> 0 or d.total <> 0);
+  return null;
+end $$;
+create trigger sims_counted after update on sims for each row
+  when (old.pool_id is distinct from new.pool_id or old.status <> new.status)
+  execute function count_pool_sims();
 
 -- What a SIM belonged to: one open row (to_at null) for each provisioned SIM.
 create table memberships (

@@ -1,0 +1,80 @@
+/**
+ * Settings: the only reader of the environment.
+ *
+ * Every setting is in one table, from which the parser, the defaults and docs/configuration.md come.
+ * All faults are told at once. Durations are ISO 8601.
+ */
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { parseBillingCycle } from '../domain/cycle.ts'
+import { DURATION_PATTERN } from '../domain/duration.ts'
+
+const port = (def: number, description: string) => Type.Integer({ minimum: 0, maximum: 65535, default: def, description })
+const duration = (def: string, description: string) =>
+  Type.String({ pattern: DURATION_PATTERN, default: def, description })
+const url = (description: string) => Type.String({ default: '', description })
+
+export const Settings = Type.Object({
+  PORT: port(8080, 'Port of the public API.'),
+  HOST: Type.String({ default: '127.0.0.1', description: 'Address the public API listens on.' }),
+  INTERNAL_PORT: port(8081, 'Port of the internal API.'),
+  INTERNAL_HOST: Type.String({ default: '127.0.0.1', description: 'Address the internal API listens on.' }),
+  WORKER_PORT: port(8082, "Port of the worker's health and metrics."),
+  DATA_DIR: Type.String({ default: '.data', description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.' }),
+  DATABASE_URL: url('PostgreSQL to use instead of the embedded one.'),
+  REDIS_URL: url('Redis for the queues; without it they live in PostgreSQL.'),
+  TEMPORAL_ADDRESS: url('Temporal server (host:port) to use instead of an embedded one.'),
+  TEMPORAL_NAMESPACE: Type.String({ default: 'default', description: 'Temporal namespace.' }),
+  SMTP_URL: url('SMTP server to send through instead of the embedded inbox.'),
+  MAIL_FROM: Type.String({ default: 'Simherd <simherd@localhost>', description: 'Sender of the e-mails.' }),
+  SERVICE_BASE_URL: url('Where workers reach the public API; default: this machine at PORT.'),
+  SERVICE_INTERNAL_URL: url('Where workers reach the internal API; default: this machine at INTERNAL_PORT.'),
+  SERVICE_KEY: url('Operator key the workers use.'),
+  CARRIER_URL: url('Bridge to the carrier to use instead of the simulated one.'),
+  CARRIER_SECRET: url('Secret the bridge to the carrier expects.'),
+  BILLING_CYCLE: Type.String({
+    default: 'P1M',
+    description: 'Billing cycle of new tenants: P1M (calendar months in UTC), or whole days, hours or minutes.',
+  }),
+  RULES_DIR: Type.String({ default: '', description: 'Folder of rule files; default: the shipped ones.' }),
+  LOG_LEVEL: Type.Unsafe<'debug' | 'info' | 'warn' | 'error'>({
+    type: 'string',
+    enum: ['debug', 'info', 'warn', 'error'],
+    default: 'info',
+    description: 'Least level that is logged.',
+  }),
+  CLOSE_AFTER: duration('PT6H', 'How long after its end a cycle of a day or longer is closed; shorter ones close at once.'),
+  TICKET_LEASE: duration('PT1M', 'How long a worker may work on a ticket before another takes it over.'),
+  TICKET_RETRY_MIN: duration('PT1S', 'First pause before a ticket is tried again.'),
+  TICKET_RETRY_MAX: duration('PT5M', 'Longest pause before a ticket is tried again.'),
+  TICKET_ATTEMPTS: Type.Integer({ minimum: 1, maximum: 1000, default: 12, description: 'How often a ticket is tried.' }),
+  CARRIER_TIMEOUT: duration('PT20S', 'How long the carrier may take to answer.'),
+  POLL_MIN: duration('PT0.2S', 'First pause of a workflow that waits for a ticket.'),
+  POLL_MAX: duration('PT10S', 'Longest pause of a workflow that waits for a ticket.'),
+  SWEEP_EVERY: duration('PT5S', 'How often workers look for work a crash has left.'),
+  MAIL_GROUP_FIRST: duration('PT1M', 'How long a notice that is not critical waits for others.'),
+  MAIL_GROUP_NEXT: duration('PT1H', 'Least time between two grouped mails to one tenant.'),
+  MAIL_RETRY_MAX: duration('PT15M', 'Longest pause before a mail is tried again.'),
+  MAIL_ATTEMPTS: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How often a mail is tried.' }),
+})
+export type Settings = Static<typeof Settings>
+
+/**
+ * Reads the settings.
+ *
+ * @throws Error listing every setting that is wrong: what was got and what would be right
+ */
+export function readSettings(env: Readonly<Record<string, string | undefined>> = process.env): Settings {
+  const given = Object.fromEntries(
+    Object.keys(Settings.properties).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  )
+  const settings: unknown = Value.Convert(Settings, Value.Default(Settings, given))
+  const faults = [...Value.Errors(Settings, settings)].map(
+    ({ instancePath, message }) => `${instancePath.slice(1)}=${String(env[instancePath.slice(1)])}: ${message}`,
+  )
+  if (!Value.Check(Settings, settings)) throw new Error(`settings are wrong:\n  ${faults.join('\n  ')}`)
+  if (parseBillingCycle(settings.BILLING_CYCLE) === undefined) {
+    throw new Error(`settings are wrong:\n  BILLING_CYCLE=${settings.BILLING_CYCLE}: must be P1M, or like P7D, PT6H, PT5M`)
+  }
+  return settings
+}

@@ -1,0 +1,20 @@
+/** ISO 8601 durations of whole weeks, days, hours, minutes, seconds (fractions of seconds too). Imports nothing. */
+const DURATION = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
+
+/** As a JSON schema pattern. */
+export const DURATION_PATTERN = '^P(?!$)(\\d+W)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+M)?(\\d+(\\.\\d+)?S)?)?$'
+
+/**
+ * Milliseconds of a duration.
+ *
+ * @throws Error for anything that is not such a duration; months and years have no fixed length and are none
+ */
+export function durationMs(text: string): number {
+  const found = DURATION.exec(text)
+  if (found === null || text === 'P' || text.endsWith('T')) {
+    throw new Error(`not an ISO 8601 duration of weeks, days, hours, minutes or seconds: ${text}`)
+  }
+  const [weeks, days, hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0))
+  const allHours = ((weeks ?? 0) * 7 + (days ?? 0)) * 24 + (hours ?? 0)
+  return Math.round(((allHours * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)) * 1000)
+}

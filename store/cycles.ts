@@ -1,0 +1,107 @@
+/** Billing cycles of a tenant, and the opening of a new one. */
+import { sql } from 'kysely'
+import { type Cycle, cycleAt } from '../domain/cycle.ts'
+import { markAllDue } from './due.ts'
+import type { TenantTx } from './tenancy.ts'
+
+/** What of a tenant decides about time and enforcement. */
+export interface TenantTerms {
+  readonly billingCycle: string
+  readonly enforcementEnabled: boolean
+}
+
+export async function tenantTerms(tx: TenantTx): Promise<TenantTerms> {
+  const { rows } = await sql<{ billing_cycle: string; enforcement_enabled: boolean }>`
+    select billing_cycle, enforcement_enabled from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error(`no tenant ${tx.tenantId}`)
+  return { billingCycle: row.billing_cycle, enforcementEnabled: row.enforcement_enabled }
+}
+
+/**
+ * The cycle that runs now, opened where this is the first anyone asks for it.
+ * One cheap statement in all cases but the first.
+ */
+export async function currentCycle(tx: TenantTx): Promise<Cycle> {
+  const { billingCycle } = await tenantTerms(tx)
+  const cycle = cycleAt(billingCycle, tx.now.getTime())
+  await openCycle(tx, cycle)
+  return cycle
+}
+
+/**
+ * Opens a cycle: a ledger row for every SIM that was Active at its start, so that it contributes from the
+ * first moment, and pool totals over them. Does nothing for a cycle that is open. Everything is marked due,
+ * because facts that are bound to the cycle start from zero.
+ *
+ * @returns whether this call opened it
+ */
+export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
+  const known = await sql`select 1 from cycles where tenant_id = ${tx.tenantId} and key = ${cycle.key}`.execute(tx.q)
+  if (known.rows.length > 0) return false
+  const startsAt = new Date(cycle.startsAt)
+  const endsAt = new Date(cycle.endsAt)
+  const { rows } = await sql`
+    insert into cycles (key, starts_at, ends_at, opened_at)
+    values (${cycle.key}, ${startsAt}, ${endsAt}, ${tx.now})
+    on conflict do nothing
+    returning 1`.execute(tx.q)
+  if (rows.length === 0) return false
+  await sql`
+    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+    select distinct on (m.sim_id, m.pool_id) ${cycle.key}, m.sim_id, m.pool_id, m.tariff_id, true
+      from active_spans a
+      join memberships m on m.sim_id = a.sim_id
+       and m.from_at < ${endsAt} and (m.to_at is null or m.to_at > ${startsAt})
+       and m.from_at < coalesce(a.to_at, 'infinity') and coalesce(m.to_at, 'infinity') > a.from_at
+     where a.from_at < ${endsAt} and (a.to_at is null or a.to_at > ${startsAt})
+     order by m.sim_id, m.pool_id, m.from_at desc
+    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+      set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
+  await refreshContributing(tx, cycle.key, null)
+  await markAllDue(tx, tx.now)
+  return true
+}
+
+/** Makes the rows of pools' totals that are missing in a cycle, so that a pool has its capacity before any usage. */
+export async function ensurePools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<number[]> {
+  const ids = [...new Set(poolIds)].sort((a, b) => a - b)
+  await sql`
+    insert into pool_cycles (cycle_key, pool_id)
+    select ${cycleKey}, id from unnest(${ids}::integer[]) as p(id) order by id
+    on conflict do nothing`.execute(tx.q)
+  return ids
+}
+
+/**
+ * Takes the locks of pools' totals in a cycle, in id order, making the rows that are missing. Whoever changes
+ * ledger rows of a pool calls this first: it keeps totals, rows and divisions of one version together.
+ */
+export async function lockPools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
+  const ids = await ensurePools(tx, cycleKey, poolIds)
+  await sql`
+    select 1 from pool_cycles
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${ids}::integer[])
+     order by pool_id
+       for update`.execute(tx.q)
+}
+
+/**
+ * Counts the contributing SIMs of pools anew and gives them a new usage version.
+ *
+ * @param poolIds which pools (0: outside pools); null for all of the cycle
+ */
+export async function refreshContributing(tx: TenantTx, cycleKey: string, poolIds: readonly number[] | null) {
+  const which = poolIds === null ? sql`` : sql`and pool_id = any(${[...poolIds]}::integer[])`
+  await sql`
+    insert into pool_cycles as pc (cycle_key, pool_id, bytes, voice_seconds, sms_count, contributing)
+    select ${cycleKey}, pool_id, sum(bytes)::bigint, sum(voice_seconds)::bigint, sum(sms_count)::bigint,
+           count(*) filter (where contributing)::integer
+      from usage_ledger
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} ${which}
+     group by pool_id
+     order by pool_id
+    on conflict (tenant_id, cycle_key, pool_id) do update
+      set bytes = excluded.bytes, voice_seconds = excluded.voice_seconds, sms_count = excluded.sms_count,
+          contributing = excluded.contributing, usage_version = pc.usage_version + 1`.execute(tx.q)
+}
