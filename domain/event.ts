@@ -1,0 +1,34 @@
+/** The event log. Source: service document, sections 2.9, 4.8 and 6. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, EventSeverity, EventType, metadataOf } from './codes.ts'
+import { codeList, DateFilter, pageQuery } from './page.ts'
+import { Id, Instant, strictObject } from './schema.ts'
+
+export const Event = strictObject({
+  id: Id('Event id'),
+  type: codeSchema(EventType, 'Event type'),
+  severity: codeSchema(EventSeverity, 'Severity'),
+  title: Type.String({ description: 'Short title' }),
+  description: Type.String({ description: 'Detailed description' }),
+  date: Instant('When it happened'),
+})
+export type Event = Static<typeof Event>
+
+/** What an operation writes of an event; id and instant are the store's. */
+export type NewEvent = Pick<Event, 'type' | 'severity' | 'title' | 'description'>
+
+export const EventQuery = Type.Object({
+  searchTerm: Type.Optional(Type.String({ description: 'Part of the title or description, upper or lower case' })),
+  date: Type.Optional(DateFilter),
+  severity: Type.Optional(codeSchema(EventSeverity, 'Severity')),
+  type: Type.Optional(codeSchema(EventType, 'Event type')),
+  ...pageQuery,
+})
+export type EventQuery = Static<typeof EventQuery>
+
+/** `severty` is the interface's own spelling. */
+export const EventMetadata = strictObject({ type: codeList('Event types'), severty: codeList('Severities') })
+export const eventMetadata: Static<typeof EventMetadata> = {
+  type: metadataOf(EventType),
+  severty: metadataOf(EventSeverity),
+}

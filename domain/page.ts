@@ -1,0 +1,100 @@
+/** Lists: the envelope, the query that asks for a page, and the filters lists share. */
+import { type Static, type TSchema, Type } from 'typebox'
+import { strictObject } from './schema.ts'
+
+/** Service document, section 2.1. */
+export const Pagination = strictObject({
+  page: Type.Integer({ description: 'The page that was asked for, from 1' }),
+  pageSize: Type.Integer({ description: 'Most items a page holds' }),
+  totalItems: Type.Integer({ description: 'Items on all pages' }),
+  totalPages: Type.Integer({ description: 'Pages; 0 when there is no item' }),
+  hasNextPage: Type.Boolean({ description: 'Whether a later page has items' }),
+  hasPreviousPage: Type.Boolean({ description: 'Whether an earlier page has items' }),
+})
+export type Pagination = Static<typeof Pagination>
+
+/** The envelope of a page of something. */
+export const pageOf = <T extends TSchema>(item: T) =>
+  strictObject({ data: Type.Array(item, { description: 'Items of the page' }), pagination: Pagination })
+
+export interface Page<T> {
+  readonly data: readonly T[]
+  readonly pagination: Pagination
+}
+
+/** Fields of a query that asks for a page. Service document, section 8. */
+export const pageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1, description: 'Page, from 1' })),
+  pageSize: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'Most items of the page, 1 to 100' }),
+  ),
+}
+export const PageQuery = Type.Object(pageQuery)
+export type PageQuery = Static<typeof PageQuery>
+
+/** What is read of a list. */
+export interface PageRequest {
+  readonly page: number
+  readonly pageSize: number
+}
+
+/** The page a query asks for, defaults filled in. */
+export const pageRequest = (query: PageQuery): PageRequest => ({
+  page: query.page ?? 1,
+  pageSize: query.pageSize ?? 100,
+})
+
+/** Items before the page. */
+export const offsetOf = ({ page, pageSize }: PageRequest): number => (page - 1) * pageSize
+
+/** The envelope around a page's items. */
+export function toPage<T>(request: PageRequest, totalItems: number, data: readonly T[]): Page<T> {
+  const totalPages = Math.ceil(totalItems / request.pageSize)
+  return {
+    data,
+    pagination: {
+      page: request.page,
+      pageSize: request.pageSize,
+      totalItems,
+      totalPages,
+      hasNextPage: request.page < totalPages,
+      hasPreviousPage: request.page > 1 && totalItems > 0,
+    },
+  }
+}
+
+/** A `date` filter: a bare date is that day in UTC, a date-time is everything from that instant on. */
+export const DateFilter = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?([Zz]|[+-]\\d{2}:\\d{2}))?$',
+  description: 'A date (that day in UTC), or a date-time with its offset (from that instant on)',
+})
+
+export interface Span {
+  readonly from: Date
+  /** The first instant after it; null: open. */
+  readonly to: Date | null
+}
+
+const DAY_MS = 86_400_000
+
+/**
+ * The span a `date` filter means.
+ *
+ * @returns undefined where the text is no instant of the calendar (`2026-02-30`)
+ */
+export function spanOf(text: string): Span | undefined {
+  const day = text.slice(0, 10)
+  const midnight = new Date(`${day}T00:00:00Z`)
+  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return undefined
+  if (text.length === 10) return { from: midnight, to: new Date(midnight.getTime() + DAY_MS) }
+  const from = new Date(text.replace(' ', 'T').toUpperCase())
+  return Number.isNaN(from.getTime()) ? undefined : { from, to: null }
+}
+
+/** Entry of a metadata list. */
+export const CodeLabel = strictObject({
+  code: Type.Integer({ description: 'Code' }),
+  description: Type.String({ description: 'Label' }),
+})
+/** A metadata list: every code of a resource, and its label. Unknown codes must be tolerated: more may come. */
+export const codeList = (description: string) => Type.Array(CodeLabel, { description })

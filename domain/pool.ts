@@ -1,0 +1,77 @@
+/** Pools. Source: service document, sections 2.3 and 4.2. 1 MB is 10^6 bytes. */
+import { type Static, Type } from 'typebox'
+import { poolTakesTariff } from './allowance.ts'
+import { codeSchema, labelOf, metadataOf, PoolStatus, PoolType, TariffType, WatchdogMode } from './codes.ts'
+import { ServiceError } from './errors.ts'
+import { codeList } from './page.ts'
+import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { TariffSummary } from './tariff.ts'
+
+const ThresholdPct = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  description: 'Usage alert threshold in percent, 1 to 100',
+})
+const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabled' })
+
+export const Pool = strictObject({
+  id: Id('Pool id'),
+  name: Type.String({ description: 'Pool name' }),
+  type: codeSchema(PoolType, 'Pool type'),
+  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
+  warningThresholdPct: nullable(ThresholdPct),
+  enableBurnRateAlerts: nullable(BurnRate),
+  status: codeSchema(PoolStatus, 'Pool status'),
+  createdAt: Instant('Creation timestamp'),
+  updatedAt: Instant('Last update timestamp'),
+  activatedAt: Instant('Activation timestamp'),
+  activeSimCount: Type.Integer({ description: 'Number of active SIMs' }),
+  totalSimCount: Type.Integer({ description: 'Total SIMs in the pool' }),
+  limitMB: Type.Number({ description: 'Total capacity in MB' }),
+  usageMB: Type.Number({ description: 'Data consumed this cycle in MB' }),
+  isOverage: Type.Boolean({ description: 'Whether the pool is in overage' }),
+  remainingMB: Type.Number({ description: 'Remaining capacity in MB' }),
+  overageMB: Type.Number({ description: 'Overage consumption in MB' }),
+  voiceMins: Type.Number({ description: 'Voice minutes used' }),
+  smsCount: Type.Integer({ description: 'SMS count' }),
+  tariffId: Id('Assigned tariff id'),
+  tariff: TariffSummary,
+  daysUntilRenewal: Type.Integer({ description: 'Days until the next billing cycle renewal, rounded up' }),
+})
+export type Pool = Static<typeof Pool>
+
+export const NewPool = strictObject({
+  name: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 50,
+      description: 'Pool display name, 1 to 50 characters; else "Pool <id>"',
+    }),
+  ),
+  type: codeSchema(PoolType, 'Pool type'),
+  tariffId: Id('Tariff to assign'),
+  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
+  warningThresholdPct: optional(ThresholdPct),
+  enableBurnRateAlerts: optional(BurnRate),
+})
+export type NewPool = Static<typeof NewPool>
+
+/**
+ * Refuses a tariff whose structure the pool cannot have.
+ *
+ * @throws ServiceError tariff_pool_mismatch
+ */
+export function mustFit(pool: PoolType, tariff: TariffType): void {
+  if (poolTakesTariff(pool, tariff)) return
+  const takes = pool === PoolType.Dynamic ? 'a Dynamic Pool tariff' : 'a Standard or Fixed Pool tariff'
+  throw new ServiceError(
+    'tariff_pool_mismatch',
+    `A ${labelOf(PoolType, pool)} pool takes ${takes}, not a ${labelOf(TariffType, tariff)} one`,
+  )
+}
+
+export const PoolMetadata = strictObject({ status: codeList('Pool statuses'), type: codeList('Pool types') })
+export const poolMetadata: Static<typeof PoolMetadata> = {
+  status: metadataOf(PoolStatus),
+  type: metadataOf(PoolType),
+}

@@ -1,0 +1,32 @@
+/** Building blocks of the resources' schemas. */
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+
+/** An object that has these fields and no others. */
+export const strictObject = <T extends TProperties>(properties: T, options: { description?: string } = {}) =>
+  Type.Object(properties, { ...options, additionalProperties: false })
+
+/** A value or null: one schema with two types rather than a union, so that a wrong value gets one message. */
+export function nullable<T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(
+  schema: T,
+) {
+  if (schema.type === undefined) throw new Error('nullable takes a schema with a type')
+  return Type.Unsafe<Static<T> | null>({
+    ...schema,
+    type: [schema.type, 'null'],
+    ...(schema.enum === undefined ? {} : { enum: [...schema.enum, null] }),
+  })
+}
+
+/** A field of a request that may be left out; null counts as left out. */
+export const optional = <T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(
+  schema: T,
+) => Type.Optional(nullable(schema))
+
+/** An instant: ISO 8601 in UTC. */
+export const Instant = (description: string) => Type.String({ format: 'date-time', description })
+
+/** An identifier: a positive integer. */
+export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+
+/** What most changes answer: the id of what was changed. */
+export const IdAnswer = strictObject({ id: Id('Id of what was made or changed') })

@@ -1,0 +1,168 @@
+/** SIMs. Source: service document, sections 2.4 and 4.3. 1 MB is 10^6 bytes. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from './codes.ts'
+import { codeList, pageQuery } from './page.ts'
+import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { Tariff } from './tariff.ts'
+
+const ThresholdPct = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  description: 'Usage warning threshold in percent, 1 to 100',
+})
+const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabled' })
+const Exempt = Type.Boolean({ description: 'Whether the watchdog is disabled for this SIM' })
+const Tag = Type.String({ maxLength: 128, description: 'User-defined label, at most 128 characters' })
+
+const usage = {
+  limitMB: Type.Number({ description: 'Data limit in MB' }),
+  usageMB: Type.Number({ description: 'Data used this cycle in MB' }),
+  remainingMB: Type.Number({ description: 'Remaining data in MB' }),
+  isOverage: Type.Boolean({ description: 'Whether the SIM is in overage' }),
+  overageMB: Type.Number({ description: 'Overage consumption in MB' }),
+}
+
+export const Sim = strictObject({
+  id: Id('SIM id'),
+  tag: Type.String({ description: 'User-defined label' }),
+  iccid: Type.String({ description: 'ICCID' }),
+  poolId: nullable(Id('Assigned pool id')),
+  tariffId: nullable(Id('Assigned tariff id: the own one, which the pool may override')),
+  imsi: Type.String({ description: 'IMSI; empty until known' }),
+  msisdn: Type.String({ description: 'MSISDN; empty until known' }),
+  imei: Type.String({ description: 'Last seen IMEI; empty until known' }),
+  status: codeSchema(SimStatus, 'SIM status'),
+  updatedAt: Instant('Last update timestamp'),
+  provisionedAt: nullable(Instant('Provisioning timestamp')),
+  lastSeenAt: nullable(Instant('Last network activity')),
+  ...usage,
+  voiceMins: Type.Number({ description: 'Voice minutes used' }),
+  smsCount: Type.Integer({ description: 'SMS count' }),
+  type: codeSchema(SimType, 'SIM type'),
+  esimQrPayload: nullable(Type.String({ description: 'eSIM activation payload (eSIMs only)' })),
+  esimQrDataUrl: nullable(Type.String({ description: 'eSIM QR code as a data URL (eSIMs only)' })),
+  pendingPoolId: nullable(Id('Queued pool change')),
+  pendingTariffId: nullable(Id('Queued tariff change')),
+  pendingUnassign: Type.Boolean({ description: 'Whether the SIM is queued to be unassigned' }),
+  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
+  isWatchdogExempt: Exempt,
+  warningThresholdPct: nullable(ThresholdPct),
+  enableBurnRateAlerts: nullable(BurnRate),
+  processingTicket: Type.Boolean({ description: 'Whether a ticket is open' }),
+  processingTicketCount: Type.Integer({ description: 'Number of open tickets' }),
+  tariff: Type.Union([Tariff, strictObject({})], { description: 'The tariff that governs the SIM; {} without one' }),
+})
+export type Sim = Static<typeof Sim>
+
+/** A SIM as the list of a pool shows it. */
+export const SimSummary = strictObject({
+  id: Id('SIM id'),
+  iccid: Type.String({ description: 'ICCID' }),
+  tag: Type.String({ description: 'User-defined label' }),
+  status: codeSchema(SimStatus, 'SIM status'),
+  ...usage,
+  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
+  isWatchdogExempt: Exempt,
+  warningThresholdPct: nullable(ThresholdPct),
+  enableBurnRateAlerts: nullable(BurnRate),
+})
+export type SimSummary = Static<typeof SimSummary>
+
+export const SimQuery = Type.Object({
+  search: Type.Optional(Type.String({ description: 'Part of the ICCID, IMSI, MSISDN or tag, upper or lower case' })),
+  status: Type.Optional(codeSchema(SimStatus, 'SIM status')),
+  poolId: Type.Optional(Id('SIMs in this pool')),
+  ...pageQuery,
+})
+export type SimQuery = Static<typeof SimQuery>
+
+export const TagChange = strictObject({ tag: Tag })
+export const QueueReprovision = strictObject({
+  poolId: optional(Id('Pool from the next billing cycle on; left out: unchanged')),
+  tariffId: optional(Id('Tariff from the next billing cycle on; left out: unchanged')),
+})
+export type QueueReprovision = Static<typeof QueueReprovision>
+
+/** 18 to 22 digits. */
+const ICCID = /^\d{18,22}$/
+const NUMBER = /^\d{1,17}$/
+
+export type SimLookup = { readonly by: 'id'; readonly id: number } | { readonly by: 'iccid'; readonly iccid: string }
+
+/**
+ * What the last segment of `/api/sims/{x}` names: 18 to 22 digits an ICCID, fewer an id.
+ *
+ * @returns undefined where it can be neither
+ */
+export function lookupOf(segment: string): SimLookup | undefined {
+  if (ICCID.test(segment)) return { by: 'iccid', iccid: segment }
+  const id = NUMBER.test(segment) ? Number(segment) : Number.NaN
+  return Number.isSafeInteger(id) ? { by: 'id', id } : undefined
+}
+
+/** What the watchdog of a SIM or a pool is set to; null where a SIM has no value of its own. */
+export interface WatchdogSettings {
+  readonly watchdogMode: WatchdogMode | null
+  readonly warningThresholdPct: number | null
+  readonly enableBurnRateAlerts: boolean | null
+}
+
+/** Settings in effect outside pools. */
+const OUTSIDE = { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: null, enableBurnRateAlerts: false } as const
+
+/**
+ * A SIM's settings in effect: its own, or else the pool's; an own mode can only weaken the pool's.
+ *
+ * @param pool null outside pools
+ */
+export function settingsInEffect(own: WatchdogSettings, pool: WatchdogSettings | null) {
+  const above = pool ?? OUTSIDE
+  const mode = above.watchdogMode ?? OUTSIDE.watchdogMode
+  return {
+    watchdogMode: own.watchdogMode !== null && own.watchdogMode < mode ? own.watchdogMode : mode,
+    warningThresholdPct: own.warningThresholdPct ?? above.warningThresholdPct,
+    enableBurnRateAlerts: own.enableBurnRateAlerts ?? above.enableBurnRateAlerts,
+  }
+}
+
+const ownSettings = {
+  watchdogMode: optional(codeSchema(WatchdogMode, 'Own watchdog mode; null: the pool’s')),
+  warningThresholdPct: optional(ThresholdPct),
+  enableBurnRateAlerts: optional(BurnRate),
+}
+
+/** A SIM as it is delivered: not provisioned. */
+export const NewSim = strictObject({
+  iccid: Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' }),
+  imsi: optional(Type.String({ pattern: '^\\d{0,15}$', description: 'IMSI, at most 15 digits' })),
+  msisdn: optional(Type.String({ pattern: '^\\+?\\d{0,15}$', description: 'MSISDN, at most 15 digits' })),
+  type: optional(codeSchema(SimType, 'SIM type; left out: physical')),
+  tag: optional(Tag),
+  ...ownSettings,
+  isWatchdogExempt: optional(Exempt),
+})
+export type NewSim = Static<typeof NewSim>
+
+/** Items are checked one by one, so that a bad one rejects only itself. */
+export const ImportSims = strictObject({
+  sims: Type.Array(Type.Unknown(), { maxItems: 100_000, description: 'SIMs to import, at most 100,000' }),
+})
+
+export const ImportResult = strictObject({
+  created: Type.Array(strictObject({ iccid: Type.String(), id: Id('SIM id') })),
+  rejected: Type.Array(
+    strictObject({
+      index: Type.Integer({ description: 'Place in the request, from 0' }),
+      code: Type.Unsafe<'invalid_request' | 'sim_exists'>({ type: 'string', enum: ['invalid_request', 'sim_exists'] }),
+      detail: Type.String({ description: 'Why' }),
+    }),
+  ),
+})
+export type ImportResult = Static<typeof ImportResult>
+
+/** Own watchdog settings: what is left out stays, null inherits the pool's value. */
+export const SimWatchdogChange = strictObject({ ...ownSettings, isWatchdogExempt: optional(Exempt) })
+export type SimWatchdogChange = Static<typeof SimWatchdogChange>
+
+export const SimMetadata = strictObject({ type: codeList('SIM types'), status: codeList('SIM statuses') })
+export const simMetadata: Static<typeof SimMetadata> = { type: metadataOf(SimType), status: metadataOf(SimStatus) }

@@ -1,0 +1,176 @@
+/** Tariffs. Source: service document, section 2.8. Fees are in the currency's units outside, micro-units inside. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, metadataOf, TariffType } from './codes.ts'
+import { ServiceError } from './errors.ts'
+import { codeList } from './page.ts'
+import { Id, nullable, optional, strictObject } from './schema.ts'
+import { fromGb } from './units.ts'
+
+/** 10^15 bytes a SIM and 9 × 10^15 a pool: what stays exact when an estate is added up. */
+const BASE_MAX_BYTES = 1_000_000_000_000_000
+const FIXED_MAX_BYTES = 9_000_000_000_000_000
+const FEE_MAX = 1_000_000
+
+const bytes = (description: string, maximum: number) => Type.Integer({ minimum: 0, maximum, description })
+const gb = (description: string, maximum: number) =>
+  Type.Number({ minimum: 0, maximum: maximum / 1_000_000_000, description })
+const fee = (description: string) => Type.Number({ minimum: 0, maximum: FEE_MAX, description })
+
+const commonFees = {
+  smsFee: fee('Fee per SMS'),
+  voiceFee: fee('Fee per minute of voice'),
+  overageFeePerGb: fee('Fee per GB (10^9 bytes) of overage'),
+}
+const baseFees = { simMonthlyFee: fee('Monthly fee per SIM'), ...commonFees }
+const fixedFees = {
+  simMonthlyFee: fee('Monthly fee per SIM'),
+  fixedBucketCost: fee('Monthly cost of the fixed capacity bucket'),
+  ...commonFees,
+}
+
+const BaseTerms = strictObject({
+  baseTariffBytes: bytes('Included data per SIM in bytes', BASE_MAX_BYTES),
+  baseTariffGb: gb('Included data per SIM in GB (10^9 bytes)', BASE_MAX_BYTES),
+  ...baseFees,
+})
+export const StandardTariff = BaseTerms
+export type StandardTariff = Static<typeof StandardTariff>
+export const DynamicPoolTariff = BaseTerms
+export type DynamicPoolTariff = Static<typeof DynamicPoolTariff>
+
+export const FixedPoolTariff = strictObject({
+  fixedCapacityBytes: bytes('Capacity of the pool in bytes', FIXED_MAX_BYTES),
+  fixedCapacityGb: gb('Capacity of the pool in GB (10^9 bytes)', FIXED_MAX_BYTES),
+  ...fixedFees,
+})
+export type FixedPoolTariff = Static<typeof FixedPoolTariff>
+
+export const Tariff = strictObject({
+  id: Id('Tariff id'),
+  displayName: Type.String({ description: 'Human-readable name' }),
+  description: Type.String({ description: 'Description' }),
+  isActive: Type.Boolean({ description: 'Whether the tariff is available for new assignments' }),
+  type: codeSchema(TariffType, 'Tariff type'),
+  standardTariff: nullable(StandardTariff),
+  dynamicPoolTariff: nullable(DynamicPoolTariff),
+  fixedPoolTariff: nullable(FixedPoolTariff),
+})
+export type Tariff = Static<typeof Tariff>
+
+/** The tariff as a pool embeds it. */
+export const TariffSummary = strictObject({
+  id: Id('Tariff id'),
+  displayName: Type.String({ description: 'Human-readable name' }),
+  type: codeSchema(TariffType, 'Tariff type'),
+})
+export type TariffSummary = Static<typeof TariffSummary>
+
+const NewBaseTerms = strictObject({
+  baseTariffBytes: optional(bytes('Included data per SIM in bytes', BASE_MAX_BYTES)),
+  baseTariffGb: optional(gb('Included data per SIM in GB; either this or bytes, or both alike', BASE_MAX_BYTES)),
+  ...baseFees,
+})
+type NewBaseTerms = Static<typeof NewBaseTerms>
+const NewFixedTerms = strictObject({
+  fixedCapacityBytes: optional(bytes('Capacity of the pool in bytes', FIXED_MAX_BYTES)),
+  fixedCapacityGb: optional(gb('Capacity of the pool in GB; either this or bytes, or both alike', FIXED_MAX_BYTES)),
+  ...fixedFees,
+})
+
+export const NewTariff = strictObject({
+  displayName: Type.String({ minLength: 1, maxLength: 100, description: 'Human-readable name' }),
+  description: optional(Type.String({ maxLength: 1000, description: 'Description' })),
+  type: codeSchema(TariffType, 'Tariff type'),
+  standardTariff: optional(NewBaseTerms),
+  dynamicPoolTariff: optional(NewBaseTerms),
+  fixedPoolTariff: optional(NewFixedTerms),
+})
+export type NewTariff = Static<typeof NewTariff>
+
+/** The terms of a tariff in one shape, whatever its type. */
+export interface TariffTerms {
+  readonly allowanceBytes: number
+  readonly simMonthlyFee: number
+  readonly fixedBucketCost: number
+  readonly smsFee: number
+  readonly voiceFee: number
+  readonly overageFeePerGb: number
+}
+
+const BLOCKS = {
+  [TariffType.Standard]: 'standardTariff',
+  [TariffType['Dynamic Pool']]: 'dynamicPoolTariff',
+  [TariffType['Fixed Pool']]: 'fixedPoolTariff',
+} as const
+type Block = (typeof BLOCKS)[TariffType]
+
+function wrong(pointer: string, detail: string): ServiceError {
+  return new ServiceError('invalid_request', `The tariff is incomplete: ${pointer} ${detail}`, {
+    errors: [{ pointer, detail }],
+  })
+}
+
+function allowanceOf(block: Block, given: number | null | undefined, givenGb: number | null | undefined): number {
+  if (given == null && givenGb == null) throw wrong(`/${block}`, 'needs its data in bytes or in GB')
+  if (given == null) return fromGb(givenGb ?? 0)
+  if (givenGb != null && fromGb(givenGb) !== given) {
+    throw new ServiceError(
+      'tariff_units_disagree',
+      `The tariff says ${given} bytes and ${givenGb} GB, which is ${fromGb(givenGb)} bytes: give one, or both alike`,
+    )
+  }
+  return given
+}
+
+const withoutBucket = (block: Block, terms: NewBaseTerms): TariffTerms => ({
+  allowanceBytes: allowanceOf(block, terms.baseTariffBytes, terms.baseTariffGb),
+  simMonthlyFee: terms.simMonthlyFee,
+  fixedBucketCost: 0,
+  smsFee: terms.smsFee,
+  voiceFee: terms.voiceFee,
+  overageFeePerGb: terms.overageFeePerGb,
+})
+
+/**
+ * The terms a new tariff is given; fees in the currency's units.
+ *
+ * @throws ServiceError invalid_request where the block of its type is missing or another one is given;
+ * tariff_units_disagree where bytes and GB differ
+ */
+export function termsOf(tariff: NewTariff): TariffTerms {
+  const block = BLOCKS[tariff.type]
+  for (const other of Object.values(BLOCKS)) {
+    if (other !== block && tariff[other] != null) throw wrong(`/${other}`, `does not belong to type ${tariff.type}`)
+  }
+  if (block === 'fixedPoolTariff') {
+    const terms = tariff.fixedPoolTariff
+    if (terms == null) throw wrong(`/${block}`, `is required for type ${tariff.type}`)
+    return {
+      allowanceBytes: allowanceOf(block, terms.fixedCapacityBytes, terms.fixedCapacityGb),
+      simMonthlyFee: terms.simMonthlyFee,
+      fixedBucketCost: terms.fixedBucketCost,
+      smsFee: terms.smsFee,
+      voiceFee: terms.voiceFee,
+      overageFeePerGb: terms.overageFeePerGb,
+    }
+  }
+  const terms = tariff[block]
+  if (terms == null) throw wrong(`/${block}`, `is required for type ${tariff.type}`)
+  return withoutBucket(block, terms)
+}
+
+/**
+ * Refuses a tariff that takes no new assignments.
+ *
+ * @throws ServiceError tariff_inactive
+ */
+export function mustBeActive(tariff: Tariff): void {
+  if (tariff.isActive) return
+  throw new ServiceError(
+    'tariff_inactive',
+    `Tariff ${tariff.id} (${tariff.displayName}) takes no new assignments: choose an active one`,
+  )
+}
+
+export const TariffMetadata = strictObject({ type: codeList('Tariff types') })
+export const tariffMetadata: Static<typeof TariffMetadata> = { type: metadataOf(TariffType) }

@@ -1,0 +1,99 @@
+/** Tickets: operations on a SIM that take their time. Source: service document, sections 2.5 and 4.4. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, metadataOf, TicketStatus, TicketType } from './codes.ts'
+import { codeList } from './page.ts'
+import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+
+export const ProvisioningInfo = strictObject({
+  pendingPoolId: nullable(Id('Target pool')),
+  pendingTariffId: nullable(Id('Target tariff')),
+  pendingUnassign: Type.Boolean({ description: 'Whether the SIM will be unassigned' }),
+  pendingTag: nullable(Type.String({ description: 'Tag to apply on completion' })),
+})
+export type ProvisioningInfo = Static<typeof ProvisioningInfo>
+
+const fields = {
+  id: Type.String({ format: 'uuid', description: 'Ticket id' }),
+  simId: Id('Target SIM id'),
+  type: codeSchema(TicketType, 'Ticket type'),
+  status: codeSchema(TicketStatus, 'Current status'),
+  created: Instant('Creation timestamp'),
+  provisioningInfo: nullable(ProvisioningInfo),
+}
+
+export const Ticket = strictObject(fields)
+export type Ticket = Static<typeof Ticket>
+
+const WorkflowId = Type.String({ minLength: 1, maxLength: 300, description: 'The workflow that asks' })
+const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
+const by = <T extends string>(who: T) => Type.Literal(who)
+
+/** Who asked for a ticket, and why. */
+export const Cause = Type.Union(
+  [
+    strictObject({ by: by('user') }),
+    strictObject({
+      by: by('watchdog'),
+      rule: nullable(Type.String({ description: 'The rule that asks; null where a person started the workflow' })),
+      cycle: CycleKey,
+      until: Type.Unsafe<'renewal' | 'manual'>({ type: 'string', enum: ['renewal', 'manual'] }),
+      workflowId: WorkflowId,
+    }),
+    strictObject({ by: by('workflow'), workflowId: WorkflowId }),
+    strictObject({ by: by('month-end'), cycle: CycleKey }),
+  ],
+  { description: 'Who asks, and why; left out: a person' },
+)
+export type Cause = Static<typeof Cause>
+
+/** A ticket as the internal interface shows it. */
+export const TicketDetail = strictObject({
+  ...fields,
+  attempts: Type.Integer({ description: 'How often the carrier was asked' }),
+  nextAttemptAt: nullable(Instant('When it is tried next; null once it has ended')),
+  failureCode: nullable(Type.String({ description: 'Why it failed: a stable code' })),
+  failureText: nullable(Type.String({ description: 'Why it failed, or why its last attempt did' })),
+  finishedAt: nullable(Instant('When it ended')),
+  cause: Cause,
+})
+export type TicketDetail = Static<typeof TicketDetail>
+
+const SimId = Id('Target SIM id')
+export const SimAsk = strictObject({ simId: SimId })
+export type SimAsk = Static<typeof SimAsk>
+
+export const SmsAsk = strictObject({
+  simId: SimId,
+  message: Type.String({ minLength: 1, maxLength: 1600, description: 'Text of the SMS, 1 to 1,600 characters' }),
+})
+export type SmsAsk = Static<typeof SmsAsk>
+
+const provision = {
+  simId: SimId,
+  poolId: optional(Id('Target pool; left out: none')),
+  tariffId: optional(Id('Target tariff; left out: none')),
+}
+export const ProvisionAsk = strictObject(provision)
+export type ProvisionAsk = Static<typeof ProvisionAsk>
+
+const internal = {
+  cause: Type.Optional(Type.Union([Cause, Type.Null()])),
+  effectiveAt: optional(Instant('The boundary a change takes effect at; left out: when it completes')),
+}
+export const InternalProvisionAsk = strictObject({
+  ...provision,
+  tag: optional(Type.String({ maxLength: 128, description: 'Tag to apply on completion' })),
+  ...internal,
+})
+export type InternalProvisionAsk = Static<typeof InternalProvisionAsk>
+export const InternalSimAsk = strictObject({ simId: SimId, ...internal })
+export type InternalSimAsk = Static<typeof InternalSimAsk>
+
+/** What making a ticket answers. */
+export const TicketAnswer = strictObject({ id: Type.String({ format: 'uuid', description: 'Ticket id' }) })
+
+export const TicketMetadata = strictObject({ type: codeList('Ticket types'), status: codeList('Ticket statuses') })
+export const ticketMetadata: Static<typeof TicketMetadata> = {
+  type: metadataOf(TicketType),
+  status: metadataOf(TicketStatus),
+}
