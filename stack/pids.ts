@@ -1,0 +1,99 @@
+/**
+ * Processes that outlived the one that started them.
+ *
+ * A process is named by its pid and start time, because pids are given out again.
+ */
+import { execFile } from 'node:child_process'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // Somebody else's process is alive too.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** When a process started, in the system's own words; undefined where it is gone (or a zombie). */
+export async function startedAt(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+    // The command's name stands in parentheses and may hold spaces; state and start time come after it.
+    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields === undefined || fields[0] === 'Z' ? undefined : fields[19]
+  }
+  if (process.platform === 'win32') return isAlive(pid) ? 'alive' : undefined
+  const text = await output('ps', ['-o', 'lstart=', '-p', String(pid)])
+  return text === '' ? undefined : text
+}
+
+/** The command line of a process, '' where it cannot be known. */
+export async function commandOf(pid: number): Promise<string> {
+  if (process.platform === 'linux') {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    return line.replaceAll('\0', ' ').trim()
+  }
+  return output('ps', ['-o', 'command=', '-p', String(pid)])
+}
+
+const output = (command: string, args: readonly string[]): Promise<string> =>
+  new Promise((resolve) => {
+    execFile(command, args, (_error, stdout) => resolve(stdout.trim()))
+  })
+
+/** Notes a process in a file, so that whoever comes later finds it with {@link readPid}. */
+export async function writePid(file: string, pid: number): Promise<void> {
+  await writeFile(`${file}.new`, `${pid} ${(await startedAt(pid)) ?? ''}\n`)
+  await rename(`${file}.new`, file)
+}
+
+/** The process a file notes, if that very process still lives. */
+export async function readPid(file: string): Promise<number | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const [pid, start] = text.trim().split(' ')
+  if (pid === undefined || start === undefined) return undefined
+  return (await startedAt(Number(pid))) === start ? Number(pid) : undefined
+}
+
+/**
+ * Ends a process: SIGTERM, after `timeoutMs` SIGKILL. Safe on one that is gone.
+ *
+ * @returns when it is gone
+ */
+export async function endProcess(pid: number, timeoutMs = 15_000): Promise<void> {
+  const start = await startedAt(pid)
+  if (start === undefined) return
+  const isGone = async () => (await startedAt(pid)) !== start
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      process.kill(pid, name)
+    } catch {
+      // Gone in between.
+    }
+  }
+  signal('SIGTERM')
+  const deadline = Date.now() + timeoutMs
+  while (!(await isGone())) {
+    if (Date.now() > deadline) signal('SIGKILL')
+    await sleep(25)
+  }
+}
+
+/**
+ * Makes this process the only user of a folder, until it ends or gives the folder back.
+ *
+ * @returns what gives it back
+ * @throws Error naming the living process that has the folder
+ */
+export async function claimFolder(dir: string, what: string): Promise<() => Promise<void>> {
+  const file = `${dir}/owner.pid`
+  const owner = await readPid(file)
+  if (owner !== undefined && owner !== process.pid) {
+    throw new Error(`${what} in ${dir} is in use by process ${owner}: stop that one, or choose another DATA_DIR`)
+  }
+  await writePid(file, process.pid)
+  return () => rm(file, { force: true })
+}

@@ -1,0 +1,12 @@
+/**
+ * Lets the Temporal SDK download its development server: `node temporal-download.ts <folder> <version>`.
+ *
+ * A process of its own, because the SDK keeps its native runtime for as long as the process lives.
+ */
+import { TestWorkflowEnvironment } from '@temporalio/testing'
+
+const [downloadDir = '', version = ''] = process.argv.slice(2)
+const environment = await TestWorkflowEnvironment.createLocal({
+  server: { executable: { type: 'cached-download', downloadDir, version: `v${version}` } },
+})
+await environment.teardown()

@@ -1,0 +1,132 @@
+/**
+ * The embedded Temporal server: the development server of the Temporal command line tool, on loopback.
+ *
+ * It is a session of its own, so the terminal's Ctrl-C does not reach it before those that need it;
+ * one that outlived a killed parent is found by `temporal.pid` and replaced.
+ */
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connection } from '@temporalio/client'
+import { endProcess, readPid, writePid } from './pids.ts'
+import { freePort, LOOPBACK, requireFreePort } from './ports.ts'
+
+/** It is up in a second; a minute is for a machine that does something else. */
+const START_TIMEOUT_MS = 60_000
+
+export interface TemporalOptions {
+  /** Path of the `temporal` program, see `findTemporalServer`. */
+  readonly program: string
+  /** Where the state (SQLite) and the log are kept; without it the state is in memory. */
+  readonly dataDir?: string
+  /** Default: any free port; the same for `uiPort`. */
+  readonly port?: number
+  readonly uiPort?: number
+  readonly log?: (line: string) => void
+}
+
+export interface Temporal {
+  readonly address: string
+  readonly uiUrl: string
+  readonly pid: number
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Starts a Temporal server and waits until its `default` namespace answers. Over an existing folder it
+ * continues with the state that is there.
+ *
+ * @throws Error that says what to do: port in use, disk full, or the end of the server's log
+ */
+export async function startTemporal(options: TemporalOptions): Promise<Temporal> {
+  const log = options.log ?? (() => undefined)
+  const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'simherd-temporal-')))
+  await mkdir(folder, { recursive: true })
+  const pidFile = join(folder, 'temporal.pid')
+  const left = await readPid(pidFile)
+  if (left !== undefined) {
+    log(`stopping a Temporal server that was left running (process ${left})`)
+    await endProcess(left)
+  }
+  const port = await choosePort(options.port, 'the embedded Temporal server')
+  const uiPort = await choosePort(options.uiPort, "Temporal's own page")
+  const address = `${LOOPBACK}:${port}`
+  const logFile = join(folder, 'temporal.log')
+  const args = [
+    ...['server', 'start-dev', '--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort)],
+    ...['--log-level', 'warn', '--disable-config-file', '--disable-config-env'],
+    ...(options.dataDir === undefined ? [] : ['--db-filename', join(folder, 'temporal.db')]),
+  ]
+  const pid = await launch(options.program, args, logFile)
+  const forget = () =>
+    options.dataDir === undefined ? rm(folder, { recursive: true, force: true }) : rm(pidFile, { force: true })
+  await writePid(pidFile, pid)
+  try {
+    await waitUntilHealthy(address, pidFile)
+  } catch (error) {
+    const told = await endOf(logFile)
+    await endProcess(pid)
+    await forget()
+    if (/no space left|disk I\/O error|database or disk is full/i.test(told)) {
+      throw new Error(`no space left on the disk of ${folder}: free some, or choose another DATA_DIR`, { cause: error })
+    }
+    throw new Error(`the Temporal server did not start; the end of its log:\n${told}`, { cause: error })
+  }
+  const stop = async () => {
+    await endProcess(pid)
+    await forget()
+  }
+  return { address, uiUrl: `http://${LOOPBACK}:${uiPort}`, pid, stop }
+}
+
+async function choosePort(port: number | undefined, what: string): Promise<number> {
+  if (port === undefined || port === 0) return freePort()
+  await requireFreePort(port, what)
+  return port
+}
+
+/** Output goes to a file: a pipe would break with its reader, and the server with the pipe. */
+async function launch(program: string, args: readonly string[], logFile: string): Promise<number> {
+  const output = await open(logFile, 'w')
+  try {
+    const child = spawn(program, args, {
+      detached: true,
+      stdio: ['ignore', output.fd, output.fd],
+      // Nothing leaves the machine: neither the server nor its page asks for newer versions.
+      env: { ...process.env, TEMPORAL_VERSION_CHECK_DISABLED: '1', TEMPORAL_NOTIFY_ON_NEW_VERSION: 'false' },
+    })
+    await new Promise<void>((done, fail) => {
+      child.once('spawn', done)
+      child.once('error', fail)
+    })
+    child.unref()
+    if (child.pid === undefined) throw new Error(`${program} did not start`)
+    return child.pid
+  } finally {
+    await output.close()
+  }
+}
+
+async function waitUntilHealthy(address: string, pidFile: string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    try {
+      const connection = await Connection.connect({ address, connectTimeout: 1_000 })
+      try {
+        await connection.workflowService.describeNamespace({ namespace: 'default' })
+        return
+      } finally {
+        await connection.close()
+      }
+    } catch (error) {
+      if ((await readPid(pidFile)) === undefined) throw new Error('the Temporal server ended', { cause: error })
+      if (Date.now() > deadline) throw error
+      await sleep(100)
+    }
+  }
+}
+
+const endOf = async (file: string): Promise<string> =>
+  (await readFile(file, 'utf8').catch(() => '')).trim().split('\n').slice(-8).join('\n')

@@ -1,0 +1,68 @@
+/** One PostgreSQL and, where it is installed, one Redis for the whole run. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { startPostgres } from '../../stack/postgres.ts'
+import { startRedis } from '../../stack/redis.ts'
+import { migrate } from '../../store/migrate.ts'
+import { note, share } from './shared.ts'
+import { TEMPLATE } from './template.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Of a database for administration; tests take one of their own with `freshDatabase`. */
+    postgresUrl: string
+    /** Null where redis-server is not installed. */
+    redisUrl: string | null
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const postgres = await share('postgres', startTemplateServer)
+  const redis = await share('redis', startOptionalRedis)
+  project.provide('postgresUrl', postgres.server.url)
+  project.provide('redisUrl', redis.server.url)
+  return async () => {
+    await redis.leave()
+    await postgres.leave()
+  }
+}
+
+async function startTemplateServer() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'simherd-test-postgres-'))
+  const server = await startPostgres({ dataDir, durable: false })
+  note({ pid: server.pid })
+  const stop = async () => {
+    await server.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+  try {
+    await execute(server.url, `create database ${TEMPLATE}`)
+    const template = new URL(server.url)
+    template.pathname = `/${TEMPLATE}`
+    await migrate(template.href)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { url: server.url, stop }
+}
+
+async function startOptionalRedis() {
+  const server = await startRedis()
+  if (server === undefined) return { url: null, stop: async () => undefined }
+  note({ pid: server.pid })
+  return server
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
