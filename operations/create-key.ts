@@ -1,0 +1,40 @@
+/** API keys: `sim_<id>_<secret>`. The id finds the row; of the secret only the SHA-256 is kept. */
+import { createHash, randomBytes } from 'node:crypto'
+import { ServiceError } from '../domain/errors.ts'
+import type { NewKey, WithSecret } from '../domain/tenant.ts'
+import { insertKey } from '../store/keys.ts'
+import type { PlatformTx } from '../store/tenancy.ts'
+
+/** A plain hash is enough: the secret is 256 random bits, so there is nothing to guess. */
+export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
+
+const FORMAT = /^sim_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
+
+/** The parts of a key; undefined where it has not the form of one. */
+export function parseKey(key: string): { id: string; secret: string } | undefined {
+  const found = FORMAT.exec(key)
+  const [, id, secret] = found ?? []
+  return id === undefined || secret === undefined ? undefined : { id, secret }
+}
+
+/**
+ * Makes a key; the answer is the only place its secret is ever seen.
+ *
+ * @param tenantId the tenant it acts for; null makes an operator key, the platform's own
+ * @throws ServiceError invalid_request where scopes and tenant do not go together, or the expiry has passed
+ */
+export async function createKey(tx: PlatformTx, tenantId: string | null, key: NewKey): Promise<WithSecret> {
+  const fitting = tenantId === null ? key.scopes.join() === 'operator' : !key.scopes.includes('operator')
+  if (!fitting) {
+    throw wrong('/scopes', 'an operator key has the scope operator alone and no tenant; a tenant key has the others')
+  }
+  const expiresAt = key.expiresAt == null ? null : new Date(key.expiresAt)
+  if (expiresAt !== null && expiresAt <= tx.now) throw wrong('/expiresAt', 'must lie in the future')
+  const id = randomBytes(6).toString('hex')
+  const secret = randomBytes(32).toString('base64url')
+  await insertKey(tx, { id, tenantId, name: key.name, scopes: key.scopes, secretHash: hashSecret(secret), expiresAt })
+  return { id, key: `sim_${id}_${secret}` }
+}
+
+const wrong = (pointer: string, detail: string) =>
+  new ServiceError('invalid_request', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })

@@ -1,0 +1,13 @@
+import { type NewTariff, termsOf } from '../domain/tariff.ts'
+import { insertTariff } from '../store/tariffs.ts'
+import type { PlatformTx, TenantTx } from '../store/tenancy.ts'
+
+/**
+ * Makes a tariff, active at once: a tenant's own, or the platform's, which every tenant is offered.
+ *
+ * @returns its id
+ * @throws ServiceError invalid_request, tariff_units_disagree
+ */
+export const createTariff = async (tx: TenantTx | PlatformTx, tariff: NewTariff): Promise<{ id: number }> => ({
+  id: await insertTariff(tx, tariff, termsOf(tariff)),
+})

@@ -1,0 +1,85 @@
+/** API keys. The platform's table: a key says which tenant it is for, so it is read before there is one. */
+import { type RawBuilder, sql } from 'kysely'
+import type { ApiKey, Scope } from '../domain/tenant.ts'
+import type { PlatformTx } from './tenancy.ts'
+
+interface KeyRow {
+  readonly id: string
+  readonly tenant_id: string | null
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly secret_hash: Buffer
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly revoked_at: Date | null
+  readonly last_used_at: Date | null
+}
+
+/** A key as it is checked. */
+export interface StoredKey {
+  readonly id: string
+  /** Null: the platform's own. */
+  readonly tenantId: string | null
+  readonly scopes: readonly Scope[]
+  /** SHA-256 of the secret. */
+  readonly secretHash: Buffer
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly lastUsedAt: Date | null
+}
+
+const ofTenant = (tenantId: string | null): RawBuilder<unknown> => sql`tenant_id is not distinct from ${tenantId}`
+
+const toApiKey = (row: KeyRow): ApiKey => ({
+  id: row.id,
+  name: row.name,
+  scopes: [...row.scopes],
+  createdAt: row.created_at.toISOString(),
+  expiresAt: row.expires_at?.toISOString() ?? null,
+  revokedAt: row.revoked_at?.toISOString() ?? null,
+  lastUsedAt: row.last_used_at?.toISOString() ?? null,
+})
+
+export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | undefined> {
+  const { rows } = await sql<StoredKey>`
+    select id, tenant_id as "tenantId", scopes, secret_hash as "secretHash", expires_at as "expiresAt",
+           revoked_at as "revokedAt", last_used_at as "lastUsedAt"
+      from api_keys where id = ${id}`.execute(tx.q)
+  return rows[0]
+}
+
+/** Keys of a tenant (null: the platform's), revoked ones too, the oldest first. */
+export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise<ApiKey[]> {
+  const { rows } = await sql<KeyRow>`
+    select id, tenant_id, name, scopes, secret_hash, created_at, expires_at, revoked_at, last_used_at
+      from api_keys where ${ofTenant(tenantId)} order by created_at, id`.execute(tx.q)
+  return rows.map(toApiKey)
+}
+
+export interface KeyToStore {
+  readonly id: string
+  readonly tenantId: string | null
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly secretHash: Buffer
+  readonly expiresAt: Date | null
+}
+
+export async function insertKey(tx: PlatformTx, key: KeyToStore): Promise<void> {
+  await sql`
+    insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at, expires_at)
+    values (${key.id}, ${key.tenantId}, ${key.name}, ${[...key.scopes]}::text[], ${key.secretHash}, ${tx.now},
+            ${key.expiresAt})`.execute(tx.q)
+}
+
+/** Revokes a key; a revoked one keeps its first instant. @returns whether there is such a key */
+export async function revokeKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<boolean> {
+  const { rows } = await sql`
+    update api_keys set revoked_at = coalesce(revoked_at, ${tx.now})
+     where id = ${id} and ${ofTenant(tenantId)} returning 1`.execute(tx.q)
+  return rows.length > 0
+}
+
+export async function touchKey(tx: PlatformTx, id: string): Promise<void> {
+  await sql`update api_keys set last_used_at = ${tx.now} where id = ${id}`.execute(tx.q)
+}

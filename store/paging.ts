@@ -1,0 +1,55 @@
+/** One page of a list together with the size of the whole list, and the filters lists share. */
+import { type RawBuilder, sql } from 'kysely'
+import { ServiceError } from '../domain/errors.ts'
+import { offsetOf, type PageRequest, spanOf } from '../domain/page.ts'
+import type { TenantTx } from './tenancy.ts'
+
+/** The parts of a paged select. */
+export interface PagedSelect {
+  readonly columns: RawBuilder<unknown>
+  /** From `from` on, filters included. */
+  readonly from: RawBuilder<unknown>
+  /** By names of result columns: they order the page and what comes out. */
+  readonly orderBy: RawBuilder<unknown>
+}
+
+/**
+ * Reads a page and counts the list in one statement.
+ *
+ * The count stands beside the page, so that a page past the end has right totals too.
+ */
+export async function readPage<Row>(
+  tx: TenantTx,
+  { columns, from, orderBy }: PagedSelect,
+  page: PageRequest,
+): Promise<{ rows: Row[]; totalItems: number }> {
+  const { rows } = await sql<Row & { present: true | null; total_items: number }>`
+    with counted as (
+      select count(*)::integer as total_items ${from}
+    ), page as (
+      select true as present, ${columns} ${from} order by ${orderBy} limit ${page.pageSize} offset ${offsetOf(page)}
+    )
+    select counted.total_items, page.* from counted left join page on true order by ${orderBy}`.execute(tx.q)
+  return { rows: rows.filter((row) => row.present === true), totalItems: rows[0]?.total_items ?? 0 }
+}
+
+/** A LIKE pattern of everything that contains this text; `%`, `_` and `\` stand for themselves. */
+export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+/**
+ * A `date` filter on a column; nothing where there is none.
+ *
+ * @throws ServiceError invalid_request for a day that is not in the calendar
+ */
+export function within(column: RawBuilder<unknown>, date: string | undefined): RawBuilder<unknown> {
+  if (date === undefined) return sql``
+  const span = spanOf(date)
+  if (span === undefined) {
+    throw new ServiceError('invalid_request', `date: ${date} is no day of the calendar`, {
+      errors: [{ parameter: 'date', detail: 'is no day of the calendar' }],
+    })
+  }
+  return span.to === null
+    ? sql`and ${column} >= ${span.from}`
+    : sql`and ${column} >= ${span.from} and ${column} < ${span.to}`
+}
