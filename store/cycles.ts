@@ -58,9 +58,17 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
      order by m.sim_id, m.pool_id, m.from_at desc
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
-  await refreshContributing(tx, cycle.key, null)
+  await totalPools(tx, cycle.key)
   await markAllDue(tx, tx.now)
   return true
+}
+
+/** Which of these cycles are closed. */
+export async function closedCycles(tx: TenantTx, keys: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select key from cycles
+     where tenant_id = ${tx.tenantId} and key = any(${[...keys]}::text[]) and closed_at is not null`.execute(tx.q)
+  return rows.map(({ key }) => key)
 }
 
 /** Makes the rows of pools' totals that are missing in a cycle, so that a pool has its capacity before any usage. */
@@ -86,22 +94,35 @@ export async function lockPools(tx: TenantTx, cycleKey: string, poolIds: readonl
        for update`.execute(tx.q)
 }
 
-/**
- * Counts the contributing SIMs of pools anew and gives them a new usage version.
- *
- * @param poolIds which pools (0: outside pools); null for all of the cycle
- */
-export async function refreshContributing(tx: TenantTx, cycleKey: string, poolIds: readonly number[] | null) {
-  const which = poolIds === null ? sql`` : sql`and pool_id = any(${[...poolIds]}::integer[])`
+/** Adds up the ledger rows of a cycle that has just been opened into its pools' totals. */
+async function totalPools(tx: TenantTx, cycleKey: string): Promise<void> {
   await sql`
     insert into pool_cycles as pc (cycle_key, pool_id, bytes, voice_seconds, sms_count, contributing)
     select ${cycleKey}, pool_id, sum(bytes)::bigint, sum(voice_seconds)::bigint, sum(sms_count)::bigint,
            count(*) filter (where contributing)::integer
       from usage_ledger
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} ${which}
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
      group by pool_id
      order by pool_id
     on conflict (tenant_id, cycle_key, pool_id) do update
       set bytes = excluded.bytes, voice_seconds = excluded.voice_seconds, sms_count = excluded.sms_count,
           contributing = excluded.contributing, usage_version = pc.usage_version + 1`.execute(tx.q)
+}
+
+/** What is added to (or taken from) a pool's totals. */
+export interface PoolDelta {
+  readonly bytes?: number
+  readonly voiceSeconds?: number
+  readonly smsCount?: number
+  readonly contributing?: number
+}
+
+/** Changes a pool's totals in a cycle and gives it a new usage version. Call with the pool locked. */
+export async function addToPool(tx: TenantTx, cycleKey: string, poolId: number, delta: PoolDelta): Promise<void> {
+  await sql`
+    update pool_cycles
+       set bytes = bytes + ${delta.bytes ?? 0}, voice_seconds = voice_seconds + ${delta.voiceSeconds ?? 0},
+           sms_count = sms_count + ${delta.smsCount ?? 0}, contributing = contributing + ${delta.contributing ?? 0},
+           usage_version = usage_version + 1
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = ${poolId}`.execute(tx.q)
 }

@@ -4,7 +4,7 @@
  * is evaluated again.
  */
 import { sql } from 'kysely'
-import type { TenantTx } from './tenancy.ts'
+import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** What a rule is evaluated for. */
 export const SubjectKind = { sim: 1, pool: 2, tenant: 3 } as const
@@ -51,4 +51,52 @@ export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
     { kind: SubjectKind.pool, id: poolId },
     ...rows.map(({ id }) => ({ kind: SubjectKind.sim, id })),
   ])
+}
+
+/** A mark as an evaluation has taken it. */
+export interface DueMark extends Subject {
+  readonly seq: number
+}
+
+/**
+ * Takes a batch of subjects that are due: they are off the list until the lease ends, and come back where
+ * the evaluation dies.
+ */
+export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): Promise<DueMark[]> {
+  const { rows } = await sql<DueMark>`
+    with due as (
+      select subject_kind, subject_id from due_subjects
+       where tenant_id = ${tx.tenantId} and due_at <= ${tx.now}
+       order by due_at limit ${limit}
+         for update skip locked
+    )
+    update due_subjects d set due_at = ${leaseUntil}
+      from due
+     where d.tenant_id = ${tx.tenantId} and d.subject_kind = due.subject_kind and d.subject_id = due.subject_id
+    returning d.subject_kind as kind, d.subject_id as id, d.seq`.execute(tx.q)
+  return rows
+}
+
+/** Replaces marks by the next look at each subject, but only marks that have not been set anew meanwhile. */
+export async function settleDue(tx: TenantTx, settled: readonly (DueMark & { readonly nextAt: number })[]): Promise<void> {
+  await sql`
+    update due_subjects d set due_at = to_timestamp(s."nextAt" / 1000)
+      from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as s(
+        kind smallint, id bigint, seq bigint, "nextAt" double precision)
+     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(tx.q)
+}
+
+/** Takes subjects off the list for good: they are gone or have nothing to evaluate. */
+export async function dropDue(tx: TenantTx, marks: readonly DueMark[]): Promise<void> {
+  await sql`
+    delete from due_subjects d
+     using jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as s(kind smallint, id bigint, seq bigint)
+     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(tx.q)
+}
+
+/** Tenants with subjects that are due. */
+export async function tenantsDue(tx: PlatformTx): Promise<string[]> {
+  const { rows } = await sql<{ tenantId: string }>`
+    select distinct tenant_id as "tenantId" from due_subjects where due_at <= ${tx.now}`.execute(tx.q)
+  return rows.map((row) => row.tenantId)
 }

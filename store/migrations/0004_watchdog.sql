@@ -67,10 +67,10 @@ create table mails (
   tenant_id text not null default app_tenant(),
   recipient text not null,
   status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
+  grouped boolean not null,                                -- a digest: the next one keeps its distance
   subject text not null default '',
   attempts integer not null default 0,
   next_attempt_at timestamptz not null,
-  lease_until timestamptz,
   response text,
   created_at timestamptz not null,
   sent_at timestamptz

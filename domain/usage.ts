@@ -1,0 +1,93 @@
+/** A usage record as a carrier's mediation delivers it, and what may be wrong with one. Pure. */
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+
+const count = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description }))
+
+export const UsageRecord = Type.Object(
+  {
+    recordId: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'With the time the identity of the record within the tenant: sent twice it counts once.',
+    }),
+    iccid: Type.Optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId.' })),
+    simId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The SIM; or give iccid.' })),
+    at: Type.String({ description: 'Start of the usage, ISO 8601 with an offset or Z. It counts in the cycle of this time.' }),
+    bytesUp: count('Bytes sent. Negative only in a correction.'),
+    bytesDown: count('Bytes received. Negative only in a correction.'),
+    voiceSeconds: count('Seconds of voice. Negative only in a correction.'),
+    smsCount: count('Messages. Negative only in a correction.'),
+    imei: Type.Optional(Type.String({ pattern: '^(\\d{14,16})?$', description: 'The device the SIM was in.' })),
+    correction: Type.Optional(Type.Boolean({ description: 'Corrects earlier usage; amounts may be negative.' })),
+  },
+  { additionalProperties: false },
+)
+export type UsageRecord = Static<typeof UsageRecord>
+
+/** Why a record was not counted; a stable code and words for people. */
+export interface UsageFault {
+  readonly code:
+    | 'invalid_record'
+    | 'sim_not_found'
+    | 'record_conflict'
+    | 'usage_in_future'
+    | 'negative_usage'
+    | 'negative_total'
+  readonly detail: string
+}
+
+/** A record that was read; instants are epoch milliseconds. */
+export interface ReadRecord {
+  readonly recordId: string
+  readonly iccid: string | null
+  readonly simId: number | null
+  readonly at: number
+  readonly bytesUp: number
+  readonly bytesDown: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+  readonly imei: string | null
+  readonly correction: boolean
+}
+
+const FUTURE_MS = 5 * 60_000
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
+
+const fault = (code: UsageFault['code'], detail: string): { readonly fault: UsageFault } => ({ fault: { code, detail } })
+
+/** Reads one record. @param now epoch milliseconds; a record more than 5 minutes ahead is refused */
+export function readRecord(value: unknown, now: number): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
+  if (!Value.Check(UsageRecord, value)) {
+    const [error] = Value.Errors(UsageRecord, value)
+    return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
+  }
+  if ((value.iccid === undefined) === (value.simId === undefined)) {
+    return fault('invalid_record', 'give either iccid or simId')
+  }
+  const at = INSTANT.test(value.at) ? Date.parse(value.at) : Number.NaN
+  if (Number.isNaN(at)) return fault('invalid_record', `at: got '${value.at}', expected ISO 8601 with an offset or Z`)
+  if (at > now + FUTURE_MS) return fault('usage_in_future', `at: ${value.at} is more than 5 minutes ahead`)
+  const amounts = {
+    bytesUp: value.bytesUp ?? 0,
+    bytesDown: value.bytesDown ?? 0,
+    voiceSeconds: value.voiceSeconds ?? 0,
+    smsCount: value.smsCount ?? 0,
+  }
+  const negative = Object.entries(amounts).find(([, amount]) => amount < 0)
+  if (negative !== undefined && value.correction !== true) {
+    return fault('negative_usage', `${negative[0]}: got ${negative[1]}; only a correction may be negative`)
+  }
+  return {
+    record: {
+      recordId: value.recordId,
+      iccid: value.iccid ?? null,
+      simId: value.simId ?? null,
+      at,
+      ...amounts,
+      imei: value.imei || null,
+      correction: value.correction ?? false,
+    },
+  }
+}

@@ -1,0 +1,110 @@
+/** What a completed ticket changes: the SIM, what it belongs to, what it contributes, who suspended it. */
+import { SimStatus, TicketType } from '../domain/codes.ts'
+import { suspendOnOverageId } from '../domain/lifecycle.ts'
+import { lineAfter } from '../domain/ticket-decisions.ts'
+import { contribute, moveUsage } from '../store/contributions.ts'
+import { currentCycle } from '../store/cycles.ts'
+import { markDue, SubjectKind } from '../store/due.ts'
+import {
+  closeActiveSpan,
+  closeMembership,
+  closeSuspension,
+  isActive,
+  type LockedLine,
+  openActiveSpan,
+  openMembership,
+  writeLine,
+  writeSuspension,
+} from '../store/lines.ts'
+import type { TenantTx } from '../store/tenancy.ts'
+import type { TicketRecord } from '../store/tickets.ts'
+import { signalIfStarted } from '../store/workflow-outbox.ts'
+
+/**
+ * Applies a ticket to its SIM, in the transaction that ends the ticket. The SIM is locked.
+ * What is effective at a boundary is so from that instant on, whenever this runs.
+ */
+export async function applyTicket(tx: TenantTx, line: LockedLine, ticket: TicketRecord): Promise<void> {
+  const at = ticket.effectiveAt ?? tx.now
+  switch (ticket.type) {
+    case TicketType.Activate:
+      await activate(tx, line, ticket, at)
+      break
+    case TicketType.Suspend:
+      await suspend(tx, line, ticket, at)
+      break
+    case TicketType.Provision:
+      if (ticket.unassign) await unassign(tx, line, ticket, at)
+      else if (line.status === SimStatus.Unprovisioned) await provision(tx, line, ticket, at)
+      else await move(tx, line, ticket, at)
+      break
+    case TicketType.Refresh:
+    case TicketType['Send SMS']:
+      return
+  }
+  await markTouched(tx, line, lineAfter(line, ticket).poolId)
+  if (ticket.cause.by === 'user') await stepBack(tx, line.simId)
+}
+
+async function activate(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
+  await writeLine(tx, line.simId, lineAfter(line, ticket), {})
+  await openActiveSpan(tx, line.simId, at)
+  await contribute(tx, { simId: line.simId, poolId: line.poolId ?? 0, tariffId: line.tariffId }, at)
+  await closeSuspension(tx, line.simId, ticket.cause.by)
+}
+
+async function suspend(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
+  const { cause } = ticket
+  if (isActive(line)) {
+    await writeLine(tx, line.simId, lineAfter(line, ticket), {})
+    await closeActiveSpan(tx, line.simId, at)
+  }
+  const nobody = { rule: null, cycle: null, until: null, workflowId: null }
+  await writeSuspension(
+    tx,
+    line.simId,
+    cause.by === 'watchdog'
+      ? { cause: 'watchdog', rule: cause.rule, cycle: cause.cycle, until: cause.until, workflowId: cause.workflowId }
+      : { cause: 'user', ...nobody },
+  )
+}
+
+async function provision(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
+  const after = lineAfter(line, ticket)
+  await writeLine(tx, line.simId, after, { provisionedAt: at, tag: ticket.tag })
+  await openMembership(tx, line.simId, after, at)
+}
+
+async function unassign(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
+  await writeLine(tx, line.simId, lineAfter(line, ticket), { provisionedAt: null, clearPending: true })
+  await closeMembership(tx, line.simId, at)
+  await closeActiveSpan(tx, line.simId, at)
+  await closeSuspension(tx, line.simId, ticket.cause.by)
+  if (ticket.effectiveAt !== null) {
+    await moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, { poolId: 0, tariffId: null }, at)
+  }
+}
+
+async function move(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
+  const after = lineAfter(line, ticket)
+  await writeLine(tx, line.simId, after, { tag: ticket.tag, clearPending: true })
+  await closeMembership(tx, line.simId, at)
+  await openMembership(tx, line.simId, after, at)
+  const to = { poolId: after.poolId ?? 0, tariffId: after.tariffId }
+  await moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, to, at)
+}
+
+async function markTouched(tx: TenantTx, line: LockedLine, poolAfter: number | null): Promise<void> {
+  const pools = new Set([line.poolId, poolAfter].filter((id) => id !== null))
+  await markDue(tx, [
+    { kind: SubjectKind.sim, id: line.simId },
+    ...[...pools].map((id) => ({ kind: SubjectKind.pool, id })),
+    { kind: SubjectKind.tenant, id: 0 },
+  ])
+}
+
+/** A person has acted on the SIM: the watchdog's workflow of this cycle, if there is one, steps back. */
+async function stepBack(tx: TenantTx, simId: number): Promise<void> {
+  const cycle = await currentCycle(tx)
+  await signalIfStarted(tx, suspendOnOverageId(tx.tenantId, simId, cycle.key), 'personActed')
+}

@@ -1,0 +1,271 @@
+/**
+ * Counting usage records: once each, however often they are sent.
+ *
+ * A chunk is one transaction. Locks are taken in one order everywhere, so that two chunks wait for each other
+ * and never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order.
+ */
+import { bucketMs, cycleAt, cycleOfKey } from '../domain/cycle.ts'
+import { type ReadRecord, readRecord, type UsageFault } from '../domain/usage.ts'
+import { lockPools, openCycle, tenantTerms } from '../store/cycles.ts'
+import { markDue, SubjectKind } from '../store/due.ts'
+import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
+import {
+  addToBuckets,
+  addToLedger,
+  type BucketRow,
+  type CycleCounts,
+  countRecords,
+  identity,
+  insertRecords,
+  lockUsageSims,
+  noteSightings,
+  type PlacedRecord,
+  placesAt,
+  type Sighting,
+  type StoredRecord,
+  storedRecords,
+  type UsageSim,
+} from '../store/usage.ts'
+import { noteLateUsage } from './late-usage.ts'
+import { refuseNegativeTotals } from './usage-corrections.ts'
+
+export interface UsageAnswer {
+  readonly accepted: number
+  readonly duplicates: number
+  readonly rejected: readonly ({ readonly index: number } & UsageFault)[]
+}
+
+interface Indexed<T> {
+  readonly index: number
+  readonly record: T
+}
+type Rejections = Map<number, UsageFault>
+
+/**
+ * Counts a chunk of records (at most a few thousand). A bad record rejects itself and not the rest.
+ *
+ * @param values records as they came, unchecked
+ * @param firstIndex place of the first one in the whole delivery, for the answer
+ */
+export async function recordUsage(
+  ground: Ground,
+  tenantId: string,
+  values: readonly unknown[],
+  firstIndex = 0,
+): Promise<UsageAnswer> {
+  const rejected: Rejections = new Map()
+  const read: Indexed<ReadRecord>[] = []
+  values.forEach((value, i) => {
+    const result = readRecord(value, ground.clock())
+    if ('fault' in result) rejected.set(firstIndex + i, result.fault)
+    else read.push({ index: firstIndex + i, record: result.record })
+  })
+  const counted =
+    read.length === 0
+      ? { accepted: 0, duplicates: 0 }
+      : await inTenant(ground, tenantId, (tx) => countChunk(tx, read, rejected))
+  const inOrder = [...rejected].sort(([a], [b]) => a - b)
+  return { ...counted, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
+}
+
+async function countChunk(
+  tx: TenantTx,
+  read: readonly Indexed<ReadRecord>[],
+  rejected: Rejections,
+): Promise<{ accepted: number; duplicates: number }> {
+  const sims = await lockUsageSims(
+    tx,
+    read.flatMap(({ record }) => record.iccid ?? []),
+    read.flatMap(({ record }) => record.simId ?? []),
+  )
+  const { billingCycle } = await tenantTerms(tx)
+  const known = withSims(read, sims, rejected)
+  const stored = await storedRecords(
+    tx,
+    known.map(({ record }) => record),
+  )
+  const { fresh, duplicates } = sortOut(known, stored, rejected)
+  const placed = await place(tx, fresh, billingCycle)
+  await openCycles(tx, billingCycle, [...placed, ...duplicates.map((d) => ({ record: { cycleKey: cycleAt(billingCycle, d.at).key } }))])
+  for (const [cycleKey, pools] of poolsByCycle(placed)) await lockPools(tx, cycleKey, pools)
+  const wanted = await refuseNegativeTotals(tx, placed, rejected)
+  const inserted = await insertRecords(
+    tx,
+    wanted.map(({ record }) => record),
+  )
+  const accepted = wanted.filter(({ record }) => inserted.has(identity(record))).map(({ record }) => record)
+  const raced = wanted.length - accepted.length
+  await addUp(tx, accepted, sims, billingCycle)
+  await countRecords(tx, countsOf(billingCycle, accepted, duplicates))
+  await noteLateUsage(tx, accepted)
+  return { accepted: accepted.length, duplicates: duplicates.length + raced }
+}
+
+function withSims(
+  read: readonly Indexed<ReadRecord>[],
+  sims: readonly UsageSim[],
+  rejected: Rejections,
+): Indexed<ReadRecord & { simId: number }>[] {
+  const byIccid = new Map(sims.map((sim) => [sim.iccid, sim.simId]))
+  const ids = new Set(sims.map((sim) => sim.simId))
+  return read.flatMap(({ index, record }) => {
+    const simId = record.iccid === null ? record.simId : byIccid.get(record.iccid)
+    if (simId !== null && simId !== undefined && ids.has(simId)) return [{ index, record: { ...record, simId } }]
+    const asked = record.iccid === null ? `simId ${record.simId}` : `iccid ${record.iccid}`
+    rejected.set(index, { code: 'sim_not_found', detail: `there is no SIM with ${asked}` })
+    return []
+  })
+}
+
+const CONTENT = ['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount', 'imei', 'correction'] as const
+
+const sameContent = (a: StoredRecord, b: StoredRecord) => CONTENT.every((field) => a[field] === b[field])
+
+/** Tells new records from ones sent before and from ones that contradict what is stored. */
+function sortOut<T extends ReadRecord & { readonly simId: number }>(
+  known: readonly Indexed<T>[],
+  stored: ReadonlyMap<string, StoredRecord>,
+  rejected: Rejections,
+): { fresh: Indexed<T>[]; duplicates: T[] } {
+  const seen = new Map<string, StoredRecord>(stored)
+  const fresh: Indexed<T>[] = []
+  const duplicates: T[] = []
+  for (const { index, record } of known) {
+    const before = seen.get(identity(record))
+    if (before === undefined) {
+      seen.set(identity(record), record)
+      fresh.push({ index, record })
+    } else if (sameContent(before, record)) duplicates.push(record)
+    else {
+      const detail = `recordId '${record.recordId}' at ${new Date(record.at).toISOString()} is known with other content`
+      rejected.set(index, { code: 'record_conflict', detail })
+    }
+  }
+  return { fresh, duplicates }
+}
+
+async function place(
+  tx: TenantTx,
+  fresh: readonly Indexed<ReadRecord & { readonly simId: number }>[],
+  billingCycle: string,
+): Promise<Indexed<PlacedRecord>[]> {
+  const places = await placesAt(
+    tx,
+    fresh.map(({ record }) => ({ simId: record.simId, at: record.at })),
+  )
+  return fresh.map(({ index, record }, i) => ({
+    index,
+    record: {
+      ...record,
+      poolId: places[i]?.poolId ?? 0,
+      tariffId: places[i]?.tariffId ?? null,
+      cycleKey: cycleAt(billingCycle, record.at).key,
+    },
+  }))
+}
+
+async function openCycles(
+  tx: TenantTx,
+  billingCycle: string,
+  records: readonly { readonly record: { readonly cycleKey: string } }[],
+): Promise<void> {
+  for (const key of [...new Set(records.map(({ record }) => record.cycleKey))].sort()) {
+    const cycle = cycleOfKey(billingCycle, key)
+    if (cycle !== undefined) await openCycle(tx, cycle)
+  }
+}
+
+function poolsByCycle(placed: readonly Indexed<PlacedRecord>[]): [string, number[]][] {
+  const grouped = Map.groupBy(placed, ({ record }) => record.cycleKey)
+  return [...grouped]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, rows]) => [key, [...new Set(rows.map(({ record }) => record.poolId))]])
+}
+
+const amountsOf = (records: readonly ReadRecord[]) => ({
+  bytes: records.reduce((sum, record) => sum + record.bytesUp + record.bytesDown, 0),
+  voiceSeconds: records.reduce((sum, record) => sum + record.voiceSeconds, 0),
+  smsCount: records.reduce((sum, record) => sum + record.smsCount, 0),
+})
+
+/** Adds accepted records to the ledger, the pools, the buckets and the SIMs, and marks what they touch due. */
+async function addUp(
+  tx: TenantTx,
+  accepted: readonly PlacedRecord[],
+  sims: readonly UsageSim[],
+  billingCycle: string,
+): Promise<void> {
+  if (accepted.length === 0) return
+  const rows = Map.groupBy(accepted, (r) => `${r.cycleKey}/${r.simId}/${r.poolId}`)
+  await addToLedger(
+    tx,
+    [...rows.values()].flatMap(([first, ...rest]) =>
+      first === undefined
+        ? []
+        : {
+            cycleKey: first.cycleKey,
+            simId: first.simId,
+            poolId: first.poolId,
+            tariffId: first.tariffId,
+            ...amountsOf([first, ...rest]),
+          },
+    ),
+  )
+  await addToBuckets(tx, bucketsOf(accepted, bucketMs(billingCycle)))
+  await noteSightings(tx, sightingsOf(accepted, sims))
+  await markDue(tx, [
+    ...accepted.map(({ simId }) => ({ kind: SubjectKind.sim, id: simId })),
+    ...accepted.filter(({ poolId }) => poolId !== 0).map(({ poolId }) => ({ kind: SubjectKind.pool, id: poolId })),
+    { kind: SubjectKind.tenant, id: 0 },
+  ])
+}
+
+function bucketsOf(accepted: readonly PlacedRecord[], widthMs: number): BucketRow[] {
+  const parts = accepted.flatMap((record) => {
+    const startsAt = Math.floor(record.at / widthMs) * widthMs
+    return [
+      { kind: SubjectKind.sim, id: record.simId, startsAt, record },
+      ...(record.poolId === 0 ? [] : [{ kind: SubjectKind.pool, id: record.poolId, startsAt, record }]),
+      { kind: SubjectKind.tenant, id: 0, startsAt, record },
+    ]
+  })
+  const grouped = Map.groupBy(parts, (part) => `${part.kind}/${part.id}/${part.startsAt}`)
+  return [...grouped.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined) return []
+    const { kind, id, startsAt } = first
+    return [{ kind, id, startsAt, ...amountsOf(group.map((part) => part.record)) }]
+  })
+}
+
+/** The newest record of each SIM, and its newest IMEI where that is newer than the one known. */
+function sightingsOf(accepted: readonly PlacedRecord[], sims: readonly UsageSim[]): Sighting[] {
+  const known = new Map(sims.map((sim) => [sim.simId, sim.imeiSeenAt?.getTime() ?? Number.NEGATIVE_INFINITY]))
+  return [...Map.groupBy(accepted, ({ simId }) => simId)].map(([simId, records]) => {
+    const newest = records
+      .filter((record) => record.imei !== null && record.at > (known.get(simId) ?? Number.NEGATIVE_INFINITY))
+      .reduce<PlacedRecord | null>((best, record) => (best === null || record.at > best.at ? record : best), null)
+    return {
+      simId,
+      lastSeenAt: Math.max(...records.map(({ at }) => at)),
+      imei: newest?.imei ?? null,
+      imeiSeenAt: newest?.at ?? null,
+    }
+  })
+}
+
+function countsOf(
+  billingCycle: string,
+  accepted: readonly PlacedRecord[],
+  duplicates: readonly ReadRecord[],
+): CycleCounts[] {
+  const counts = new Map<string, { accepted: number; duplicates: number }>()
+  const of = (key: string) => {
+    const known = counts.get(key) ?? { accepted: 0, duplicates: 0 }
+    counts.set(key, known)
+    return known
+  }
+  for (const { cycleKey } of accepted) of(cycleKey).accepted += 1
+  for (const { at } of duplicates) of(cycleAt(billingCycle, at).key).duplicates += 1
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cycleKey, count]) => ({ cycleKey, ...count }))
+}

@@ -1,0 +1,119 @@
+/**
+ * Where the queues live: in Redis where there is one, else in PostgreSQL. The only place that decides.
+ *
+ * The PostgreSQL backend keeps its tables in a schema of its own beside the service's.
+ */
+import { createPostgresBackend, Queue, Worker, withBackend } from 'bullmq'
+import { Redis } from 'ioredis'
+import type { Bell } from '../domain/bell.ts'
+import { CONCURRENCY, dedupeId, type JobOf, QUEUES, type QueueName } from './catalog.ts'
+
+export interface QueuesAt {
+  /** Empty: the queues live in PostgreSQL. */
+  readonly redisUrl: string
+  readonly databaseUrl: string
+  /** Told of connections that were lost; they are made again by themselves. */
+  readonly onError: (error: Error) => void
+}
+
+export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<void> }
+
+const SCHEMA = 'simherd_queues'
+
+/** Done jobs are of no use to anybody; failed ones are kept a day for whoever looks. */
+const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
+
+/**
+ * Rings bells: one job a piece of work, however often it is rung.
+ *
+ * @returns `ring` never throws: a bell that is lost costs the time to the next sweep
+ */
+export function openQueues(at: QueuesAt) {
+  const { queueOf, closeShared } = connectionTo(at)
+  const queues = new Map(QUEUES.map((name) => [name, queueOf(name)]))
+  for (const queue of queues.values()) queue.on('error', at.onError)
+  const add = async (bell: Bell) => {
+    await queues.get(bell.queue)?.add(bell.queue, bell, {
+      ...KEEP,
+      deduplication: { id: dedupeId(bell), keepLastIfActive: true },
+    })
+  }
+  return {
+    ring: (bells: readonly Bell[]) => {
+      for (const bell of bells) add(bell).catch(at.onError)
+    },
+    /** As `ring`, but says when all have been taken. */
+    add: async (bells: readonly Bell[]) => {
+      await Promise.all(bells.map(add))
+    },
+    ping: async () => {
+      await queues.get('mail')?.getJobCounts('wait')
+    },
+    /** Jobs waiting, running and failed, by queue. */
+    counts: async () => {
+      const all = await Promise.all(
+        [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts('wait', 'active', 'failed')] as const),
+      )
+      return Object.fromEntries(all)
+    },
+    close: async () => {
+      await Promise.all([...queues.values()].map((queue) => queue.close()))
+      await closeShared()
+    },
+  }
+}
+export type Queues = ReturnType<typeof openQueues>
+
+/**
+ * Runs the jobs of all queues with these handlers.
+ *
+ * @returns `close` waits for running jobs to end; started ones are not broken off
+ */
+export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: string, error: Error) => void) {
+  const { workerOf, closeShared } = connectionTo(at)
+  const workers = [
+    workerOf('tickets', handlers.tickets),
+    workerOf('evaluate', handlers.evaluate),
+    workerOf('mail', handlers.mail),
+    workerOf('workflows', handlers.workflows),
+  ]
+  for (const worker of workers) {
+    worker.on('error', at.onError)
+    worker.on('failed', (_job, error) => onFailed(worker.name, error))
+  }
+  return {
+    close: async () => {
+      await Promise.all(workers.map((worker) => worker.close()))
+      await closeShared()
+    },
+  }
+}
+
+function connectionTo(at: QueuesAt) {
+  return at.redisUrl === '' ? inPostgres(at.databaseUrl) : inRedis(at.redisUrl, at.onError)
+}
+
+function inPostgres(connectionString: string) {
+  const { Queue: PgQueue, Worker: PgWorker } = withBackend(createPostgresBackend)
+  const connection = { connectionString, schema: SCHEMA, migrate: true, max: 4 }
+  return {
+    queueOf: (name: QueueName) => new PgQueue<Bell>(name, { connection }),
+    workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
+      new PgWorker<JobOf<Q>>(name, (job) => handle(job.data), { connection, concurrency: CONCURRENCY[name] }),
+    closeShared: async () => {},
+  }
+}
+
+function inRedis(url: string, onError: (error: Error) => void) {
+  // Workers block on Redis and must wait out its absence.
+  const connection = new Redis(url, { maxRetriesPerRequest: null })
+  connection.on('error', onError)
+  return {
+    queueOf: (name: QueueName) => new Queue<Bell>(name, { connection }),
+    workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
+      new Worker<JobOf<Q>>(name, (job) => handle(job.data), { connection, concurrency: CONCURRENCY[name] }),
+    closeShared: async () => {
+      await connection.quit().catch(() => connection.disconnect())
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/** A SIM as tickets see it: its state under a lock, what it belonged to, when it was Active, who suspended it. */
+import { sql } from 'kysely'
+import { SimStatus } from '../domain/codes.ts'
+import type { Line } from '../domain/ticket-decisions.ts'
+import type { TenantTx } from './tenancy.ts'
+
+export interface LockedLine extends Line {
+  readonly simId: number
+  readonly iccid: string
+}
+
+/** Locks a SIM and reads the part that tickets change. */
+export async function lockLine(tx: TenantTx, simId: number): Promise<LockedLine | undefined> {
+  const { rows } = await sql<LockedLine>`
+    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
+           (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
+      from sims s where s.id = ${simId} for update of s`.execute(tx.q)
+  return rows[0]
+}
+
+/** Settles a SIM's state after a ticket. */
+export async function writeLine(
+  tx: TenantTx,
+  simId: number,
+  line: Line,
+  also: { readonly provisionedAt?: Date | null; readonly tag?: string | null; readonly clearPending?: boolean },
+): Promise<void> {
+  await sql`
+    update sims
+       set status_since = case when status = ${line.status} then status_since else ${tx.now} end,
+           status = ${line.status}, pool_id = ${line.poolId}, tariff_id = ${line.tariffId},
+           provisioned_at = ${also.provisionedAt === undefined ? sql`provisioned_at` : also.provisionedAt},
+           tag = coalesce(${also.tag ?? null}, tag),
+           ${
+             also.clearPending === true
+               ? sql`pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null,`
+               : sql``
+           }
+           version = version + 1, updated_at = ${tx.now}
+     where id = ${simId}`.execute(tx.q)
+}
+
+/** Opens or replaces what a SIM belongs to; pool 0 stands for none. */
+export async function openMembership(tx: TenantTx, simId: number, line: Line, at: Date): Promise<void> {
+  await sql`
+    insert into memberships (sim_id, pool_id, tariff_id, from_at)
+    values (${simId}, ${line.poolId ?? 0}, ${line.tariffId}, ${at})`.execute(tx.q)
+}
+
+/** Ends what a SIM belongs to. An end before its beginning leaves an empty span. */
+export async function closeMembership(tx: TenantTx, simId: number, at: Date): Promise<void> {
+  await sql`
+    update memberships set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
+}
+
+export async function openActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
+  await sql`insert into active_spans (sim_id, from_at) values (${simId}, ${at})`.execute(tx.q)
+}
+
+export async function closeActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
+  await sql`
+    update active_spans set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
+}
+
+/** Who suspended a SIM, and until when. */
+export interface Suspension {
+  readonly cause: 'user' | 'watchdog'
+  readonly rule: string | null
+  readonly cycle: string | null
+  readonly until: 'renewal' | 'manual' | null
+  readonly workflowId: string | null
+}
+
+/** Writes who suspended a SIM; a person's suspension takes the place of the watchdog's. */
+export async function writeSuspension(tx: TenantTx, simId: number, suspension: Suspension): Promise<void> {
+  await sql`
+    insert into suspensions (sim_id, cause, rule, cycle_key, until, workflow_id, opened_at)
+    values (${simId}, ${suspension.cause}, ${suspension.rule}, ${suspension.cycle}, ${suspension.until},
+            ${suspension.workflowId}, ${tx.now})
+    on conflict (sim_id) where closed_at is null do update
+      set cause = excluded.cause, rule = excluded.rule, cycle_key = excluded.cycle_key, until = excluded.until,
+          workflow_id = excluded.workflow_id`.execute(tx.q)
+}
+
+export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<void> {
+  await sql`
+    update suspensions set closed_at = ${tx.now}, closed_because = ${because}
+     where sim_id = ${simId} and closed_at is null`.execute(tx.q)
+}
+
+/** Whether a SIM in this state may use the network. */
+export const isActive = (line: Line): boolean => line.status === SimStatus.Active

@@ -1,0 +1,206 @@
+/** Tickets: the rows, their order within a SIM, and the work list of SIMs with open ones. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { TicketStatus, TicketType } from '../domain/codes.ts'
+import type { Cause, Ticket } from '../domain/ticket.ts'
+import type { Ask } from '../domain/ticket-decisions.ts'
+import { type Ground, inTenant, type PlatformTx, type TenantTx } from './tenancy.ts'
+
+interface TicketRow {
+  readonly id: string
+  readonly seq: number
+  readonly sim_id: number
+  readonly type: TicketType
+  readonly status: TicketStatus
+  readonly created_at: Date
+  readonly pool_id: number | null
+  readonly tariff_id: number | null
+  readonly unassign: boolean
+  readonly tag: string | null
+  readonly message: string | null
+  readonly cause: Cause
+  readonly effective_at: Date | null
+  readonly attempts: number
+  readonly next_attempt_at: Date
+  readonly lease_until: Date | null
+  readonly failure_code: string | null
+  readonly failure_text: string | null
+  readonly finished_at: Date | null
+}
+
+/** A ticket as operations work with it. */
+export interface TicketRecord extends Ask {
+  readonly id: string
+  readonly simId: number
+  readonly status: TicketStatus
+  readonly createdAt: Date
+  readonly tag: string | null
+  readonly message: string | null
+  readonly effectiveAt: Date | null
+  readonly attempts: number
+  readonly nextAttemptAt: Date
+  readonly leaseUntil: Date | null
+  readonly failureCode: string | null
+  readonly failureText: string | null
+  readonly finishedAt: Date | null
+}
+
+const columns = sql`id, seq, sim_id, type, status, created_at, pool_id, tariff_id, unassign, tag, message, cause,
+  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, finished_at`
+
+const toRecord = (row: TicketRow): TicketRecord => ({
+  id: row.id,
+  simId: row.sim_id,
+  type: row.type,
+  status: row.status,
+  createdAt: row.created_at,
+  poolId: row.pool_id,
+  tariffId: row.tariff_id,
+  unassign: row.unassign,
+  tag: row.tag,
+  message: row.message,
+  cause: row.cause,
+  effectiveAt: row.effective_at,
+  attempts: row.attempts,
+  nextAttemptAt: row.next_attempt_at,
+  leaseUntil: row.lease_until,
+  failureCode: row.failure_code,
+  failureText: row.failure_text,
+  finishedAt: row.finished_at,
+})
+
+/** A ticket as the interface shows it. Source: service document, section 2.5. */
+export const toTicket = (record: TicketRecord): Ticket => ({
+  id: record.id,
+  simId: record.simId,
+  type: record.type,
+  status: record.status,
+  created: record.createdAt.toISOString(),
+  provisioningInfo:
+    record.type === TicketType.Provision
+      ? {
+          pendingPoolId: record.poolId,
+          pendingTariffId: record.tariffId,
+          pendingUnassign: record.unassign,
+          pendingTag: record.tag,
+        }
+      : null,
+})
+
+export interface NewTicket extends Ask {
+  readonly simId: number
+  readonly tag: string | null
+  readonly message: string | null
+  readonly effectiveAt: Date | null
+}
+
+/** Writes a Pending ticket and puts its SIM on the work list. @returns the ticket's id */
+export async function insertTicket(tx: TenantTx, ticket: NewTicket): Promise<string> {
+  const id = randomUUID()
+  await sql`
+    insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
+                         next_attempt_at)
+    values (${id}, ${ticket.simId}, ${ticket.type}, ${tx.now}, ${ticket.poolId}, ${ticket.tariffId}, ${ticket.unassign},
+            ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb, ${ticket.effectiveAt}, ${tx.now})`.execute(
+    tx.q,
+  )
+  await sql`
+    insert into ticket_work as w (sim_id, due_at) values (${ticket.simId}, ${tx.now})
+    on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
+  tx.ring({ queue: 'tickets', simId: ticket.simId })
+  return id
+}
+
+export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord | undefined> {
+  const { rows } = await sql<TicketRow>`select ${columns} from tickets where id = ${id}`.execute(tx.q)
+  return rows[0] && toRecord(rows[0])
+}
+
+/** Open tickets of a SIM (Pending and Processing), the oldest first. Call with the SIM locked. */
+export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRecord[]> {
+  const { rows } = await sql<TicketRow>`
+    select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq`.execute(tx.q)
+  return rows.map(toRecord)
+}
+
+/** The oldest open ticket of a SIM. Call with the SIM locked. */
+export async function oldestOpenTicket(tx: TenantTx, simId: number): Promise<TicketRecord | undefined> {
+  const { rows } = await sql<TicketRow>`
+    select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq limit 1`.execute(tx.q)
+  return rows[0] && toRecord(rows[0])
+}
+
+/** How many open tickets each of these SIMs has; SIMs without any are left out. */
+export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await sql<{ sim_id: number; open: number }>`
+    select sim_id, count(*)::integer as open from tickets
+     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
+     group by sim_id`.execute(tx.q)
+  return new Map(rows.map((row) => [row.sim_id, row.open]))
+}
+
+const PAGE = 500
+
+/** All tickets of a tenant, newest first, page by page: bounded memory however many there are. */
+export async function* listTickets(ground: Ground, tenantId: string): AsyncGenerator<Ticket[]> {
+  let before: number | null = null
+  for (;;) {
+    const { rows }: { rows: TicketRow[] } = await inTenant(ground, tenantId, (tx) =>
+      sql<TicketRow>`
+        select ${columns} from tickets where ${before}::bigint is null or seq < ${before}
+         order by seq desc limit ${PAGE}`.execute(tx.q),
+    )
+    if (rows.length > 0) yield rows.map((row) => toTicket(toRecord(row)))
+    if (rows.length < PAGE) return
+    before = rows.at(-1)?.seq ?? null
+  }
+}
+
+/** Starts an attempt: Processing, with a lease after which another worker may take over. */
+export async function startAttempt(tx: TenantTx, ticket: TicketRecord, leaseUntil: Date): Promise<void> {
+  await sql`
+    update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
+     where id = ${ticket.id}`.execute(tx.q)
+  await sql`update ticket_work set due_at = ${leaseUntil} where sim_id = ${ticket.simId}`.execute(tx.q)
+}
+
+/** Puts a failed attempt off; the ticket stays Processing and holds its SIM's queue. */
+export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, why: string): Promise<void> {
+  await sql`
+    update tickets set next_attempt_at = ${until}, lease_until = null, failure_text = ${why} where id = ${ticket.id}`.execute(
+    tx.q,
+  )
+  await sql`update ticket_work set due_at = ${until} where sim_id = ${ticket.simId}`.execute(tx.q)
+}
+
+/** Ends a ticket; takes its SIM off the work list where it was the last open one. */
+export async function endTicket(
+  tx: TenantTx,
+  ticket: Pick<TicketRecord, 'id' | 'simId'>,
+  status: TicketStatus,
+  failure: { readonly code: string; readonly text: string } | null,
+): Promise<void> {
+  await sql`
+    update tickets
+       set status = ${status}, finished_at = ${tx.now}, lease_until = null,
+           failure_code = ${failure?.code ?? null}, failure_text = ${failure?.text ?? null}
+     where id = ${ticket.id}`.execute(tx.q)
+  const { rows } = await sql`
+    select 1 from tickets where sim_id = ${ticket.simId} and status in (0, 1) limit 1`.execute(tx.q)
+  if (rows.length === 0) await sql`delete from ticket_work where sim_id = ${ticket.simId}`.execute(tx.q)
+  else {
+    await sql`update ticket_work set due_at = ${tx.now} where sim_id = ${ticket.simId}`.execute(tx.q)
+    tx.ring({ queue: 'tickets', simId: ticket.simId })
+  }
+}
+
+/** SIMs whose tickets are overdue for a worker, over all tenants, the longest first. */
+export async function dueTicketWork(
+  tx: PlatformTx,
+  limit: number,
+): Promise<{ tenantId: string; simId: number }[]> {
+  const { rows } = await sql<{ tenantId: string; simId: number }>`
+    select tenant_id as "tenantId", sim_id as "simId" from ticket_work
+     where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(tx.q)
+  return rows
+}
