@@ -1,0 +1,100 @@
+/** Reading what a bridge to the carrier answered. It is somebody else's program: nothing is taken on trust. */
+import { type CarrierAnswer, CarrierError } from './network.ts'
+
+/** 64 KiB: an answer is two short fields; more is not an answer. */
+const MAX_BYTES = 65_536
+/** One hour: a bridge with a wrong clock must not park a ticket for years. */
+const MAX_PAUSE_MS = 3_600_000
+const QUOTED_CHARS = 200
+const DETAIL_CHARS = 500
+
+/** Text of a body, cut off after {@link MAX_BYTES}. */
+export async function readBounded(response: Response): Promise<string> {
+  if (response.body === null) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength
+    text += decoder.decode(chunk, { stream: true })
+    // Leaving the loop cancels the stream, and with it the connection.
+    if (bytes > MAX_BYTES) break
+  }
+  return text
+}
+
+/**
+ * The answer to one operation.
+ *
+ * Only the bridge's own words end a request for good: a 4xx with a `code`. A proxy's error page, a redirect,
+ * a refused secret or an answer about another ticket say nothing about the line, and are tried again.
+ *
+ * @throws CarrierError for everything but a 200 with `{ticketId, effect}` of this ticket
+ */
+export function readAnswer(ticketId: string, response: Response, text: string): CarrierAnswer {
+  const { status } = response
+  const body = parse(text)
+  const pause = retryAfterMs(response.headers.get('retry-after'))
+  const again = (code: string, message: string) =>
+    new CarrierError(message, { code, retryable: true, ...(pause === undefined ? {} : { retryAfterMs: pause }) })
+
+  if (status === 200) {
+    if (body?.ticketId === ticketId && (body.effect === 'done' || body.effect === 'already')) {
+      return { ticketId, effect: body.effect }
+    }
+    throw again(
+      'carrier_unreadable',
+      `The carrier answered 200 with ${quote(text)}, not with the effect of this ticket`,
+    )
+  }
+  const said = typeof body?.code === 'string' ? `${body.code}: ${detailOf(body)}` : quote(text)
+  if (status === 429) throw again('carrier_busy', `The carrier wants to be asked later (429): ${said}`)
+  if (status >= 500 || status === 408 || status === 425) {
+    throw again('carrier_unavailable', `The carrier could not do it now (${status}): ${said}`)
+  }
+  if (status === 401 || status === 403) {
+    throw again('carrier_unauthorized', `The carrier refused our secret (${status}): ${said}; check CARRIER_SECRET`)
+  }
+  if (status >= 400 && typeof body?.code === 'string') {
+    const code = /^[\w.-]{1,64}$/.test(body.code) ? body.code : 'carrier_refused'
+    throw new CarrierError(`The carrier refused (${status}): ${detailOf(body)}`, { code, retryable: false })
+  }
+  throw again('carrier_unreadable', `The carrier answered ${status} with ${quote(text)}; check CARRIER_URL`)
+}
+
+interface Body {
+  readonly ticketId?: unknown
+  readonly effect?: unknown
+  readonly code?: unknown
+  readonly detail?: unknown
+}
+
+function parse(text: string): Body | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const plain = (text: string) => text.replace(/[\p{Cc}\s]+/gu, ' ').trim()
+
+function detailOf(body: Body): string {
+  const detail = typeof body.detail === 'string' ? plain(body.detail) : ''
+  return detail === '' ? 'no reason given' : detail.slice(0, DETAIL_CHARS)
+}
+
+/** What came, short and on one line. */
+export function quote(text: string): string {
+  const shown = plain(text)
+  if (shown === '') return 'an empty body'
+  return shown.length > QUOTED_CHARS ? `“${shown.slice(0, QUOTED_CHARS)}…”` : `“${shown}”`
+}
+
+/** Seconds or an HTTP date, as milliseconds from now; undefined where it is neither. */
+function retryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_PAUSE_MS)
+}

@@ -1,0 +1,104 @@
+/**
+ * The carrier behind a bridge: a small HTTP server that somebody writes for their carrier.
+ *
+ *   POST {url}/operations   CarrierRequest → 200 {ticketId, effect: 'done' | 'already'}
+ *                           4xx {code, detail} never for this request · 408, 425, 429, 5xx later, by Retry-After
+ *   GET  {url}/healthz      2xx when it can be asked; without the secret
+ *
+ * The bridge promises to act once for each ticket id, and to answer a repeated one as it did the first. On
+ * that stands everything here: a request whose answer got lost is simply made again.
+ */
+import { quote, readAnswer, readBounded } from './answer.ts'
+import { CarrierError, type Network } from './network.ts'
+
+export interface BridgeOptions {
+  /** http or https, with or without a path. */
+  readonly url: string
+  /** Sent as `Authorization: Bearer <secret>`. */
+  readonly secret: string
+  /** From asking to the last byte of the answer, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+/**
+ * The carrier behind a bridge at this address.
+ *
+ * @throws Error where address or secret cannot be used
+ */
+export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network {
+  const base = baseOf(url)
+  if (!/^[\x21-\x7e]+$/.test(secret)) {
+    throw new Error('the secret of the carrier must be visible ASCII characters without blanks: check CARRIER_SECRET')
+  }
+
+  const call = async <T>(
+    path: string,
+    init: RequestInit,
+    outer: AbortSignal | undefined,
+    read: (response: Response, text: string) => T,
+  ): Promise<T> => {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = outer === undefined ? timeout : AbortSignal.any([timeout, outer])
+    try {
+      // The secret is for this address only: a redirect is an answer like any other wrong one.
+      const response = await fetch(base + path, { ...init, signal, redirect: 'manual' })
+      return read(response, await readBounded(response))
+    } catch (error) {
+      if (error instanceof CarrierError) throw error
+      if (timeout.aborted) throw unanswered(`The carrier did not answer within ${timeoutMs} ms`, error)
+      if (outer?.aborted) throw unanswered('The carrier was not waited for any longer', error)
+      throw new CarrierError(`The carrier cannot be reached: ${reasonOf(error)}`, {
+        code: 'carrier_unreachable',
+        retryable: true,
+        cause: error,
+      })
+    }
+  }
+
+  return {
+    perform: (request, options) =>
+      call(
+        '/operations',
+        {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${secret}`,
+            'content-type': 'application/json',
+            accept: 'application/json',
+          },
+          body: JSON.stringify(request),
+        },
+        options?.signal,
+        (response, text) => readAnswer(request.ticketId, response, text),
+      ),
+    ping: (options) =>
+      call('/healthz', { method: 'GET' }, options?.signal, (response, text) => {
+        if (response.ok) return
+        throw new CarrierError(`The carrier is not well: ${response.status} with ${quote(text)}`, {
+          code: 'carrier_unavailable',
+          retryable: true,
+        })
+      }),
+  }
+}
+
+function baseOf(url: string): string {
+  const { protocol, username } = URL.canParse(url) ? new URL(url) : { protocol: '', username: '' }
+  // fetch refuses credentials in an address, each time and without saying which.
+  if ((protocol !== 'http:' && protocol !== 'https:') || username !== '') {
+    throw new Error(
+      'the address of the carrier must be http:// or https://, without user or password: check CARRIER_URL',
+    )
+  }
+  return url.replace(/\/+$/, '')
+}
+
+/** It may have acted all the same. */
+const unanswered = (message: string, cause: unknown) =>
+  new CarrierError(message, { code: 'carrier_timeout', retryable: true, cause })
+
+/** fetch says only "fetch failed"; what happened is in the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name
+}

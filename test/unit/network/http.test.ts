@@ -1,0 +1,270 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import { httpNetwork } from '../../../network/http.ts'
+import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
+import { type Answering, answering, startBridge } from './bridge.ts'
+
+const TICKET = '0d5fb0d3-5d1f-4a37-9f43-0f4b44c3a001'
+const SECRET = 'bridge-secret'
+const SUSPEND: CarrierRequest = { ticketId: TICKET, operation: 'suspend', iccid: '8944000000000000001' }
+const DONE = { ticketId: TICKET, effect: 'done' }
+
+let bridge: Awaited<ReturnType<typeof startBridge>> | undefined
+afterEach(async () => {
+  await bridge?.stop()
+  bridge = undefined
+})
+
+async function networkTo(answer: Answering, timeoutMs = 2000) {
+  bridge = await startBridge(answer)
+  return httpNetwork({ url: bridge.url, secret: SECRET, timeoutMs })
+}
+
+const failureOf = async (asking: Promise<unknown>): Promise<CarrierError> => {
+  const failure = await asking.then(
+    () => expect.fail('it was done'),
+    (error: unknown) => error,
+  )
+  expect(failure).toBeInstanceOf(CarrierError)
+  return failure as CarrierError
+}
+
+describe('asking the carrier', () => {
+  test('posts the request as JSON with the secret, and answers with the effect', async () => {
+    const network = await networkTo(answering(200, DONE))
+
+    const answer = await network.perform({ ...SUSPEND, operation: 'provision', pool: 'meters-eu', tariff: 'EU 500' })
+
+    expect(answer).toEqual(DONE)
+    expect(bridge?.asked).toHaveLength(1)
+    expect(bridge?.asked[0]).toMatchObject({
+      method: 'POST',
+      url: '/operations',
+      headers: { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' },
+    })
+    expect(JSON.parse(bridge?.asked[0]?.body ?? '')).toEqual({
+      ...SUSPEND,
+      operation: 'provision',
+      pool: 'meters-eu',
+      tariff: 'EU 500',
+    })
+  })
+
+  test('keeps the path of the address, with or without a slash at its end', async () => {
+    bridge = await startBridge(answering(200, DONE))
+
+    await httpNetwork({ url: `${bridge.url}/bridge/`, secret: SECRET, timeoutMs: 2000 }).perform(SUSPEND)
+    await httpNetwork({ url: `${bridge.url}/bridge`, secret: SECRET, timeoutMs: 2000 }).perform(SUSPEND)
+
+    expect(bridge.asked.map(({ url }) => url)).toEqual(['/bridge/operations', '/bridge/operations'])
+  })
+
+  test('passes on that there was nothing to do', async () => {
+    const network = await networkTo(answering(200, { ...DONE, effect: 'already', note: 'ours to ignore' }))
+
+    expect(await network.perform(SUSPEND)).toEqual({ ticketId: TICKET, effect: 'already' })
+  })
+})
+
+describe('a refusal', () => {
+  test.each([400, 404, 409, 422])('%i with a code is final and says why', async (status) => {
+    const network = await networkTo(answering(status, { code: 'line_unknown', detail: 'no line\r\nwith this ICCID' }))
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure).toMatchObject({ code: 'line_unknown', retryable: false, retryAfterMs: undefined })
+    expect(failure.message).toBe(`The carrier refused (${status}): no line with this ICCID`)
+  })
+
+  test('with a code that is no code gets one of ours', async () => {
+    const network = await networkTo(answering(409, { code: 'not a code\n', detail: 'x'.repeat(2000) }))
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure.code).toBe('carrier_refused')
+    expect(failure.message.length).toBeLessThan(600)
+  })
+
+  test('of our secret is tried again, and names the setting', async () => {
+    const network = await networkTo(answering(401, { code: 'unauthorized', detail: 'who are you' }))
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure).toMatchObject({ code: 'carrier_unauthorized', retryable: true })
+    expect(failure.message).toContain('CARRIER_SECRET')
+    expect(failure.message).not.toContain(SECRET)
+  })
+})
+
+describe('a failure that may pass', () => {
+  test.each([
+    [408, 'carrier_unavailable'],
+    [425, 'carrier_unavailable'],
+    [429, 'carrier_busy'],
+    [500, 'carrier_unavailable'],
+    [502, 'carrier_unavailable'],
+    [503, 'carrier_unavailable'],
+  ])('%i is tried again', async (status, code) => {
+    const network = await networkTo(answering(status, { code: 'maintenance', detail: 'until noon' }))
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure).toMatchObject({ code, retryable: true })
+    expect(failure.message).toContain('maintenance: until noon')
+  })
+
+  test.each([
+    ['seconds', '7', 7000, 7000],
+    ['a date', () => new Date(Date.now() + 60_000).toUTCString(), 57_000, 60_000],
+    ['a date that has passed', 'Wed, 21 Oct 2015 07:28:00 GMT', 0, 0],
+    ['years, cut down to an hour', '99999999', 3_600_000, 3_600_000],
+  ])('Retry-After in %s says how long', async (_, header, least, most) => {
+    const value = typeof header === 'string' ? header : header()
+    const network = await networkTo(answering(503, {}, { 'retry-after': value }))
+
+    const { retryAfterMs } = await failureOf(network.perform(SUSPEND))
+
+    expect(retryAfterMs).toBeGreaterThanOrEqual(least)
+    expect(retryAfterMs).toBeLessThanOrEqual(most)
+  })
+
+  test('Retry-After that cannot be read is left out', async () => {
+    const network = await networkTo(answering(503, {}, { 'retry-after': 'soon' }))
+
+    expect((await failureOf(network.perform(SUSPEND))).retryAfterMs).toBeUndefined()
+  })
+
+  test('nobody there is unreachable', async () => {
+    const network = await networkTo(answering(200, DONE))
+    await bridge?.stop()
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure).toMatchObject({ code: 'carrier_unreachable', retryable: true })
+    expect(failure.message).toContain('ECONNREFUSED')
+  })
+
+  test('a connection that breaks before the answer is unreachable', async () => {
+    const network = await networkTo((response) => void response.destroy())
+
+    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_unreachable', retryable: true })
+  })
+
+  test('an answer that does not come in time is a timeout', async () => {
+    const network = await networkTo(() => {}, 50)
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure).toMatchObject({ code: 'carrier_timeout', retryable: true })
+    expect(failure.message).toContain('50 ms')
+  })
+
+  test('an answer that begins and never ends is a timeout too', async () => {
+    const network = await networkTo((response) => void response.writeHead(200).write('{"ticketId":'), 50)
+
+    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_timeout', retryable: true })
+  })
+
+  test('the caller may stop waiting', async () => {
+    const network = await networkTo(() => {})
+    const stop = new AbortController()
+    const asking = failureOf(network.perform(SUSPEND, { signal: stop.signal }))
+
+    await sleep(20)
+    stop.abort()
+
+    expect(await asking).toMatchObject({ code: 'carrier_timeout', retryable: true })
+  })
+})
+
+describe('an answer that makes no sense', () => {
+  test.each([
+    ['text', 200, 'OK', '“OK”'],
+    ['nothing', 200, '', 'an empty body'],
+    ['a list', 200, '[]', '“[]”'],
+    ['null', 200, 'null', '“null”'],
+    ['an unknown effect', 200, { ...DONE, effect: 'maybe' }, 'maybe'],
+    ['another ticket', 200, { ...DONE, ticketId: 'other' }, 'other'],
+    ['an accepted request', 202, DONE, '202'],
+    ["a proxy's page", 404, '<html>nginx</html>', '404 with “<html>nginx</html>”'],
+    ['a refusal without a code', 409, { detail: 'no' }, '409'],
+  ])('%s is tried again, and the failure says what came', async (_, status, body, shown) => {
+    const network = await networkTo(answering(status, body))
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure).toMatchObject({ code: 'carrier_unreadable', retryable: true })
+    expect(failure.message).toContain(shown)
+  })
+
+  test('a redirect is not followed: the secret stays here', async () => {
+    const elsewhere = await startBridge(answering(200, DONE))
+    const network = await networkTo(answering(307, '', { location: `${elsewhere.url}/operations` }))
+
+    const failure = await failureOf(network.perform(SUSPEND))
+    await elsewhere.stop()
+
+    expect(failure).toMatchObject({ code: 'carrier_unreadable', retryable: true })
+    expect(elsewhere.asked).toEqual([])
+  })
+
+  test('one without end is cut off', async () => {
+    let sentBytes = 0
+    const network = await networkTo((response) => {
+      response.writeHead(200)
+      const chunk = Buffer.alloc(65_536, 'x')
+      const push = () => {
+        while (!response.destroyed && sentBytes < 1_000_000_000) {
+          sentBytes += chunk.length
+          if (!response.write(chunk)) return void response.once('drain', push)
+        }
+      }
+      push()
+    })
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure.code).toBe('carrier_unreadable')
+    expect(failure.message.length).toBeLessThan(400)
+    expect(sentBytes).toBeLessThan(100_000_000)
+  })
+})
+
+describe('ping', () => {
+  test('asks for the health without the secret', async () => {
+    const network = await networkTo(answering(200, { ok: true }))
+
+    await network.ping()
+
+    expect(bridge?.asked[0]).toMatchObject({ method: 'GET', url: '/healthz' })
+    expect(bridge?.asked[0]?.headers.authorization).toBeUndefined()
+  })
+
+  test('fails when the bridge is not well', async () => {
+    const network = await networkTo(answering(503, 'no uplink'))
+
+    const failure = await failureOf(network.ping())
+
+    expect(failure).toMatchObject({ code: 'carrier_unavailable', retryable: true })
+    expect(failure.message).toContain('503 with “no uplink”')
+  })
+
+  test('fails when nobody is there', async () => {
+    const network = await networkTo(answering(200, {}))
+    await bridge?.stop()
+
+    expect((await failureOf(network.ping())).code).toBe('carrier_unreachable')
+  })
+})
+
+describe('settings', () => {
+  test.each(['ftp://carrier', 'carrier:8090', '', 'http://user:pw@carrier'])('the address %j is refused', (url) => {
+    expect(() => httpNetwork({ url, secret: SECRET, timeoutMs: 1 })).toThrow('CARRIER_URL')
+  })
+
+  test.each(['', 'with blank', 'line\nbreak'])('the secret %j is refused without being shown', (secret) => {
+    expect(() => httpNetwork({ url: 'http://carrier', secret, timeoutMs: 1 })).toThrow(
+      /^((?!line|blank\b).)*CARRIER_SECRET$/,
+    )
+  })
+})
