@@ -54,11 +54,9 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const uiPort = await choosePort(options.uiPort, "Temporal's own page")
   const address = `${LOOPBACK}:${port}`
   const logFile = join(folder, 'temporal.log')
-  const args = [
-    ...['server', 'start-dev', '--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort)],
-    ...['--log-level', 'warn', '--disable-config-file', '--disable-config-env'],
-    ...(options.dataDir === undefined ? [] : ['--db-filename', join(folder, 'temporal.db')]),
-  ]
+  const args = ['server', 'start-dev', '--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort)]
+  args.push('--log-level', 'warn', '--disable-config-file', '--disable-config-env')
+  if (options.dataDir !== undefined) args.push('--db-filename', join(folder, 'temporal.db'))
   const pid = await launch(options.program, args, logFile)
   const forget = () =>
     options.dataDir === undefined ? rm(folder, { recursive: true, force: true }) : rm(pidFile, { force: true })

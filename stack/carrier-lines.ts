@@ -1,0 +1,78 @@
+/** What the simulated carrier knows of its lines, and what it makes of an operation. Pure but for the state it keeps. */
+
+export const OPERATIONS = ['provision', 'activate', 'suspend', 'unprovision', 'refresh', 'sendSms', 'move'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+export interface OperationRequest {
+  /** Names the request: given again, it is answered again and has no second effect. */
+  readonly ticketId: string
+  readonly operation: Operation
+  readonly iccid: string
+  readonly tariff?: string
+  readonly pool?: string
+  readonly message?: string
+}
+
+/** `already`: the line was so before, nothing was done. */
+export type Effect = 'done' | 'already'
+export type Verdict = { readonly effect: Effect } | { readonly code: string; readonly detail: string }
+
+interface Line {
+  state: 'inactive' | 'active'
+  tariff: string | undefined
+  pool: string | undefined
+}
+
+export interface Lines {
+  /** What the operation would come to now; changes nothing. */
+  readonly judge: (request: OperationRequest) => Verdict
+  /** Does what `judge` found `done`. */
+  readonly apply: (request: OperationRequest) => void
+}
+
+export function makeLines(): Lines {
+  const lines = new Map<string, Line>()
+
+  const judge = (request: OperationRequest): Verdict => {
+    const line = lines.get(request.iccid)
+    const { operation } = request
+    if (operation === 'provision') return { effect: line === undefined ? 'done' : 'already' }
+    if (operation === 'unprovision') return { effect: line === undefined ? 'already' : 'done' }
+    if (line === undefined) {
+      return {
+        code: 'line_unknown',
+        detail: `${operation}: the carrier has no line ${request.iccid}; provision it first`,
+      }
+    }
+    switch (operation) {
+      case 'activate':
+        return { effect: line.state === 'active' ? 'already' : 'done' }
+      case 'suspend':
+        return { effect: line.state === 'inactive' ? 'already' : 'done' }
+      case 'move':
+        return { effect: line.tariff === request.tariff && line.pool === request.pool ? 'already' : 'done' }
+      case 'refresh':
+      case 'sendSms':
+        if (line.state === 'active') return { effect: 'done' }
+        return {
+          code: 'line_not_active',
+          detail: `${operation}: line ${request.iccid} is ${line.state}; activate it first`,
+        }
+    }
+  }
+
+  const apply = ({ operation, iccid, tariff, pool }: OperationRequest): void => {
+    if (operation === 'provision') lines.set(iccid, { state: 'inactive', tariff, pool })
+    if (operation === 'unprovision') lines.delete(iccid)
+    const line = lines.get(iccid)
+    if (line === undefined) return
+    if (operation === 'activate') line.state = 'active'
+    if (operation === 'suspend') line.state = 'inactive'
+    if (operation === 'move') {
+      line.tariff = tariff
+      line.pool = pool
+    }
+  }
+
+  return { judge, apply }
+}

@@ -1,0 +1,113 @@
+/**
+ * The simulated carrier: a server of its own with a memory of its own, that can be slow, fail, and act
+ * without its answer arriving.
+ *
+ *   POST /operations          {ticketId, operation, iccid, tariff?, pool?, message?} → 200 {ticketId, effect}
+ *                             409 {code, detail} impossible for the line · 503 simulated failure, may be repeated
+ *   GET  /operations?iccid=   effects in their order
+ *   GET  /stats               what was called and what came of it
+ *   GET  /knobs, PUT /knobs   how it behaves; PUT changes the knobs that are given
+ *   GET  /healthz             without the secret
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Value } from 'typebox/value'
+import { type CarrierBook, OperationBody, openBook } from './carrier-book.ts'
+import { drawMishaps, type Knobs, turnKnobs } from './carrier-knobs.ts'
+import { answerJson, readJson, serve } from './http.ts'
+
+export interface CarrierOptions {
+  /** Its journal; made where it is missing. */
+  readonly file: string
+  /** Expected as `Authorization: Bearer <secret>`. */
+  readonly secret: string
+  /** Default: any free one. */
+  readonly port?: number
+  readonly knobs?: Partial<Knobs>
+}
+
+export interface Carrier {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Starts the simulated carrier; over an existing file it remembers what it did.
+ *
+ * @throws Error that says what to do: port in use, a knob out of range, a file that is not its own
+ */
+export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
+  let knobs = turnKnobs(options.knobs ?? {})
+  const book = await openBook(options.file)
+  const attempts = new Map<string, number>()
+
+  const operate = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await readJson(request)
+    if (!Value.Check(OperationBody, body)) {
+      const faults = [...Value.Errors(OperationBody, body)].map(
+        ({ instancePath, message }) => `${instancePath} ${message}`,
+      )
+      return answerJson(response, 400, { code: 'invalid_request', detail: faults.join('; ') })
+    }
+    const attempt = (attempts.get(body.ticketId) ?? 0) + 1
+    attempts.set(body.ticketId, attempt)
+    const mishaps = drawMishaps(knobs, body.ticketId, attempt)
+    if (mishaps.latencyMs > 0) await sleep(mishaps.latencyMs)
+    if (mishaps.fails) {
+      await book.noteFailure(body)
+      return answerJson(response, 503, { code: 'unavailable', detail: 'simulated failure: try again' })
+    }
+    const answer = await book.perform(body)
+    if ('code' in answer) return answerJson(response, 409, answer)
+    const { repeated, ...result } = answer
+    // Only the first answer gets lost: whoever asks again is told.
+    if (!repeated && mishaps.lost === 'dropped') return request.socket.destroy()
+    if (!repeated && mishaps.lost === 'late') await sleep(knobs.lateMs, undefined, { ref: false })
+    answerJson(response, 200, result)
+  }
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://carrier')
+    const route = `${request.method} ${pathname}`
+    if (route === 'GET /healthz') return answerJson(response, 200, { ok: true })
+    if (request.headers.authorization !== `Bearer ${options.secret}`) {
+      return answerJson(response, 401, { code: 'unauthorized', detail: 'send Authorization: Bearer <the secret>' })
+    }
+    switch (route) {
+      case 'POST /operations':
+        return operate(request, response)
+      case 'GET /operations':
+        return answerJson(response, 200, book.effectsOf(searchParams.get('iccid') ?? undefined))
+      case 'GET /stats':
+        return answerJson(response, 200, book.stats())
+      case 'PUT /knobs':
+        knobs = turnKnobs(await readJson(request), knobs)
+        return answerJson(response, 200, knobs)
+      case 'GET /knobs':
+        return answerJson(response, 200, knobs)
+      default:
+        return answerJson(response, 404, { code: 'not_found', detail: `there is no ${route}` })
+    }
+  }
+
+  const server = await serve(options.port ?? 0, 'the simulated carrier', (request, response) => {
+    handle(request, response).catch((error: unknown) => fail(response, error))
+  }).catch(async (error: unknown) => {
+    await book.close()
+    throw error
+  })
+  return { url: server.url, stop: () => stopAll(server, book) }
+}
+
+async function stopAll(server: { readonly stop: () => Promise<void> }, book: CarrierBook): Promise<void> {
+  await server.stop()
+  await book.close()
+}
+
+/** A disk that is full is no fault of the caller; everything else that throws here is what it sent. */
+function fail(response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.destroyed) return
+  const detail = error instanceof Error ? error.message : String(error)
+  if (error instanceof Error && 'code' in error) answerJson(response, 503, { code: 'unavailable', detail })
+  else answerJson(response, 400, { code: 'invalid_request', detail })
+}

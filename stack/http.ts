@@ -1,0 +1,54 @@
+/** What the small servers of this folder share: listening on loopback, reading a body, answering. */
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { LOOPBACK, requireFreePort } from './ports.ts'
+
+/** 1 MB: what these servers take is a few lines. */
+const BODY_LIMIT_BYTES = 1_000_000
+
+/**
+ * Serves on loopback.
+ *
+ * @param port 0 takes any free one
+ * @throws Error that says what to do when the port is taken
+ */
+export async function serve(
+  port: number,
+  what: string,
+  listener: RequestListener,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  await requireFreePort(port, what)
+  const server = createServer(listener)
+  await new Promise<void>((done, fail) => {
+    server.once('error', fail)
+    server.listen(port, LOOPBACK, done)
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error(`${what} has no port`)
+  const stop = () =>
+    new Promise<void>((done) => {
+      server.close(() => done())
+      server.closeAllConnections()
+    })
+  return { url: `http://${LOOPBACK}:${address.port}`, stop }
+}
+
+/** @throws Error when the body is too long or no JSON */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue
+    size += chunk.length
+    if (size > BODY_LIMIT_BYTES) throw new Error(`the body is longer than ${BODY_LIMIT_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+}
+
+export function answerJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))
+}
+
+export function answerText(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
+  response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(body)
+}
