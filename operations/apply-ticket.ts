@@ -18,7 +18,7 @@ import {
 } from '../store/lines.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import type { TicketRecord } from '../store/tickets.ts'
-import { signalIfStarted } from '../store/workflow-outbox.ts'
+import { holdRun, signalIfStarted } from '../store/workflow-outbox.ts'
 
 /**
  * Applies a ticket to its SIM, in the transaction that ends the ticket. The SIM is locked.
@@ -106,5 +106,7 @@ async function markTouched(tx: TenantTx, line: LockedLine, poolAfter: number | n
 /** A person has acted on the SIM: the watchdog's workflow of this cycle, if there is one, steps back. */
 async function stepBack(tx: TenantTx, simId: number): Promise<void> {
   const cycle = await currentCycle(tx)
-  await signalIfStarted(tx, suspendOnOverageId(tx.tenantId, simId, cycle.key), 'personActed')
+  const workflowId = suspendOnOverageId(tx.tenantId, simId, cycle.key)
+  await holdRun(tx, workflowId)
+  await signalIfStarted(tx, workflowId, 'personActed')
 }

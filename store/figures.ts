@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { ensurePools } from './cycles.ts'
 import type { TenantTx } from './tenancy.ts'
 
-export interface SimFigures {
+export interface Figures {
   readonly limitBytes: number
   readonly usageBytes: number
   readonly remainingBytes: number
@@ -14,10 +14,8 @@ export interface SimFigures {
   readonly voiceSeconds: number
   readonly smsCount: number
 }
-export interface PoolFigures extends SimFigures {
-  readonly activeSimCount: number
-  readonly totalSimCount: number
-}
+export type SimFigures = Figures
+export type PoolFigures = Figures
 
 /** Divides the overage of the given pools where usage has changed since the last time. */
 export async function divideOverage(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
@@ -37,10 +35,8 @@ export async function poolFigures(
     select ids.id as "poolId",
            coalesce(pc.limit_bytes, 0) as "limitBytes", coalesce(pc.bytes, 0) as "usageBytes",
            coalesce(pc.remaining_bytes, 0) as "remainingBytes", coalesce(pc.overage_bytes, 0) as "overageBytes",
-           coalesce(pc.voice_seconds, 0) as "voiceSeconds", coalesce(pc.sms_count, 0) as "smsCount",
-           p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount"
+           coalesce(pc.voice_seconds, 0) as "voiceSeconds", coalesce(pc.sms_count, 0) as "smsCount"
       from unnest(${[...poolIds]}::integer[]) as ids(id)
-      join pools p on p.id = ids.id
       left join pool_cycles pc
         on pc.tenant_id = ${tx.tenantId} and pc.cycle_key = ${cycleKey} and pc.pool_id = ids.id`.execute(tx.q)
   return new Map(rows.map(({ poolId, ...figures }) => [poolId, figures]))

@@ -3,16 +3,14 @@ import { sql } from 'kysely'
 import type { EnforcePoolSignal, SuspendSignal, WorkflowRequest } from '../domain/lifecycle.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/**
- * Asks for a start or signal once this transaction has committed.
- *
- * @param dedupeKey an equal key is asked for once for all; null asks each time
- */
-export async function requestWorkflow(tx: TenantTx, request: WorkflowRequest, dedupeKey: string | null): Promise<void> {
+/** Asks for a start or signal once this transaction has committed. */
+export async function requestWorkflows(tx: TenantTx, requests: readonly WorkflowRequest[]): Promise<void> {
+  if (requests.length === 0) return
   await sql`
-    insert into workflow_outbox (dedupe_key, request, due_at, created_at)
-    values (${dedupeKey}, ${JSON.stringify(request)}::jsonb, ${tx.now}, ${tx.now})
-    on conflict (tenant_id, dedupe_key) do nothing`.execute(tx.q)
+    insert into workflow_outbox (workflow_id, request, due_at, created_at)
+    select request ->> 'workflowId', request, ${tx.now}, ${tx.now}
+      from jsonb_array_elements(${JSON.stringify(requests)}::jsonb) with ordinality as r(request, n)
+     order by n`.execute(tx.q)
   tx.ring({ queue: 'workflows' })
 }
 
@@ -23,7 +21,7 @@ export async function signalIfStarted(
   signal: SuspendSignal | EnforcePoolSignal,
 ): Promise<void> {
   const { rows } = await sql`select 1 from workflow_starts where workflow_id = ${workflowId}`.execute(tx.q)
-  if (rows.length > 0) await requestWorkflow(tx, { do: 'signal', workflowId, signal }, null)
+  if (rows.length > 0) await requestWorkflows(tx, [{ do: 'signal', workflowId, signal }])
 }
 
 export interface OutboxRow {
@@ -33,13 +31,18 @@ export interface OutboxRow {
   readonly attempts: number
 }
 
-/** Takes requests that are due, oldest first; each is off the list for the lease and comes back where nobody ends it. */
+/**
+ * Takes requests that are due, oldest first, and of each workflow only its oldest: a signal never overtakes the
+ * start it needs. Each is off the list for the lease and comes back where nobody ends it.
+ */
 export async function claimWorkflowRequests(tx: PlatformTx, limit: number, leaseUntil: Date): Promise<OutboxRow[]> {
   const { rows } = await sql<OutboxRow>`
     with due as (
-      select id from workflow_outbox
+      select id from workflow_outbox o
        where done_at is null and due_at <= ${tx.now}
-       order by due_at, id limit ${limit}
+         and not exists (select 1 from workflow_outbox e
+                          where e.workflow_id = o.workflow_id and e.done_at is null and e.id < o.id)
+       order by id limit ${limit}
          for update skip locked
     )
     update workflow_outbox o set due_at = ${leaseUntil}, attempts = attempts + 1
@@ -56,10 +59,17 @@ export async function postponeWorkflowRequest(tx: PlatformTx, id: number, until:
   await sql`update workflow_outbox set due_at = ${until} where id = ${id}`.execute(tx.q)
 }
 
-/** Remembers a workflow that runs once for all. @returns whether it was not known before */
-export async function rememberStart(tx: TenantTx, workflowId: string): Promise<boolean> {
-  const { rows } = await sql`
-    insert into workflow_starts (workflow_id, started_at) values (${workflowId}, ${tx.now})
-    on conflict do nothing returning 1`.execute(tx.q)
-  return rows.length > 0
+/** Remembers workflows that run once for all. @returns the ids that were not known before */
+export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ workflow_id: string }>`
+    insert into workflow_starts (workflow_id, started_at)
+    select distinct id, ${tx.now}::timestamptz from unnest(${[...workflowIds]}::text[]) as w(id) order by id
+    on conflict do nothing
+    returning workflow_id`.execute(tx.q)
+  return new Set(rows.map((row) => row.workflow_id))
+}
+
+/** A person has ended this workflow's work for its cycle: enforcement passes its SIM over. */
+export async function holdRun(tx: TenantTx, workflowId: string): Promise<void> {
+  await sql`update workflow_starts set held = true where workflow_id = ${workflowId}`.execute(tx.q)
 }

@@ -21,6 +21,8 @@ create table alerts (
   scope text not null,
   state jsonb not null,                                    -- rules/alerts.ts: AlertState
   firing boolean not null,
+  asked text,                                              -- the last signal that enforcement sent for it
+  asked_at timestamptz,
   rule_version integer not null,
   evaluated_at timestamptz not null,                       -- watermark: an older evaluation never overwrites
   explanation jsonb,
@@ -88,22 +90,22 @@ create index mail_work_due on mail_work (due_at);
 create table workflow_outbox (
   id bigint generated always as identity primary key,
   tenant_id text not null default app_tenant(),
-  dedupe_key text,
+  workflow_id text not null,                               -- requests to one workflow are done in their order
   request jsonb not null,                                  -- domain/lifecycle.ts: WorkflowRequest
   due_at timestamptz not null,
   attempts integer not null default 0,
   created_at timestamptz not null,
-  done_at timestamptz,
-  unique (tenant_id, dedupe_key)
+  done_at timestamptz
 );
+create index workflow_outbox_order on workflow_outbox (workflow_id, id) where done_at is null;
 create index workflow_outbox_due on workflow_outbox (due_at) where done_at is null;
 
 -- Workflows that run once for all, remembered longer than Temporal does.
 create table workflow_starts (
   tenant_id text not null default app_tenant(),
   workflow_id text not null,
-  run_id text,
   started_at timestamptz not null,
+  held boolean not null default false,                     -- a person has ended it: not again this cycle
   primary key (tenant_id, workflow_id)
 );
 
@@ -116,17 +118,17 @@ create table statements (
   pool_name text not null,
   sim_id bigint,
   iccid text,
-  kind text not null,                                      -- operations/close-cycle.ts
+  kind text not null check (kind in ('sim', 'pool', 'empty')),
   tariff_id integer,
   bytes bigint not null,
   voice_seconds bigint not null,
   sms_count bigint not null,
   limit_bytes bigint not null,
   overage_bytes bigint not null,
-  fee_micro bigint not null,
-  usage_micro bigint not null,
-  overage_micro bigint not null,
-  total_micro bigint not null
+  fee_micro bigint not null,                               -- monthly fee of a SIM; cost of a Fixed pool's bucket
+  sms_micro bigint not null,
+  voice_micro bigint not null,
+  overage_micro bigint not null
 );
 create index statements_cycle on statements (tenant_id, cycle_key, pool_id, sim_id);
 

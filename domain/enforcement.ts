@@ -1,0 +1,78 @@
+/** What the enforcing workflows are told of SIMs and pools. Source: the internal interface. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, SimStatus, WatchdogMode } from './codes.ts'
+import { Id, Instant, nullable, strictObject } from './schema.ts'
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
+
+/** Who suspended a SIM, as far as it is suspended. */
+export const SuspensionInfo = strictObject({
+  cause: Type.Unsafe<'user' | 'watchdog'>({ type: 'string', enum: ['user', 'watchdog'] }),
+  rule: nullable(Name),
+  cycle: nullable(CycleKey),
+  until: nullable(Type.Unsafe<'renewal' | 'manual'>({ type: 'string', enum: ['renewal', 'manual'] })),
+  workflowId: nullable(Type.String()),
+  openedAt: Instant('Since when'),
+})
+export type SuspensionInfo = Static<typeof SuspensionInfo>
+
+export const SimEnforcement = strictObject({
+  simId: Id('SIM'),
+  iccid: Type.String(),
+  status: codeSchema(SimStatus, 'Status'),
+  poolId: nullable(Id('Its pool')),
+  processing: Type.Boolean({ description: 'Whether it has open tickets' }),
+  overLimit: Type.Boolean({ description: 'Whether the rule that asks to suspend is firing for the SIM or its pool' }),
+  mode: codeSchema(WatchdogMode, 'Effective watchdog mode'),
+  exempt: Type.Boolean({ description: 'Whether the watchdog must not touch it' }),
+  enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
+  suspension: Type.Union([SuspensionInfo, Type.Null()]),
+})
+export type SimEnforcement = Static<typeof SimEnforcement>
+
+export const PoolRow = strictObject({
+  simId: Id('SIM'),
+  usageBytes: Type.Integer(),
+  shareBytes: Type.Integer({ description: 'What the SIM contributes to the pool' }),
+  excessBytes: Type.Integer({ description: 'Usage above the share' }),
+  stopped: Type.Boolean({ description: 'Whether it is suspended already' }),
+  exempt: Type.Boolean(),
+  weaker: Type.Boolean({ description: 'Whether its own mode is weaker than Enforce' }),
+  held: Type.Boolean({ description: 'Whether a person has ended enforcement on it for this cycle' }),
+})
+export type PoolRow = Static<typeof PoolRow>
+
+export const PoolEnforcement = strictObject({
+  poolId: Id('Pool'),
+  over: Type.Boolean({ description: 'Whether the rule that asks to suspend is firing for the pool' }),
+  overageBytes: Type.Integer(),
+  mode: codeSchema(WatchdogMode, 'Watchdog mode of the pool'),
+  enforcementEnabled: Type.Boolean(),
+  rows: Type.Array(PoolRow),
+})
+export type PoolEnforcement = Static<typeof PoolEnforcement>
+
+/** What enforcement has done, once for each SIM, cycle, rule, action and counter. */
+export const ACTIONS = [
+  'suspended',
+  'wouldSuspend',
+  'broughtBack',
+  'released',
+  'graceStarted',
+  'graceEnding',
+  'suspendFailed',
+] as const
+export type Action = (typeof ACTIONS)[number]
+
+export const ActionAsk = strictObject({
+  simId: Id('SIM'),
+  cycle: CycleKey,
+  rule: nullable(Name),
+  action: Type.Unsafe<Action>({ type: 'string', enum: [...ACTIONS] }),
+  counter: Type.Integer({ minimum: 0, description: 'How many times before in this run' }),
+  detail: Type.String({ maxLength: 2000, description: 'Words for people' }),
+  ticketId: Type.Optional(nullable(Type.String())),
+  workflowId: Type.String({ maxLength: 300 }),
+})
+export type ActionAsk = Static<typeof ActionAsk>

@@ -1,0 +1,70 @@
+/**
+ * Numbers that name a SIM, its subscription and the device it sits in.
+ *
+ * Imports nothing. Interfaces accept what carriers deliver, so the patterns check form only: real files hold
+ * ICCIDs cut before their check digit and IMEIs without one. {@link luhnOk} says whether the check digit fits.
+ */
+
+/** ICCID: 18 to 22 digits. Source: service document, section 4.3; ITU-T E.118 has 19, 20 in many files. */
+export const ICCID = /^\d{18,22}$/
+
+/** IMEI: 15 digits; 14 without the check digit, 16 with a software version (IMEISV). Source: 3GPP TS 23.003, 6.2. */
+export const IMEI = /^\d{14,16}$/
+
+/** IMSI: country, network and subscriber, at most 15 digits. Source: 3GPP TS 23.003, 2.2. */
+export const IMSI = /^\d{6,15}$/
+
+/** MSISDN in international form, at most 15 digits, with or without the plus. Source: ITU-T E.164. */
+export const MSISDN = /^\+?[1-9]\d{4,14}$/
+
+const DIGITS = /^\d+$/
+
+/** Luhn sum of digits; every second one is doubled, from the right, beginning with the last or the one before it. */
+function luhnSum(digits: string, doubleLast: boolean): number {
+  let sum = 0
+  let double = doubleLast
+  for (const digit of [...digits].toReversed()) {
+    const value = Number(digit) * (double ? 2 : 1)
+    sum += value > 9 ? value - 9 : value
+    double = !double
+  }
+  return sum
+}
+
+/** Whether the last digit is the Luhn check digit of those before it; false for anything but two digits or more. */
+export const luhnOk = (digits: string): boolean =>
+  DIGITS.test(digits) && digits.length > 1 && luhnSum(digits, false) % 10 === 0
+
+/**
+ * The Luhn check digit that belongs behind these digits.
+ *
+ * @throws RangeError where there is anything but digits, or nothing
+ */
+export function checkDigit(digits: string): string {
+  if (!DIGITS.test(digits)) throw new RangeError(`check digit of '${digits}': expected digits only, at least one`)
+  return String((10 - (luhnSum(digits, true) % 10)) % 10)
+}
+
+/**
+ * A whole ICCID of 19 digits from the 18 before its check digit.
+ *
+ * @throws RangeError where it is not 18 digits that begin with 89, the prefix of telecommunications
+ */
+export function iccidOf(account: string): string {
+  if (!/^89\d{16}$/.test(account)) {
+    throw new RangeError(`ICCID of '${account}': expected 18 digits that begin with 89, got ${account.length} characters`)
+  }
+  return account + checkDigit(account)
+}
+
+/**
+ * A whole IMEI of 15 digits from the 14 before its check digit.
+ *
+ * @throws RangeError where it is not 14 digits
+ */
+export function imeiOf(device: string): string {
+  if (!/^\d{14}$/.test(device)) {
+    throw new RangeError(`IMEI of '${device}': expected 14 digits, got ${device.length} characters`)
+  }
+  return device + checkDigit(device)
+}

@@ -1,0 +1,88 @@
+/** What the enforcing workflows read before they act: one answer, of one instant. */
+import { WatchdogMode } from '../domain/codes.ts'
+import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { effectiveMode } from '../rules/mode.ts'
+import { openCycle, tenantTerms } from '../store/cycles.ts'
+import { SubjectKind } from '../store/due.ts'
+import { poolRows, readEnforcedSim } from '../store/enforcement.ts'
+import { poolFigures, simFigures } from '../store/figures.ts'
+import { findPool } from '../store/pools.ts'
+import type { TenantTx } from '../store/tenancy.ts'
+import { isFiring } from '../store/watchdog.ts'
+import { cycleNamed } from './month-end.ts'
+
+/** Beyond this a pool's rows have so little excess that none of them is picked before the others. */
+const MOST_ROWS = 10_000
+
+/**
+ * A SIM as suspend-on-overage sees it.
+ *
+ * @param rule the rule that asks to suspend; null where a person started the workflow: then overage decides
+ * @throws ServiceError `sim_not_found`, `cycle_not_found`
+ */
+export async function simEnforcement(
+  tx: TenantTx,
+  simId: number,
+  cycleKey: string,
+  rule: string | null,
+): Promise<SimEnforcement> {
+  const sim = await readEnforcedSim(tx, simId)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
+  const cycle = await cycleNamed(tx, cycleKey)
+  const terms = await tenantTerms(tx)
+  // Once its cycle has ended no rule enforces on it any more.
+  const over =
+    tx.now.getTime() < cycle.endsAt && (await isOver(tx, { simId, poolId: sim.poolId }, cycleKey, rule))
+  return {
+    simId,
+    iccid: sim.iccid,
+    status: sim.status,
+    poolId: sim.poolId,
+    processing: sim.openTickets > 0,
+    overLimit: over,
+    mode: effectiveMode(sim.ownMode, sim.poolMode),
+    exempt: sim.exempt,
+    enforcementEnabled: terms.enforcementEnabled,
+    suspension: sim.suspension && { ...sim.suspension, openedAt: sim.suspension.openedAt.toISOString() },
+  }
+}
+
+async function isOver(
+  tx: TenantTx,
+  sim: { readonly simId: number; readonly poolId: number | null },
+  cycleKey: string,
+  rule: string | null,
+): Promise<boolean> {
+  if (rule === null) return ((await simFigures(tx, cycleKey, [sim.simId])).get(sim.simId)?.overageBytes ?? 0) > 0
+  if (await isFiring(tx, rule, { kind: SubjectKind.sim, id: sim.simId }, cycleKey)) return true
+  return sim.poolId !== null && isFiring(tx, rule, { kind: SubjectKind.pool, id: sim.poolId }, cycleKey)
+}
+
+/**
+ * A pool as enforce-pool sees it: whether it is over, by how much, and whom to pick from.
+ *
+ * @throws ServiceError `pool_not_found`, `cycle_not_found`
+ */
+export async function poolEnforcement(
+  tx: TenantTx,
+  poolId: number,
+  cycleKey: string,
+  rule: string,
+): Promise<PoolEnforcement> {
+  const pool = await findPool(tx, poolId)
+  if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+  const cycle = await cycleNamed(tx, cycleKey)
+  const terms = await tenantTerms(tx)
+  await openCycle(tx, cycle)
+  const figures = await poolFigures(tx, cycleKey, [poolId])
+  const firing = await isFiring(tx, rule, { kind: SubjectKind.pool, id: poolId }, cycleKey)
+  return {
+    poolId,
+    over: firing && tx.now.getTime() < cycle.endsAt,
+    overageBytes: figures.get(poolId)?.overageBytes ?? 0,
+    mode: pool.watchdogMode,
+    enforcementEnabled: terms.enforcementEnabled && pool.watchdogMode === WatchdogMode.Enforce,
+    rows: await poolRows(tx, poolId, cycleKey, MOST_ROWS),
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Sending a tenant's mails: what is due is put into mails, then each mail is sent.
+ *
+ *   notifications → mail (rows and Message-ID fixed, committed) → SMTP → sent (committed)
+ *
+ * At least once, in practice once: where the sender dies between SMTP's answer and the mark, the mail goes out
+ * again under the same Message-ID. One critical notice leaves at once; others are grouped.
+ */
+import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
+import type { Notification } from '../notify/notification.ts'
+import { renderMail } from '../notify/render.ts'
+import type { MailTransport } from '../notify/transport.ts'
+import { insertEvent } from '../store/events.ts'
+import {
+  type ClaimedMail,
+  claimMail,
+  insertMail,
+  lockMailWork,
+  noteDelivery,
+  notificationsOf,
+  settleMailWork,
+  type WaitingNotification,
+  waitingNotifications,
+} from '../store/mails.ts'
+import { findTenant } from '../store/tenants.ts'
+import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
+
+/** How mails are tried. Milliseconds. */
+export interface MailTerms {
+  readonly retryMaxMs: number
+  readonly attempts: number
+}
+
+/** Notices that one mail takes at the most; the rest goes into the next. */
+const MOST_IN_ONE = 1000
+/** Longer than any SMTP conversation the transport allows. */
+const LEASE_MS = 5 * 60_000
+const RETRY_MIN_MS = 2000
+
+/** Puts what is due into mails and sends them, until nothing is due. */
+export async function sendMails(
+  ground: Ground,
+  transport: MailTransport,
+  terms: MailTerms,
+  tenantId: string,
+): Promise<void> {
+  await inTenant(ground, tenantId, putIntoMails)
+  for (;;) {
+    const claimed = await inTenant(ground, tenantId, async (tx) => {
+      const mail = await claimMail(tx, new Date(tx.now.getTime() + LEASE_MS))
+      return mail && { mail, notifications: await notificationsOf(tx, mail.id) }
+    })
+    if (claimed === undefined) break
+    await send(ground, transport, terms, tenantId, claimed.mail, claimed.notifications)
+  }
+  await inTenant(ground, tenantId, settleMailWork)
+}
+
+async function putIntoMails(tx: TenantTx): Promise<void> {
+  if (!(await lockMailWork(tx))) return
+  const recipient = (await findTenant(tx))?.billingEmail ?? ''
+  // Without an address notices are kept; they leave once there is one.
+  if (recipient === '') return
+  for (const batch of batchesOf(await waitingNotifications(tx, MOST_IN_ONE))) {
+    await insertMail(tx, { recipient, grouped: batch.grouped }, batch.ids)
+  }
+}
+
+interface Batch {
+  readonly ids: readonly number[]
+  readonly grouped: boolean
+}
+
+/** Which notices leave together: summaries alone, due critical ones at once, all others when one of them is due. */
+export function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
+  const summaries = waiting.filter(({ body }) => body.kind === 'summary')
+  const others = waiting.filter(({ body }) => body.kind !== 'summary')
+  const critical = others.filter(({ level, due }) => level === LogLevel.Critical && due)
+  const grouped = others.filter(({ level }) => level !== LogLevel.Critical)
+  return [
+    ...critical.length > 0 ? [{ ids: critical.map(({ id }) => id), grouped: false }] : [],
+    ...(grouped.some(({ due }) => due) ? [{ ids: grouped.map(({ id }) => id), grouped: true }] : []),
+    ...summaries.filter(({ due }) => due).map(({ id }) => ({ ids: [id], grouped: false })),
+  ]
+}
+
+async function send(
+  ground: Ground,
+  transport: MailTransport,
+  terms: MailTerms,
+  tenantId: string,
+  mail: ClaimedMail,
+  notifications: readonly Notification[],
+): Promise<void> {
+  const rendered = renderMail(notifications)
+  const outcome = await transport.send({ to: mail.recipient, messageId: mail.id, ...rendered }).then(
+    ({ response }) => ({ status: 'sent' as const, response }),
+    (error: unknown) => ({ status: statusAfter(error, mail, terms), response: String(error) }),
+  )
+  await inTenant(ground, tenantId, async (tx) => {
+    const pauseMs = Math.min(terms.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
+    await noteDelivery(tx, mail.id, {
+      ...outcome,
+      subject: rendered.subject,
+      nextAt: new Date(tx.now.getTime() + pauseMs),
+    })
+    if (outcome.status !== 'pending') await tellDelivery(tx, mail, rendered.subject, outcome)
+  })
+}
+
+function statusAfter(error: unknown, mail: ClaimedMail, terms: MailTerms): 'pending' | 'failed' {
+  const permanent = error instanceof Error && 'permanent' in error && error.permanent === true
+  return permanent || mail.attempts >= terms.attempts ? 'failed' : 'pending'
+}
+
+async function tellDelivery(
+  tx: TenantTx,
+  mail: ClaimedMail,
+  subject: string,
+  outcome: { readonly status: 'sent' | 'failed' | 'pending'; readonly response: string },
+): Promise<void> {
+  const sent = outcome.status === 'sent'
+  await insertEvent(tx, {
+    type: EventType.Billing,
+    severity: sent ? EventSeverity.Info : EventSeverity.Critical,
+    title: sent ? `E-mail sent: ${subject}` : `E-mail given up: ${subject}`,
+    description: sent
+      ? `Sent to ${mail.recipient} as ${mail.id}.`
+      : `Not delivered to ${mail.recipient} after ${mail.attempts} attempt(s): ${outcome.response}`,
+  })
+}

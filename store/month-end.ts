@@ -1,0 +1,73 @@
+/** What a month end works through: queued changes, suspensions that end with the cycle, and the cycle's row. */
+import { sql } from 'kysely'
+import type { PoolChange } from '../domain/month-end.ts'
+import type { TenantTx } from './tenancy.ts'
+
+export interface CycleRow {
+  readonly key: string
+  readonly startsAt: Date
+  readonly endsAt: Date
+  readonly openedAt: Date
+  readonly closedAt: Date | null
+  readonly recordsAccepted: number
+  readonly recordsDuplicate: number
+}
+
+const columns = sql`key, starts_at as "startsAt", ends_at as "endsAt", opened_at as "openedAt", closed_at as "closedAt",
+  records_accepted as "recordsAccepted", records_duplicate as "recordsDuplicate"`
+
+/** Cycles that have been opened, the newest first. */
+export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[]> {
+  const { rows } = await sql<CycleRow>`
+    select ${columns} from cycles where tenant_id = ${tx.tenantId} order by starts_at desc limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/** A cycle's row, locked: it is closed by one transaction. */
+export async function lockCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
+  const { rows } = await sql<CycleRow>`
+    select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key} for update`.execute(tx.q)
+  return rows[0]
+}
+
+export async function markClosed(tx: TenantTx, key: string): Promise<void> {
+  await sql`
+    update cycles set closed_at = ${tx.now}, version = version + 1
+     where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+}
+
+/** Changes queued before an instant and still queued, by SIM id. */
+export async function queuedChanges(
+  tx: TenantTx,
+  ask: { readonly before: Date; readonly afterSimId: number; readonly limit: number; readonly unassign: boolean | null },
+): Promise<PoolChange[]> {
+  const kind = ask.unassign === null ? sql`` : sql`and pending_unassign = ${ask.unassign}`
+  const { rows } = await sql<PoolChange>`
+    select id as "simId", iccid, pending_pool_id as "poolId", pending_tariff_id as "tariffId",
+           pending_unassign as unassign
+      from sims
+     where tenant_id = ${tx.tenantId} and pending_since < ${ask.before} and id > ${ask.afterSimId} ${kind}
+     order by id limit ${ask.limit}`.execute(tx.q)
+  return rows
+}
+
+export interface OpenSuspension {
+  readonly simId: number
+  readonly workflowId: string | null
+}
+
+/** What the watchdog suspended until the renewal, in this cycle or an earlier one, and is suspended still. */
+export async function suspensionsToRenew(
+  tx: TenantTx,
+  cycleKey: string,
+  afterSimId: number,
+  limit: number,
+): Promise<OpenSuspension[]> {
+  const { rows } = await sql<OpenSuspension>`
+    select sim_id as "simId", workflow_id as "workflowId"
+      from suspensions
+     where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
+       and cycle_key <= ${cycleKey} and sim_id > ${afterSimId}
+     order by sim_id limit ${limit}`.execute(tx.q)
+  return rows
+}
