@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../stack/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
 import { migrate } from '../../store/migrate.ts'
-import { note, share } from './shared.ts'
+import { noteServer, share } from './shared.ts'
 import { TEMPLATE } from './template.ts'
 
 declare module 'vitest' {
@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function startTemplateServer() {
   const dataDir = await mkdtemp(join(tmpdir(), 'simherd-test-postgres-'))
   const server = await startPostgres({ dataDir, durable: false })
-  note({ pid: server.pid })
+  await noteServer(server.pid)
   const stop = async () => {
     await server.stop()
     await rm(dataDir, { recursive: true, force: true })
@@ -53,7 +53,7 @@ async function startTemplateServer() {
 async function startOptionalRedis() {
   const server = await startRedis()
   if (server === undefined) return { url: null, stop: async () => undefined }
-  note({ pid: server.pid })
+  await noteServer(server.pid)
   return server
 }
 

@@ -1,6 +1,6 @@
 /** What a suite needs and a machine may lack. What is missing is named at the end of `npm test`; in CI it is a failure. */
 import { inject } from 'vitest'
-import { note } from './shared.ts'
+import { noteSkip } from './shared.ts'
 
 /**
  * The program of Temporal's time-skipping server, for a suite under `describe.skipIf(path === undefined)`.
@@ -10,7 +10,7 @@ import { note } from './shared.ts'
 export function requireJava(suite: string): string | undefined {
   const found = inject('timeSkipping')
   if ('path' in found) return found.path
-  note({ skipped: suite, why: found.skip })
+  noteSkip(suite, found.skip)
   return undefined
 }
 
@@ -22,6 +22,6 @@ export function requireJava(suite: string): string | undefined {
 export function requireRedis(suite: string): string | undefined {
   const url = inject('redisUrl')
   if (url !== null) return url
-  note({ skipped: suite, why: 'redis-server is not installed (Debian: redis-server)' })
+  noteSkip(suite, 'redis-server is not installed (Debian: redis-server)')
   return undefined
 }

@@ -1,5 +1,6 @@
 /** Servers that all projects of one run share: started by the first that asks, stopped by the last that leaves. */
 import { appendFileSync } from 'node:fs'
+import { startedAt } from '../../stack/pids.ts'
 
 interface Share {
   readonly value: Promise<{ readonly stop: () => Promise<void> }>
@@ -36,8 +37,17 @@ export async function share<T extends { readonly stop: () => Promise<void> }>(
   return { server, leave }
 }
 
-/** Leaves a note for test/run.ts, which ends what a killed test run has left and names what was skipped. */
-export function note(line: { readonly pid: number } | { readonly skipped: string; readonly why: string }): void {
+/** Tells test/run.ts of a server, which it ends should the test run be killed. */
+export async function noteServer(pid: number): Promise<void> {
+  note({ pid, startedAt: await startedAt(pid) })
+}
+
+/** Tells test/run.ts what is skipped and why. */
+export function noteSkip(skipped: string, why: string): void {
+  note({ skipped, why })
+}
+
+function note(line: object): void {
   const file = process.env.SIMHERD_TEST_NOTES
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(line)}\n`)
 }

@@ -1,0 +1,73 @@
+/** A tenant with what a test needs, made by the operations themselves on a database of its own. */
+import { afterAll } from 'vitest'
+import type { Bell } from '../../domain/bell.ts'
+import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import type { NewPool } from '../../domain/pool.ts'
+import { createPool } from '../../operations/create-pool.ts'
+import { createTariff } from '../../operations/create-tariff.ts'
+import { createTenant } from '../../operations/create-tenant.ts'
+import { importSims } from '../../operations/import-sims.ts'
+import { connect } from '../../store/connect.ts'
+import { type Ground, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { freshDatabase } from './database.ts'
+
+/** A ground with a clock that the test sets and bells that it can look at. */
+export interface TestGround extends Ground {
+  now: number
+  readonly bells: Bell[]
+  readonly databaseUrl: string
+}
+
+/** A database of its own for the file, dropped at its end. */
+export async function aGround(now = '2026-11-10T12:00:00Z'): Promise<TestGround> {
+  const { url, drop } = await freshDatabase()
+  const { db, close } = connect(url, { max: 8 })
+  const bells: Bell[] = []
+  afterAll(async () => {
+    await close()
+    await drop()
+  })
+  const ground: TestGround = {
+    db,
+    databaseUrl: url,
+    now: Date.parse(now),
+    bells,
+    clock: () => ground.now,
+    ring: (rung) => bells.push(...rung),
+  }
+  return ground
+}
+
+const FEES = { simMonthlyFee: 1, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
+
+/** A tariff of a type with an allowance in bytes (per SIM, or of the whole Fixed pool). */
+export const aTariff = (tx: TenantTx, type: TariffType, bytes: number): Promise<{ id: number }> =>
+  createTariff(tx, {
+    displayName: `tariff of ${bytes} bytes`,
+    type,
+    ...(type === TariffType.Standard ? { standardTariff: { baseTariffBytes: bytes, ...FEES } } : {}),
+    ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: { baseTariffBytes: bytes, ...FEES } } : {}),
+    ...(type === TariffType['Fixed Pool']
+      ? { fixedPoolTariff: { fixedCapacityBytes: bytes, fixedBucketCost: 20, ...FEES } }
+      : {}),
+  })
+
+export const aPool = (tx: TenantTx, tariffId: number, pool: Partial<NewPool> = {}): Promise<{ id: number }> =>
+  createPool(tx, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce, name: 'a pool', ...pool, tariffId })
+
+let nextIccid = 8_944_500_000_000_000_000n
+
+/** SIMs with fresh ICCIDs, unprovisioned. @returns their ids */
+export async function someSims(tx: TenantTx, count: number): Promise<{ id: number; iccid: string }[]> {
+  const sims = Array.from({ length: count }, () => ({ iccid: String(nextIccid++) }))
+  const { created, rejected } = await importSims(tx, sims)
+  if (rejected.length > 0) throw new Error(`SIMs were rejected: ${JSON.stringify(rejected)}`)
+  return created
+}
+
+export async function aTenant(ground: Ground, billingCycle = 'P1M'): Promise<string> {
+  const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle }
+  return (await inPlatform(ground, (tx) => createTenant(tx, tenant, 'P1M'))).id
+}
+
+export { inTenant }

@@ -1,0 +1,174 @@
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type CarrierOptions, startCarrier } from '../../stack/carrier.ts'
+import { freePort } from '../../stack/ports.ts'
+import { supervise } from '../../stack/processes.ts'
+import { temporaryFolder } from '../setup/folder.ts'
+
+const ICCID = '8944500102198304826'
+
+const clientOf = (url: string, secret = 'secret') => {
+  const call = async (method: string, path: string, body?: object) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${secret}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: await response.json() }
+  }
+  return {
+    call,
+    operate: (ticketId: string, operation: string, more: object = {}) =>
+      call('POST', '/operations', { ticketId, operation, iccid: ICCID, ...more }),
+  }
+}
+
+async function aCarrier(options: Partial<CarrierOptions> = {}) {
+  const file = options.file ?? join(await temporaryFolder(), 'carrier.jsonl')
+  const carrier = await startCarrier({ secret: 'secret', ...options, file })
+  onTestFinished(() => carrier.stop())
+  return { ...carrier, file, ...clientOf(carrier.url) }
+}
+
+describe('the simulated carrier', () => {
+  test('does an operation once, however often its ticket comes', async () => {
+    const { operate, call } = await aCarrier()
+
+    const answers = await Promise.all([1, 2, 3].map(() => operate('t1', 'provision', { pool: '7' })))
+
+    for (const answer of answers) expect(answer).toEqual({ status: 200, body: { ticketId: 't1', effect: 'done' } })
+    expect((await call('GET', '/stats')).body).toMatchObject({
+      calls: 3,
+      effects: 1,
+      duplicates: 2,
+      doubleEffects: 0,
+      byOperation: { provision: 1, activate: 0 },
+    })
+  })
+
+  test('lists the effects on a line in their order', async () => {
+    const { operate, call } = await aCarrier()
+    for (const [ticket, operation] of Object.entries({ a: 'provision', b: 'activate', c: 'suspend' })) {
+      await operate(ticket, operation)
+    }
+
+    const { body }: { body: any } = await call('GET', `/operations?iccid=${ICCID}`)
+
+    expect(body.map((effect: { operation: string }) => effect.operation)).toEqual(['provision', 'activate', 'suspend'])
+  })
+
+  test('says already where the line is so already', async () => {
+    const { operate, call } = await aCarrier()
+    await operate('a', 'provision')
+    await operate('b', 'activate')
+
+    expect(await operate('c', 'activate')).toEqual({ status: 200, body: { ticketId: 'c', effect: 'already' } })
+    expect((await call('GET', '/stats')).body).toMatchObject({ effects: 2, already: 1 })
+  })
+
+  test.each([
+    ['a line it does not have', 'activate', 'line_unknown'],
+    ['a message to a line that is not active', 'sendSms', 'line_not_active'],
+  ])('refuses %s with a code, and does it once it is possible', async (_name, operation, code) => {
+    const { operate } = await aCarrier()
+    if (code === 'line_not_active') await operate('a', 'provision')
+
+    expect(await operate('x', operation)).toMatchObject({ status: 409, body: { code } })
+
+    await operate('b', 'provision')
+    if (operation === 'sendSms') await operate('c', 'activate')
+    expect(await operate('x', operation)).toMatchObject({ status: 200, body: { effect: 'done' } })
+  })
+
+  test('refuses a ticket that stood for something else', async () => {
+    const { operate } = await aCarrier()
+    await operate('a', 'provision')
+
+    expect(await operate('a', 'activate')).toMatchObject({ status: 409, body: { code: 'ticket_reused' } })
+  })
+
+  test('asks for its secret', async () => {
+    const { url } = await aCarrier()
+
+    expect(await clientOf(url, 'wrong').call('GET', '/stats')).toMatchObject({ status: 401 })
+  })
+
+  test('fails without an effect as often as it is told to', async () => {
+    const { operate, call } = await aCarrier()
+    await call('PUT', '/knobs', { failureRate: 1 })
+
+    expect(await operate('a', 'provision')).toMatchObject({ status: 503 })
+    expect((await call('GET', '/stats')).body).toMatchObject({ effects: 0, failed: 1 })
+
+    await call('PUT', '/knobs', { failureRate: 0 })
+    expect(await operate('a', 'provision')).toMatchObject({ status: 200, body: { effect: 'done' } })
+  })
+
+  test('acts and loses the answer; who asks again is told, and nothing happens twice', async () => {
+    const { operate, call } = await aCarrier({ knobs: { actsThenTimesOutRate: 1, lateMs: 60_000 } })
+    const tickets = ['a', 'b', 'c', 'd', 'e', 'f']
+    const once = (ticket: string) =>
+      Promise.race([
+        operate(ticket, 'provision').catch(() => 'lost'),
+        new Promise((done) => setTimeout(done, 500, 'lost')),
+      ])
+
+    expect(await Promise.all(tickets.map(once))).toEqual(tickets.map(() => expect.toSatisfy((a) => a === 'lost')))
+
+    expect(await operate('a', 'provision')).toMatchObject({ status: 200, body: { ticketId: 'a' } })
+    expect((await call('GET', '/stats')).body).toMatchObject({ doubleEffects: 0, duplicates: 1 })
+  })
+
+  test('refuses a knob that cannot be turned so far', async () => {
+    const { call } = await aCarrier()
+
+    expect(await call('PUT', '/knobs', { failureRate: 2 })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('/failureRate') },
+    })
+  })
+
+  test('remembers every answered effect after a SIGKILL', async () => {
+    const file = join(await temporaryFolder(), 'carrier.jsonl')
+    const port = await freePort()
+    const { call, operate } = clientOf(`http://127.0.0.1:${port}`)
+    const process_ = await supervise({
+      name: 'carrier',
+      args: ['stack/carrier-main.ts'],
+      env: { ...process.env, CARRIER_FILE: file, CARRIER_SECRET: 'secret', CARRIER_PORT: String(port) },
+      onLine: () => undefined,
+      ready: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
+    })
+    onTestFinished(() => process_.stop())
+    await Promise.all(
+      Array.from({ length: 50 }, (_, n) => operate(`t${n}`, 'provision', { iccid: String(10n ** 18n + BigInt(n)) })),
+    )
+
+    const killed = process_.pid()
+    process.kill(killed ?? 0, 'SIGKILL')
+    await expect
+      .poll(() => call('GET', '/stats').catch(() => undefined), { timeout: 20_000 })
+      .toMatchObject({
+        status: 200,
+        body: { effects: 50 },
+      })
+
+    expect(process_.pid()).not.toBe(killed)
+    expect(await operate('t7', 'provision', { iccid: String(10n ** 18n + 7n) })).toMatchObject({ status: 200 })
+    expect((await call('GET', '/stats')).body).toMatchObject({ effects: 50, duplicates: 1, doubleEffects: 0 })
+  })
+
+  test('drops a last entry that a crash cut short, and only that', async () => {
+    const before = await aCarrier()
+    await before.operate('a', 'provision')
+    await before.stop()
+    await appendFile(before.file, '{"at":"2026-11-20T12:00')
+
+    const after = await aCarrier({ file: before.file })
+    await after.operate('b', 'activate')
+
+    expect((await after.call('GET', '/stats')).body).toMatchObject({ effects: 2 })
+    expect((await readFile(before.file, 'utf8')).trim().split('\n')).toHaveLength(2)
+  })
+})

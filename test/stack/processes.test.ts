@@ -1,0 +1,90 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { isAlive } from '../../stack/pids.ts'
+import { supervise } from '../../stack/processes.ts'
+import { temporaryFolder } from '../setup/folder.ts'
+
+const STAYS = `console.log('here'); setInterval(() => undefined, 1000)`
+
+async function supervised(script: string, options: object = {}) {
+  const file = join(await temporaryFolder(), 'child.mjs')
+  await writeFile(file, script)
+  const lines: string[] = []
+  const pids: number[] = []
+  const start = () =>
+    supervise({
+      name: 'child',
+      args: [file],
+      onLine: (line) => lines.push(line),
+      onPid: (pid) => pids.push(pid),
+      ready: async () => lines.includes('child | here'),
+      ...options,
+    })
+  return { file, lines, pids, start }
+}
+
+describe('a supervised process', () => {
+  test('is started again when it is killed, and its new pid is told', async () => {
+    const { start, pids, lines } = await supervised(STAYS)
+    const child = await start()
+    onTestFinished(() => child.stop())
+
+    process.kill(pids[0] ?? 0, 'SIGKILL')
+
+    await expect.poll(() => lines.filter((line) => line === 'child | here')).toHaveLength(2)
+    expect(pids).toHaveLength(2)
+    expect(child.pid()).toBe(pids[1])
+    expect(lines).toContainEqual(expect.stringMatching(/ended unasked \(SIGKILL\); starting it again in 0\.5 s/))
+  })
+
+  test('ends in order when stopped, and stays ended', async () => {
+    const { start, pids, lines } = await supervised(
+      `${STAYS}; process.on('SIGTERM', () => { console.log('tidied up'); process.exit(0) })`,
+    )
+    const child = await start()
+
+    await child.stop()
+
+    expect(lines).toContain('child | tidied up')
+    expect(isAlive(pids[0] ?? 0)).toBe(false)
+    expect(child.pid()).toBeUndefined()
+  })
+
+  test('is killed when it does not end in the time it is given', async () => {
+    const { start, pids } = await supervised(`process.on('SIGTERM', () => undefined); ${STAYS}`)
+    const child = await start()
+
+    await child.stop({ timeoutMs: 200 })
+
+    expect(isAlive(pids[0] ?? 0)).toBe(false)
+  })
+
+  test('whose first start fails is told with its last lines, and not started again', async () => {
+    const { start, pids } = await supervised(`console.error('DATABASE_URL is wrong'); process.exit(1)`)
+
+    await expect(start()).rejects.toThrow(/child ended while starting \(exit code 1\).*\n.*DATABASE_URL is wrong/)
+    expect(pids).toHaveLength(1)
+  })
+
+  test('ends in order when its supervisor is killed', async () => {
+    const { file } = await supervised(`${STAYS}; process.on('SIGTERM', () => process.exit(0))`)
+    const supervisor = `
+      import { supervise } from ${JSON.stringify(new URL('../../stack/processes.ts', import.meta.url).href)}
+      await supervise({ name: 'child', args: [${JSON.stringify(file)}], onLine: (line) => console.log(line),
+        onPid: (pid) => console.log('pid=' + pid) })`
+    const lines: string[] = []
+    const outer = await supervise({
+      name: 'outer',
+      args: ['--input-type=module', '-e', supervisor],
+      onLine: (line) => lines.push(line),
+      ready: async () => lines.includes('outer | child | here'),
+    })
+    onTestFinished(() => outer.stop())
+    const pid = Number(lines.find((line) => line.includes('pid='))?.split('pid=')[1])
+
+    process.kill(outer.pid() ?? 0, 'SIGKILL')
+
+    await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false)
+  })
+})
