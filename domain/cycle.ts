@@ -82,7 +82,8 @@ export function cycleOfKey(billingCycle: string, key: string): Cycle | undefined
 }
 
 /** Days from an instant to the end of its cycle, rounded up. */
-export const daysUntilRenewal = (cycle: Cycle, at: number): number => Math.max(0, Math.ceil((cycle.endsAt - at) / DAY_MS))
+export const daysUntilRenewal = (cycle: Cycle, at: number): number =>
+  Math.max(0, Math.ceil((cycle.endsAt - at) / DAY_MS))
 
 /**
  * Width of a usage bucket in milliseconds: 5 minutes, or a sixtieth of a cycle shorter than a day.

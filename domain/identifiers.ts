@@ -52,7 +52,9 @@ export function checkDigit(digits: string): string {
  */
 export function iccidOf(account: string): string {
   if (!/^89\d{16}$/.test(account)) {
-    throw new RangeError(`ICCID of '${account}': expected 18 digits that begin with 89, got ${account.length} characters`)
+    throw new RangeError(
+      `ICCID of '${account}': expected 18 digits that begin with 89, got ${account.length} characters`,
+    )
   }
   return account + checkDigit(account)
 }

@@ -18,7 +18,7 @@ export const pageOf = <T extends TSchema>(item: T) =>
   strictObject({ data: Type.Array(item, { description: 'Items of the page' }), pagination: Pagination })
 
 export interface Page<T> {
-  readonly data: readonly T[]
+  readonly data: T[]
   readonly pagination: Pagination
 }
 
@@ -48,7 +48,7 @@ export const pageRequest = (query: PageQuery): PageRequest => ({
 export const offsetOf = ({ page, pageSize }: PageRequest): number => (page - 1) * pageSize
 
 /** The envelope around a page's items. */
-export function toPage<T>(request: PageRequest, totalItems: number, data: readonly T[]): Page<T> {
+export function toPage<T>(request: PageRequest, totalItems: number, data: T[]): Page<T> {
   const totalPages = Math.ceil(totalItems / request.pageSize)
   return {
     data,

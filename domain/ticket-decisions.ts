@@ -48,7 +48,8 @@ function judgeProvision(line: Line, ask: Ask): Judgement {
       : carrier('unprovision')
   }
   if (isMove(ask)) {
-    if (line.status === SimStatus.Unprovisioned) return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be moved')
+    if (line.status === SimStatus.Unprovisioned)
+      return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be moved')
     const there = (ask.poolId ?? line.poolId) === line.poolId && (ask.tariffId ?? line.tariffId) === line.tariffId
     return there ? { do: 'nothing', detail: 'the SIM is there already' } : carrier('move')
   }
@@ -59,7 +60,8 @@ function judgeProvision(line: Line, ask: Ask): Judgement {
 
 function judgeSuspend(line: Line, ask: Ask): Judgement {
   if (line.status === SimStatus.Active) return carrier('suspend')
-  if (line.status === SimStatus.Unprovisioned) return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be suspended')
+  if (line.status === SimStatus.Unprovisioned)
+    return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be suspended')
   if (line.suspendedBy === 'watchdog' && ask.cause.by === 'user') return { do: 'record' }
   return { do: 'nothing', detail: 'the SIM is suspended already' }
 }

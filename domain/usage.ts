@@ -13,8 +13,12 @@ export const UsageRecord = Type.Object(
       description: 'With the time the identity of the record within the tenant: sent twice it counts once.',
     }),
     iccid: Type.Optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId.' })),
-    simId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The SIM; or give iccid.' })),
-    at: Type.String({ description: 'Start of the usage, ISO 8601 with an offset or Z. It counts in the cycle of this time.' }),
+    simId: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The SIM; or give iccid.' }),
+    ),
+    at: Type.String({
+      description: 'Start of the usage, ISO 8601 with an offset or Z. It counts in the cycle of this time.',
+    }),
     bytesUp: count('Bytes sent. Negative only in a correction.'),
     bytesDown: count('Bytes received. Negative only in a correction.'),
     voiceSeconds: count('Seconds of voice. Negative only in a correction.'),
@@ -55,10 +59,15 @@ export interface ReadRecord {
 const FUTURE_MS = 5 * 60_000
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 
-const fault = (code: UsageFault['code'], detail: string): { readonly fault: UsageFault } => ({ fault: { code, detail } })
+const fault = (code: UsageFault['code'], detail: string): { readonly fault: UsageFault } => ({
+  fault: { code, detail },
+})
 
 /** Reads one record. @param now epoch milliseconds; a record more than 5 minutes ahead is refused */
-export function readRecord(value: unknown, now: number): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
+export function readRecord(
+  value: unknown,
+  now: number,
+): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
   if (!Value.Check(UsageRecord, value)) {
     const [error] = Value.Errors(UsageRecord, value)
     return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)

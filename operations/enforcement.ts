@@ -32,8 +32,7 @@ export async function simEnforcement(
   const cycle = await cycleNamed(tx, cycleKey)
   const terms = await tenantTerms(tx)
   // Once its cycle has ended no rule enforces on it any more.
-  const over =
-    tx.now.getTime() < cycle.endsAt && (await isOver(tx, { simId, poolId: sim.poolId }, cycleKey, rule))
+  const over = tx.now.getTime() < cycle.endsAt && (await isOver(tx, { simId, poolId: sim.poolId }, cycleKey, rule))
   return {
     simId,
     iccid: sim.iccid,

@@ -8,7 +8,7 @@
  */
 import { TicketStatus } from '../domain/codes.ts'
 import { type CarrierOperation, judge } from '../domain/ticket-decisions.ts'
-import type { CarrierError, CarrierRequest, Network } from '../network/network.ts'
+import { CarrierError, type CarrierRequest, type Network } from '../network/network.ts'
 import { lockLine } from '../store/lines.ts'
 import { poolName } from '../store/pools.ts'
 import { tariffName } from '../store/tariffs.ts'
@@ -102,7 +102,8 @@ async function ask(network: Network, request: CarrierRequest, leaseMs: number): 
     await network.perform(request, { signal: AbortSignal.timeout(Math.floor(leaseMs * 0.8)) })
     return undefined
   } catch (error) {
-    return asCarrierError(error)
+    if (error instanceof CarrierError) return error
+    throw error
   }
 }
 

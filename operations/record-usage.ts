@@ -86,7 +86,10 @@ async function countChunk(
   )
   const { fresh, duplicates } = sortOut(known, stored, rejected)
   const placed = await place(tx, fresh, billingCycle)
-  await openCycles(tx, billingCycle, [...placed, ...duplicates.map((d) => ({ record: { cycleKey: cycleAt(billingCycle, d.at).key } }))])
+  await openCycles(tx, billingCycle, [
+    ...placed,
+    ...duplicates.map((d) => ({ record: { cycleKey: cycleAt(billingCycle, d.at).key } })),
+  ])
   for (const [cycleKey, pools] of poolsByCycle(placed)) await lockPools(tx, cycleKey, pools)
   const wanted = await refuseNegativeTotals(tx, placed, rejected)
   const inserted = await insertRecords(

@@ -22,8 +22,8 @@ import {
   type WaitingNotification,
   waitingNotifications,
 } from '../store/mails.ts'
-import { findTenant } from '../store/tenants.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
+import { findTenant } from '../store/tenants.ts'
 
 /** How mails are tried. Milliseconds. */
 export interface MailTerms {
@@ -78,7 +78,7 @@ export function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
   const critical = others.filter(({ level, due }) => level === LogLevel.Critical && due)
   const grouped = others.filter(({ level }) => level !== LogLevel.Critical)
   return [
-    ...critical.length > 0 ? [{ ids: critical.map(({ id }) => id), grouped: false }] : [],
+    ...(critical.length > 0 ? [{ ids: critical.map(({ id }) => id), grouped: false }] : []),
     ...(grouped.some(({ due }) => due) ? [{ ids: grouped.map(({ id }) => id), grouped: true }] : []),
     ...summaries.filter(({ due }) => due).map(({ id }) => ({ ids: [id], grouped: false })),
   ]

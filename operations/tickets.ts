@@ -104,4 +104,3 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
   return toTicket({ ...ticket, status: TicketStatus.Cancelled })
 }
-

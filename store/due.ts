@@ -47,10 +47,7 @@ export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
 /** Marks a pool and every SIM in it due: a change of mode, threshold or capacity. */
 export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
   const { rows } = await sql<{ id: number }>`select id from sims where pool_id = ${poolId}`.execute(tx.q)
-  await markDue(tx, [
-    { kind: SubjectKind.pool, id: poolId },
-    ...rows.map(({ id }) => ({ kind: SubjectKind.sim, id })),
-  ])
+  await markDue(tx, [{ kind: SubjectKind.pool, id: poolId }, ...rows.map(({ id }) => ({ kind: SubjectKind.sim, id }))])
 }
 
 /** A mark as an evaluation has taken it. */
@@ -78,12 +75,17 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
 }
 
 /** Replaces marks by the next look at each subject, but only marks that have not been set anew meanwhile. */
-export async function settleDue(tx: TenantTx, settled: readonly (DueMark & { readonly nextAt: number })[]): Promise<void> {
+export async function settleDue(
+  tx: TenantTx,
+  settled: readonly (DueMark & { readonly nextAt: number })[],
+): Promise<void> {
   await sql`
     update due_subjects d set due_at = to_timestamp(s."nextAt" / 1000)
       from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as s(
         kind smallint, id bigint, seq bigint, "nextAt" double precision)
-     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(tx.q)
+     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(
+    tx.q,
+  )
 }
 
 /** Takes subjects off the list for good: they are gone or have nothing to evaluate. */
@@ -91,7 +93,9 @@ export async function dropDue(tx: TenantTx, marks: readonly DueMark[]): Promise<
   await sql`
     delete from due_subjects d
      using jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as s(kind smallint, id bigint, seq bigint)
-     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(tx.q)
+     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(
+    tx.q,
+  )
 }
 
 /** Tenants with subjects that are due. */

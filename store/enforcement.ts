@@ -24,7 +24,9 @@ export interface EnforcedSim {
   } | null
 }
 
-type Row = Omit<EnforcedSim, 'suspension'> & { readonly [K in keyof NonNullable<EnforcedSim['suspension']>]: NonNullable<EnforcedSim['suspension']>[K] | null }
+type Row = Omit<EnforcedSim, 'suspension'> & {
+  readonly [K in keyof NonNullable<EnforcedSim['suspension']>]: NonNullable<EnforcedSim['suspension']>[K] | null
+}
 
 export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<EnforcedSim | undefined> {
   const { rows } = await sql<Row>`

@@ -5,11 +5,11 @@ import type { PlatformTx, TenantTx } from './tenancy.ts'
 /** The platform's own requests are kept under no tenant. */
 const PLATFORM = ''
 
-export interface KeptAnswer {
+export interface KeptAnswer<T> {
   readonly fingerprint: string
   readonly status: number
-  /** Null where it held a secret. */
-  readonly body: unknown
+  /** Null where it held a secret: such an answer is never given again. */
+  readonly body: T
 }
 
 const ownerOf = (tx: TenantTx | PlatformTx): string => ('tenantId' in tx ? tx.tenantId : PLATFORM)
@@ -22,17 +22,21 @@ export async function holdIdempotencyKey(tx: TenantTx | PlatformTx, key: string)
 }
 
 /** The answer kept under a key since an instant; an older one is deleted. Call with the key held. */
-export async function keptAnswer(tx: TenantTx | PlatformTx, key: string, since: Date): Promise<KeptAnswer | undefined> {
+export async function keptAnswer<T>(
+  tx: TenantTx | PlatformTx,
+  key: string,
+  since: Date,
+): Promise<KeptAnswer<T> | undefined> {
   const owner = ownerOf(tx)
   await sql`
     delete from idempotency_keys where tenant_id = ${owner} and key = ${key} and created_at < ${since}`.execute(tx.q)
-  const { rows } = await sql<KeptAnswer>`
+  const { rows } = await sql<KeptAnswer<T>>`
     select fingerprint, status, body from idempotency_keys where tenant_id = ${owner} and key = ${key}`.execute(tx.q)
   return rows[0]
 }
 
 /** Keeps an answer. */
-export async function keepAnswer(tx: TenantTx | PlatformTx, key: string, answer: KeptAnswer): Promise<void> {
+export async function keepAnswer(tx: TenantTx | PlatformTx, key: string, answer: KeptAnswer<unknown>): Promise<void> {
   const body = answer.body === null ? null : JSON.stringify(answer.body)
   await sql`
     insert into idempotency_keys (tenant_id, key, fingerprint, status, body, created_at)

@@ -114,7 +114,12 @@ export async function notificationsOf(tx: TenantTx, mailId: string): Promise<Not
 export async function noteDelivery(
   tx: TenantTx,
   mailId: string,
-  delivery: { readonly status: 'pending' | 'sent' | 'failed'; readonly subject: string; readonly response: string; readonly nextAt: Date },
+  delivery: {
+    readonly status: 'pending' | 'sent' | 'failed'
+    readonly subject: string
+    readonly response: string
+    readonly nextAt: Date
+  },
 ): Promise<void> {
   await sql`
     update mails
@@ -134,12 +139,16 @@ export async function settleMailWork(tx: TenantTx): Promise<void> {
     ), gone as (
       delete from mail_work using next where tenant_id = ${tx.tenantId} and next.at is null
     )
-    update mail_work set due_at = next.at from next where tenant_id = ${tx.tenantId} and next.at is not null`.execute(tx.q)
+    update mail_work set due_at = next.at from next where tenant_id = ${tx.tenantId} and next.at is not null`.execute(
+    tx.q,
+  )
 }
 
 /** Tenants with mail work that is due. */
 export async function tenantsWithMail(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
-    select tenant_id as "tenantId" from mail_work where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(tx.q)
+    select tenant_id as "tenantId" from mail_work where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(
+    tx.q,
+  )
   return rows.map((row) => row.tenantId)
 }

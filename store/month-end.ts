@@ -39,7 +39,12 @@ export async function markClosed(tx: TenantTx, key: string): Promise<void> {
 /** Changes queued before an instant and still queued, by SIM id. */
 export async function queuedChanges(
   tx: TenantTx,
-  ask: { readonly before: Date; readonly afterSimId: number; readonly limit: number; readonly unassign: boolean | null },
+  ask: {
+    readonly before: Date
+    readonly afterSimId: number
+    readonly limit: number
+    readonly unassign: boolean | null
+  },
 ): Promise<PoolChange[]> {
   const kind = ask.unassign === null ? sql`` : sql`and pending_unassign = ${ask.unassign}`
   const { rows } = await sql<PoolChange>`

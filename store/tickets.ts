@@ -195,10 +195,7 @@ export async function endTicket(
 }
 
 /** SIMs whose tickets are overdue for a worker, over all tenants, the longest first. */
-export async function dueTicketWork(
-  tx: PlatformTx,
-  limit: number,
-): Promise<{ tenantId: string; simId: number }[]> {
+export async function dueTicketWork(tx: PlatformTx, limit: number): Promise<{ tenantId: string; simId: number }[]> {
   const { rows } = await sql<{ tenantId: string; simId: number }>`
     select tenant_id as "tenantId", sim_id as "simId" from ticket_work
      where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(tx.q)

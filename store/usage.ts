@@ -74,7 +74,8 @@ export interface StoredRecord {
   readonly correction: boolean
 }
 
-export const identity = (record: { readonly recordId: string; readonly at: number }) => `${record.at}/${record.recordId}`
+export const identity = (record: { readonly recordId: string; readonly at: number }) =>
+  `${record.at}/${record.recordId}`
 
 /** Writes records that are new. @returns the identities that were, and only those */
 export async function insertRecords(tx: TenantTx, records: readonly PlacedRecord[]): Promise<Set<string>> {
@@ -129,7 +130,9 @@ export async function addToLedger(
      order by "cycleKey", "simId", "poolId"
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
-          sms_count = l.sms_count + excluded.sms_count, tariff_id = coalesce(l.tariff_id, excluded.tariff_id)`.execute(tx.q)
+          sms_count = l.sms_count + excluded.sms_count, tariff_id = coalesce(l.tariff_id, excluded.tariff_id)`.execute(
+    tx.q,
+  )
   await sql`
     update pool_cycles p
        set bytes = p.bytes + r.bytes, voice_seconds = p.voice_seconds + r."voiceSeconds",

@@ -1,0 +1,142 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  divideBytes,
+  governingTariff,
+  type LedgerRow,
+  poolFigures,
+  poolTakesTariff,
+} from '../../../domain/allowance.ts'
+import { PoolType, TariffType } from '../../../domain/codes.ts'
+
+const bytes = fc.integer({ min: 0, max: 9_000_000_000_000 })
+const allowance = fc.record({ type: fc.constantFrom(...Object.values(TariffType)), allowanceBytes: bytes })
+const standard = bytes.map((allowanceBytes) => ({ type: TariffType.Standard, allowanceBytes }))
+const rows = fc
+  .array(fc.record({ usageBytes: bytes, contributing: fc.boolean(), own: fc.option(standard) }), { maxLength: 30 })
+  .map((list): LedgerRow[] => list.map((row, i) => ({ ...row, simId: i + 1 })))
+
+const sumOf = (numbers: Iterable<number>) => [...numbers].reduce((sum, n) => sum + BigInt(n), 0n)
+
+describe('poolFigures', () => {
+  test("adds the rows' overage up to the pool's, to the byte, for every tariff type", () => {
+    fc.assert(
+      fc.property(allowance, rows, (tariff, ledger) => {
+        const figures = poolFigures(tariff, ledger)
+        expect(sumOf(figures.rows.map((row) => row.overageBytes))).toBe(BigInt(figures.overageBytes))
+        expect(sumOf(ledger.map((row) => row.usageBytes))).toBe(BigInt(figures.usageBytes))
+      }),
+    )
+  })
+
+  test('never leaves a shared pool with something remaining and in overage', () => {
+    const shared = allowance.filter(({ type }) => type !== TariffType.Standard)
+    fc.assert(
+      fc.property(shared, rows, (tariff, ledger) => {
+        const { remainingBytes, overageBytes, limitBytes, usageBytes } = poolFigures(tariff, ledger)
+        expect(Math.min(remainingBytes, overageBytes)).toBe(0)
+        expect(remainingBytes).toBe(Math.max(0, limitBytes - usageBytes))
+      }),
+    )
+  })
+
+  test('lets a Standard pool be in overage below its total', () => {
+    const row = (simId: number, usageBytes: number): LedgerRow => ({ simId, usageBytes, contributing: true, own: null })
+
+    const figures = poolFigures({ type: TariffType.Standard, allowanceBytes: 100 }, [row(1, 130), row(2, 10)])
+
+    expect(figures).toMatchObject({ limitBytes: 200, usageBytes: 140, overageBytes: 30, remainingBytes: 90 })
+  })
+
+  test('keeps the capacity of a Fixed pool whatever the number of SIMs', () => {
+    const row = (simId: number): LedgerRow => ({ simId, usageBytes: 40, contributing: true, own: null })
+
+    const figures = poolFigures({ type: TariffType['Fixed Pool'], allowanceBytes: 100 }, [row(1), row(2), row(3)])
+
+    expect(figures).toMatchObject({ limitBytes: 100, overageBytes: 20 })
+    expect(figures.rows.map((r) => r.limitBytes)).toEqual([33, 33, 33])
+    expect(figures.rows.map((r) => r.overageBytes)).toEqual([7, 7, 6])
+  })
+
+  test('divides by usage where nobody is above the share', () => {
+    const row = (simId: number, usageBytes: number, contributing: boolean): LedgerRow => ({
+      simId,
+      usageBytes,
+      contributing,
+      own: null,
+    })
+
+    // 3 SIMs of 100 each; nobody above 100, but a capacity of 10 bytes a SIM is exceeded by who does not contribute.
+    const figures = poolFigures({ type: TariffType['Dynamic Pool'], allowanceBytes: 0 }, [row(1, 0, true)])
+
+    expect(figures.rows).toEqual([{ simId: 1, limitBytes: 0, overageBytes: 0 }])
+  })
+})
+
+describe('divideBytes', () => {
+  test('gives every byte to somebody, never more than one above the exact part', () => {
+    const weights = fc
+      .array(bytes, { minLength: 1, maxLength: 30 })
+      .map((list) => list.map((weight, i) => ({ simId: i + 1, weight })))
+    fc.assert(
+      fc.property(bytes, weights, (total, all) => {
+        const sum = sumOf(all.map(({ weight }) => weight))
+        const divided = divideBytes(total, all)
+        expect(sumOf(divided.values())).toBe(sum === 0n ? 0n : BigInt(total))
+        if (sum === 0n) return
+        for (const { simId, weight } of all) {
+          const part = (BigInt(total) * BigInt(weight)) / sum
+          expect([part, part + 1n]).toContain(BigInt(divided.get(simId) ?? -1))
+        }
+      }),
+    )
+  })
+
+  test('breaks ties by the lower SIM id', () => {
+    const equal = [3, 1, 2].map((simId) => ({ simId, weight: 1 }))
+
+    expect(divideBytes(2, equal)).toEqual(
+      new Map([
+        [1, 1],
+        [2, 1],
+        [3, 0],
+      ]),
+    )
+  })
+})
+
+describe('governingTariff', () => {
+  const [standardTariff, dynamic, fixed] = [
+    TariffType.Standard,
+    TariffType['Dynamic Pool'],
+    TariffType['Fixed Pool'],
+  ].map((type) => ({ type, allowanceBytes: 1 }))
+
+  test.each([
+    ['outside a pool, the own one', standardTariff, null, standardTariff],
+    ['outside a pool without an own one, none', null, null, null],
+    ['in a Dynamic pool, the pool’s', standardTariff, dynamic, dynamic],
+    ['in a Fixed pool, the pool’s', standardTariff, fixed, fixed],
+    [
+      'in a Standard pool, the own Standard one',
+      { type: 0 as const, allowanceBytes: 2 },
+      standardTariff,
+      { type: 0, allowanceBytes: 2 },
+    ],
+    ['in a Standard pool with an own Dynamic one, the pool’s', dynamic, standardTariff, standardTariff],
+    ['in a Standard pool without an own one, the pool’s', null, standardTariff, standardTariff],
+  ])('%s', (_, own, pool, governs) => {
+    expect(governingTariff(own ?? null, pool ?? null)).toEqual(governs)
+  })
+})
+
+test.each([
+  [PoolType.Dynamic, TariffType['Dynamic Pool'], true],
+  [PoolType.Dynamic, TariffType.Standard, false],
+  [PoolType.Dynamic, TariffType['Fixed Pool'], false],
+  [PoolType.Standard, TariffType.Standard, true],
+  [PoolType.Standard, TariffType['Fixed Pool'], true],
+  [PoolType.Standard, TariffType['Dynamic Pool'], false],
+])('a pool of type %i takes a tariff of type %i: %s', (pool, tariff, takes) => {
+  expect(poolTakesTariff(pool, tariff)).toBe(takes)
+})

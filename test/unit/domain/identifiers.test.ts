@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { checkDigit, ICCID, IMEI, IMSI, iccidOf, imeiOf, luhnOk, MSISDN } from '../../../domain/identifiers.ts'
+
+const digits = (min: number, max = min) =>
+  fc.array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max }).map((all) => all.join(''))
+
+describe('check digits', () => {
+  test.each([
+    ['8944500102198304826', 'ICCID'],
+    ['490154203237518', 'IMEI of the standard’s example'],
+    ['79927398713', 'the usual Luhn example'],
+    ['00', 'the shortest'],
+  ])('%s (%s) is right', (number) => {
+    expect(luhnOk(number)).toBe(true)
+    expect(checkDigit(number.slice(0, -1))).toBe(number.at(-1))
+  })
+
+  test.each(['', '0', '490154203237517', '49015420323751x', ' 490154203237518', '-18'])('%j is not', (text) => {
+    expect(luhnOk(text)).toBe(false)
+  })
+
+  test('the digit that checkDigit gives is the only one that luhnOk accepts', () => {
+    fc.assert(
+      fc.property(digits(1, 24), (payload) => {
+        const accepted = [...'0123456789'].filter((last) => luhnOk(payload + last))
+
+        expect(accepted).toEqual([checkDigit(payload)])
+      }),
+    )
+  })
+
+  test('one digit misread is always noticed', () => {
+    fc.assert(
+      fc.property(digits(18), fc.nat(17), fc.integer({ min: 1, max: 9 }), (payload, place, by) => {
+        const whole = payload + checkDigit(payload)
+        const misread = String((Number(whole[place]) + by) % 10)
+
+        expect(luhnOk(whole.slice(0, place) + misread + whole.slice(place + 1))).toBe(false)
+      }),
+    )
+  })
+
+  test('two neighbours swapped are noticed, but for 0 and 9', () => {
+    fc.assert(
+      fc.property(digits(18), fc.nat(16), (payload, place) => {
+        const whole = payload + checkDigit(payload)
+        const pair = whole.slice(place, place + 2)
+        const swapped = whole.slice(0, place) + [...pair].toReversed().join('') + whole.slice(place + 2)
+
+        expect(luhnOk(swapped)).toBe(pair[0] === pair[1] || pair === '09' || pair === '90')
+      }),
+    )
+  })
+
+  test.each(['', '12a', '1 2', '１２'])('checkDigit refuses %j', (text) => {
+    expect(() => checkDigit(text)).toThrow(RangeError)
+  })
+})
+
+describe('identifiers', () => {
+  test('an ICCID made from 18 digits is 19 digits with a right check digit', () => {
+    fc.assert(
+      fc.property(digits(16), (rest) => {
+        const iccid = iccidOf(`89${rest}`)
+
+        expect(iccid).toMatch(ICCID)
+        expect(iccid).toHaveLength(19)
+        expect(luhnOk(iccid)).toBe(true)
+      }),
+    )
+  })
+
+  test('an IMEI made from 14 digits is 15 digits with a right check digit', () => {
+    fc.assert(
+      fc.property(digits(14), (device) => {
+        const imei = imeiOf(device)
+
+        expect(imei).toMatch(IMEI)
+        expect(imei).toHaveLength(15)
+        expect(luhnOk(imei)).toBe(true)
+      }),
+    )
+  })
+
+  test('numbers of the wrong length or prefix are refused by name and length', () => {
+    expect(() => iccidOf('8'.repeat(18))).toThrow(
+      "ICCID of '888888888888888888': expected 18 digits that begin with 89",
+    )
+    expect(() => iccidOf('89')).toThrow('got 2 characters')
+    expect(() => imeiOf('490154203237518')).toThrow('expected 14 digits, got 15 characters')
+  })
+
+  test.each([
+    ['ICCID', ICCID, ['8'.repeat(18), '8'.repeat(22)], ['8'.repeat(17), '8'.repeat(23), '8'.repeat(18) + 'F']],
+    ['IMEI', IMEI, ['49015420323751', '4901542032375101'], ['4901542032375', '49015420323751010', '']],
+    ['IMSI', IMSI, ['001010000000001', '001011'], ['00101', '0010100000000012', '+001010000']],
+    ['MSISDN', MSISDN, ['+49151123456', '999100000000001'], ['+0491511234', '1234', '9991000000000012']],
+  ])('%s: form', (_name, pattern, right, wrong) => {
+    expect(right.filter((text) => !pattern.test(text))).toEqual([])
+    expect(wrong.filter((text) => pattern.test(text))).toEqual([])
+  })
+})
