@@ -1,0 +1,105 @@
+/** What both listeners have in common: request ids, validation, problems, 404 and 405, metrics, no-body calls. */
+import { randomUUID } from 'node:crypto'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { ServiceError } from '../domain/errors.ts'
+import type { Metrics } from './metrics.ts'
+import { asServiceError, sendProblem, useProblems } from './problems.ts'
+import { useAnswerChecks, useValidation } from './validation.ts'
+
+export interface AppOptions {
+  readonly logger?: FastifyBaseLogger
+  readonly metrics?: Metrics
+  /** Answers that break their schema become failures: for tests. */
+  readonly checkAnswers?: boolean
+}
+
+export type App = ReturnType<typeof buildApp>
+
+/** Ids of callers are kept where they are harmless in a log. */
+const REQUEST_ID = /^[\w.:/-]{1,128}$/
+
+export function buildApp(options: AppOptions) {
+  const app = fastify({
+    ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
+    genReqId: (request) => {
+      const given = request.headers['x-request-id']
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    },
+    routerOptions: { maxParamLength: 1000 },
+    return503OnClosing: true,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id)
+      sendProblem(request, reply, asServiceError(error))
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
+  useValidation(app)
+  useProblems(app)
+  if (options.checkAnswers === true) useAnswerChecks(app)
+  const { metrics } = options
+  if (metrics !== undefined) {
+    app.addHook('onResponse', async (request, reply) => {
+      const route = request.routeOptions.url ?? 'unknown'
+      metrics.observe(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
+    })
+  }
+  acceptJson(app)
+  return app
+}
+
+/** JSON, and an empty body for none: a schema says whether one is needed. */
+function acceptJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.trim() === '') done(null, undefined)
+    else parse(request, body, done)
+  })
+  app.removeContentTypeParser('text/plain')
+}
+
+/**
+ * Has the paths of a scope take no body: absent, empty, `{}` or `null`, under any content type.
+ */
+export function takeNoBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
+    if (['', '{}', 'null'].includes(body.replaceAll(/\s/g, ''))) done(null, undefined)
+    else done(new ServiceError('invalid_request', 'This path takes no body: send none, or {}.'))
+  })
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+
+/**
+ * Watches the paths that are registered from now on.
+ *
+ * @returns what to call after the last one: the other methods of each path are refused with 405 and `Allow`
+ */
+export function refuseOtherMethods(app: FastifyInstance): () => void {
+  const known = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = known.get(url) ?? new Set()
+    for (const one of [method].flat()) methods.add(one)
+    known.set(url, methods)
+  })
+  return () => {
+    for (const [url, methods] of [...known]) {
+      const allowed = [...methods].join(', ')
+      app.route({
+        url,
+        method: METHODS.filter((method) => !methods.has(method)),
+        schema: { hide: true },
+        // Before the body is looked at: its type is beside the point.
+        onRequest: async (request, reply) => {
+          reply.header('allow', allowed)
+          throw new ServiceError('method_not_allowed', `${request.method} is not for this path: it takes ${allowed}.`)
+        },
+        handler: async () => undefined,
+      })
+    }
+  }
+}

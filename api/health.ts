@@ -1,0 +1,84 @@
+/** Alive, ready, figures: no key is asked for. */
+
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { sql } from 'kysely'
+import { type Static, Type } from 'typebox'
+import { strictObject } from '../domain/schema.ts'
+import { pendingMigrations } from '../store/migrate.ts'
+import type { Db } from '../store/tenancy.ts'
+import type { Metrics } from './metrics.ts'
+
+/** Something the process cannot work without. */
+export interface Dependency {
+  readonly name: string
+  /** @returns a word on its state; rejects where it is away */
+  readonly check: () => Promise<string>
+}
+
+const Readiness = strictObject({
+  ok: Type.Boolean({ description: 'Whether all of them are there' }),
+  dependencies: Type.Array(
+    strictObject({
+      name: Type.String(),
+      ok: Type.Boolean(),
+      detail: Type.String({ description: 'State, or why not' }),
+    }),
+  ),
+})
+type Readiness = Static<typeof Readiness>
+
+/** A check may take this long: a probe that waits is as bad as one that fails. */
+const CHECK_MS = 3000
+
+export const healthRoutes: FastifyPluginAsyncTypebox<{
+  readonly dependencies: readonly Dependency[]
+  readonly metrics: Metrics
+}> = async (app, { dependencies, metrics }) => {
+  const Alive = strictObject({ ok: Type.Boolean() })
+  app.get('/healthz', { schema: { operationId: 'isAlive', security: [], response: { 200: Alive } } }, async () => ({
+    ok: true,
+  }))
+  app.get(
+    '/readyz',
+    { schema: { operationId: 'isReady', security: [], response: { 200: Readiness, 503: Readiness } } },
+    async (_request, reply) => {
+      const readiness = await checkAll(dependencies)
+      return reply.code(readiness.ok ? 200 : 503).send(readiness)
+    },
+  )
+  app.get(
+    '/metrics',
+    { schema: { operationId: 'getMetrics', security: [], produces: ['text/plain'] } },
+    async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  )
+}
+
+async function checkAll(dependencies: readonly Dependency[]): Promise<Readiness> {
+  const states = await Promise.all(dependencies.map(stateOf))
+  return { ok: states.every(({ ok }) => ok), dependencies: states }
+}
+
+async function stateOf({ name, check }: Dependency) {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_MS / 1000} s`)), CHECK_MS)
+  })
+  try {
+    return { name, ok: true, detail: await Promise.race([check(), late]) }
+  } catch (error) {
+    return { name, ok: false, detail: error instanceof Error ? error.message || error.name : String(error) }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The database is there and migrated. */
+export const databaseDependency = (db: Db): Dependency => ({
+  name: 'postgresql',
+  check: async () => {
+    await sql`select 1`.execute(db)
+    const pending = await pendingMigrations(db)
+    if (pending.length > 0) throw new Error(`not migrated: ${pending.join(', ')}; run simherd migrate`)
+    return 'reachable and migrated'
+  },
+})

@@ -1,0 +1,127 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { InternalProvisionAsk, InternalSimAsk, Ticket, TicketAnswer, TicketDetail } from '../../domain/ticket.ts'
+import { cancelTicket, openTicket } from '../../operations/tickets.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { findTicket, type TicketRecord, toTicket } from '../../store/tickets.ts'
+import { takeNoBody } from '../app.ts'
+import { onceInTenant } from '../once.ts'
+import { TicketParams, ticketIdOf } from '../params.ts'
+import type { InternalOptions } from '../server.ts'
+
+/** What the internal calls have in common. */
+const commonOf = (body: InternalSimAsk) => ({
+  simId: body.simId,
+  cause: body.cause ?? { by: 'user' as const },
+  effectiveAt: body.effectiveAt == null ? null : new Date(body.effectiveAt),
+})
+
+const isOpen = (ticket: TicketRecord) =>
+  ticket.status === TicketStatus.Pending || ticket.status === TicketStatus.Processing
+
+const toDetail = (ticket: TicketRecord): TicketDetail => ({
+  ...toTicket(ticket),
+  attempts: ticket.attempts,
+  nextAttemptAt: isOpen(ticket) ? ticket.nextAttemptAt.toISOString() : null,
+  failureCode: ticket.failureCode,
+  failureText: ticket.failureText,
+  finishedAt: ticket.finishedAt?.toISOString() ?? null,
+  cause: ticket.cause,
+})
+
+export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const tags = ['Tickets']
+  const response = { 200: TicketAnswer }
+
+  app.post(
+    '/tickets/provision',
+    {
+      schema: {
+        operationId: 'openProvisionTicket',
+        summary: 'Provision an unprovisioned SIM; with a cause of month end, move a provisioned one',
+        tags,
+        body: InternalProvisionAsk,
+        response,
+      },
+    },
+    (request, reply) =>
+      onceInTenant(ground, { request, reply }, async (tx) => {
+        const { poolId = null, tariffId = null, tag = null } = request.body
+        return {
+          id: await openTicket(tx, { ...commonOf(request.body), type: TicketType.Provision, poolId, tariffId, tag }),
+        }
+      }),
+  )
+
+  const asks = [
+    {
+      path: 'unassign',
+      operationId: 'openUnassignTicket',
+      type: TicketType.Provision,
+      unassign: true,
+      summary: 'Unprovision a SIM',
+    },
+    {
+      path: 'suspend',
+      operationId: 'openSuspendTicket',
+      type: TicketType.Suspend,
+      unassign: false,
+      summary: 'Suspend an active SIM',
+    },
+    {
+      path: 'activate',
+      operationId: 'openActivateTicket',
+      type: TicketType.Activate,
+      unassign: false,
+      summary: 'Activate a suspended SIM',
+    },
+  ] as const
+  for (const { path, operationId, type, unassign, summary } of asks) {
+    app.post(
+      `/tickets/${path}`,
+      { schema: { operationId, summary, tags, body: InternalSimAsk, response } },
+      (request, reply) =>
+        onceInTenant(ground, { request, reply }, async (tx) => ({
+          id: await openTicket(tx, { ...commonOf(request.body), type, unassign }),
+        })),
+    )
+  }
+
+  app.get(
+    '/tickets/:id',
+    {
+      schema: {
+        operationId: 'getTicketDetail',
+        summary: 'A ticket, with its attempts and why it failed',
+        tags,
+        params: TicketParams,
+        response: { 200: TicketDetail },
+      },
+    },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const ticket = await findTicket(tx, ticketIdOf(params.id))
+        if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)
+        return toDetail(ticket)
+      }),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/tickets/:id',
+      {
+        schema: {
+          operationId: 'cancelTicketInternally',
+          summary: 'Cancel a pending ticket',
+          tags,
+          params: TicketParams,
+          response: { 200: Ticket },
+        },
+      },
+      ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => cancelTicket(tx, ticketIdOf(params.id))),
+    )
+  }
+  await app.register(withoutBody)
+}

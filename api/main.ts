@@ -1,0 +1,47 @@
+/** Starts both listeners, and stops them in order. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Dependency } from './health.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { buildInternal, buildPublic, type InternalOptions } from './server.ts'
+
+export interface ApiConfig extends InternalOptions {
+  readonly host: string
+  readonly port: number
+  readonly internalHost: string
+  readonly internalPort: number
+  /** What `/readyz` looks at. */
+  readonly dependencies: readonly Dependency[]
+  readonly logger?: FastifyBaseLogger
+  readonly metrics?: Metrics
+}
+
+export interface RunningApi {
+  /** Without a slash at the end. */
+  readonly apiUrl: string
+  readonly internalUrl: string
+  /** Takes no more connections, answers what was asked, then resolves. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Listens on both ports; port 0 takes a free one.
+ *
+ * @throws Error where a port cannot be had; nothing is left listening
+ */
+export async function startApi(config: ApiConfig): Promise<RunningApi> {
+  const metrics = config.metrics ?? createMetrics()
+  const common = { metrics, ...(config.logger === undefined ? {} : { logger: config.logger }) }
+  const outside = await buildPublic(config, common)
+  const inside = await buildInternal(config, common)
+  const close = async () => {
+    await Promise.all([outside.close(), inside.close()])
+  }
+  try {
+    const apiUrl = await outside.listen({ host: config.host, port: config.port })
+    const internalUrl = await inside.listen({ host: config.internalHost, port: config.internalPort })
+    return { apiUrl, internalUrl, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Changes that arrive by POST, each in one transaction. With an `Idempotency-Key` the answer is kept in that
+ * same transaction, and the same request gets the same answer for 24 hours without doing anything again.
+ */
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ServiceError } from '../domain/errors.ts'
+import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../store/idempotency.ts'
+import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../store/tenancy.ts'
+
+/** How long an answer is kept. */
+export const KEEP_MS = 24 * 3_600_000
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+interface Terms {
+  /** Of a first answer; default 200. */
+  readonly status?: number
+  /** The answer holds a secret: it is kept without it, and a replay is refused. */
+  readonly secret?: boolean
+}
+interface Outcome<T> {
+  readonly status: number
+  readonly body: T
+  readonly replayed: boolean
+}
+
+/** Does a tenant's work once. @returns its answer; the kept one where this is a replay */
+export async function onceInTenant<T>(
+  ground: Ground,
+  exchange: Exchange,
+  work: (tx: TenantTx) => Promise<T>,
+  terms: Terms = {},
+): Promise<T> {
+  const { tenantId } = exchange.request
+  return answer(exchange, await inTenant(ground, tenantId, (tx) => once(tx, exchange.request, work, terms)))
+}
+
+/** Does the platform's own work once. */
+export async function onceInPlatform<T>(
+  ground: Ground,
+  exchange: Exchange,
+  work: (tx: PlatformTx) => Promise<T>,
+  terms: Terms = {},
+): Promise<T> {
+  return answer(exchange, await inPlatform(ground, (tx) => once(tx, exchange.request, work, terms)))
+}
+
+function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {
+  reply.code(status)
+  if (replayed) reply.header('idempotency-replayed', 'true')
+  return body
+}
+
+async function once<Tx extends TenantTx | PlatformTx, T>(
+  tx: Tx,
+  request: FastifyRequest,
+  work: (tx: Tx) => Promise<T>,
+  terms: Terms,
+): Promise<Outcome<T>> {
+  const key = keyOf(request)
+  const { status = 200, secret = false } = terms
+  if (key === undefined) return { status, body: await work(tx), replayed: false }
+  if (!(await holdIdempotencyKey(tx, key))) {
+    throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key has not ended yet.')
+  }
+  const fingerprint = fingerprintOf(request)
+  const kept = await keptAnswer<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))
+  if (kept !== undefined) {
+    if (kept.fingerprint !== fingerprint) {
+      throw new ServiceError(
+        'idempotency_key_reused',
+        'This Idempotency-Key stood for another request: take a new one.',
+      )
+    }
+    if (secret) {
+      throw new ServiceError(
+        'secret_already_shown',
+        'This was done, and its answer held a secret that is shown only once.',
+      )
+    }
+    return { status: kept.status, body: kept.body, replayed: true }
+  }
+  const body = await work(tx)
+  await keepAnswer(tx, key, { fingerprint, status, body: secret ? null : body })
+  return { status, body, replayed: false }
+}
+
+/** Quoted, as the header's draft says, or bare, as everybody does it. */
+function keyOf(request: FastifyRequest): string | undefined {
+  const header = request.headers['idempotency-key']
+  if (header === undefined) return undefined
+  const key = typeof header === 'string' ? header.replace(/^"(.*)"$/, '$1') : ''
+  if (/^[\x21-\x7e ]{1,255}$/.test(key)) return key
+  const detail = 'must be 1 to 255 printable characters'
+  throw new ServiceError('invalid_request', `Idempotency-Key ${detail}`, {
+    errors: [{ parameter: 'Idempotency-Key', detail }],
+  })
+}
+
+function fingerprintOf(request: FastifyRequest): string {
+  const what = JSON.stringify([request.method, request.url, request.tenantId, canonical(request.body)])
+  return createHash('sha256').update(what).digest('hex')
+}
+
+/** The same for bodies that differ only in the order of their fields. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (typeof value !== 'object' || value === null) return value ?? null
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return entries.map(([name, item]) => [name, canonical(item)])
+}

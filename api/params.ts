@@ -1,0 +1,26 @@
+/** Path parameters. */
+import { Type } from 'typebox'
+import { ServiceError } from '../domain/errors.ts'
+import { Id } from '../domain/schema.ts'
+
+export const PoolParams = Type.Object({ id: Id('Pool id') })
+export const SimParams = Type.Object({ id: Id('SIM id') })
+export const SimOrIccidParams = Type.Object({
+  idOrIccid: Type.String({ description: 'SIM id, or ICCID (18 to 22 digits)' }),
+})
+export const TariffParams = Type.Object({ id: Id('Tariff id') })
+/** Not checked as a UUID here: what is none names no ticket, which is 404. */
+export const TicketParams = Type.Object({ id: Type.String({ description: 'Ticket id (UUID)' }) })
+export const KeyParams = Type.Object({ id: Type.String({ description: 'Key id' }) })
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/**
+ * The ticket id a path segment names.
+ *
+ * @throws ServiceError ticket_not_found where it is no UUID
+ */
+export function ticketIdOf(segment: string): string {
+  if (UUID.test(segment)) return segment.toLowerCase()
+  throw new ServiceError('ticket_not_found', `There is no ticket ${segment}: ticket ids are UUIDs.`)
+}

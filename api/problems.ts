@@ -1,0 +1,129 @@
+/** Every failure leaves as `application/problem+json` (RFC 9457), whoever noticed it. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../domain/errors.ts'
+import { strictObject } from '../domain/schema.ts'
+
+const CODES = Object.keys(ERRORS).filter((code) => code in ERRORS)
+
+export const Problem = strictObject({
+  type: Type.String({ description: 'Relative address of the description of the code' }),
+  title: Type.String({ description: 'The kind of failure' }),
+  status: Type.Integer({ description: 'HTTP status' }),
+  detail: Type.String({ description: 'What was wrong this time, and what to do' }),
+  instance: Type.String({ description: 'The path that was asked for' }),
+  code: Type.String({ enum: CODES, description: 'Stable code' }),
+  errors: Type.Optional(
+    Type.Array(
+      strictObject({
+        pointer: Type.Optional(Type.String({ description: 'JSON pointer into the body' })),
+        parameter: Type.Optional(Type.String({ description: 'Name of a path, query or header parameter' })),
+        detail: Type.String(),
+      }),
+      { description: 'The fields that are wrong' },
+    ),
+  ),
+  requestId: Type.String({ description: 'Names this request in the logs' }),
+})
+export type Problem = Static<typeof Problem>
+
+/** Seconds after which trying again makes sense, for codes that say it. */
+const RETRY_AFTER: Partial<Record<ErrorCode, number>> = { idempotency_in_progress: 1, unavailable: 5 }
+
+/** Has an application answer all failures this way. */
+export function useProblems(app: FastifyInstance): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => sendProblem(request, reply, asServiceError(error)))
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(request, reply, new ServiceError('not_found', `There is no ${request.url.split('?')[0]}.`)),
+  )
+}
+
+/** Answers with a failure; what may not go out goes to the log. */
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
+  const { status, title } = ERRORS[error.code]
+  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
+  else request.log.info({ code: error.code, detail: error.message }, 'refused')
+  const retryAfter = RETRY_AFTER[error.code]
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer realm="simherd"')
+  const problem: Problem = {
+    type: `/problems/${error.code}`,
+    title,
+    status,
+    detail: error.message,
+    instance: request.url.split('?')[0] ?? '/',
+    code: error.code,
+    ...(error.errors.length === 0 ? {} : { errors: error.errors.map((field) => ({ ...field })) }),
+    requestId: request.id,
+  }
+  // Serialized here: a route's own schemas say nothing about failures.
+  return reply.code(status).type('application/problem+json; charset=utf-8').serializer(JSON.stringify).send(problem)
+}
+
+/** The failure a caller meets, whatever was thrown. */
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (!(error instanceof Error)) return new ServiceError('internal_error', INTERNAL, { cause: error })
+  if (isFastifyError(error)) {
+    const known = fromFastify(error)
+    if (known !== undefined) return known
+  }
+  if (isAway(error)) {
+    return new ServiceError('unavailable', 'The database cannot be reached just now; try again.', { cause: error })
+  }
+  return new ServiceError('internal_error', INTERNAL, { cause: error })
+}
+
+const INTERNAL = 'The service failed on this request; its log says why under the request id.'
+
+const isFastifyError = (error: Error): error is FastifyError => 'code' in error || 'validation' in error
+
+function fromFastify(error: FastifyError): ServiceError | undefined {
+  if (error.validation !== undefined) return fromValidation(error.validation, error.validationContext ?? 'body')
+  switch (error.statusCode) {
+    case 400:
+      return new ServiceError('invalid_request', `The request cannot be read: ${error.message}`)
+    case 413:
+      return new ServiceError('payload_too_large', 'The body is larger than this path takes: send it in parts.')
+    case 415:
+      return new ServiceError('unsupported_media_type', `${error.message}: send application/json.`)
+    default:
+      return undefined
+  }
+}
+
+function fromValidation(faults: readonly FastifySchemaValidationError[], part: string): ServiceError {
+  // Of a choice, one line says enough: not why each of the alternatives did not fit.
+  const plain = faults.some(({ keyword }) => keyword === 'anyOf')
+    ? faults.filter(({ keyword, schemaPath }) => keyword === 'anyOf' || !schemaPath.includes('/anyOf/'))
+    : faults
+  const errors = plain.map((fault) => fieldError(fault, part))
+  const told = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
+  return new ServiceError('invalid_request', `${told.join('; ')}.`, { errors })
+}
+
+function fieldError(fault: FastifySchemaValidationError, part: string): FieldError {
+  const missing = fault.params.missingProperty ?? fault.params.additionalProperty
+  const pointer = `${fault.instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
+  const detail = detailOf(fault)
+  return part === 'body' ? { pointer, detail } : { parameter: pointer.slice(1), detail }
+}
+
+function detailOf({ keyword, params, message }: FastifySchemaValidationError): string {
+  if (keyword === 'required') return 'is required'
+  if (keyword === 'additionalProperties') return 'is not a field of this request'
+  if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
+    return `must be one of ${params.allowedValues.map(String).join(', ')}`
+  }
+  if (keyword === 'type') return `must be ${String(params.type).replaceAll(',', ' or ')}`
+  return message ?? 'is wrong'
+}
+
+/** Connection lost or refused, server starting or stopping, too many connections, a deadlock's loser. */
+const AWAY = /^(08...|57P0[123]|53[0-9A-Z]{3}|40P01|40001|ECONN\w+|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/
+
+function isAway(error: Error): boolean {
+  if ('code' in error && typeof error.code === 'string' && AWAY.test(error.code)) return true
+  if (error instanceof AggregateError) return error.errors.some((each) => each instanceof Error && isAway(each))
+  return /Connection terminated|timeout exceeded when trying to connect/.test(error.message)
+}

@@ -1,0 +1,115 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { PageQuery, pageOf } from '../../domain/page.ts'
+import { NewPool, Pool, PoolMetadata, poolMetadata } from '../../domain/pool.ts'
+import { IdAnswer } from '../../domain/schema.ts'
+import { SimSummary } from '../../domain/sim.ts'
+import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog-log.ts'
+import { createPool } from '../../operations/create-pool.ts'
+import { findPool, pageOfPools, readPool } from '../../store/pools.ts'
+import { simsOfPool } from '../../store/sims.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { pageOfLog } from '../../store/watchdog-log.ts'
+import { onceInTenant } from '../once.ts'
+import { PoolParams } from '../params.ts'
+import type { RouteOptions } from '../server.ts'
+
+const notFound = (id: number) => new ServiceError('pool_not_found', `There is no pool ${id}.`)
+
+async function mustExist(tx: TenantTx, id: number): Promise<void> {
+  if ((await findPool(tx, id)) === undefined) throw notFound(id)
+}
+
+export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Pools']
+
+  app.get(
+    '/pools',
+    {
+      schema: {
+        operationId: 'listPools',
+        summary: 'Pools, with their usage of the running cycle',
+        tags,
+        querystring: PageQuery,
+        response: { 200: pageOf(Pool) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfPools(tx, query)),
+  )
+
+  app.post(
+    '/pools',
+    {
+      schema: {
+        operationId: 'createPool',
+        summary: 'Make a pool; it is active at once',
+        tags,
+        body: NewPool,
+        response: { 200: IdAnswer },
+      },
+    },
+    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => createPool(tx, request.body)),
+  )
+
+  app.get(
+    '/pools/metadata',
+    {
+      schema: {
+        operationId: 'getPoolMetadata',
+        summary: 'Labels of pool statuses and types',
+        tags,
+        response: { 200: PoolMetadata },
+      },
+    },
+    async () => poolMetadata,
+  )
+
+  app.get(
+    '/pools/:id',
+    { schema: { operationId: 'getPool', summary: 'One pool', tags, params: PoolParams, response: { 200: Pool } } },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const pool = await readPool(tx, params.id)
+        if (pool === undefined) throw notFound(params.id)
+        return pool
+      }),
+  )
+
+  app.get(
+    '/pools/:id/sims',
+    {
+      schema: {
+        operationId: 'listPoolSims',
+        summary: 'All SIMs that are in the pool now',
+        tags,
+        params: PoolParams,
+        response: { 200: Type.Array(SimSummary) },
+      },
+    },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        await mustExist(tx, params.id)
+        return simsOfPool(tx, params.id)
+      }),
+  )
+
+  app.get(
+    '/pools/:id/watchdog-logs',
+    {
+      schema: {
+        operationId: 'listPoolWatchdogLogs',
+        summary: 'Watchdog log entries of the pool',
+        tags,
+        params: PoolParams,
+        querystring: SubjectLogQuery,
+        response: { 200: pageOf(WatchdogLogEntry) },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        await mustExist(tx, params.id)
+        return pageOfLog(tx, { ...query, poolId: params.id })
+      }),
+  )
+}

@@ -1,0 +1,142 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { pageOf } from '../../domain/page.ts'
+import { IdAnswer } from '../../domain/schema.ts'
+import { lookupOf, QueueReprovision, Sim, SimMetadata, SimQuery, simMetadata, TagChange } from '../../domain/sim.ts'
+import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog-log.ts'
+import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
+import { tagSim } from '../../operations/tag-sim.ts'
+import { pageOfSims, readSim, simExists } from '../../store/sims.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { pageOfLog } from '../../store/watchdog-log.ts'
+import { takeNoBody } from '../app.ts'
+import { onceInTenant } from '../once.ts'
+import { SimOrIccidParams, SimParams } from '../params.ts'
+import type { RouteOptions } from '../server.ts'
+
+const notFound = (which: string | number) => new ServiceError('sim_not_found', `There is no SIM ${which}.`)
+
+export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['SIMs']
+
+  app.get(
+    '/sims',
+    {
+      schema: {
+        operationId: 'listSims',
+        summary: 'SIMs, with their usage of the running cycle',
+        tags,
+        querystring: SimQuery,
+        response: { 200: pageOf(Sim) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfSims(tx, query)),
+  )
+
+  app.get(
+    '/sims/metadata',
+    {
+      schema: {
+        operationId: 'getSimMetadata',
+        summary: 'Labels of SIM types and statuses',
+        tags,
+        response: { 200: SimMetadata },
+      },
+    },
+    async () => simMetadata,
+  )
+
+  app.get(
+    '/sims/:idOrIccid',
+    {
+      schema: {
+        operationId: 'getSim',
+        summary: 'One SIM, by id or by ICCID',
+        tags,
+        params: SimOrIccidParams,
+        response: { 200: Sim },
+      },
+    },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const lookup = lookupOf(params.idOrIccid)
+        const sim = lookup && (await readSim(tx, lookup))
+        if (sim === undefined) throw notFound(params.idOrIccid)
+        return sim
+      }),
+  )
+
+  app.patch(
+    '/sims/:id/tag',
+    {
+      schema: {
+        operationId: 'tagSim',
+        summary: 'Label a SIM; an empty tag takes the label off',
+        tags,
+        params: SimParams,
+        body: TagChange,
+        response: { 200: IdAnswer },
+      },
+    },
+    ({ tenantId, params, body }) => inTenant(ground, tenantId, (tx) => tagSim(tx, { id: params.id, tag: body.tag })),
+  )
+
+  app.post(
+    '/sims/:id/queue-reprovision',
+    {
+      schema: {
+        operationId: 'queueReprovision',
+        summary: 'Change pool, tariff or both at the end of the billing cycle',
+        tags,
+        params: SimParams,
+        body: QueueReprovision,
+        response: { 200: IdAnswer },
+      },
+      // Both fields are optional, so that no body says as much as an empty one.
+      preValidation: async (request) => {
+        request.body ??= {}
+      },
+    },
+    (request, reply) =>
+      onceInTenant(ground, { request, reply }, (tx) =>
+        queueReprovision(tx, { ...request.body, id: request.params.id }),
+      ),
+  )
+
+  app.get(
+    '/sims/:id/watchdog-logs',
+    {
+      schema: {
+        operationId: 'listSimWatchdogLogs',
+        summary: 'Watchdog log entries of the SIM',
+        tags,
+        params: SimParams,
+        querystring: SubjectLogQuery,
+        response: { 200: pageOf(WatchdogLogEntry) },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        if (!(await simExists(tx, params.id))) throw notFound(params.id)
+        return pageOfLog(tx, { ...query, simId: params.id })
+      }),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.post(
+      '/sims/:id/queue-unprovision',
+      {
+        schema: {
+          operationId: 'queueUnprovision',
+          summary: 'Unprovision at the end of the billing cycle',
+          tags,
+          params: SimParams,
+          response: { 200: IdAnswer },
+        },
+      },
+      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => queueUnprovision(tx, request.params.id)),
+    )
+  }
+  await app.register(withoutBody)
+}

@@ -1,0 +1,57 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/tariff.ts'
+import { findTariff, listTariffs } from '../../store/tariffs.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { TariffParams } from '../params.ts'
+import type { RouteOptions } from '../server.ts'
+
+export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Tariffs']
+
+  app.get(
+    '/tariffs',
+    {
+      schema: {
+        operationId: 'listTariffs',
+        summary: 'All tariffs the tenant is offered, inactive ones too',
+        tags,
+        response: { 200: Type.Array(Tariff) },
+      },
+    },
+    ({ tenantId }) => inTenant(ground, tenantId, listTariffs),
+  )
+
+  app.get(
+    '/tariffs/metadata',
+    {
+      schema: {
+        operationId: 'getTariffMetadata',
+        summary: 'Labels of tariff types',
+        tags,
+        response: { 200: TariffMetadata },
+      },
+    },
+    async () => tariffMetadata,
+  )
+
+  app.get(
+    '/tariffs/:id',
+    {
+      schema: {
+        operationId: 'getTariff',
+        summary: 'One tariff',
+        tags,
+        params: TariffParams,
+        response: { 200: Tariff },
+      },
+    },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const tariff = await findTariff(tx, params.id)
+        if (tariff === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${params.id}.`)
+        return tariff
+      }),
+  )
+}

@@ -1,0 +1,144 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { TicketType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import {
+  type Cause,
+  ProvisionAsk,
+  SimAsk,
+  SmsAsk,
+  Ticket,
+  TicketAnswer,
+  TicketMetadata,
+  ticketMetadata,
+} from '../../domain/ticket.ts'
+import { cancelTicket, openTicket } from '../../operations/tickets.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { findTicket, listTickets, toTicket } from '../../store/tickets.ts'
+import { takeNoBody } from '../app.ts'
+import { onceInTenant } from '../once.ts'
+import { TicketParams, ticketIdOf } from '../params.ts'
+import type { RouteOptions } from '../server.ts'
+import { streamedArray } from '../streaming.ts'
+
+const cause: Cause = { by: 'user' }
+
+export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Tickets']
+  const response = { 200: TicketAnswer }
+
+  app.get(
+    '/tickets',
+    {
+      schema: {
+        operationId: 'listTickets',
+        summary: 'All tickets, newest first',
+        tags,
+        response: { 200: Type.Unsafe<Readable>(Type.Array(Ticket)) },
+      },
+    },
+    async ({ tenantId }, reply) =>
+      reply.type('application/json; charset=utf-8').send(await streamedArray(listTickets(ground, tenantId))),
+  )
+
+  app.get(
+    '/tickets/metadata',
+    {
+      schema: {
+        operationId: 'getTicketMetadata',
+        summary: 'Labels of ticket types and statuses',
+        tags,
+        response: { 200: TicketMetadata },
+      },
+    },
+    async () => ticketMetadata,
+  )
+
+  app.get(
+    '/tickets/:id',
+    {
+      schema: {
+        operationId: 'getTicket',
+        summary: 'One ticket',
+        tags,
+        params: TicketParams,
+        response: { 200: Ticket },
+      },
+    },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const ticket = await findTicket(tx, ticketIdOf(params.id))
+        if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)
+        return toTicket(ticket)
+      }),
+  )
+
+  const asks = [
+    { path: 'activate', type: TicketType.Activate, operationId: 'activateSim', summary: 'Activate a suspended SIM' },
+    {
+      path: 'suspend',
+      type: TicketType.Suspend,
+      operationId: 'suspendSim',
+      summary: 'Suspend an active SIM: data, voice and SMS are blocked',
+    },
+    { path: 'refresh', type: TicketType.Refresh, operationId: 'refreshSim', summary: 'Force a network reconnection' },
+  ] as const
+  for (const { path, type, operationId, summary } of asks) {
+    app.post(`/tickets/${path}`, { schema: { operationId, summary, tags, body: SimAsk, response } }, (request, reply) =>
+      onceInTenant(ground, { request, reply }, async (tx) => ({
+        id: await openTicket(tx, { simId: request.body.simId, type, cause }),
+      })),
+    )
+  }
+
+  app.post(
+    '/tickets/send-sms',
+    { schema: { operationId: 'sendSms', summary: 'Send an SMS to the SIM', tags, body: SmsAsk, response } },
+    (request, reply) =>
+      onceInTenant(ground, { request, reply }, async (tx) => ({
+        id: await openTicket(tx, { ...request.body, type: TicketType['Send SMS'], cause }),
+      })),
+  )
+
+  app.post(
+    '/tickets/provision',
+    {
+      schema: {
+        operationId: 'provisionSim',
+        summary: 'Provision an unassigned SIM; it is suspended until it is activated',
+        tags,
+        body: ProvisionAsk,
+        response,
+      },
+    },
+    (request, reply) =>
+      onceInTenant(ground, { request, reply }, async (tx) => ({
+        id: await openTicket(tx, {
+          simId: request.body.simId,
+          poolId: request.body.poolId ?? null,
+          tariffId: request.body.tariffId ?? null,
+          type: TicketType.Provision,
+          cause,
+        }),
+      })),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/tickets/:id',
+      {
+        schema: {
+          operationId: 'cancelTicket',
+          summary: 'Cancel a pending ticket',
+          tags,
+          params: TicketParams,
+          response: { 200: Ticket },
+        },
+      },
+      ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => cancelTicket(tx, ticketIdOf(params.id))),
+    )
+  }
+  await app.register(withoutBody)
+}

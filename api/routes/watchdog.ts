@@ -1,0 +1,37 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { pageOf } from '../../domain/page.ts'
+import { WatchdogLogEntry, WatchdogLogQuery, WatchdogMetadata, watchdogMetadata } from '../../domain/watchdog-log.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { pageOfLog } from '../../store/watchdog-log.ts'
+import type { RouteOptions } from '../server.ts'
+
+export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Watchdog']
+
+  app.get(
+    '/watchdog/logs',
+    {
+      schema: {
+        operationId: 'listWatchdogLogs',
+        summary: 'Watchdog log entries across the estate',
+        tags,
+        querystring: WatchdogLogQuery,
+        response: { 200: pageOf(WatchdogLogEntry) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfLog(tx, query)),
+  )
+
+  app.get(
+    '/watchdog/metadata',
+    {
+      schema: {
+        operationId: 'getWatchdogMetadata',
+        summary: 'Labels of log levels and watchdog modes',
+        tags,
+        response: { 200: WatchdogMetadata },
+      },
+    },
+    async () => watchdogMetadata,
+  )
+}

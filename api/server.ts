@@ -1,0 +1,88 @@
+/**
+ * The two listeners. The public one has the paths of the service document under `/api`; the internal one has
+ * everything else under `/internal`, and asks for an operator key.
+ *
+ * A new resource is a file in routes/ or internal/ and its line in the list here.
+ */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Ground } from '../store/tenancy.ts'
+import { type App, type AppOptions, buildApp, refuseOtherMethods } from './app.ts'
+import { useKeys } from './auth.ts'
+import { type Dependency, healthRoutes } from './health.ts'
+import { keyRoutes } from './internal/keys.ts'
+import { simRoutes as internalSimRoutes } from './internal/sims.ts'
+import { tariffRoutes as internalTariffRoutes } from './internal/tariffs.ts'
+import { tenantRoutes as internalTenantRoutes } from './internal/tenants.ts'
+import { ticketRoutes as internalTicketRoutes } from './internal/tickets.ts'
+import { createMetrics } from './metrics.ts'
+import { useDocsPage, useOpenapi } from './openapi.ts'
+import { eventRoutes } from './routes/events.ts'
+import { poolRoutes } from './routes/pools.ts'
+import { simRoutes } from './routes/sims.ts'
+import { tariffRoutes } from './routes/tariffs.ts'
+import { tenantRoutes } from './routes/tenant.ts'
+import { ticketRoutes } from './routes/tickets.ts'
+import { watchdogRoutes } from './routes/watchdog.ts'
+
+/** What the routes of the service document work with. */
+export interface RouteOptions {
+  readonly ground: Ground
+}
+/** What the internal routes work with. */
+export interface InternalOptions extends RouteOptions {
+  /** Billing cycle of new tenants that name none. */
+  readonly billingCycle: string
+}
+
+const PUBLIC: readonly FastifyPluginAsyncTypebox<RouteOptions>[] = [
+  watchdogRoutes,
+  poolRoutes,
+  simRoutes,
+  ticketRoutes,
+  tenantRoutes,
+  tariffRoutes,
+  eventRoutes,
+]
+const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
+  internalTenantRoutes,
+  keyRoutes,
+  internalTariffRoutes,
+  internalSimRoutes,
+  internalTicketRoutes,
+]
+
+/** The public listener, ready to listen or to be asked by `inject`. */
+export async function buildPublic(routes: RouteOptions, options: AppOptions = {}): Promise<App> {
+  const app = buildApp(options)
+  const complete = refuseOtherMethods(app)
+  await useOpenapi(app, 'Simherd', 'Connectivity management: SIMs, pools, tariffs, tickets, watchdog log and events.')
+  await useDocsPage(app)
+  const scope: FastifyPluginAsyncTypebox = async (api) => {
+    useKeys(api, routes.ground, 'public')
+    for (const plugin of PUBLIC) await api.register(plugin, routes)
+  }
+  await app.register(scope, { prefix: '/api' })
+  complete()
+  await app.ready()
+  return app
+}
+
+/** The internal listener. */
+export async function buildInternal(
+  routes: InternalOptions & { readonly dependencies: readonly Dependency[] },
+  options: AppOptions = {},
+): Promise<App> {
+  const metrics = options.metrics ?? createMetrics()
+  const app = buildApp({ ...options, metrics })
+  const complete = refuseOtherMethods(app)
+  await useOpenapi(app, 'Simherd, internal interface', 'Operating the platform. Every call takes an operator key.')
+  await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
+  const scope: FastifyPluginAsyncTypebox = async (internal) => {
+    useKeys(internal, routes.ground, 'internal')
+    for (const plugin of INTERNAL) await internal.register(plugin, routes)
+  }
+  await app.register(scope, { prefix: '/internal' })
+  complete()
+  await app.ready()
+  return app
+}

@@ -1,0 +1,21 @@
+/** Long JSON arrays, written page by page: bounded memory however many items there are. */
+import { Readable } from 'node:stream'
+
+async function* jsonArray<T>(first: IteratorResult<readonly T[], void>, rest: AsyncGenerator<readonly T[], void>) {
+  let separator = '['
+  for (let page = first; page.done !== true; page = await rest.next()) {
+    if (page.value.length === 0) continue
+    yield separator + page.value.map((item) => JSON.stringify(item)).join(',')
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}
+
+/**
+ * A JSON array of all pages' items.
+ *
+ * The first page is read before this resolves, so that a failure there is still an answer of its own.
+ */
+export async function streamedArray<T>(pages: AsyncGenerator<readonly T[], void>): Promise<Readable> {
+  return Readable.from(jsonArray(await pages.next(), pages))
+}
