@@ -1,0 +1,73 @@
+/** The service's REST interfaces, as activities call them: for one tenant, with the operator key. */
+import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
+import createClient, { type Client } from 'openapi-fetch'
+import { failureOfAnswer, failureOfConnection } from './failures.ts'
+import type { InternalPaths, PublicPaths } from './paths.ts'
+
+export interface ServiceAddress {
+  /** Where the specification's operations are, without a trailing slash. */
+  readonly serviceUrl: string
+  /** Where the internal interface is. */
+  readonly internalUrl: string
+  /** Operator key. */
+  readonly key: string
+}
+
+export interface ServiceClient {
+  readonly api: Client<PublicPaths>
+  readonly internal: Client<InternalPaths>
+}
+
+/**
+ * How long a request may take, in milliseconds: a third of the activity's time, so that a lost one is asked
+ * again within it; 10 s where the activity has to be heard of in between.
+ */
+function requestTimeoutMs(): number {
+  const { heartbeatTimeoutMs, startToCloseTimeoutMs } = activityInfo()
+  return heartbeatTimeoutMs === undefined ? startToCloseTimeoutMs / 3 : 10_000
+}
+
+/**
+ * Fetch that ends with the activity: a cancelled one throws its cancellation, a service that is away
+ * an `unavailable` failure, which is retried.
+ */
+async function fetchInActivity(request: Request): Promise<Response> {
+  const cancelled = cancellationSignal()
+  try {
+    return await fetch(request, { signal: AbortSignal.any([cancelled, AbortSignal.timeout(requestTimeoutMs())]) })
+  } catch (error) {
+    if (cancelled.aborted) await Context.current().cancelled
+    throw failureOfConnection(request.url, error)
+  }
+}
+
+/** A client for each tenant; clients hold no connection of their own. */
+export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress): (tenantId: string) => ServiceClient {
+  return (tenantId) => {
+    const headers = { authorization: `Bearer ${key}`, 'x-tenant-id': tenantId }
+    return {
+      api: createClient<PublicPaths>({ baseUrl: serviceUrl, headers, fetch: fetchInActivity }),
+      internal: createClient<InternalPaths>({ baseUrl: internalUrl, headers, fetch: fetchInActivity }),
+    }
+  }
+}
+
+interface Answered<T> {
+  readonly data?: T
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/**
+ * The body of a successful answer.
+ *
+ * @throws ApplicationFailure of the problem's code; retried where domain/errors.ts or the status says so
+ */
+export async function bodyOf<T>(request: Promise<Answered<T>>): Promise<T> {
+  const { data, error, response } = await request
+  if (!response.ok || data === undefined) throw failureOfAnswer(response, error)
+  return data
+}
+
+/** Header of a POST that may be sent more than once. */
+export const once = (key: string) => ({ header: { 'idempotency-key': key } })

@@ -1,0 +1,57 @@
+/** One table decides what Temporal tries again: HTTP status, and the `retryable` column of domain/errors.ts. */
+import { ApplicationFailure } from '@temporalio/activity'
+import { ERRORS } from '../domain/errors.ts'
+
+/** Statuses that another attempt may not meet again; every other 4xx is final unless its code says otherwise. */
+const RETRYABLE_STATUS = new Set([408, 425, 429])
+
+const RETRYABLE_CODES: ReadonlySet<string> = new Set(
+  Object.entries(ERRORS).flatMap(([code, { retryable }]) => (retryable ? [code] : [])),
+)
+
+export const isRetryable = (status: number, code: string): boolean =>
+  status >= 500 || RETRYABLE_STATUS.has(status) || RETRYABLE_CODES.has(code)
+
+/** Longest Retry-After that is believed, in milliseconds: an hour. */
+const RETRY_AFTER_MAX_MS = 3_600_000
+
+/**
+ * Milliseconds a Retry-After header asks for: seconds, or an HTTP date.
+ *
+ * @returns undefined where there is none or it cannot be read
+ */
+export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
+  if (header === null || header.trim() === '') return undefined
+  const seconds = Number(header)
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - nowMs
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS) : undefined
+}
+
+const textAt = (problem: unknown, key: string): string | undefined => {
+  if (typeof problem !== 'object' || problem === null) return undefined
+  const value: unknown = Reflect.get(problem, key)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The failure an answer stands for; its type is the problem's stable code. */
+export function failureOfAnswer(response: Response, problem: unknown): ApplicationFailure {
+  const code = textAt(problem, 'code') ?? `http_${response.status}`
+  const detail = textAt(problem, 'detail') ?? textAt(problem, 'title') ?? response.statusText
+  const delay = retryAfterMs(response.headers.get('retry-after'), Date.now())
+  return ApplicationFailure.create({
+    type: code,
+    message: detail,
+    nonRetryable: !isRetryable(response.status, code),
+    ...(delay === undefined ? {} : { nextRetryDelay: delay }),
+    details: [{ status: response.status, path: new URL(response.url).pathname }],
+  })
+}
+
+/** The service did not answer: always tried again. */
+export const failureOfConnection = (url: string, error: unknown): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: 'unavailable',
+    message: `${url} does not answer: ${error instanceof Error ? error.message : String(error)}`,
+    nonRetryable: false,
+    ...(error instanceof Error ? { cause: error } : {}),
+  })

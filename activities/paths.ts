@@ -1,0 +1,171 @@
+/**
+ * The operations of the service's two interfaces that activities call, in openapi-typescript's form.
+ *
+ * Bodies and answers are the types of the schemas the service itself validates with.
+ */
+import type { Sim } from '../domain/sim.ts'
+import type { InternalProvisionAsk, InternalSimAsk, Ticket, TicketDetail } from '../domain/ticket.ts'
+
+interface Method<Path, Query, Body, Answer> {
+  parameters: ([Path] extends [never] ? { path?: never } : { path: Path }) & {
+    query?: Query
+    header?: { 'idempotency-key'?: string }
+  }
+  requestBody: { content: { 'application/json': Body } }
+  responses: { 200: { content: { 'application/json': Answer } } }
+}
+interface Get<Path, Answer, Query = never> {
+  get: Omit<Method<Path, Query, never, Answer>, 'requestBody'>
+}
+interface Post<Path, Body, Answer> {
+  post: Method<Path, never, Body, Answer>
+}
+type Empty = Record<never, never>
+interface ById {
+  id: string
+}
+interface BySim {
+  id: number
+}
+interface ByCycle {
+  key: string
+}
+interface TicketId {
+  readonly id: string
+}
+
+export interface PublicPaths {
+  '/api/sims/{id}': Get<BySim, Sim>
+  '/api/tickets/{id}': Get<ById, Ticket> & { delete: Omit<Method<ById, never, never, Ticket>, 'requestBody'> }
+  '/api/tickets/activate': Post<never, { simId: number }, TicketId>
+  '/api/tickets/provision': Post<never, { simId: number; poolId?: number; tariffId?: number }, TicketId>
+}
+
+/** What a workflow has to know before it suspends a SIM. */
+export interface SimEnforcement {
+  readonly simId: number
+  readonly status: number
+  readonly processing: boolean
+  readonly overLimit: boolean
+  readonly mode: number
+  readonly exempt: boolean
+  readonly enforcementEnabled: boolean
+  readonly suspension: {
+    readonly cause: 'user' | 'watchdog'
+    readonly cycle: string | null
+    readonly workflowId: string | null
+  } | null
+}
+export interface PoolEnforcement {
+  readonly poolId: number
+  readonly over: boolean
+  readonly overageBytes: number
+  readonly mode: number
+  readonly enforcementEnabled: boolean
+  readonly rows: PoolRow[]
+}
+export interface PoolRow {
+  readonly simId: number
+  readonly usageBytes: number
+  readonly shareBytes: number
+  readonly excessBytes: number
+  readonly stopped: boolean
+  readonly exempt: boolean
+  readonly weaker: boolean
+  readonly held: boolean
+}
+export interface WatchdogAction {
+  readonly simId: number
+  readonly cycle: string
+  readonly rule: string | null
+  readonly action: 'suspended' | 'broughtBack' | 'released' | 'graceStarted' | 'graceEnding' | 'suspendFailed'
+  /** How often this action has happened in this run, from 1: with the action it makes the entry unique. */
+  readonly counter: number
+  readonly detail: string
+  readonly ticketId?: string
+  readonly workflowId: string
+}
+export interface ArmSim {
+  readonly simId: number
+  readonly cycle: string
+  readonly rule: string
+  readonly ruleFile: string
+  readonly grace: string
+  readonly until: 'renewal' | 'manual'
+  readonly signal: 'overLimit'
+}
+/** A change queued before the end of a cycle. */
+export interface QueuedChange {
+  readonly simId: number
+  readonly iccid: string
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly unassign: boolean
+}
+export interface CycleRow {
+  readonly key: string
+  readonly endsAt: string
+  readonly closedAt: string | null
+}
+export interface CloseFigures {
+  readonly moved: number
+  readonly unassigned: number
+  readonly changesFailed: number
+  readonly renewed: number
+}
+interface Started {
+  readonly workflowId: string
+  readonly status: string
+}
+interface Lifecycle extends Started {
+  readonly failure: unknown
+}
+interface PageAfter {
+  afterSimId: number
+  limit: number
+}
+
+export interface InternalPaths {
+  '/internal/tickets/{id}': Get<ById, TicketDetail>
+  '/internal/tickets/provision': Post<never, InternalProvisionAsk, TicketId>
+  '/internal/tickets/unassign': Post<never, InternalSimAsk, TicketId>
+  '/internal/tickets/suspend': Post<never, InternalSimAsk, TicketId>
+  '/internal/tickets/activate': Post<never, InternalSimAsk, TicketId>
+  '/internal/sims/{id}/enforcement': Get<BySim, SimEnforcement, { cycle?: string; rule?: string }>
+  '/internal/pools/{id}/enforcement': Get<BySim, PoolEnforcement, { cycle: string; rule: string }>
+  '/internal/watchdog/actions': Post<never, WatchdogAction, { readonly logged: boolean }>
+  '/internal/cycles': Get<never, CycleRow[]>
+  '/internal/cycles/{key}/changes': Get<
+    ByCycle,
+    { readonly changes: QueuedChange[]; readonly nextAfterSimId: number | null },
+    PageAfter & { kind: 'unassign' | 'move' }
+  >
+  '/internal/cycles/{key}/change-failed': Post<
+    ByCycle,
+    { simId: number; ticketId: string | null; code: string; detail: string },
+    Empty
+  >
+  '/internal/cycles/{key}/suspensions': Get<
+    ByCycle,
+    {
+      readonly suspensions: { readonly simId: number; readonly workflowId: string | null }[]
+      readonly nextAfterSimId: number | null
+    },
+    PageAfter
+  >
+  '/internal/cycles/{key}/renew': Post<ByCycle, Empty, { readonly signalled: number }>
+  '/internal/cycles/{key}/close': Post<
+    ByCycle,
+    CloseFigures,
+    { readonly statement: boolean; readonly closedAt: string }
+  >
+  '/internal/cycles/{key}/plan': Get<ByCycle, unknown>
+  '/internal/workflows/{workflowId}': Get<{ workflowId: string }, Lifecycle>
+  '/internal/workflows/{workflowId}/signals/{name}': Post<{ workflowId: string; name: string }, Empty, Empty>
+  '/internal/workflows/enforce-pool/arm': Post<
+    never,
+    ArmSim,
+    { readonly workflowId: string; readonly started: boolean }
+  >
+  '/internal/workflows/month-end-reprovision': Post<never, { cycle: string }, Started>
+}

@@ -1,0 +1,165 @@
+/** Activities over tickets: open one, take it back, wait for its end. */
+import { ApplicationFailure } from '@temporalio/activity'
+import { SimStatus, TicketStatus } from '../domain/codes.ts'
+import type { Waits } from '../domain/lifecycle.ts'
+import type { Cause } from '../domain/ticket.ts'
+import { bodyOf, once, type ServiceClient } from './client.ts'
+import { poll } from './waits.ts'
+
+export type TicketKind = 'provision' | 'activate' | 'suspend' | 'unassign'
+
+export interface TicketAsk {
+  readonly tenantId: string
+  readonly kind: TicketKind
+  readonly simId: number
+  /** Idempotency key of the step. */
+  readonly key: string
+  readonly poolId?: number
+  readonly tariffId?: number
+  readonly tag?: string
+  readonly cause?: Cause
+  /** The boundary the change takes effect at, ISO 8601. */
+  readonly effectiveAt?: string
+}
+
+export interface TicketRef {
+  readonly tenantId: string
+  readonly ticketId: string
+}
+
+/** How a ticket ended. Code and text say why it did not complete; empty where it did. */
+export interface TicketEnd {
+  readonly status: 'complete' | 'failed' | 'cancelled'
+  readonly code: string
+  readonly detail: string
+}
+
+/** Codes of a ticket that cannot be opened because the SIM has its state already, or has another. */
+const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
+
+export const isStateConflict = (error: unknown): boolean =>
+  error instanceof ApplicationFailure && STATE_CODES.has(error.type ?? '')
+
+function post(client: ServiceClient, ask: TicketAsk): Promise<{ readonly id: string }> {
+  const { kind, simId, poolId, tariffId, tag, cause, effectiveAt } = ask
+  const params = once(ask.key)
+  const target = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
+  const extra = { ...(cause === undefined ? {} : { cause }), ...(effectiveAt === undefined ? {} : { effectiveAt }) }
+  const plain = cause === undefined && effectiveAt === undefined
+  switch (kind) {
+    case 'provision':
+      return plain && tag === undefined
+        ? bodyOf(client.api.POST('/api/tickets/provision', { params, body: { simId, ...target } }))
+        : bodyOf(
+            client.internal.POST('/internal/tickets/provision', {
+              params,
+              body: { simId, ...target, ...(tag === undefined ? {} : { tag }), ...extra },
+            }),
+          )
+    case 'activate':
+      return plain
+        ? bodyOf(client.api.POST('/api/tickets/activate', { params, body: { simId } }))
+        : bodyOf(client.internal.POST('/internal/tickets/activate', { params, body: { simId, ...extra } }))
+    case 'suspend':
+      return bodyOf(client.internal.POST('/internal/tickets/suspend', { params, body: { simId, ...extra } }))
+    case 'unassign':
+      return bodyOf(client.internal.POST('/internal/tickets/unassign', { params, body: { simId, ...extra } }))
+  }
+}
+
+/**
+ * Whether the SIM is settled where the ticket would take it. The service forgets an Idempotency-Key
+ * after a day; then this says whether an earlier attempt got through.
+ */
+async function isAlreadySo(client: ServiceClient, ask: TicketAsk): Promise<boolean> {
+  const sim = await bodyOf(client.api.GET('/api/sims/{id}', { params: { path: { id: ask.simId } } }))
+  if (sim.processingTicket) return false
+  switch (ask.kind) {
+    case 'provision':
+      return (
+        sim.status !== SimStatus.Unprovisioned &&
+        (ask.poolId === undefined || sim.poolId === ask.poolId) &&
+        (ask.tariffId === undefined || sim.tariffId === ask.tariffId)
+      )
+    case 'activate':
+      return sim.status === SimStatus.Active
+    case 'suspend':
+      return sim.status === SimStatus.Suspended
+    case 'unassign':
+      return sim.status === SimStatus.Unprovisioned
+  }
+}
+
+/** A final status as an end; undefined while the ticket is open. */
+async function endOf(client: ServiceClient, id: string, status: TicketStatus): Promise<TicketEnd | undefined> {
+  switch (status) {
+    case TicketStatus.Pending:
+    case TicketStatus.Processing:
+      return undefined
+    case TicketStatus.Complete:
+      return { status: 'complete', code: '', detail: '' }
+    case TicketStatus.Cancelled:
+      return {
+        status: 'cancelled',
+        code: 'ticket_cancelled',
+        detail: `ticket ${id} was cancelled while it was pending`,
+      }
+    case TicketStatus.Failed: {
+      const detail = await bodyOf(client.internal.GET('/internal/tickets/{id}', { params: { path: { id } } }))
+      return {
+        status: 'failed',
+        code: detail.failureCode ?? 'ticket_failed',
+        detail: detail.failureText ?? `ticket ${id} failed after ${detail.attempts} attempts`,
+      }
+    }
+  }
+}
+
+export const lookAtTicket = async (client: ServiceClient, id: string): Promise<TicketEnd | undefined> => {
+  const ticket = await bodyOf(client.api.GET('/api/tickets/{id}', { params: { path: { id } } }))
+  return await endOf(client, id, ticket.status)
+}
+
+/**
+ * Opens a ticket. Safe to run twice: the key is the same for every attempt, and where the service has
+ * forgotten it, the SIM's state answers.
+ *
+ * @returns the ticket's id; null where the SIM is already where the ticket would take it
+ * @throws ApplicationFailure `sim_state_conflict`, `sim_already_assigned`, … not retried
+ */
+export async function openTicket(client: ServiceClient, ask: TicketAsk): Promise<{ readonly ticketId: string | null }> {
+  try {
+    return { ticketId: (await post(client, ask)).id }
+  } catch (error) {
+    if (isStateConflict(error) && (await isAlreadySo(client, ask))) return { ticketId: null }
+    throw error
+  }
+}
+
+/**
+ * Takes a Pending ticket back. Safe to run twice.
+ *
+ * @returns false where it is not Pending any more
+ */
+export async function cancelTicket(client: ServiceClient, id: string): Promise<boolean> {
+  try {
+    await bodyOf(client.api.DELETE('/api/tickets/{id}', { params: { path: { id } } }))
+    return true
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.type === 'ticket_not_pending') return false
+    throw error
+  }
+}
+
+export const ticketActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
+  openTicket: (ask: TicketAsk) => openTicket(clientOf(ask.tenantId), ask),
+
+  /** Takes a Pending ticket back; false where it is not Pending any more. Safe to run twice. */
+  cancelTicket: ({ tenantId, ticketId }: TicketRef) => cancelTicket(clientOf(tenantId), ticketId),
+
+  /** Waits until a ticket is final, however long that takes. */
+  async awaitTicket({ tenantId, ticketId, waits }: TicketRef & { readonly waits: Waits }): Promise<TicketEnd> {
+    const client = clientOf(tenantId)
+    return await poll(waits, () => lookAtTicket(client, ticketId))
+  },
+})

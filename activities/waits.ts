@@ -1,0 +1,30 @@
+/** Waiting inside an activity: heard by the server, and ended by a cancellation. */
+import { heartbeat, sleep } from '@temporalio/activity'
+import { durationMs } from '../domain/duration.ts'
+import type { Waits } from '../domain/lifecycle.ts'
+
+/** Well under the heartbeat timeout of 30 s. */
+const HEARTBEAT_MS = 10_000
+
+async function pause(ms: number, details: unknown): Promise<void> {
+  for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
+    heartbeat(details)
+    await sleep(Math.min(left, HEARTBEAT_MS))
+  }
+}
+
+/**
+ * Asks until there is an answer, with pauses that double from the shortest to the longest.
+ *
+ * @param details go with each heartbeat, and are there for the next attempt
+ * @throws CancelledFailure when the activity is cancelled
+ */
+export async function poll<T>(waits: Waits, ask: () => Promise<T | undefined>, details?: unknown): Promise<T> {
+  const longest = durationMs(waits.pollMax)
+  for (let ms = durationMs(waits.pollMin); ; ms = Math.min(ms * 2, longest)) {
+    heartbeat(details)
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    await pause(Math.max(ms, 10), details)
+  }
+}

@@ -1,0 +1,72 @@
+/** Lists of workflows, by search attributes. */
+import type { Client } from '@temporalio/client'
+import { type Lifecycle, type LifecycleStatus, toLifecycle } from './temporal-read.ts'
+
+export interface LifecycleFilter {
+  readonly tenantId: string
+  readonly type?: string
+  readonly status?: LifecycleStatus
+  readonly simId?: number
+  readonly poolId?: number
+  readonly cycle?: string
+}
+
+export interface LifecyclePage {
+  readonly items: readonly Lifecycle[]
+  readonly totalItems: number
+}
+
+const EXECUTION_STATUS: Readonly<Record<LifecycleStatus, string>> = {
+  running: 'Running',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Canceled',
+  terminated: 'Terminated',
+  timedOut: 'TimedOut',
+}
+
+const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
+
+/** The visibility query of a filter. Runs that have continued as new are left out: their latest stands for them. */
+export function queryOf({ tenantId, type, status, simId, poolId, cycle }: LifecycleFilter): string {
+  return [
+    `SimherdTenant = ${quoted(tenantId)}`,
+    `ExecutionStatus != 'ContinuedAsNew'`,
+    ...(type === undefined ? [] : [`WorkflowType = ${quoted(type)}`]),
+    ...(status === undefined ? [] : [`ExecutionStatus = ${quoted(EXECUTION_STATUS[status])}`]),
+    ...(simId === undefined ? [] : [`SimId = ${simId}`]),
+    ...(poolId === undefined ? [] : [`PoolId = ${poolId}`]),
+    ...(cycle === undefined ? [] : [`Cycle = ${quoted(cycle)}`]),
+  ].join(' AND ')
+}
+
+/** Results of closed runs are read one by one; so many at a time. */
+const AT_ONCE = 10
+
+/**
+ * One page of workflows, the newest first.
+ *
+ * Temporal pages by token: the pages before are walked through, so a late page of a long list is slow.
+ */
+export async function listLifecycles(
+  client: Client,
+  filter: LifecycleFilter,
+  { page, pageSize }: { readonly page: number; readonly pageSize: number },
+): Promise<LifecyclePage> {
+  const query = queryOf(filter)
+  const { count } = await client.workflow.count(query)
+  const runs = []
+  let seen = 0
+  if (count > (page - 1) * pageSize) {
+    for await (const run of client.workflow.list({ query, pageSize })) {
+      seen += 1
+      if (seen > (page - 1) * pageSize) runs.push(run)
+      if (runs.length === pageSize) break
+    }
+  }
+  const items: Lifecycle[] = []
+  for (let at = 0; at < runs.length; at += AT_ONCE) {
+    items.push(...(await Promise.all(runs.slice(at, at + AT_ONCE).map((run) => toLifecycle(client, run)))))
+  }
+  return { items, totalItems: count }
+}

@@ -1,0 +1,94 @@
+/** One workflow as the internal interface shows it. */
+import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
+import { ApplicationFailure, type TypedSearchAttributes } from '@temporalio/common'
+import { ATTRIBUTES } from './temporal-attributes.ts'
+
+export type LifecycleStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut'
+
+export interface Lifecycle {
+  readonly workflowId: string
+  readonly runId: string
+  readonly type: string
+  readonly status: LifecycleStatus
+  readonly startedAt: string
+  readonly closedAt: string | null
+  /** The workflow's own answer to the query `state`; the word of its search attribute in lists and without a worker. */
+  readonly state: unknown
+  readonly input: unknown
+  readonly result: unknown
+  readonly failure: { readonly code: string; readonly detail: string } | null
+}
+
+const STATUS: Readonly<Record<string, LifecycleStatus>> = {
+  COMPLETED: 'completed',
+  FAILED: 'failed',
+  CANCELLED: 'cancelled',
+  TERMINATED: 'terminated',
+  TIMED_OUT: 'timedOut',
+}
+/** Status by the server's name; what is not an end counts as running. */
+export const statusOf = (name: string): LifecycleStatus => STATUS[name] ?? 'running'
+
+/** A run as the server lists and describes it. */
+export interface Run {
+  readonly workflowId: string
+  readonly runId: string
+  readonly type: string
+  readonly status: { readonly name: string }
+  readonly startTime: Date
+  readonly closeTime?: Date | undefined
+  readonly memo?: Readonly<Record<string, unknown>> | undefined
+  readonly typedSearchAttributes: TypedSearchAttributes
+}
+
+/** The server waits for a worker to answer a query; a page must not wait as long. */
+const QUERY_TIMEOUT_MS = 3000
+
+/**
+ * What is known of a run without asking a worker.
+ *
+ * The result of a cancelled run is in its memo: Temporal itself keeps none.
+ */
+export async function toLifecycle(client: Client, run: Run): Promise<Lifecycle> {
+  const status = statusOf(run.status.name)
+  const { workflowId, runId, type, startTime, closeTime, memo } = run
+  return {
+    workflowId,
+    runId,
+    type,
+    status,
+    startedAt: startTime.toISOString(),
+    closedAt: closeTime?.toISOString() ?? null,
+    state: run.typedSearchAttributes.get(ATTRIBUTES.state) ?? null,
+    input: memo?.['input'] ?? null,
+    ...(status === 'running' || status === 'cancelled'
+      ? { result: memo?.['result'] ?? null, failure: null }
+      : await endOf(client, workflowId, runId)),
+  }
+}
+
+async function endOf(client: Client, id: string, runId: string): Promise<Pick<Lifecycle, 'result' | 'failure'>> {
+  const handle = client.workflow.getHandle(id, runId, { followRuns: false })
+  try {
+    return { result: (await handle.result()) ?? null, failure: null }
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error
+    const { cause } = error
+    const code = cause instanceof ApplicationFailure ? (cause.type ?? 'internal_error') : 'internal_error'
+    return { result: null, failure: { code, detail: cause?.message ?? error.message } }
+  }
+}
+
+/** The latest run of an id, with its own answer to the query `state`. */
+export async function readLifecycle(client: Client, workflowId: string, tenantId: string): Promise<Lifecycle> {
+  const handle = client.workflow.getHandle(workflowId)
+  const run = await handle.describe()
+  if (run.typedSearchAttributes.get(ATTRIBUTES.tenant) !== tenantId) {
+    throw new WorkflowNotFoundError(`not a workflow of tenant ${tenantId}`, workflowId, undefined)
+  }
+  const [lifecycle, state] = await Promise.all([
+    toLifecycle(client, run),
+    client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () => handle.query('state')).catch(() => undefined),
+  ])
+  return state === undefined ? lifecycle : { ...lifecycle, state }
+}

@@ -1,0 +1,132 @@
+/** The Temporal workers of this process: one for workflows and short activities, one for activities that wait. */
+import { fileURLToPath } from 'node:url'
+import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
+import type { Logger } from 'pino'
+import { type ActivityOptions, createActivities } from '../activities/index.ts'
+import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/lifecycle.ts'
+import { registerSearchAttributes } from '../queues/temporal-attributes.ts'
+
+export interface TemporalWorkerOptions extends ActivityOptions {
+  /** Host and port of the Temporal server. */
+  readonly address: string
+  readonly namespace: string
+  readonly log: Logger
+  /** Workflow bundle built ahead; without it one is made at start, which takes a second. */
+  readonly bundlePath?: string
+  /** How long running activities may go on at shutdown, in milliseconds. */
+  readonly shutdownGraceMs?: number
+}
+
+export interface TemporalWorkers {
+  /** Whether both workers poll. */
+  isRunning(): boolean
+  /** Takes no new work, lets running activities end for a while, closes the connection. Safe to call twice. */
+  shutdown(): Promise<void>
+}
+
+/** Pauses between attempts to reach the server or to run again after a fatal error, in milliseconds. */
+const RETRY_FIRST_MS = 500
+const RETRY_MAX_MS = 15_000
+
+const pinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const
+
+let runtimeInstalled = false
+
+/** Sends the SDK's log to ours. The SDK has one runtime for each process: the first call decides. */
+function installRuntime(log: Logger): void {
+  if (runtimeInstalled) return
+  runtimeInstalled = true
+  const logger = new DefaultLogger('INFO', ({ level, message, meta }) => log[pinoLevel[level]]({ ...meta }, message))
+  Runtime.install({ logger, shutdownSignals: [], telemetryOptions: { logging: { forward: {}, filter: 'WARN' } } })
+}
+
+/** Options of both workers. Slots: what waits costs a timer and a request now and then, so it may be many. */
+function workerOptions({ namespace, bundlePath, shutdownGraceMs = 10_000, ...address }: TemporalWorkerOptions) {
+  const common = { namespace, activities: createActivities(address), shutdownGraceTime: shutdownGraceMs }
+  const workflows: Partial<WorkerOptions> =
+    bundlePath === undefined
+      ? { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
+      : { workflowBundle: { codePath: bundlePath } }
+  return [
+    { ...common, ...workflows, taskQueue: TASK_QUEUE, maxConcurrentActivityTaskExecutions: 100 },
+    {
+      ...common,
+      taskQueue: WAITING_TASK_QUEUE,
+      maxConcurrentActivityTaskExecutions: 2000,
+      maxHeartbeatThrottleInterval: '10 seconds',
+    },
+  ] satisfies readonly Omit<WorkerOptions, 'connection'>[]
+}
+
+/**
+ * Starts the Temporal workers and keeps them running: while the server is away they wait for it, after a fatal
+ * error they begin again.
+ *
+ * @returns at once; {@link TemporalWorkers.isRunning} says when they poll
+ */
+export function startTemporalWorkers(options: TemporalWorkerOptions): TemporalWorkers {
+  const { address, namespace, log } = options
+  installRuntime(log)
+  const stop = new AbortController()
+  let workers: readonly Worker[] = []
+
+  const once = async () => {
+    const connection = await NativeConnection.connect({ address })
+    try {
+      await registerSearchAttributes(address, namespace)
+      workers = await Promise.all(workerOptions(options).map((each) => Worker.create({ ...each, connection })))
+      log.info({ address, namespace }, 'temporal workers run')
+      if (!stop.signal.aborted) await runAll(workers, stop.signal)
+    } finally {
+      workers = []
+      await connection.close()
+    }
+  }
+
+  const forever = async () => {
+    for (let pauseMs = RETRY_FIRST_MS; !stop.signal.aborted; pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS)) {
+      const began = Date.now()
+      try {
+        await once()
+      } catch (error) {
+        log.warn({ err: error, address, retryInMs: pauseMs }, `no Temporal server at ${address}; trying again`)
+      }
+      if (Date.now() - began > 60_000) pauseMs = RETRY_FIRST_MS
+      await pause(pauseMs, stop.signal)
+    }
+  }
+
+  const ended = forever()
+  return {
+    isRunning: () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
+    async shutdown() {
+      stop.abort()
+      await ended
+    },
+  }
+}
+
+/** Runs workers until they are told to stop; when one fails, the others stop too. */
+async function runAll(workers: readonly Worker[], stop: AbortSignal): Promise<void> {
+  const shutdown = () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+  }
+  stop.addEventListener('abort', shutdown)
+  try {
+    const runs = workers.map(async (worker) => {
+      await worker.run().finally(shutdown)
+    })
+    const results = await Promise.allSettled(runs)
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  } finally {
+    stop.removeEventListener('abort', shutdown)
+  }
+}
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (stop.aborted) resolve()
+  const timer = setTimeout(resolve, ms)
+  stop.addEventListener('abort', () => resolve(), { once: true })
+  return promise.finally(() => clearTimeout(timer))
+}

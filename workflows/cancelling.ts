@@ -1,0 +1,26 @@
+/** A cancel request as a fact that the workflow looks at, instead of an error at whatever it waits for. */
+import { CancellationScope, CancelledFailure, upsertMemo } from '@temporalio/workflow'
+
+export interface Cancel {
+  readonly requested: boolean
+}
+
+/**
+ * Runs a workflow's body out of reach of cancellation, and tells it when one is asked for.
+ *
+ * @param body decides itself when to stop, so that what has been begun is ended in order
+ */
+export async function heedingCancel<T>(body: (cancel: Cancel) => Promise<T>, onCancel?: () => void): Promise<T> {
+  const cancel = { requested: false }
+  CancellationScope.current().cancelRequested.catch(() => {
+    cancel.requested = true
+    onCancel?.()
+  })
+  return await CancellationScope.nonCancellable(() => body(cancel))
+}
+
+/** Ends the workflow as cancelled. Temporal keeps no result of such a run: it goes into the memo. */
+export function endCancelled(result: object, message: string): never {
+  upsertMemo({ result })
+  throw new CancelledFailure(message)
+}

@@ -1,0 +1,12 @@
+/**
+ * What the Temporal worker runs: one export a workflow, under its name of WORKFLOW_TYPES.
+ *
+ * The one place that maps a type to its function; a test compares it with the table in
+ * domain/lifecycle.ts in both directions.
+ */
+export { enforcePool as 'enforce-pool' } from './enforce-pool.ts'
+export { monthEndPlan as 'month-end-plan' } from './month-end-plan.ts'
+export { monthEndReprovision as 'month-end-reprovision' } from './month-end-reprovision.ts'
+export { monthEndTimer as 'month-end-timer' } from './month-end-timer.ts'
+export { provisionAndActivate as 'provision-and-activate' } from './provision-and-activate.ts'
+export { suspendOnOverage as 'suspend-on-overage' } from './suspend-on-overage.ts'
