@@ -73,3 +73,11 @@ export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[
 export async function holdRun(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`update workflow_starts set held = true where workflow_id = ${workflowId}`.execute(tx.q)
 }
+
+/** Tenants with requests that are due. */
+export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ tenantId: string }>`
+    select distinct tenant_id as "tenantId" from workflow_outbox
+     where done_at is null and due_at <= ${tx.now} limit ${limit}`.execute(tx.q)
+  return rows.map((row) => row.tenantId)
+}
