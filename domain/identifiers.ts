@@ -23,7 +23,7 @@ const DIGITS = /^\d+$/
 function luhnSum(digits: string, doubleLast: boolean): number {
   let sum = 0
   let double = doubleLast
-  for (const digit of [...digits].toReversed()) {
+  for (const digit of digits.split('').toReversed()) {
     const value = Number(digit) * (double ? 2 : 1)
     sum += value > 9 ? value - 9 : value
     double = !double

@@ -23,7 +23,7 @@ describe('check digits', () => {
   test('the digit that checkDigit gives is the only one that luhnOk accepts', () => {
     fc.assert(
       fc.property(digits(1, 24), (payload) => {
-        const accepted = [...'0123456789'].filter((last) => luhnOk(payload + last))
+        const accepted = '0123456789'.split('').filter((last) => luhnOk(payload + last))
 
         expect(accepted).toEqual([checkDigit(payload)])
       }),
@@ -46,7 +46,7 @@ describe('check digits', () => {
       fc.property(digits(18), fc.nat(16), (payload, place) => {
         const whole = payload + checkDigit(payload)
         const pair = whole.slice(place, place + 2)
-        const swapped = whole.slice(0, place) + [...pair].toReversed().join('') + whole.slice(place + 2)
+        const swapped = whole.slice(0, place) + pair.split('').toReversed().join('') + whole.slice(place + 2)
 
         expect(luhnOk(swapped)).toBe(pair[0] === pair[1] || pair === '09' || pair === '90')
       }),

@@ -1,0 +1,210 @@
+/**
+ * The demonstration estate: Meadow Metering, its tariffs, pools and 300 SIMs, as plain data.
+ *
+ * What a SIM is provisioned with stands beside what its device will do (`device`), so that what the watchdog
+ * finds in the usage made from it (usage.ts) is known beforehand. Its numbers are nobody's: ICCIDs and MSISDNs
+ * use the unassigned country code 999, IMSIs the test network 001-01, IMEIs the test range 00.
+ */
+import { PoolType, TariffType, WatchdogMode } from '../domain/codes.ts'
+import type { NewPool } from '../domain/pool.ts'
+import type { NewTariff } from '../domain/tariff.ts'
+import { GB, MB } from '../domain/units.ts'
+import { type EstateSim, makeSims } from './sims.ts'
+
+export type { Device, EstateSim } from './sims.ts'
+
+export interface EstateTariff extends NewTariff {
+  readonly key: string
+}
+export interface EstatePool extends Omit<NewPool, 'tariffId'> {
+  readonly key: string
+  readonly name: string
+  /** Key of its tariff. */
+  readonly tariff: string
+}
+/** A change queued during the month, which takes effect at its end. */
+export type QueuedChange =
+  | { readonly iccid: string; readonly kind: 'unassign' }
+  | { readonly iccid: string; readonly kind: 'reprovision'; readonly pool?: string; readonly tariff?: string }
+
+export interface Estate {
+  readonly tenant: { readonly name: string; readonly billingEmail: string }
+  readonly tariffs: readonly EstateTariff[]
+  readonly pools: readonly EstatePool[]
+  readonly sims: readonly EstateSim[]
+  readonly monthEnd: readonly QueuedChange[]
+}
+
+/** The seed of the shipped file. */
+export const DEMO_SEED = 2026
+
+const TARIFFS: readonly EstateTariff[] = [
+  {
+    key: 'metering',
+    displayName: 'Metering 100 MB',
+    description: 'For devices that send readings',
+    type: TariffType.Standard,
+    standardTariff: {
+      baseTariffBytes: 100 * MB,
+      simMonthlyFee: 0.9,
+      smsFee: 0.04,
+      voiceFee: 0.11,
+      overageFeePerGb: 8,
+    },
+  },
+  {
+    key: 'router',
+    displayName: 'Router 2 GB',
+    description: 'For gateways and chargers with a screen',
+    type: TariffType.Standard,
+    standardTariff: { baseTariffBytes: 2 * GB, simMonthlyFee: 6.5, smsFee: 0.04, voiceFee: 0.11, overageFeePerGb: 4.5 },
+  },
+  {
+    key: 'fleet',
+    displayName: 'Fleet 500 MB shared',
+    description: 'Each SIM brings 500 MB into its pool',
+    type: TariffType['Dynamic Pool'],
+    dynamicPoolTariff: {
+      baseTariffBytes: 500 * MB,
+      simMonthlyFee: 2.4,
+      smsFee: 0.04,
+      voiceFee: 0.11,
+      overageFeePerGb: 5,
+    },
+  },
+  {
+    key: 'sensing',
+    displayName: 'Sensing 250 MB shared',
+    description: 'Each SIM brings 250 MB into its pool',
+    type: TariffType['Dynamic Pool'],
+    dynamicPoolTariff: {
+      baseTariffBytes: 250 * MB,
+      simMonthlyFee: 1.5,
+      smsFee: 0.04,
+      voiceFee: 0.11,
+      overageFeePerGb: 6,
+    },
+  },
+  {
+    key: 'bucket-20',
+    displayName: 'Bucket 20 GB',
+    description: '20 GB for the pool, however many SIMs it has',
+    type: TariffType['Fixed Pool'],
+    fixedPoolTariff: {
+      fixedCapacityBytes: 20 * GB,
+      fixedBucketCost: 69,
+      simMonthlyFee: 0.5,
+      smsFee: 0.04,
+      voiceFee: 0.11,
+      overageFeePerGb: 5.5,
+    },
+  },
+  {
+    key: 'bucket-10',
+    displayName: 'Bucket 10 GB',
+    description: '10 GB for the pool, however many SIMs it has',
+    type: TariffType['Fixed Pool'],
+    fixedPoolTariff: {
+      fixedCapacityBytes: 10 * GB,
+      fixedBucketCost: 38,
+      simMonthlyFee: 0.5,
+      smsFee: 0.04,
+      voiceFee: 0.11,
+      overageFeePerGb: 6,
+    },
+  },
+]
+
+const POOLS: readonly EstatePool[] = [
+  {
+    key: 'households',
+    name: 'Household meters',
+    type: PoolType.Standard,
+    tariff: 'metering',
+    watchdogMode: WatchdogMode.Enforce,
+    warningThresholdPct: 90,
+  },
+  {
+    key: 'vans',
+    name: 'Service vans',
+    type: PoolType.Dynamic,
+    tariff: 'fleet',
+    watchdogMode: WatchdogMode.Enforce,
+    warningThresholdPct: 80,
+  },
+  {
+    key: 'lamps',
+    name: 'Street lighting',
+    type: PoolType.Standard,
+    tariff: 'bucket-20',
+    watchdogMode: WatchdogMode.Monitor,
+    warningThresholdPct: 75,
+  },
+  {
+    key: 'wells',
+    name: 'Well sensors',
+    type: PoolType.Dynamic,
+    tariff: 'sensing',
+    watchdogMode: WatchdogMode.Monitor,
+    warningThresholdPct: 70,
+    enableBurnRateAlerts: true,
+  },
+  {
+    key: 'weather',
+    name: 'Weather stations',
+    type: PoolType.Standard,
+    tariff: 'bucket-10',
+    watchdogMode: WatchdogMode.Enforce,
+    warningThresholdPct: 80,
+    enableBurnRateAlerts: true,
+  },
+  {
+    key: 'chargers',
+    name: 'Charging points',
+    type: PoolType.Standard,
+    tariff: 'router',
+    watchdogMode: WatchdogMode.Monitor,
+    warningThresholdPct: 75,
+  },
+  {
+    key: 'workshop',
+    name: 'Workshop',
+    type: PoolType.Standard,
+    tariff: 'metering',
+    watchdogMode: WatchdogMode.Disabled,
+  },
+]
+
+/**
+ * The changes waiting for the month's end: five SIMs of other pools, one of them over its limit, go to the chargers;
+ * two get a tariff of their own; four are handed back, one of them over its limit.
+ */
+function queuedChanges(sims: readonly EstateSim[]): QueuedChange[] {
+  const named = (pool: string, places: readonly number[]) => {
+    const members = sims.filter((sim) => sim.pool === pool)
+    return places.map((place) => members.at(place)?.iccid ?? '')
+  }
+  const heaviest = (pool: string) =>
+    sims
+      .filter((sim) => sim.pool === pool && sim.isWatchdogExempt !== true)
+      .reduce((most, sim) => (sim.device.monthBytes > most.device.monthBytes ? sim : most)).iccid
+  const moving = new Set([heaviest('households'), ...named('households', [3, 57]), ...named('lamps', [8, 40])])
+  const leaving = new Set([heaviest('vans'), ...named('vans', [12]), ...named('wells', [5, 20])])
+  return [
+    ...[...moving].map((iccid) => ({ iccid, kind: 'reprovision', pool: 'chargers' }) as const),
+    ...named('weather', [2, 9]).map((iccid) => ({ iccid, kind: 'reprovision', tariff: 'router' }) as const),
+    ...[...leaving].map((iccid) => ({ iccid, kind: 'unassign' }) as const),
+  ]
+}
+
+/** The estate of the demonstration: the same seed, the same estate. */
+export function demoEstate(seed: number = DEMO_SEED): Estate {
+  const sims = makeSims(seed)
+  return {
+    tenant: { name: 'Meadow Metering', billingEmail: 'billing@meadow.example' },
+    tariffs: TARIFFS,
+    pools: POOLS,
+    sims,
+    monthEnd: queuedChanges(sims),
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The 300 SIMs of the demonstration and what their devices will do, group by group.
+ *
+ * The figures are chosen so that every kind of pool crosses its warning threshold, a few go over, and so few SIMs
+ * do that no guard (50 newly firing, 20 suspended per rule and hour) holds anything; a test holds them to it.
+ */
+import { SimType } from '../domain/codes.ts'
+import { iccidOf, imeiOf } from '../domain/identifiers.ts'
+import type { NewSim } from '../domain/sim.ts'
+import { GB, MB } from '../domain/units.ts'
+import { type Random, random } from './random.ts'
+import type { ProfileName } from './rhythm.ts'
+
+/** What a device does with its SIM in the month. */
+export interface Device {
+  readonly profile: ProfileName
+  /** 15 digits with a right check digit. */
+  readonly imei: string
+  /** Bytes of the whole month, up and down. */
+  readonly monthBytes: number
+  /** From so many days after the month's start on it talks far more than before; null: never. */
+  readonly runawayAfterDays: number | null
+  /** It falls silent so many days after the month's start; 0: it is never seen; null: it keeps talking. */
+  readonly silentAfterDays: number | null
+  /** The SIM is put into another device so many days after the month's start. */
+  readonly swap: { readonly afterDays: number; readonly imei: string } | null
+}
+
+export interface EstateSim extends NewSim {
+  readonly imsi: string
+  readonly msisdn: string
+  readonly tag: string
+  readonly type: SimType
+  /** Key of the pool it is provisioned into; null: none. */
+  readonly pool: string | null
+  /** Key of its own tariff; null: none. */
+  readonly tariff: string | null
+  readonly device: Device
+}
+
+interface Group {
+  readonly pool: string | null
+  readonly tag: string
+  readonly profile: ProfileName
+  readonly count: number
+  readonly shareBytes: number
+  /** Month's use of an ordinary device as a part of the share: most and least; few come near the most. */
+  readonly usual: readonly [number, number]
+  /** Multiples of the share that the special ones use; the first of them is exempt where `exempt` says so. */
+  readonly over: readonly number[]
+  /** Days after which some fall silent; 0: never seen. */
+  readonly silent: readonly number[]
+  readonly exempt?: boolean
+  readonly swaps?: number
+  readonly ownTariff?: { readonly key: string; readonly count: number }
+}
+
+const GROUPS: readonly Group[] = [
+  {
+    pool: 'households',
+    tag: 'meter',
+    profile: 'meter',
+    count: 100,
+    shareBytes: 100 * MB,
+    usual: [0.15, 0.85],
+    over: [1.4, 1.12, 1.2, 1.3, 1.55, 1.9, 2.6, 4.2, 7.5, 0.94, 0.97],
+    silent: [0, 0, 5, 8, 11],
+    exempt: true,
+    swaps: 1,
+    ownTariff: { key: 'router', count: 4 },
+  },
+  {
+    pool: 'vans',
+    tag: 'van',
+    profile: 'van',
+    count: 60,
+    shareBytes: 500 * MB,
+    usual: [0.35, 0.74],
+    over: [5.5, 5.2, 5.6, 5.9, 6.2, 6.7, 7.1, 7.6, 8.8, 0.86, 0.93],
+    silent: [9],
+    exempt: true,
+    swaps: 1,
+    ownTariff: { key: 'router', count: 3 },
+  },
+  {
+    pool: 'lamps',
+    tag: 'lamp',
+    profile: 'lamp',
+    count: 54,
+    shareBytes: Math.floor((20 * GB) / 54),
+    usual: [0.4, 0.7],
+    over: [5.5, 6.2, 6.9, 7.6, 8.6, 11, 0.82],
+    silent: [0, 6, 10],
+  },
+  {
+    pool: 'wells',
+    tag: 'well',
+    profile: 'sensor',
+    count: 28,
+    shareBytes: 250 * MB,
+    usual: [0.5, 0.67],
+    over: [3.2, 4.1, 5],
+    silent: [7],
+  },
+  {
+    pool: 'weather',
+    tag: 'weather',
+    profile: 'sensor',
+    count: 18,
+    shareBytes: Math.floor((10 * GB) / 18),
+    usual: [0.6, 0.78],
+    over: [2.8, 3.6],
+    silent: [],
+  },
+  {
+    pool: 'chargers',
+    tag: 'charger',
+    profile: 'charger',
+    count: 20,
+    shareBytes: 2 * GB,
+    usual: [0.6, 0.74],
+    over: [2.2, 3.4],
+    silent: [],
+  },
+  {
+    pool: 'workshop',
+    tag: 'bench',
+    profile: 'sensor',
+    count: 8,
+    shareBytes: 100 * MB,
+    usual: [0.02, 0.3],
+    over: [12],
+    silent: [0],
+  },
+  {
+    pool: null,
+    tag: 'lift',
+    profile: 'lift',
+    count: 12,
+    shareBytes: 100 * MB,
+    usual: [0.2, 0.7],
+    over: [1.7],
+    silent: [],
+    ownTariff: { key: 'metering', count: 12 },
+  },
+]
+
+const padded = (n: number, length: number) => String(n).padStart(length, '0')
+
+/** Three in four of the special ones turn runaway in the first half; the others use much all month. */
+const runawayDay = (dice: Random, multiple: number) => (multiple > 1 && dice.chance(0.75) ? dice.whole(5, 13) : null)
+
+function deviceOf(group: Group, role: number, serial: number, dice: Random): Device {
+  const imei = imeiOf(`00101300${padded(serial, 6)}`)
+  const multiple = group.over[role]
+  const silentAfterDays = multiple === undefined ? (group.silent[role - group.over.length] ?? null) : null
+  const specials = group.over.length + group.silent.length
+  const [least, most] = group.usual
+  // Squared: many modest devices, few that come near the most.
+  const usual = least + (most - least) * dice.unit() * dice.unit()
+  const monthShare = silentAfterDays === null ? usual : (usual * silentAfterDays) / 31
+  return {
+    profile: group.profile,
+    imei,
+    monthBytes: Math.round((multiple ?? monthShare) * group.shareBytes),
+    runawayAfterDays: multiple === undefined ? null : runawayDay(dice, multiple),
+    silentAfterDays,
+    swap:
+      role >= specials && role < specials + (group.swaps ?? 0)
+        ? { afterDays: dice.whole(12, 18), imei: imeiOf(`00101399${padded(serial, 6)}`) }
+        : null,
+  }
+}
+
+/** @param serial number of the group's first SIM */
+function simsOf(group: Group, seed: number, serial: number): EstateSim[] {
+  const dice = random(seed, 'estate', group.tag)
+  const roles = dice.shuffled(Array.from({ length: group.count }, (_, role) => role))
+  return roles.map((role, place) => {
+    const n = serial + place
+    return {
+      iccid: iccidOf(`8999901${padded(20_260_000_000 + n, 11)}`),
+      imsi: `00101${padded(n, 10)}`,
+      msisdn: `99910${padded(n, 8)}`,
+      tag: `${group.tag}-${padded(place + 1, 3)}`,
+      type: dice.chance(0.4) ? SimType.eSIM : SimType['Physical SIM'],
+      ...(group.exempt === true && (role === 0 || role === group.count - 1) ? { isWatchdogExempt: true } : {}),
+      pool: group.pool,
+      // From the last role down: none of the special ones gets another allowance.
+      tariff: role >= group.count - (group.ownTariff?.count ?? 0) ? (group.ownTariff?.key ?? null) : null,
+      device: deviceOf(group, role, n, dice),
+    }
+  })
+}
+
+/** All SIMs of the estate, in the order of their ICCIDs; the same seed, the same SIMs. */
+export function makeSims(seed: number): EstateSim[] {
+  const sims: EstateSim[] = []
+  for (const group of GROUPS) sims.push(...simsOf(group, seed, sims.length + 1))
+  return sims
+}

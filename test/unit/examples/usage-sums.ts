@@ -1,0 +1,41 @@
+/**
+ * The usage file added up a second time, with nothing of the product's: lines split at commas, a record counted
+ * once by id and time.
+ */
+import { readFileSync } from 'node:fs'
+
+export interface Line {
+  readonly id: string
+  readonly iccid: string
+  readonly at: number
+  readonly bytes: number
+  readonly imei: string
+  readonly text: string
+}
+
+/** Every line of a usage file, repeated ones included, in the file's order. */
+export function linesOf(csv: string): Line[] {
+  return csv
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((text) => {
+      const [id = '', iccid = '', at = '', up, down, , , imei = ''] = text.split(',')
+      return { id, iccid, at: Date.parse(at), bytes: Number(up) + Number(down), imei, text }
+    })
+}
+
+/** Each record once. */
+export function recordsOf(lines: readonly Line[]): Line[] {
+  return [...new Map(lines.map((line) => [`${line.id} ${line.at}`, line])).values()]
+}
+
+/** Bytes by whatever `of` names. */
+export function bytesBy(records: readonly Line[], of: (line: Line) => string): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const line of records) sums.set(of(line), (sums.get(of(line)) ?? 0) + line.bytes)
+  return sums
+}
+
+export const shippedFile = (): string =>
+  readFileSync(new URL('../../../examples/usage-2026-10.csv', import.meta.url), 'utf8')
