@@ -1,0 +1,28 @@
+/** The simulated carrier in the test's own process, and the adapter that talks to it. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import { httpNetwork } from '../../network/http.ts'
+import { startCarrier } from '../../stack/carrier.ts'
+import type { Knobs } from '../../stack/carrier-knobs.ts'
+
+const SECRET = 'secret-of-the-tests'
+
+export async function aCarrier(knobs: Partial<Knobs> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'simherd-carrier-'))
+  const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET, knobs })
+  afterAll(async () => {
+    await carrier.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const headers = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
+  return {
+    url: carrier.url,
+    secret: SECRET,
+    network: httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 1000 }),
+    stats: async () => (await fetch(`${carrier.url}/stats`, { headers })).json(),
+    turn: (change: Partial<Knobs>) =>
+      fetch(`${carrier.url}/knobs`, { method: 'PUT', headers, body: JSON.stringify(change) }),
+  }
+}
