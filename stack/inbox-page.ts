@@ -27,12 +27,13 @@ li strong, li span { overflow: hidden; text-overflow: ellipsis; white-space: now
 li .start { grid-column: 1 / -1 }
 time { color: var(--quiet); font-variant-numeric: tabular-nums; white-space: nowrap }
 .empty { padding: 2.5rem 1rem; margin-top: 1.25rem; text-align: center }
-iframe { display: block; width: 100%; height: 40rem; border: 0; background: #fff }
+iframe { display: block; width: 100%; height: 30rem; border: 0; background: #fff; resize: vertical }
 pre { margin: 0; padding: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.5 ui-monospace, monospace }
 table { width: 100%; border-collapse: collapse; font-size: 13px }
 th, td { padding: .35rem 1rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; white-space: pre-line }
 th { width: 12rem; color: var(--quiet); font-weight: 500 }
 tr + tr > * { border-top: 1px solid var(--line) }
+@media (max-width: 40rem) { li a { grid-template-columns: minmax(0, 1fr) } th { width: 8rem } }
 summary { cursor: pointer; padding: .6rem 1rem }
 `
 

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { claimFolder, commandOf, isAlive } from './pids.ts'
+import { claimFolder, commandOf } from './pids.ts'
 import { freePort, isPortFree, LOOPBACK, requireFreePort } from './ports.ts'
 import { canEnter, type PostgresUser, postgresPrograms, postgresUser, standInFor } from './postgres-binaries.ts'
 
@@ -138,7 +138,7 @@ async function running({ dir }: Cluster): Promise<Running | undefined> {
   const note = await readFile(file, 'utf8').catch(() => undefined)
   if (note === undefined) return undefined
   const [pid = '', , , port = '', , , , status = ''] = note.split('\n').map((line) => line.trim())
-  if (isAlive(Number(pid)) && (await commandOf(Number(pid))).includes(dir)) {
+  if ((await commandOf(Number(pid))).includes(dir)) {
     return { pid: Number(pid), port: Number(port), ready: status === 'ready' }
   }
   // PostgreSQL would refuse to start if that pid has been given to another program since.

@@ -6,7 +6,12 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
 const [downloadDir = '', version = ''] = process.argv.slice(2)
-const environment = await TestWorkflowEnvironment.createLocal({
-  server: { executable: { type: 'cached-download', downloadDir, version: `v${version}` } },
-})
-await environment.teardown()
+try {
+  const environment = await TestWorkflowEnvironment.createLocal({
+    server: { executable: { type: 'cached-download', downloadDir, version: `v${version}` } },
+  })
+  await environment.teardown()
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exit(1)
+}

@@ -15,6 +15,7 @@ import { freePort, LOOPBACK, requireFreePort } from './ports.ts'
 
 /** It is up in a second; a minute is for a machine that does something else. */
 const START_TIMEOUT_MS = 60_000
+const PID_FILE = 'temporal.pid'
 
 export interface TemporalOptions {
   /** Path of the `temporal` program, see `findTemporalServer`. */
@@ -42,20 +43,16 @@ export interface Temporal {
  */
 export async function startTemporal(options: TemporalOptions): Promise<Temporal> {
   const log = options.log ?? (() => undefined)
-  const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'simherd-temporal-')))
-  await mkdir(folder, { recursive: true })
-  const pidFile = join(folder, 'temporal.pid')
-  const left = await readPid(pidFile)
-  if (left !== undefined) {
-    log(`stopping a Temporal server that was left running (process ${left})`)
-    await endProcess(left)
-  }
+  if (options.dataDir !== undefined) await endLeftServer(options.dataDir, log)
   const port = await choosePort(options.port, 'the embedded Temporal server')
   const uiPort = await choosePort(options.uiPort, "Temporal's own page")
   const address = `${LOOPBACK}:${port}`
+  const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'simherd-temporal-')))
+  await mkdir(folder, { recursive: true })
+  const pidFile = join(folder, PID_FILE)
   const logFile = join(folder, 'temporal.log')
   const args = ['server', 'start-dev', '--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort)]
-  args.push('--log-level', 'warn', '--disable-config-file', '--disable-config-env')
+  args.push('--log-level', 'warn')
   if (options.dataDir !== undefined) args.push('--db-filename', join(folder, 'temporal.db'))
   const pid = await launch(options.program, args, logFile)
   const forget = () =>
@@ -77,6 +74,13 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
     await forget()
   }
   return { address, uiUrl: `http://${LOOPBACK}:${uiPort}`, pid, stop }
+}
+
+async function endLeftServer(dataDir: string, log: (line: string) => void): Promise<void> {
+  const left = await readPid(join(dataDir, PID_FILE))
+  if (left === undefined) return
+  log(`stopping a Temporal server that was left running (process ${left})`)
+  await endProcess(left)
 }
 
 async function choosePort(port: number | undefined, what: string): Promise<number> {

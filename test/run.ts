@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ interface Notes {
 }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const PROJECTS_WITH_TEMPORAL = ['workflows', 'e2e', 'faults']
+const PROJECTS_WITH_TEMPORAL = ['stack', 'workflows', 'e2e', 'faults']
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -39,14 +39,15 @@ async function main(args: readonly string[]): Promise<number> {
     return finish({ passed: 0, failed: 1, skipped: [] }, [], 1)
   }
   const folder = await mkdtemp(join(tmpdir(), 'simherd-test-run-'))
+  await chmod(folder, 0o755)
   try {
     const files = { notes: join(folder, 'notes'), tally: join(folder, 'tally') }
-    const exitCode = await runVitest([...projects, ...rest], files)
+    const exitCode = await runVitest([...projects, ...rest], folder, files)
     const notes = await readNotes(files.notes)
     await endLeftServers(notes)
     return finish(await readTally(files.tally), notes.skips, exitCode)
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
@@ -54,13 +55,18 @@ function needsTemporal(faults: boolean, namesProject: boolean, args: readonly st
   return faults || !namesProject || args.some((arg) => PROJECTS_WITH_TEMPORAL.includes(arg.replace('--project=', '')))
 }
 
-async function runVitest(args: readonly string[], files: { notes: string; tally: string }): Promise<number> {
+async function runVitest(
+  args: readonly string[],
+  folder: string,
+  files: { readonly notes: string; readonly tally: string },
+): Promise<number> {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
   const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'test', 'setup', 'tally.ts')}`]
   const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, SIMHERD_TEST_NOTES: files.notes, SIMHERD_TEST_TALLY: files.tally },
+    // What the tests leave in their temporary folder goes with ours.
+    env: { ...process.env, TMPDIR: folder, SIMHERD_TEST_NOTES: files.notes, SIMHERD_TEST_TALLY: files.tally },
   })
   // Ctrl-C reaches the child by itself, and it stops its servers: we wait for it to be done.
   process.on('SIGINT', () => undefined)

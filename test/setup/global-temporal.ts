@@ -4,7 +4,7 @@ import { userCacheDir } from '../../stack/downloads.ts'
 import { timeSkippingServer } from '../../stack/java.ts'
 import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'
-import { noteServer, share } from './shared.ts'
+import { share } from './shared.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -30,9 +30,7 @@ const onProgress = (line: string) => console.log(line)
 
 async function startServer() {
   const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress })
-  const server = await startTemporal({ program })
-  await noteServer(server.pid)
-  return server
+  return startTemporal({ program })
 }
 
 async function findJava() {

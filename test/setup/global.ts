@@ -1,5 +1,5 @@
 /** One PostgreSQL and, where it is installed, one Redis for the whole run. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../stack/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
 import { migrate } from '../../store/migrate.ts'
-import { noteServer, share } from './shared.ts'
+import { share } from './shared.ts'
 import { TEMPLATE } from './template.ts'
 
 declare module 'vitest' {
@@ -32,8 +32,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function startTemplateServer() {
   const dataDir = await mkdtemp(join(tmpdir(), 'simherd-test-postgres-'))
+  // For the database's own user, when root runs the tests.
+  await chmod(dataDir, 0o755)
   const server = await startPostgres({ dataDir, durable: false })
-  await noteServer(server.pid)
   const stop = async () => {
     await server.stop()
     await rm(dataDir, { recursive: true, force: true })
@@ -47,14 +48,12 @@ async function startTemplateServer() {
     await stop()
     throw error
   }
-  return { url: server.url, stop }
+  return { url: server.url, pid: server.pid, stop }
 }
 
 async function startOptionalRedis() {
   const server = await startRedis()
-  if (server === undefined) return { url: null, stop: async () => undefined }
-  await noteServer(server.pid)
-  return server
+  return server ?? { url: null, stop: async () => undefined }
 }
 
 async function execute(url: string, statement: string): Promise<void> {

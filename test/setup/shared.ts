@@ -2,8 +2,13 @@
 import { appendFileSync } from 'node:fs'
 import { startedAt } from '../../stack/pids.ts'
 
+interface Server {
+  readonly pid?: number
+  readonly stop: () => Promise<void>
+}
+
 interface Share {
-  readonly value: Promise<{ readonly stop: () => Promise<void> }>
+  readonly server: Promise<Server>
   users: number
 }
 
@@ -16,18 +21,18 @@ const shares: Map<string, Share> = ((globalThis as Record<symbol, unknown>)[TABL
  *
  * @returns the server, and what gives it up
  */
-export async function share<T extends { readonly stop: () => Promise<void> }>(
+export async function share<T extends Server>(
   name: string,
   start: () => Promise<T>,
 ): Promise<{ readonly server: T; readonly leave: () => Promise<void> }> {
   let entry = shares.get(name)
   if (entry === undefined) {
-    entry = { value: start(), users: 0 }
+    entry = { server: startWatched(start), users: 0 }
     shares.set(name, entry)
   }
   const mine = entry
   mine.users += 1
-  const server = (await mine.value) as T
+  const server = (await mine.server) as T
   const leave = async () => {
     mine.users -= 1
     if (mine.users > 0) return
@@ -37,9 +42,20 @@ export async function share<T extends { readonly stop: () => Promise<void> }>(
   return { server, leave }
 }
 
-/** Tells test/run.ts of a server, which it ends should the test run be killed. */
-export async function noteServer(pid: number): Promise<void> {
+/** A server that goes down with this process, whether it ends in order or at a Ctrl-C. */
+async function startWatched<T extends Server>(start: () => Promise<T>): Promise<T> {
+  const server = await start()
+  const { pid } = server
+  if (pid === undefined) return server
+  // Should this process be killed, test/run.ts ends the server.
   note({ pid, startedAt: await startedAt(pid) })
+  const end = () => process.kill(pid, 'SIGINT')
+  process.once('exit', end)
+  const stop = async () => {
+    process.off('exit', end)
+    await server.stop()
+  }
+  return { ...server, stop }
 }
 
 /** Tells test/run.ts what is skipped and why. */

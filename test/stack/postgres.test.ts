@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isAlive } from '../../stack/pids.ts'
+import { startedAt } from '../../stack/pids.ts'
 import { startPostgres } from '../../stack/postgres.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
@@ -71,7 +71,7 @@ describe('the embedded PostgreSQL', () => {
     expect(taken).toMatchObject(left)
     expect(lines).toEqual([expect.stringContaining(`process ${left.pid}`)])
     await taken.stop()
-    await expect.poll(() => isAlive(left.pid), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => startedAt(left.pid), { timeout: 5_000 }).toBeUndefined()
   })
 
   test('starts where the pid of its dead server belongs to another program by now', async () => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isAlive } from '../../stack/pids.ts'
+import { startedAt } from '../../stack/pids.ts'
 import { supervise } from '../../stack/processes.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
@@ -47,7 +47,7 @@ describe('a supervised process', () => {
     await child.stop()
 
     expect(lines).toContain('child | tidied up')
-    expect(isAlive(pids[0] ?? 0)).toBe(false)
+    expect(await startedAt(pids[0] ?? 0)).toBeUndefined()
     expect(child.pid()).toBeUndefined()
   })
 
@@ -57,7 +57,7 @@ describe('a supervised process', () => {
 
     await child.stop({ timeoutMs: 200 })
 
-    expect(isAlive(pids[0] ?? 0)).toBe(false)
+    expect(await startedAt(pids[0] ?? 0)).toBeUndefined()
   })
 
   test('whose first start fails is told with its last lines, and not started again', async () => {
@@ -85,6 +85,6 @@ describe('a supervised process', () => {
 
     process.kill(outer.pid() ?? 0, 'SIGKILL')
 
-    await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => startedAt(pid), { timeout: 5_000 }).toBeUndefined()
   })
 })

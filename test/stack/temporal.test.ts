@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { Connection } from '@temporalio/client'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { userCacheDir } from '../../stack/downloads.ts'
+import { startedAt } from '../../stack/pids.ts'
+import { startTemporal } from '../../stack/temporal.ts'
+import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { temporaryFolder } from '../setup/folder.ts'
+
+const onProgress = () => undefined
+const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress })
+
+async function withConnection<T>(address: string, ask: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address })
+  try {
+    return await ask(connection)
+  } finally {
+    await connection.close()
+  }
+}
+const startWorkflow = (address: string, workflowId: string) =>
+  withConnection(address, ({ workflowService }) =>
+    workflowService.startWorkflowExecution({
+      namespace: 'default',
+      workflowId,
+      requestId: workflowId,
+      workflowType: { name: 'nothing' },
+      taskQueue: { name: 'none' },
+    }),
+  )
+const describeWorkflow = (address: string, workflowId: string) =>
+  withConnection(address, ({ workflowService }) =>
+    workflowService.describeWorkflowExecution({ namespace: 'default', execution: { workflowId } }),
+  )
+
+describe('the embedded Temporal server', () => {
+  test('answers when it is started, its page too, and is gone when stopped', async () => {
+    const server = await startTemporal({ program })
+
+    expect((await fetch(server.uiUrl)).status).toBe(200)
+    await server.stop()
+
+    await expect.poll(() => startedAt(server.pid), { timeout: 5_000 }).toBeUndefined()
+  })
+
+  test('continues with its workflows after a SIGKILL', async () => {
+    const dataDir = await temporaryFolder()
+    const first = await startTemporal({ program, dataDir })
+    await startWorkflow(first.address, 'kept')
+    process.kill(first.pid, 'SIGKILL')
+
+    const second = await startTemporal({ program, dataDir })
+    onTestFinished(() => second.stop())
+
+    const { workflowExecutionInfo } = await describeWorkflow(second.address, 'kept')
+    expect(workflowExecutionInfo?.type?.name).toBe('nothing')
+  })
+
+  test('replaces the server that a killed process left running', async () => {
+    const dataDir = await temporaryFolder()
+    const script = `
+      import { startTemporal } from ${JSON.stringify(new URL('../../stack/temporal.ts', import.meta.url).href)}
+      const { pid } = await startTemporal(${JSON.stringify({ program, dataDir })})
+      process.stdout.write(String(pid))
+      setInterval(() => undefined, 1000)`
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [pid] = await once(parent.stdout, 'data')
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    expect(await startedAt(Number(pid))).toBeDefined()
+
+    const lines: string[] = []
+    const server = await startTemporal({ program, dataDir, log: (line) => lines.push(line) })
+    onTestFinished(() => server.stop())
+
+    expect(lines).toEqual([`stopping a Temporal server that was left running (process ${pid})`])
+    expect(await startedAt(Number(pid))).toBeUndefined()
+  })
+
+  test('says what to do when its port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    onTestFinished(() => void taken.close())
+    const { port } = taken.address() as { port: number }
+
+    await expect(startTemporal({ program, port })).rejects.toThrow(
+      `port ${port} for the embedded Temporal server is in use: stop the program`,
+    )
+  })
+})
+
+describe('the Temporal program', () => {
+  test('is not taken from PATH where something else has its name', async () => {
+    const folder = await temporaryFolder()
+    await writeFile(join(folder, 'temporal'), '#!/bin/sh\necho temporal logic of actions 1.0\n')
+    await chmod(join(folder, 'temporal'), 0o755)
+    vi.stubEnv('PATH', `${folder}:${process.env.PATH}`)
+    onTestFinished(() => void vi.unstubAllEnvs())
+
+    expect(await findTemporalServer({ cacheDir: userCacheDir(), onProgress })).not.toContain(folder)
+  })
+})
