@@ -97,10 +97,15 @@ function fromValidation(faults: readonly FastifySchemaValidationError[], part: s
   const plain = faults.some(({ keyword }) => keyword === 'anyOf')
     ? faults.filter(({ keyword, schemaPath }) => keyword === 'anyOf' || !schemaPath.includes('/anyOf/'))
     : faults
-  const errors = plain.map((fault) => fieldError(fault, part))
+  // And of a field its first fault: what has the wrong type is no code of the table either.
+  const errors = plain
+    .map((fault) => fieldError(fault, part))
+    .filter((error, index, all) => all.findIndex((other) => isSameField(error, other)) === index)
   const told = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
   return new ServiceError('invalid_request', `${told.join('; ')}.`, { errors })
 }
+
+const isSameField = (a: FieldError, b: FieldError) => a.pointer === b.pointer && a.parameter === b.parameter
 
 function fieldError(fault: FastifySchemaValidationError, part: string): FieldError {
   const missing = fault.params.missingProperty ?? fault.params.additionalProperty

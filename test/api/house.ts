@@ -1,0 +1,164 @@
+/** Both listeners over a database of their own, two tenants, and the factories of the API tests. */
+import type { InjectOptions } from 'fastify'
+import { afterAll, beforeAll } from 'vitest'
+import type { App } from '../../api/app.ts'
+import { buildInternal, buildPublic } from '../../api/server.ts'
+import type { Bell } from '../../domain/bell.ts'
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { applyTicket } from '../../operations/apply-ticket.ts'
+import { createKey } from '../../operations/create-key.ts'
+import { openTicket } from '../../operations/tickets.ts'
+import { connect } from '../../store/connect.ts'
+import { lockLine } from '../../store/lines.ts'
+import { type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
+import { endTicket, findTicket } from '../../store/tickets.ts'
+import { freshDatabase } from '../setup/database.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
+  readonly body: any
+}
+
+export type Ask = (method: string, url: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
+
+export interface Tenant {
+  readonly id: string
+  readonly key: string
+  /** Public listener, with the tenant's key. */
+  readonly ask: Ask
+  /** Internal listener, with the operator key and this tenant named. */
+  readonly inside: Ask
+}
+
+export interface House {
+  ground: Ground
+  outside: App
+  inside: App
+  operatorKey: string
+  /** Epoch milliseconds; tests may set it. */
+  now: number
+  bells: Bell[]
+  /** Internal listener, no tenant named. */
+  operate: Ask
+  tenant: Tenant
+  other: Tenant
+}
+
+export const NOON = Date.UTC(2026, 10, 20, 12)
+
+export function asking(app: App, headers: Record<string, string>): Ask {
+  return async (method, url, body, more = {}) => {
+    const payload = body === undefined ? {} : { payload: body as InjectOptions['payload'] & {} }
+    const answer = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: { ...headers, ...more },
+      ...payload,
+    })
+    const text = answer.body
+    const json = /json/.test(String(answer.headers['content-type'] ?? '')) && text !== ''
+    return {
+      status: answer.statusCode,
+      headers: answer.headers as Record<string, string>,
+      body: json ? JSON.parse(text) : text,
+    }
+  }
+}
+
+async function aTenant(house: House, name: string): Promise<Tenant> {
+  const made = await house.operate('POST', '/internal/tenants', { name, billingEmail: 'billing@example.com' })
+  const { id, key } = made.body
+  return {
+    id,
+    key,
+    ask: asking(house.outside, { authorization: `Bearer ${key}` }),
+    inside: asking(house.inside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': id }),
+  }
+}
+
+/** A house for a test file. */
+export function useHouse(options: { readonly checkAnswers?: boolean } = {}): House {
+  const house = { now: NOON, bells: [] } as unknown as House
+  const closing: (() => Promise<unknown>)[] = []
+
+  beforeAll(async () => {
+    const database = await freshDatabase()
+    closing.push(database.drop)
+    const { db, close } = connect(database.url, { max: 5 })
+    closing.push(close)
+    house.ground = { db, clock: () => house.now, ring: (bells) => house.bells.push(...bells) }
+    const operator = await inPlatform(house.ground, (tx) =>
+      createKey(tx, null, { name: 'tests', scopes: ['operator'] }),
+    )
+    house.operatorKey = operator.key
+    const app = { checkAnswers: options.checkAnswers ?? true }
+    house.outside = await buildPublic({ ground: house.ground }, app)
+    house.inside = await buildInternal({ ground: house.ground, billingCycle: 'P1M', dependencies: [] }, app)
+    closing.push(
+      () => house.outside.close(),
+      () => house.inside.close(),
+    )
+    house.operate = asking(house.inside, { authorization: `Bearer ${house.operatorKey}` })
+    house.tenant = await aTenant(house, 'Ours')
+    house.other = await aTenant(house, 'Theirs')
+  })
+  afterAll(async () => {
+    for (const close of closing.reverse()) await close()
+  })
+  return house
+}
+
+const fees = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
+
+/** A tariff of each type; `over` replaces fields. @returns its id */
+export async function aTariff(tenant: Tenant, type: 0 | 1 | 2 = 0): Promise<number> {
+  const block = [
+    { standardTariff: { baseTariffGb: 1, ...fees } },
+    { dynamicPoolTariff: { baseTariffBytes: 500_000_000, ...fees } },
+    { fixedPoolTariff: { fixedCapacityGb: 100, fixedBucketCost: 80, ...fees } },
+  ][type]
+  const made = await tenant.inside('POST', '/internal/tariffs', {
+    displayName: `Tariff of type ${type}`,
+    type,
+    ...block,
+  })
+  return made.body.id
+}
+
+export async function aPool(tenant: Tenant, over: Record<string, unknown> = {}): Promise<number> {
+  const made = await tenant.ask('POST', '/api/pools', {
+    type: 0,
+    tariffId: over.tariffId ?? (await aTariff(tenant)),
+    watchdogMode: 1,
+    ...over,
+  })
+  return made.body.id
+}
+
+let serial = 0
+/** An ICCID no other test has. */
+export const anIccid = (): string => `8944500102${String(++serial).padStart(9, '0')}`
+
+export async function aSim(tenant: Tenant, over: Record<string, unknown> = {}): Promise<{ id: number; iccid: string }> {
+  const made = await tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), ...over }] })
+  return made.body.created[0]
+}
+
+/** Provisions a SIM, in a pool or outside; the carrier's part is taken as done. */
+export async function provisioned(
+  house: House,
+  tenant: Tenant,
+  simId: number,
+  into: { poolId?: number; tariffId?: number },
+) {
+  await inTenant(house.ground, tenant.id, async (tx) => {
+    const id = await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' }, ...into })
+    const line = await lockLine(tx, simId)
+    const ticket = await findTicket(tx, id)
+    if (line === undefined || ticket === undefined) throw new Error(`SIM ${simId} or its ticket is gone`)
+    await applyTicket(tx, line, ticket)
+    await endTicket(tx, ticket, TicketStatus.Complete, null)
+  })
+}

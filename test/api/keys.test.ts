@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest'
+import { asking, NOON, useHouse } from './house.ts'
+
+const house = useHouse()
+
+async function keyWith(body: Record<string, unknown>) {
+  const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
+  return { id: made.body.id as string, key: made.body.key as string }
+}
+const withKey = (key: string) => asking(house.outside, { authorization: `Bearer ${key}` })
+
+describe('API keys', () => {
+  test.each([
+    ['none', {}],
+    ['one that is none', { authorization: 'Bearer hello' }],
+    ['one nobody has', { authorization: `Bearer sim_000000000000_${'a'.repeat(43)}` }],
+    ['another scheme', { authorization: 'Basic aGVsbG86d29ybGQ=' }],
+  ])('%s: 401 that says what to send', async (_which, headers) => {
+    const answer = await asking(house.outside, headers)('GET', '/api/pools')
+
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
+    expect(answer.headers['www-authenticate']).toBe('Bearer realm="simherd"')
+  })
+
+  test('the right id with another secret is refused', async () => {
+    const { key } = await keyWith({ scopes: ['read'] })
+
+    const answer = await withKey(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)('GET', '/api/pools')
+
+    expect(answer.status).toBe(401)
+  })
+
+  test('X-API-Key is taken too', async () => {
+    const answer = await asking(house.outside, { 'x-api-key': house.tenant.key })('GET', '/api/tenant')
+
+    expect(answer).toMatchObject({ status: 200, body: { id: house.tenant.id } })
+  })
+
+  test('a key that only reads may not write', async () => {
+    const { key } = await keyWith({ scopes: ['read'] })
+
+    const read = await withKey(key)('GET', '/api/pools')
+    const write = await withKey(key)('POST', '/api/pools', { type: 0, tariffId: 1, watchdogMode: 0 })
+
+    expect(read.status).toBe(200)
+    expect(write).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
+  test('a key works until it expires', async () => {
+    const { key } = await keyWith({ scopes: ['read'], expiresAt: new Date(NOON + 60_000).toISOString() })
+
+    const before = await withKey(key)('GET', '/api/pools')
+    house.now = NOON + 60_000
+    const after = await withKey(key)('GET', '/api/pools')
+    house.now = NOON
+
+    expect(before.status).toBe(200)
+    expect(after).toMatchObject({ status: 401, body: { detail: 'The API key has expired.' } })
+  })
+
+  test('a revoked key is refused at once, and stays in the list without its secret', async () => {
+    const { id, key } = await keyWith({ scopes: ['write'], name: 'short-lived' })
+
+    const revoked = await house.tenant.inside('DELETE', `/internal/keys/${id}`)
+    const answer = await withKey(key)('GET', '/api/pools')
+    const list = await house.tenant.inside('GET', '/internal/keys')
+
+    expect(revoked).toMatchObject({ status: 200, body: { id } })
+    expect(answer.status).toBe(401)
+    const noon = new Date(NOON).toISOString()
+    expect(list.body.find((each: { id: string }) => each.id === id)).toEqual({
+      id,
+      name: 'short-lived',
+      scopes: ['write'],
+      createdAt: noon,
+      expiresAt: null,
+      revokedAt: noon,
+      lastUsedAt: null,
+    })
+    expect(JSON.stringify(list.body)).not.toContain(key.slice(-43))
+  })
+
+  test("another tenant's key cannot be revoked", async () => {
+    const { id } = await keyWith({ scopes: ['read'] })
+
+    const answer = await house.other.inside('DELETE', `/internal/keys/${id}`)
+
+    expect(answer).toMatchObject({ status: 404, body: { code: 'key_not_found' } })
+  })
+
+  test('scopes and tenant must go together', async () => {
+    const ofTenant = await house.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['operator'] })
+    const ofPlatform = await house.operate('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
+
+    expect(ofTenant).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes' }] } })
+    expect(ofPlatform.status).toBe(400)
+  })
+
+  test('an operator key names its tenant, on either listener', async () => {
+    const operator = asking(house.outside, { authorization: `Bearer ${house.operatorKey}` })
+
+    const named = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
+    const unnamed = await operator('GET', '/api/tenant')
+    const unknown = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': 'nobody' })
+
+    expect(named).toMatchObject({ status: 200, body: { id: house.other.id } })
+    expect(unnamed).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'tenant_not_found' } })
+  })
+
+  test('a tenant key cannot name another tenant, and does not reach the internal interface', async () => {
+    const elsewhere = await house.tenant.ask('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
+    const inside = await asking(house.inside, { authorization: `Bearer ${house.tenant.key}` })('GET', '/internal/keys')
+
+    expect(elsewhere.status).toBe(403)
+    expect(inside).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+})
+
+describe('Idempotency-Key', () => {
+  const tenant = { name: 'Third', billingEmail: 'third@example.com' }
+
+  test('the same request gets the same answer and is done once', async () => {
+    const body = {
+      displayName: 'Once',
+      type: 0,
+      standardTariff: { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 },
+    }
+    const reordered = { type: 0, ...body }
+
+    const first = await house.tenant.inside('POST', '/internal/tariffs', body, { 'idempotency-key': 'a' })
+    const second = await house.tenant.inside('POST', '/internal/tariffs', reordered, { 'idempotency-key': '"a"' })
+    const tariffs = await house.tenant.ask('GET', '/api/tariffs')
+
+    expect(second).toMatchObject({ status: 201, body: first.body })
+    expect(second.headers['idempotency-replayed']).toBe('true')
+    expect(tariffs.body.filter(({ displayName }: { displayName: string }) => displayName === 'Once')).toHaveLength(1)
+  })
+
+  test('another body under the same key is refused; another tenant has keys of its own', async () => {
+    const sim = { iccid: '894450010299999991' }
+    const first = await house.tenant.inside('POST', '/internal/sims', { sims: [sim] }, { 'idempotency-key': 'b' })
+    const other = await house.tenant.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
+    const theirs = await house.other.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
+
+    expect(first.status).toBe(200)
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+    expect(theirs).toMatchObject({ status: 200, body: { created: [], rejected: [] } })
+  })
+
+  test('a failure is not kept: the same key may try again', async () => {
+    const headers = { 'idempotency-key': 'c' }
+
+    const failed = await house.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
+    const again = await house.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
+
+    expect([failed.status, again.status]).toEqual([404, 404])
+    expect(again.headers['idempotency-replayed']).toBeUndefined()
+  })
+
+  test('of requests at the same time one does the work, and the others are told to wait or get its answer', async () => {
+    const { body } = await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: '894450010299999992' }] })
+    const simId = body.created[0].id
+
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        house.tenant.ask('POST', '/api/tickets/provision', { simId }, { 'idempotency-key': 'd' }),
+      ),
+    )
+
+    const done = answers.filter(({ status }) => status === 200)
+    const waiting = answers.filter(({ status }) => status !== 200)
+    expect(new Set(done.map((answer) => answer.body.id)).size).toBe(1)
+    for (const answer of waiting) {
+      expect(answer).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+      expect(answer.headers['retry-after']).toBe('1')
+    }
+  })
+
+  test('an answer with a secret is not given twice', async () => {
+    const headers = { 'idempotency-key': 'e' }
+
+    const first = await house.operate('POST', '/internal/tenants', tenant, headers)
+    const second = await house.operate('POST', '/internal/tenants', tenant, headers)
+
+    expect(first).toMatchObject({ status: 201, body: { id: expect.any(String), key: expect.stringMatching(/^sim_/) } })
+    expect(second).toMatchObject({ status: 409, body: { code: 'secret_already_shown' } })
+  })
+
+  test('after 24 hours the key is free again', async () => {
+    const headers = { 'idempotency-key': 'f' }
+    await house.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
+
+    house.now = NOON + 24 * 3_600_000 + 1
+    const later = await house.tenant.inside('POST', '/internal/sims', { sims: ['bad'] }, headers)
+    house.now = NOON
+
+    expect(later.status).toBe(200)
+    expect(later.headers['idempotency-replayed']).toBeUndefined()
+  })
+})
+
+describe('tenants', () => {
+  test.each([
+    [{ name: 'x' }, '/name'],
+    [{ billingEmail: 'nobody' }, '/billingEmail'],
+    [{ billingCycle: 'P2M' }, '/billingCycle'],
+  ])('%j is refused', async (wrong, pointer) => {
+    const body = { name: 'Fine', billingEmail: 'fine@example.com', ...wrong }
+
+    const answer = await house.operate('POST', '/internal/tenants', body)
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
+  })
+
+  test('a tariff of the platform is offered to every tenant', async () => {
+    const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
+    const made = await house.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
+
+    const seen = [
+      await house.tenant.ask('GET', `/api/tariffs/${made.body.id}`),
+      await house.other.ask('GET', `/api/tariffs/${made.body.id}`),
+    ]
+
+    expect(seen.map(({ status }) => status)).toEqual([200, 200])
+  })
+})
