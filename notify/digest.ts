@@ -1,0 +1,145 @@
+/** Several notifications in one mail: grouped by rule, worst first, bounded. */
+import { counted, instant, oneLine } from './format.ts'
+import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
+import { badgeOf, originText, paceText, summaryView, type Tone, toneOf, usageText } from './views.ts'
+
+export interface DigestRow {
+  readonly tone: Tone
+  readonly label: string
+  readonly message: string
+  /** Usage, since when, the forecast; what became of it where that is not the group's badge. */
+  readonly detail: string
+}
+
+export interface DigestGroup {
+  readonly tone: Tone
+  readonly badge: string
+  readonly title: string
+  /** The rule's file and version; null where it is no rule. */
+  readonly origin: string | null
+  readonly size: string
+  readonly rows: readonly DigestRow[]
+  readonly more: string | null
+  /** Each different sentence once. */
+  readonly next: readonly string[]
+  readonly howToStop: readonly string[]
+}
+
+export interface DigestView {
+  readonly tone: Tone
+  readonly headline: string
+  readonly counts: string
+  readonly tenant: string
+  readonly groups: readonly DigestGroup[]
+  readonly more: string | null
+}
+
+/** Beyond 200 rows nobody reads on, and at about 100 kB some mail programs cut the mail off. */
+const MAX_ROWS = 200
+/** So that one rule that fires everywhere does not hide the others. */
+const MAX_ROWS_OF_ONE_AMONG_OTHERS = 100
+/** Each group's frame weighs as much as ten rows. */
+const MAX_GROUPS = 20
+/** Different sentences of one rule; more than a few only where they carry instants. */
+const MAX_SENTENCES = 3
+
+const RANKS: Readonly<Record<Tone, number>> = { critical: 0, warning: 1, info: 2, resolved: 3 }
+const rank = (told: Notification): number => RANKS[told.kind === 'summary' ? 'info' : toneOf(told)]
+
+/**
+ * One view of several notifications of one tenant.
+ *
+ * @throws Error without any notification
+ */
+export function digestView(notifications: readonly Notification[]): DigestView {
+  const [first] = notifications
+  if (first === undefined) throw new Error('a mail needs at least one notification')
+  const sorted = notifications.toSorted((a, b) => rank(a) - rank(b) || excess(b) - excess(a))
+  const byRule = Map.groupBy(sorted, (told) => (told.kind === 'summary' ? '' : told.rule.name))
+  const limit = byRule.size > 1 ? MAX_ROWS_OF_ONE_AMONG_OTHERS : MAX_ROWS
+  const groups: DigestGroup[] = []
+  const left = { rows: MAX_ROWS, unshown: 0, rules: 0 }
+  // A Map keeps the order of first sight: the group with the worst notification comes first.
+  for (const members of byRule.values()) {
+    const shown = members.slice(0, groups.length < MAX_GROUPS ? Math.min(limit, left.rows) : 0)
+    left.rows -= shown.length
+    if (shown.length > 0) groups.push(groupView(members, shown))
+    else {
+      left.unshown += members.length
+      left.rules += 1
+    }
+  }
+  const tenant = oneLine(first.tenantName)
+  return {
+    tone: groups[0]?.tone ?? 'info',
+    headline: `${counted(notifications.length, 'notice')} for ${tenant}`,
+    counts: countsText(notifications),
+    tenant,
+    groups,
+    more:
+      left.unshown === 0 ? null : `and ${counted(left.unshown, 'more notice')} of ${counted(left.rules, 'other rule')}`,
+  }
+}
+
+/** "3 Critical, 8 Warning, 1 Resolved", worst first. */
+export function countsText(notifications: readonly Notification[]): string {
+  const sorted = notifications.toSorted((a, b) => rank(a) - rank(b))
+  const byBadge = Map.groupBy(sorted, (told) => (told.kind === 'summary' ? 'Billing cycle' : badgeOf(told)))
+  return [...byBadge].map(([badge, { length }]) => `${length} ${badge}`).join(', ')
+}
+
+/** Share of the limit that is used; what is furthest over comes first within a level. */
+const excess = (told: Notification): number => (told.kind === 'summary' ? 0 : (told.facts.usagePct ?? 0))
+
+function groupView(members: readonly Notification[], shown: readonly Notification[]): DigestGroup {
+  const alerts = members.filter((told): told is AlertNotification => told.kind !== 'summary')
+  const [worst] = alerts
+  const badge = worst === undefined ? 'Billing cycle' : badgeOf(worst)
+  return {
+    tone: worst === undefined ? 'info' : toneOf(worst),
+    badge,
+    title: worst === undefined ? 'Billing cycles' : oneLine(worst.rule.name),
+    origin: worst === undefined ? null : originText(worst.rule),
+    size: counted(members.length, 'notice'),
+    rows: shown.map((told) => (told.kind === 'summary' ? summaryRow(told) : alertRow(told, badge))),
+    more: members.length > shown.length ? `and ${members.length - shown.length} more` : null,
+    next: sentences(alerts.map(({ whatNext }) => whatNext)),
+    howToStop: sentences(alerts.map(({ howToStop }) => howToStop)),
+  }
+}
+
+function alertRow(told: AlertNotification, badge: string): DigestRow {
+  const own = badgeOf(told)
+  const pace = paceText(told.pace)
+  const detail = [
+    own === badge ? null : own,
+    usageText(told.facts),
+    `since ${instant(told.since)}`,
+    pace === null ? null : `at this pace ${pace}`,
+  ]
+  return {
+    tone: toneOf(told),
+    label: oneLine(told.subject.label),
+    message: oneLine(told.message),
+    detail: detail.filter((part) => part !== null).join(' · '),
+  }
+}
+
+function summaryRow(told: SummaryNotification): DigestRow {
+  const { headline, lines, attachment } = summaryView(told)
+  const figures = lines.map(({ label, value }) => `${label}: ${value}`)
+  return {
+    tone: 'info',
+    label: oneLine(told.cycle.key),
+    message: headline,
+    detail: [...figures, ...(attachment === null ? [] : [`statement: ${attachment}`])].join(' · '),
+  }
+}
+
+/** The different ones, with how many notices each holds for where they differ. */
+function sentences(all: readonly string[]): string[] {
+  const bySentence = [...Map.groupBy(all.map(oneLine), (sentence) => sentence)]
+  if (bySentence.length === 1) return bySentence.map(([sentence]) => sentence)
+  const shown = bySentence.slice(0, MAX_SENTENCES).map(([sentence, { length }]) => `${sentence} (${length})`)
+  return bySentence.length > MAX_SENTENCES ? [...shown, `and ${bySentence.length - MAX_SENTENCES} more`] : shown
+}

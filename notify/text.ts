@@ -1,0 +1,59 @@
+/** The plain text part of each kind of mail. It says everything the HTML part says. */
+import type { DigestGroup, DigestView } from './digest.ts'
+import type { AlertView, Line, SummaryView } from './views.ts'
+
+const paragraphs = (parts: readonly (string | null)[]): string =>
+  `${parts.filter((part) => part !== null && part !== '').join('\n\n')}\n`
+
+const lineText = ({ label, value }: Line): string => `${label}: ${value}`
+
+const list = (items: readonly string[], more: string | null = null): string =>
+  [...items.map((item) => `- ${item}`), ...(more === null ? [] : [`  ${more}`])].join('\n')
+
+/** A heading over a list; null for an empty one. */
+const section = (heading: string, items: readonly string[], more: string | null = null): string | null =>
+  items.length === 0 ? null : `${heading}\n${list(items, more)}`
+
+const button = (link: string | null): string | null => (link === null ? null : `Open Simherd: ${link}`)
+
+const footer = (tenant: string): string => `-- \nSimherd for ${tenant}`
+
+export function alertText(view: AlertView, link: string | null): string {
+  return paragraphs([
+    `${view.badge}: ${view.headline}`,
+    view.lines.map(lineText).join('\n'),
+    section('Why', view.why),
+    `Rule: ${view.rule}\nHow to stop this: ${view.howToStop}`,
+    button(link),
+    footer(view.tenant),
+  ])
+}
+
+export function digestText(view: DigestView, link: string | null): string {
+  const groups = view.groups.map(groupText)
+  return paragraphs([`${view.headline}: ${view.counts}`, ...groups, view.more, button(link), footer(view.tenant)])
+}
+
+function groupText(group: DigestGroup): string {
+  const rows = group.rows.map(({ label, message, detail }) => `${label}: ${message}\n  ${detail}`)
+  const next = group.next.map((sentence) => `What happens next: ${sentence}`)
+  const stop = group.howToStop.map((sentence) => `How to stop this: ${sentence}`)
+  const origin = group.origin === null ? '' : ` (${group.origin})`
+  return [`${group.badge}: ${group.title}${origin}: ${group.size}`, list(rows, group.more), ...next, ...stop].join('\n')
+}
+
+export function summaryText(view: SummaryView, link: string | null): string {
+  const pools = view.pools.map(
+    ({ name, usage, over, charge }) => `${name}: ${usage}, over by ${over}, charge ${charge}`,
+  )
+  const failures = view.failures.map(({ iccid, what, reason }) => `${iccid}: ${what}: ${reason}`)
+  return paragraphs([
+    `${view.headline}\n${view.period}`,
+    view.lines.map(lineText).join('\n'),
+    section('What failed', failures, view.moreFailures),
+    section('Pools', pools, view.morePools),
+    view.attachment === null ? null : `The statement is attached: ${view.attachment}`,
+    button(link),
+    footer(view.tenant),
+  ])
+}

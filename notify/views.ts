@@ -1,0 +1,162 @@
+/**
+ * What each kind of mail shows, as finished strings: both parts of a mail are written from one view, so they
+ * cannot differ in a number.
+ */
+import { LogLevel } from '../domain/codes.ts'
+import { count, counted, factValue, instant, levelLabel, megabytes, money, oneLine, percent } from './format.ts'
+import type { AlertNotification, Reason, SummaryNotification } from './notification.ts'
+
+export interface Line {
+  readonly label: string
+  readonly value: string
+}
+
+/** Colour of a mail and its rows. */
+export type Tone = 'critical' | 'warning' | 'info' | 'resolved'
+
+export interface AlertView {
+  readonly tone: Tone
+  readonly badge: string
+  readonly headline: string
+  readonly subject: string
+  readonly tenant: string
+  readonly lines: readonly Line[]
+  readonly why: readonly string[]
+  readonly rule: string
+  readonly howToStop: string
+}
+
+export interface SummaryView {
+  readonly tone: Tone
+  readonly headline: string
+  readonly period: string
+  readonly tenant: string
+  readonly lines: readonly Line[]
+  readonly pools: readonly {
+    readonly name: string
+    readonly usage: string
+    readonly over: string
+    readonly charge: string
+  }[]
+  readonly morePools: string | null
+  readonly failures: readonly { readonly iccid: string; readonly what: string; readonly reason: string }[]
+  readonly moreFailures: string | null
+  /** Name of the attached statement. */
+  readonly attachment: string | null
+}
+
+/** Beyond these a mail is no longer read, and some clients cut it off: the statement has them all. */
+const MAX_POOLS = 100
+const MAX_FAILURES = 50
+
+const TONES = { [LogLevel.Info]: 'info', [LogLevel.Warning]: 'warning', [LogLevel.Critical]: 'critical' } as const
+const SUBJECTS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
+const KINDS = { fired: '', resolved: 'Resolved', graceStarted: 'Grace started', graceEnding: 'Grace ending' } as const
+const FOUND = { fired: 'Noticed', resolved: 'Resolved', graceStarted: 'Grace began', graceEnding: 'Written' } as const
+
+/** json-rules-engine's comparisons, and ours, in words. */
+const COMPARISONS = new Map([
+  ['equal', 'equal to'],
+  ['notEqual', 'not equal to'],
+  ['lessThan', 'below'],
+  ['lessThanInclusive', 'at most'],
+  ['greaterThan', 'above'],
+  ['greaterThanInclusive', 'at least'],
+  ['in', 'one of'],
+  ['notIn', 'none of'],
+  ['contains', 'which contains'],
+  ['doesNotContain', 'which does not contain'],
+])
+
+const reasonText = ({ fact, value, operator, operand }: Reason): string => {
+  const comparison = COMPARISONS.get(operator) ?? oneLine(operator)
+  return `${oneLine(fact)} is ${factValue(value)}: ${comparison} ${factValue(operand)}`
+}
+
+/** "12 MB of 500 MB (2.4 %)"; null where usage is unknown. */
+export function usageText({ usageMB, limitMB, usagePct }: AlertNotification['facts']): string | null {
+  if (usageMB === null) return null
+  const limit = limitMB === null ? '' : ` of ${megabytes(limitMB)}`
+  return `${megabytes(usageMB)}${limit}${usagePct === null ? '' : ` (${percent(usagePct)})`}`
+}
+
+export const paceText = (pace: string | null): string | null =>
+  pace === null ? null : `over the limit on ${instant(pace)}`
+
+/** What the alert is called: its level, or what became of it. */
+export const badgeOf = ({ kind, level }: AlertNotification): string => KINDS[kind] || levelLabel(level)
+
+export const toneOf = ({ kind, level }: AlertNotification): Tone => (kind === 'resolved' ? 'resolved' : TONES[level])
+
+export const originText = ({ file, version }: AlertNotification['rule']): string =>
+  `${oneLine(file)}, version ${version}`
+
+export function alertView(told: AlertNotification): AlertView {
+  const { facts, kind } = told
+  const over = facts.overageMB === null || facts.overageMB <= 0 ? null : megabytes(facts.overageMB)
+  const since = instant(told.since)
+  const found = instant(told.at)
+  const subject = `${SUBJECTS[told.subject.kind]} ${oneLine(told.subject.label)}`
+  return {
+    tone: toneOf(told),
+    badge: badgeOf(told),
+    headline: oneLine(told.message),
+    subject,
+    tenant: oneLine(told.tenantName),
+    lines: [
+      line(SUBJECTS[told.subject.kind], `${oneLine(told.subject.label)} (id ${told.subject.id})`),
+      line('Usage', usageText(facts)),
+      line('Over the limit by', over),
+      line('Since', since),
+      line(FOUND[kind], found === since ? null : found),
+      line('At this pace', paceText(told.pace)),
+      line('What happens next', oneLine(told.whatNext)),
+    ].flatMap((each) => each ?? []),
+    why: told.why.map(reasonText),
+    rule: `${oneLine(told.rule.name)} (${originText(told.rule)})`,
+    howToStop: oneLine(told.howToStop),
+  }
+}
+
+const line = (label: string, value: string | null): Line | undefined => (value === null ? undefined : { label, value })
+
+export function summaryView(told: SummaryNotification): SummaryView {
+  const { figures, cycle, pools, failures } = told
+  const sims = Object.entries(figures.simsByStatus).map(([label, n]) => `${count(n)} ${label}`)
+  return {
+    tone: TONES[told.level],
+    headline: `Billing cycle ${oneLine(cycle.key)} is closed`,
+    period: `${instant(cycle.startsAt)} to ${instant(cycle.endsAt)}`,
+    tenant: oneLine(told.tenantName),
+    lines: [
+      { label: 'Charges', value: money(figures.chargesMicro) },
+      { label: 'Usage', value: megabytes(figures.usageMB) },
+      { label: 'Overage', value: megabytes(figures.overageMB) },
+      { label: 'SIMs', value: sims.join(', ') || 'none' },
+      { label: 'Queued changes applied', value: count(figures.movesApplied) },
+      { label: 'Queued changes failed', value: count(figures.movesFailed) },
+      { label: 'Unassigned', value: count(figures.unassigned) },
+      { label: 'Brought back', value: count(figures.reactivated) },
+      { label: 'Still suspended', value: count(figures.stillSuspended) },
+    ],
+    pools: pools.slice(0, MAX_POOLS).map((pool) => ({
+      name: oneLine(pool.name),
+      usage: `${megabytes(pool.usageMB)} of ${megabytes(pool.limitMB)}`,
+      over: pool.overageMB > 0 ? megabytes(pool.overageMB) : '–',
+      charge: money(pool.chargeMicro),
+    })),
+    morePools: moreThan(pools.length, MAX_POOLS, 'pool'),
+    failures: failures
+      .slice(0, MAX_FAILURES)
+      .map(({ iccid, what, reason }) => ({ iccid: oneLine(iccid), what: oneLine(what), reason: oneLine(reason) })),
+    moreFailures: moreThan(failures.length, MAX_FAILURES, 'failure'),
+    attachment: told.statementCsv === undefined ? null : statementName(told),
+  }
+}
+
+/** File name of a cycle's statement. */
+export const statementName = ({ cycle }: SummaryNotification): string =>
+  `statement-${cycle.key.replace(/[^\w-]/g, '')}.csv`
+
+const moreThan = (all: number, shown: number, what: string): string | null =>
+  all > shown ? `and ${counted(all - shown, `more ${what}`)}` : null
