@@ -1,8 +1,9 @@
 /** Activities of the watchdog's enforcement: look again, suspend, tell, pick a pool's SIMs and arm them. */
 import { ApplicationFailure, activityInfo, heartbeat } from '@temporalio/activity'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
+import type { ActionAsk, PoolRow, SimEnforcement } from '../domain/enforcement.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import type { ArmSim, PoolRow, SimEnforcement, WatchdogAction } from './paths.ts'
+import type { ArmSim } from './paths.ts'
 import { cancelTicket, isStateConflict, openTicket, type TicketAsk } from './tickets.ts'
 
 export interface SuspensionAsk {
@@ -102,7 +103,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 
   /** Writes what the watchdog did to the log, and tells whoever has to know. Once for each counter. */
-  async logAction({ tenantId, entry }: { readonly tenantId: string; readonly entry: WatchdogAction }): Promise<void> {
+  async logAction({ tenantId, entry }: { readonly tenantId: string; readonly entry: ActionAsk }): Promise<void> {
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },
 

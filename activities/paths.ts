@@ -3,6 +3,7 @@
  *
  * Bodies and answers are the types of the schemas the service itself validates with.
  */
+import type { ActionAsk, PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
 import type { Sim } from '../domain/sim.ts'
 import type { InternalProvisionAsk, InternalSimAsk, Ticket, TicketDetail } from '../domain/ticket.ts'
 
@@ -41,50 +42,6 @@ export interface PublicPaths {
   '/api/tickets/provision': Post<never, { simId: number; poolId?: number; tariffId?: number }, TicketId>
 }
 
-/** What a workflow has to know before it suspends a SIM. */
-export interface SimEnforcement {
-  readonly simId: number
-  readonly status: number
-  readonly processing: boolean
-  readonly overLimit: boolean
-  readonly mode: number
-  readonly exempt: boolean
-  readonly enforcementEnabled: boolean
-  readonly suspension: {
-    readonly cause: 'user' | 'watchdog'
-    readonly cycle: string | null
-    readonly workflowId: string | null
-  } | null
-}
-export interface PoolEnforcement {
-  readonly poolId: number
-  readonly over: boolean
-  readonly overageBytes: number
-  readonly mode: number
-  readonly enforcementEnabled: boolean
-  readonly rows: PoolRow[]
-}
-export interface PoolRow {
-  readonly simId: number
-  readonly usageBytes: number
-  readonly shareBytes: number
-  readonly excessBytes: number
-  readonly stopped: boolean
-  readonly exempt: boolean
-  readonly weaker: boolean
-  readonly held: boolean
-}
-export interface WatchdogAction {
-  readonly simId: number
-  readonly cycle: string
-  readonly rule: string | null
-  readonly action: 'suspended' | 'broughtBack' | 'released' | 'graceStarted' | 'graceEnding' | 'suspendFailed'
-  /** How often this action has happened in this run, from 1: with the action it makes the entry unique. */
-  readonly counter: number
-  readonly detail: string
-  readonly ticketId?: string
-  readonly workflowId: string
-}
 export interface ArmSim {
   readonly simId: number
   readonly cycle: string
@@ -133,7 +90,7 @@ export interface InternalPaths {
   '/internal/tickets/activate': Post<never, InternalSimAsk, TicketId>
   '/internal/sims/{id}/enforcement': Get<BySim, SimEnforcement, { cycle?: string; rule?: string }>
   '/internal/pools/{id}/enforcement': Get<BySim, PoolEnforcement, { cycle: string; rule: string }>
-  '/internal/watchdog/actions': Post<never, WatchdogAction, { readonly logged: boolean }>
+  '/internal/watchdog/actions': Post<never, ActionAsk, { readonly logged: boolean }>
   '/internal/cycles': Get<never, CycleRow[]>
   '/internal/cycles/{key}/changes': Get<
     ByCycle,

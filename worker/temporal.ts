@@ -32,8 +32,11 @@ const pinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn',
 
 let runtimeInstalled = false
 
-/** Sends the SDK's log to ours. The SDK has one runtime for each process: the first call decides. */
-function installRuntime(log: Logger): void {
+/**
+ * Sends the SDK's log to ours. The SDK has one runtime for each process: the first call decides, and it has to
+ * come before the first connection of a worker. {@link startTemporalWorkers} does it.
+ */
+export function installRuntime(log: Logger): void {
   if (runtimeInstalled) return
   runtimeInstalled = true
   const logger = new DefaultLogger('INFO', ({ level, message, meta }) => log[pinoLevel[level]]({ ...meta }, message))

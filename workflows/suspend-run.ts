@@ -1,12 +1,11 @@
 /** What one run of suspend-on-overage knows, and how it tells of itself. */
 import { ActivityFailure, log, workflowInfo } from '@temporalio/workflow'
-import type { WatchdogAction } from '../activities/paths.ts'
+import type { Action } from '../domain/enforcement.ts'
 import type { SuspendOnOverageInput, SuspendOnOverageResult, SuspendOnOverageState } from '../domain/lifecycle.ts'
 import { short } from './calls.ts'
 import type { Demand, Mailbox } from './suspend-messages.ts'
 import { showState } from './visibility.ts'
 
-type Action = WatchdogAction['action']
 type Counts = Partial<Record<Action, number>>
 
 export interface SuspendRun {
@@ -81,8 +80,8 @@ export function phaseTo(run: SuspendRun, phase: SuspendOnOverageState['phase'], 
  */
 export async function tell(run: SuspendRun, action: Action, detail: string, ticketId: string | null): Promise<void> {
   const { tenantId, simId, cycleKey, rule } = run.input
-  const counter = (run.counts[action] ?? 0) + 1
-  run.counts[action] = counter
+  const counter = run.counts[action] ?? 0
+  run.counts[action] = counter + 1
   const { workflowId } = workflowInfo()
   const entry = { simId, cycle: cycleKey, rule, action, counter, detail, workflowId }
   try {

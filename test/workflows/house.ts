@@ -1,0 +1,87 @@
+/** What a test of workflows runs on: workers, the lifecycle client, and the service the activities call. */
+import { TestWorkflowEnvironment } from '@temporalio/testing'
+import { pino } from 'pino'
+import { vi } from 'vitest'
+import type { WorkflowType } from '../../domain/lifecycle.ts'
+import { lifecycleClient, type WorkflowInput } from '../../queues/temporal.ts'
+import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
+import { type ServiceModel, startServiceModel } from './service-model.ts'
+
+const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
+
+/** Starts workers and a model of the service against a Temporal server. */
+export async function startHouse(address: string, namespace: string) {
+  const lifecycle = lifecycleClient({ address, namespace })
+  const model = await startServiceModel(() => lifecycle)
+  const workers = startTemporalWorkers({
+    address,
+    namespace,
+    serviceUrl: model.url,
+    internalUrl: model.url,
+    key: 'key',
+    log,
+    pickTargets: ({ rows }, target) => ({
+      simIds: rows.filter((row) => row.excessBytes > 0 || target === 'all').map((row) => row.simId),
+      tooLittle: false,
+    }),
+    shutdownGraceMs: 100,
+  })
+  await vi.waitFor(() => workers.isRunning() || Promise.reject(new Error('workers do not run')), {
+    timeout: 60_000,
+    interval: 50,
+  })
+  const close = async () => {
+    await workers.shutdown()
+    await lifecycle.close()
+    await model.close()
+  }
+  return { lifecycle, model, workers, close }
+}
+
+/** The same on a time-skipping server. */
+export async function startSkippingHouse(path: string) {
+  installRuntime(log)
+  const env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path } },
+  })
+  const house = await startHouse(env.address, env.namespace ?? 'default')
+  const handleOf = (workflowId: string) => env.client.workflow.getHandle(workflowId)
+
+  return {
+    ...house,
+    env,
+    handleOf,
+    start: async (type: WorkflowType, workflowId: string, input: WorkflowInput) => {
+      await house.lifecycle.start({ type, workflowId, input })
+      return handleOf(workflowId)
+    },
+    /** Waits until a workflow's own state has a value, in true time. */
+    untilState: async (workflowId: string, wanted: object) => {
+      let state: object = {}
+      await vi.waitFor(
+        async () => {
+          state = await handleOf(workflowId).query<object>('state')
+          const differs = Object.entries(wanted).filter(([key, value]) => Reflect.get(state, key) !== value)
+          if (differs.length > 0) throw new Error(`state is ${JSON.stringify(state)}, wanted ${JSON.stringify(wanted)}`)
+        },
+        { timeout: 15_000, interval: 20 },
+      )
+      return state
+    },
+    close: async () => {
+      await house.close()
+      await env.teardown()
+    },
+  }
+}
+export type SkippingHouse = Awaited<ReturnType<typeof startSkippingHouse>>
+
+/** A model as it was before the first test. */
+export function clear(model: ServiceModel): void {
+  model.sims.clear()
+  model.tickets.length = 0
+  for (const list of [model.actions, model.changesFailed, model.closed, model.cycles, model.requests]) list.length = 0
+  for (const set of [model.pending, model.processing, model.failing]) set.clear()
+  Object.assign(model, { renewals: 0, overLimit: true, mode: 2, exempt: false, outages: 0 })
+  model.pool = { over: true, overageBytes: 0, rows: [] }
+}

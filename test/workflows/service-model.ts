@@ -1,0 +1,342 @@
+/**
+ * A small model of the service over HTTP, for tests of workflows in skipped time: SIMs, tickets, suspensions and
+ * cycles in memory, with knobs for what a carrier does. Activities talk to it as they talk to the service; a
+ * test that has the true service gives its urls to `startHouse` instead.
+ */
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { ERRORS, type ErrorCode, ServiceError } from '../../domain/errors.ts'
+import { monthEndId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import type { LifecycleClient } from '../../queues/temporal.ts'
+
+export type Kind = 'provision' | 'activate' | 'suspend' | 'unassign'
+type Body = Record<string, any>
+
+export interface ModelSim {
+  status: 0 | 1 | 2
+  poolId: number | null
+  tariffId: number | null
+  suspension: { cause: 'user' | 'watchdog'; workflowId: string | null; until: string } | null
+  change: { poolId: number | null; tariffId: number | null; unassign: boolean } | null
+}
+export interface ModelTicket {
+  id: string
+  kind: Kind
+  simId: number
+  status: 0 | 1 | 2 | 3 | 4
+  failureCode: string | null
+  body: Body
+}
+
+export const TENANT = 'acme'
+const OPEN = new Set([0, 1])
+
+export async function startServiceModel(lifecycle: () => LifecycleClient) {
+  const sims = new Map<number, ModelSim>()
+  const tickets: ModelTicket[] = []
+  const answers = new Map<string, unknown>()
+  const model = {
+    sims,
+    tickets,
+    /** Entries of the watchdog's actions, in order, as `action/counter`. */
+    actions: [] as string[],
+    /** Failed changes as the month end reported them. */
+    changesFailed: [] as Body[],
+    closed: [] as Body[],
+    renewals: 0,
+    /** Kinds of ticket that stay Pending, or Processing, until taken off. */
+    pending: new Set<Kind>(),
+    processing: new Set<Kind>(),
+    /** Kinds of ticket that end as failed, with their code; `kind/simId` for one SIM. */
+    failing: new Map<string, string>(),
+    overLimit: true,
+    mode: 2,
+    exempt: false,
+    pool: { over: true, overageBytes: 0, rows: [] as Body[] },
+    cycles: [] as Body[],
+    /** Answers of 503 still to be given. */
+    outages: 0,
+    requests: [] as string[],
+    calls: (path: string) => model.requests.filter((request) => request.includes(path)).length,
+    ticketsOf: (simId: number) => tickets.filter((t) => t.simId === simId).map((t) => `${t.kind}:${t.status}`),
+    url: '',
+    close: () => new Promise<void>((done) => server.close(() => done())),
+  }
+
+  const simOf = (id: number) => sims.get(id) ?? fail('sim_not_found', `no SIM ${id}`)
+  const ticketOf = (id: string) => tickets.find((t) => t.id === id) ?? fail('ticket_not_found', id)
+
+  function open(kind: Kind, body: Body): { id: string } {
+    const sim = simOf(body['simId'])
+    const refuse = (code: ErrorCode) => fail(code, `SIM ${body['simId']} is ${sim.status}`)
+    if (kind === 'activate' && sim.status !== 2) refuse('sim_state_conflict')
+    if (kind === 'suspend' && sim.status !== 1) refuse('sim_state_conflict')
+    if (kind === 'unassign' && sim.status === 0) refuse('sim_state_conflict')
+    if (kind === 'provision' && sim.status !== 0 && body['cause']?.by !== 'month-end') refuse('sim_already_assigned')
+    const ticket: ModelTicket = { id: randomUUID(), kind, simId: body['simId'], status: 0, failureCode: null, body }
+    tickets.push(ticket)
+    return { id: ticket.id }
+  }
+
+  /** A ticket goes on when it is looked at. */
+  function advance(ticket: ModelTicket): void {
+    if (!OPEN.has(ticket.status) || model.pending.has(ticket.kind)) return
+    ticket.status = 1
+    if (model.processing.has(ticket.kind)) return
+    const code = model.failing.get(`${ticket.kind}/${ticket.simId}`) ?? model.failing.get(ticket.kind)
+    ticket.status = code === undefined ? 2 : 3
+    ticket.failureCode = code ?? null
+    if (code === undefined) apply(ticket, simOf(ticket.simId))
+  }
+
+  function apply({ kind, body }: ModelTicket, sim: ModelSim): void {
+    if (kind === 'provision') {
+      Object.assign(sim, { poolId: body['poolId'] ?? sim.poolId, tariffId: body['tariffId'] ?? sim.tariffId })
+      if (sim.status === 0) sim.status = 2
+      else sim.change = null
+    } else if (kind === 'activate') Object.assign(sim, { status: 1, suspension: null })
+    else if (kind === 'unassign') {
+      Object.assign(sim, { status: 0, poolId: null, tariffId: null, change: null, suspension: null })
+    } else {
+      const { by = 'user', workflowId = null, until = 'manual' } = body['cause'] ?? {}
+      Object.assign(sim, { status: 2, suspension: { cause: by, workflowId, until } })
+    }
+  }
+
+  const shown = ({ id, simId, status }: ModelTicket) => ({
+    id,
+    simId,
+    type: 0,
+    status,
+    created: '',
+    provisioningInfo: null,
+  })
+  const pageOf = (query: URLSearchParams, has: (sim: ModelSim) => boolean) => {
+    const rest = [...sims]
+      .filter(([id, sim]) => id > Number(query.get('afterSimId')) && has(sim))
+      .sort(([a], [b]) => a - b)
+    const page = rest.slice(0, Number(query.get('limit')))
+    return { page, nextAfterSimId: rest.length > page.length ? (page.at(-1)?.[0] ?? null) : null }
+  }
+
+  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams) => unknown][] = [
+    [
+      /^GET \/api\/sims\/(\d+)$/,
+      ([id]) => {
+        const { status, poolId, tariffId } = simOf(Number(id))
+        const processingTicket = tickets.some((t) => t.simId === Number(id) && OPEN.has(t.status))
+        return { id: Number(id), status, poolId, tariffId, processingTicket }
+      },
+    ],
+    [
+      /^GET \/api\/tickets\/(.+)$/,
+      ([id]) => {
+        const ticket = ticketOf(id ?? '')
+        advance(ticket)
+        return shown(ticket)
+      },
+    ],
+    [
+      /^DELETE \/api\/tickets\/(.+)$/,
+      ([id]) => {
+        const ticket = ticketOf(id ?? '')
+        if (ticket.status !== 0) fail('ticket_not_pending', 'too late')
+        ticket.status = 4
+        return shown(ticket)
+      },
+    ],
+    [
+      /^GET \/internal\/tickets\/(.+)$/,
+      ([id]) => {
+        const ticket = ticketOf(id ?? '')
+        return { ...shown(ticket), attempts: 3, failureCode: ticket.failureCode, failureText: 'the carrier said no' }
+      },
+    ],
+    [
+      /^POST \/(?:api|internal)\/tickets\/(provision|activate|suspend|unassign)$/,
+      ([kind], body) => open(kind as Kind, body),
+    ],
+    [
+      /^GET \/internal\/sims\/(\d+)\/enforcement$/,
+      ([id]) => {
+        const { status, suspension } = simOf(Number(id))
+        const { overLimit, mode, exempt } = model
+        return {
+          simId: Number(id),
+          status,
+          processing: false,
+          overLimit,
+          mode,
+          exempt,
+          enforcementEnabled: true,
+          suspension,
+        }
+      },
+    ],
+    [
+      /^GET \/internal\/pools\/(\d+)\/enforcement$/,
+      () => ({ mode: model.mode, enforcementEnabled: true, ...model.pool }),
+    ],
+    [
+      /^POST \/internal\/watchdog\/actions$/,
+      (_, body) => {
+        model.actions.push(`${body['action']}/${body['counter']}`)
+        return { logged: true }
+      },
+    ],
+    [
+      /^POST \/internal\/workflows\/enforce-pool\/arm$/,
+      (_, { simId, cycle, rule, ruleFile, grace, until }) =>
+        lifecycle().signalWithStart({
+          do: 'signalWithStart',
+          type: 'suspend-on-overage',
+          workflowId: suspendOnOverageId(TENANT, simId, cycle),
+          input: {
+            tenantId: TENANT,
+            simId,
+            cycleKey: cycle,
+            cycleEndsAt: model.cycles[0]?.['endsAt'],
+            rule,
+            ruleFile,
+            grace,
+            until,
+            waits: WAITS,
+          },
+          signal: 'overLimit',
+        }),
+    ],
+    [
+      /^POST \/internal\/workflows\/month-end-reprovision$/,
+      (_, { cycle }) => {
+        const row = model.cycles.find(({ key }) => key === cycle) ?? fail('cycle_not_found', cycle)
+        const workflowId = monthEndId(TENANT, cycle)
+        const input = {
+          tenantId: TENANT,
+          cycleKey: cycle,
+          cycleEndsAt: row['endsAt'],
+          closeAfter: 'PT0S',
+          pageSize: 2,
+          parallel: 2,
+          waits: WAITS,
+        }
+        return lifecycle().start({ type: 'month-end-reprovision', workflowId, input })
+      },
+    ],
+    [
+      /^POST \/internal\/workflows\/(.+)\/signals\/(.+)$/,
+      async ([id, name]) => {
+        await lifecycle().signal(decodeURIComponent(id ?? ''), name ?? '')
+        return {}
+      },
+    ],
+    [/^GET \/internal\/workflows\/(.+)$/, ([id]) => lifecycle().describe(decodeURIComponent(id ?? ''), TENANT)],
+    [/^GET \/internal\/cycles$/, () => model.cycles],
+    [
+      /^GET \/internal\/cycles\/(.+)\/changes$/,
+      (_, __, query) => {
+        const unassign = query.get('kind') === 'unassign'
+        const { page, nextAfterSimId } = pageOf(query, ({ change }) => change?.unassign === unassign)
+        return { changes: page.map(([simId, { change }]) => ({ simId, iccid: `${simId}`, ...change })), nextAfterSimId }
+      },
+    ],
+    [
+      /^POST \/internal\/cycles\/(.+)\/change-failed$/,
+      (_, body) => {
+        model.changesFailed.push(body)
+        return {}
+      },
+    ],
+    [
+      /^GET \/internal\/cycles\/(.+)\/suspensions$/,
+      (_, __, query) => {
+        const { page, nextAfterSimId } = pageOf(
+          query,
+          (sim) => sim.suspension?.cause === 'watchdog' && sim.suspension.until === 'renewal',
+        )
+        return {
+          suspensions: page.map(([simId, sim]) => ({ simId, workflowId: sim.suspension?.workflowId ?? null })),
+          nextAfterSimId,
+        }
+      },
+    ],
+    [
+      /^POST \/internal\/cycles\/(.+)\/renew$/,
+      () => {
+        model.renewals += 1
+        return { signalled: 0 }
+      },
+    ],
+    [
+      /^POST \/internal\/cycles\/(.+)\/close$/,
+      ([key], body) => {
+        model.closed.push({ key, ...body })
+        for (const row of model.cycles) if (row['key'] === key) row['closedAt'] = row['endsAt']
+        return { statement: true, closedAt: '' }
+      },
+    ],
+    [
+      /^GET \/internal\/cycles\/(.+)\/plan$/,
+      ([key]) => ({ cycle: key, changes: [...sims.values()].filter((s) => s.change).length }),
+    ],
+  ]
+
+  async function answer(request: IncomingMessage): Promise<unknown> {
+    const url = new URL(request.url ?? '', 'http://model')
+    const line = `${request.method} ${url.pathname}`
+    model.requests.push(line)
+    const text = (await request.toArray()).join('')
+    if (request.headers.authorization !== 'Bearer key' || request.headers['x-tenant-id'] !== TENANT)
+      fail('unauthorized', '')
+    if (model.outages > 0) {
+      model.outages -= 1
+      fail('unavailable', 'away for a moment')
+    }
+    const key = request.headers['idempotency-key']
+    if (typeof key === 'string' && answers.has(key)) return answers.get(key)
+    for (const [pattern, handle] of routes) {
+      const found = pattern.exec(line)
+      if (found === null) continue
+      const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams)
+      if (typeof key === 'string') answers.set(key, result)
+      return result
+    }
+    return fail('not_found', line)
+  }
+
+  const server = createServer((request, response) => {
+    answer(request).then(
+      (body) => send(response, 200, body),
+      (error) => {
+        const code: ErrorCode = error instanceof ServiceError ? error.code : 'internal_error'
+        send(response, ERRORS[code].status, { code, detail: error.message, status: ERRORS[code].status })
+      },
+    )
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  model.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return model
+}
+export type ServiceModel = Awaited<ReturnType<typeof startServiceModel>>
+
+/** Short looks, because the time of looks is not skipped. */
+export const WAITS = { pollMin: 'PT0.01S', pollMax: 'PT0.05S' } as const
+
+function fail(code: ErrorCode, detail: string): never {
+  throw new ServiceError(code, detail)
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': status < 400 ? 'application/json' : 'application/problem+json' })
+  response.end(JSON.stringify(body))
+}
+
+/** A SIM, right in every field. */
+export const aSim = (sim: Partial<ModelSim> = {}): ModelSim => ({
+  status: 1,
+  poolId: 7,
+  tariffId: 3,
+  suspension: null,
+  change: null,
+  ...sim,
+})
