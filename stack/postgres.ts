@@ -262,7 +262,7 @@ const endOf = async (file: string): Promise<string> =>
 
 function explain(error: unknown, folder: string): unknown {
   const text = error instanceof Error ? `${error.message} ${String(error.cause)}` : String(error)
-  if (!/No space left on device|ENOSPC/.test(text)) return error
+  if (!/No space left on device|Check free disk space|ENOSPC/.test(text)) return error
   return new Error(`no space left on the disk of ${folder}: free some, or choose another DATA_DIR`, { cause: error })
 }
 
