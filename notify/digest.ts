@@ -1,5 +1,5 @@
 /** Several notifications in one mail: grouped by rule, worst first, bounded. */
-import { counted, instant, oneLine } from './format.ts'
+import { counted, instant, oneLine, shorten } from './format.ts'
 import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
 import { badgeOf, originText, paceText, summaryView, type Tone, toneOf, usageText } from './views.ts'
 
@@ -40,6 +40,8 @@ const MAX_ROWS = 200
 const MAX_ROWS_OF_ONE_AMONG_OTHERS = 100
 /** Each group's frame weighs as much as ten rows. */
 const MAX_GROUPS = 20
+/** Two lines of a row; the whole message stands in the watchdog log. */
+const MESSAGE_CHARS = 160
 /** Different sentences of one rule; more than a few only where they carry instants. */
 const MAX_SENTENCES = 3
 
@@ -120,7 +122,7 @@ function alertRow(told: AlertNotification, badge: string): DigestRow {
   return {
     tone: toneOf(told),
     label: oneLine(told.subject.label),
-    message: oneLine(told.message),
+    message: shorten(oneLine(told.message), MESSAGE_CHARS),
     detail: detail.filter((part) => part !== null).join(' · '),
   }
 }

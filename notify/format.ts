@@ -1,12 +1,14 @@
 /** How mails write numbers, instants and words from outside. The HTML and the text part use the same strings. */
 import { LogLevel, labelOf } from '../domain/codes.ts'
 import { toMoney } from '../domain/units.ts'
+import type { FactValue } from './notification.ts'
 
 const MOST = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const SMALL = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 const FACT = new Intl.NumberFormat('en', { maximumFractionDigits: 3, useGrouping: false })
 const COUNT = new Intl.NumberFormat('en')
 const MONEY = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })
 // Cut, not rounded: 99.96 % must not read as full.
 const PCT = new Intl.NumberFormat('en', { maximumFractionDigits: 1, roundingMode: 'trunc' })
 
@@ -21,9 +23,9 @@ export const counted = (n: number, one: string, many = `${one}s`): string => `${
 export const money = (micro: number): string => MONEY.format(toMoney(micro))
 
 /** A value as rules see it: without thousands separators, so that it can be compared with the rule file. */
-export function factValue(value: unknown): string {
-  if (value === null || value === undefined) return 'unknown'
-  if (Array.isArray(value)) return value.map(factValue).join(', ')
+export function factValue(value: FactValue | readonly FactValue[]): string {
+  if (value === null) return 'unknown'
+  if (typeof value === 'object') return value.map(factValue).join(', ')
   if (typeof value === 'number') return FACT.format(value)
   return oneLine(String(value))
 }
@@ -46,9 +48,11 @@ export const oneLine = (text: string): string =>
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
 
-/** Cut after this many characters, with an ellipsis. */
+/** Cut after this many characters, with an ellipsis; never inside one. */
 export function shorten(text: string, chars: number): string {
-  const all = [...text]
+  // No text has more characters than code units: most need no look at them.
+  if (text.length <= chars) return text
+  const all = Array.from(CHARACTERS.segment(text), ({ segment }) => segment)
   return all.length <= chars
     ? text
     : `${all

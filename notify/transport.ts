@@ -73,8 +73,6 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: Trans
   const smtp = createSmtp({
     url: smtpUrl,
     pool: true,
-    // A mail whose connection broke may have arrived: whether to send it again is the caller's to note.
-    maxRequeues: 0,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,

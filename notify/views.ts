@@ -104,7 +104,7 @@ export function alertView(told: AlertNotification): AlertView {
     subject,
     tenant: oneLine(told.tenantName),
     lines: [
-      line(SUBJECTS[told.subject.kind], `${oneLine(told.subject.label)} (id ${told.subject.id})`),
+      line(SUBJECTS[told.subject.kind], `${oneLine(told.subject.label)} (id ${oneLine(String(told.subject.id))})`),
       line('Usage', usageText(facts)),
       line('Over the limit by', over),
       line('Since', since),

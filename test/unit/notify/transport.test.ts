@@ -171,6 +171,7 @@ describe('a server that misbehaves', () => {
   async function aServer(onConnect: (socket: Socket) => void, onMessage: (socket: Socket) => void = () => {}) {
     const sockets = new Set<Socket>()
     let messages = 0
+    let trickles = false
     const server = createServer((socket) => {
       sockets.add(socket)
       socket.on('error', () => {})
@@ -185,7 +186,7 @@ describe('a server that misbehaves', () => {
         } else if (text.startsWith('DATA')) {
           inData = true
           socket.write('354 go on\r\n')
-        } else socket.write('250 ok\r\n')
+        } else if (!trickles) socket.write('250 ok\r\n')
       })
       onConnect(socket)
     })
@@ -194,7 +195,11 @@ describe('a server that misbehaves', () => {
       for (const socket of sockets) socket.destroy()
       server.close()
     })
-    return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, messages: () => messages }
+    return {
+      url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      messages: () => messages,
+      trickle: () => (trickles = true),
+    }
   }
 
   test('a connection that dies before the answer is temporary, and the mail is not sent again unasked', async () => {
@@ -217,9 +222,11 @@ describe('a server that misbehaves', () => {
 
   test('one that trickles is given up as a whole', async () => {
     const server = await aServer((socket) => {
-      const drip = setInterval(() => socket.write('220-wait\r\n'), 40)
+      socket.write('220 hello\r\n')
+      const drip = setInterval(() => socket.write('250-wait\r\n'), 40)
       socket.on('close', () => clearInterval(drip))
     })
+    server.trickle()
     const began = Date.now()
 
     const failure = await failureOf(transportTo(server.url, 300).send(aMail()))

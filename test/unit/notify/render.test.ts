@@ -1,0 +1,312 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { LogLevel } from '../../../domain/codes.ts'
+import type { Notification } from '../../../notify/notification.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { anAlert, aSummary, aWarning } from './notifications.ts'
+import { linksOf, numbersOf, wordsOf } from './reading.ts'
+
+const LINKS = { serviceUrl: 'https://simherd.example.net/?a=1&b=2' }
+
+const aWarningOf = (i: number, rule = 'sim-usage-warning') =>
+  aWarning({
+    rule: { name: rule, file: `rules/sim/${rule}.json`, version: 3 },
+    subject: { kind: 'sim', id: i, label: `89440000000000${10_000 + i}` },
+    message: `SIM 89440000000000${10_000 + i} has used ${80 + (i % 20)} % of 50 MB.`,
+    facts: { usageMB: 40, limitMB: 50, usagePct: 80 + (i % 20), overageMB: 0 },
+  })
+
+const MAILS: readonly (readonly [string, readonly Notification[]])[] = [
+  ['an alert', [anAlert()]],
+  ['an alert with a forecast', [aWarning()]],
+  ['an alert that is resolved', [aWarning({ kind: 'resolved', pace: null, at: '2026-11-22T10:00:00.000Z' })]],
+  ['a grace that begins', [anAlert({ kind: 'graceStarted' })]],
+  ['a grace that ends', [anAlert({ kind: 'graceEnding' })]],
+  ['a digest', [anAlert(), aWarning(), aWarning({ kind: 'resolved', pace: null })]],
+  ['a month end', [aSummary({ statementCsv: 'iccid\n' })]],
+  ['a month end within a digest', [aSummary({ statementCsv: 'iccid\n' }), aWarning()]],
+]
+
+describe.each(MAILS)('%s', (_, notifications) => {
+  const mail = renderMail(notifications, LINKS)
+
+  test('has every number and link of its HTML in its text', () => {
+    const numbers = numbersOf(wordsOf(mail.html))
+    expect(numbers.length).toBeGreaterThan(5)
+    expect(numbers.filter((number) => !mail.text.includes(number))).toEqual([])
+
+    expect(linksOf(mail.html)).toEqual(
+      [LINKS.serviceUrl.replace('&', '&amp;')].map((link) => link.replaceAll('=', '&#x3D;')),
+    )
+    expect(mail.text).toContain(`Open Simherd: ${LINKS.serviceUrl}`)
+  })
+
+  test('reads on small and dark screens, by ear, and without asking anybody for anything', () => {
+    expect(mail.html).toContain('lang="en"')
+    expect(mail.html).toContain('<meta name="color-scheme" content="light dark">')
+    expect(mail.html).toContain('@media (prefers-color-scheme: dark)')
+    expect(mail.html).toContain('max-width:600px')
+    const tables = mail.html.match(/<table\b[^>]*>/g) ?? []
+    expect(tables.filter((table) => !table.includes('role="presentation"'))).toEqual([])
+    expect(mail.html).not.toMatch(/<(img|script|link|iframe|form)\b|@import|@font-face|url\(/i)
+  })
+
+  test('is the same however often it is made', () => {
+    expect(renderMail(notifications, LINKS)).toEqual(mail)
+  })
+
+  test('has no button where there is nowhere to go', () => {
+    const without = renderMail(notifications)
+
+    expect(linksOf(without.html)).toEqual([])
+    expect(without.text).not.toContain('Open Simherd')
+  })
+})
+
+describe('one alert', () => {
+  test.each([
+    ['its level', anAlert(), '[Simherd] Critical: Pool meters-eu is 12 MB over its 500 MB (Acme)'],
+    [
+      'that it is resolved',
+      aWarning({ kind: 'resolved', message: 'It is under its limit again.' }),
+      '[Simherd] Resolved: SIM 8944000000000000041: It is under its limit again (Acme)',
+    ],
+    [
+      'that its grace has begun',
+      anAlert({ kind: 'graceStarted' }),
+      '[Simherd] Grace started: Pool meters-eu is 12 MB over its 500 MB (Acme)',
+    ],
+    [
+      'that its grace ends',
+      anAlert({ kind: 'graceEnding' }),
+      '[Simherd] Grace ending: Pool meters-eu is 12 MB over its 500 MB (Acme)',
+    ],
+  ])('says in its subject %s, what it is about, and whose it is', (_, alert, subject) => {
+    expect(renderMail([alert]).subject).toBe(subject)
+  })
+
+  test('says what, how much, of what, since when, until when, what next, why, and how to stop it', () => {
+    const { text } = renderMail([aWarning()])
+
+    expect(text).toContain('Warning: SIM 8944000000000000041 has used 84.2 % of 50 MB.')
+    expect(text).toContain('SIM: 8944000000000000041 (id 41)')
+    expect(text).toContain('Usage: 42.1 MB of 50 MB (84.2 %)')
+    expect(text).toContain('Since: 2026-11-21 08:35 UTC')
+    expect(text).toContain('At this pace: over the limit on 2026-11-24 19:00 UTC')
+    expect(text).toContain('What happens next: Nothing: this is for your information.')
+    expect(text).toContain('- usagePct is 84.2: at least 80')
+    expect(text).toContain('Rule: sim-usage-warning (rules/sim/sim-usage-warning.json, version 3)')
+    expect(text).toContain('How to stop this: Raise the warning threshold of the SIM')
+  })
+
+  test('leaves out what is not known', () => {
+    const unknown = { usageMB: null, limitMB: null, usagePct: null, overageMB: null }
+
+    const { text, html } = renderMail([aWarning({ facts: unknown, pace: null })])
+
+    expect(text).not.toMatch(/Usage|pace|null|Over the limit/)
+    expect(wordsOf(html)).not.toMatch(/Usage|pace|null|Over the limit/)
+  })
+
+  test('is read in a list by what happens next', () => {
+    const [, preheader] = /<div style="display:none[^>]*>([^<]*)</.exec(renderMail([anAlert()]).html) ?? []
+
+    expect(preheader).toBe(anAlert().whatNext)
+  })
+
+  test.each([
+    ['one byte', { usageMB: 500.000001, limitMB: 500, usagePct: 100.0000002, overageMB: 0.000001 }, '0.000001 MB'],
+    ['thousands', { usageMB: 1_234_567.891, limitMB: 500, usagePct: 246913.5, overageMB: 12 }, '1,234,567.89 MB'],
+    ['almost all', { usageMB: 499.99, limitMB: 500, usagePct: 99.998, overageMB: 0 }, '(99.9 %)'],
+    ['all', { usageMB: 500, limitMB: 500, usagePct: 100, overageMB: 0 }, '(100 %)'],
+    ['a tenth that binary cannot hold', { usageMB: 64.1, limitMB: 100, usagePct: 64.1, overageMB: 0 }, '(64.1 %)'],
+  ])('writes %s so that it is not misread', (_, facts, written) => {
+    expect(renderMail([anAlert({ facts })]).text).toContain(written)
+  })
+})
+
+describe('several', () => {
+  test('are counted in the subject, worst first', () => {
+    const { subject } = renderMail([aWarningOf(1), aWarning({ kind: 'resolved' }), anAlert(), aWarningOf(2)])
+
+    expect(subject).toBe('[Simherd] 4 notices: 1 Critical, 2 Warning, 1 Resolved (Acme)')
+  })
+
+  test('stand by rule, the worst rule first, and within it the furthest over', () => {
+    const { text } = renderMail([aWarningOf(1), aWarningOf(5, 'other'), aWarningOf(3), anAlert(), aWarningOf(2)])
+
+    const seen = text.match(/^(Critical|Warning): \S+|^- \S+:/gm)
+    expect(seen).toEqual([
+      'Critical: pool-overage',
+      '- meters-eu:',
+      'Warning: other',
+      '- 8944000000000010005:',
+      'Warning: sim-usage-warning',
+      '- 8944000000000010003:',
+      '- 8944000000000010002:',
+      '- 8944000000000010001:',
+    ])
+  })
+
+  test('of one rule that say the same next say it once', () => {
+    const { text } = renderMail([aWarningOf(1), aWarningOf(2), aWarningOf(3)])
+
+    expect(text.match(/What happens next/g)).toHaveLength(1)
+  })
+
+  test('of one rule that say different things say how often', () => {
+    const { text } = renderMail([aWarningOf(1), aWarningOf(2), aWarning({ whatNext: 'It will be suspended.' })])
+
+    expect(text).toContain('What happens next: Nothing: this is for your information. (2)')
+    expect(text).toContain('What happens next: It will be suspended. (1)')
+  })
+
+  test('that are very many become a bounded table and a number', () => {
+    const { text, html, subject } = renderMail(
+      Array.from({ length: 5000 }, (_, i) => aWarningOf(i)),
+      LINKS,
+    )
+
+    expect(subject).toContain('5000 notices')
+    expect(text.match(/^- /gm)).toHaveLength(200)
+    expect(text).toContain('and 4800 more')
+    expect(wordsOf(html)).toContain('and 4800 more')
+    // Where a well-known mail program cuts a mail off.
+    expect(Buffer.byteLength(html)).toBeLessThan(102_000)
+  })
+
+  test('of one rule do not hide those of another', () => {
+    const many = Array.from({ length: 500 }, (_, i) => anAlert({ subject: { kind: 'sim', id: i, label: `sim-${i}` } }))
+
+    const { text } = renderMail([...many, aWarningOf(1)])
+
+    expect(text.match(/^- /gm)).toHaveLength(101)
+    expect(text).toContain('and 400 more')
+    expect(text).toContain('- 8944000000000010001:')
+  })
+
+  test('of very many rules end in a number too', () => {
+    const { text, html } = renderMail(Array.from({ length: 60 }, (_, i) => aWarningOf(i, `rule-${i}`)))
+
+    expect(text.match(/^Warning: /gm)).toHaveLength(20)
+    expect(text).toContain('and 40 more notices of 40 other rules')
+    expect(Buffer.byteLength(html)).toBeLessThan(102_000)
+  })
+
+  test('cannot be none', () => {
+    expect(() => renderMail([])).toThrow('at least one notification')
+  })
+})
+
+describe('a month end', () => {
+  test('says its figures, what failed, and what each pool costs', () => {
+    const { subject, text } = renderMail([aSummary()])
+
+    expect(subject).toBe('[Simherd] Billing cycle 2026-11 is closed, 2 failed (Acme)')
+    expect(text).toContain('2026-11-01 00:00 UTC to 2026-12-01 00:00 UTC')
+    expect(text).toContain('Charges: 1,234.57')
+    expect(text).toContain('SIMs: 1,190 Active, 7 Suspended, 3 Unprovisioned')
+    expect(text).toContain('Queued changes failed: 2')
+    expect(text).toContain('Still suspended: 5')
+    expect(text).toContain('- 8944000000000000031: move to meters-us: The carrier refused: the line is barred')
+    expect(text).toContain('- meters-eu: 512 MB of 500 MB, over by 12 MB, charge 212.00')
+  })
+
+  test('carries the statement where it is given', () => {
+    const [statement] = renderMail([aSummary({ statementCsv: 'iccid,tag\n' })]).attachments ?? []
+
+    expect(statement).toEqual({
+      filename: 'statement-2026-11.csv',
+      contentType: 'text/csv; charset=utf-8',
+      content: 'iccid,tag\n',
+    })
+    expect(renderMail([aSummary()])).not.toHaveProperty('attachments')
+  })
+
+  test('with very much to say points to the statement', () => {
+    const [pool] = aSummary().pools
+    const [failure] = aSummary().failures
+    const { text, html } = renderMail([
+      aSummary({ pools: Array(5000).fill(pool), failures: Array(900).fill(failure), statementCsv: '' }),
+    ])
+
+    expect(text).toContain('and 4,900 more pools')
+    expect(text).toContain('and 850 more failures')
+    expect(Buffer.byteLength(html)).toBeLessThan(102_000)
+  })
+})
+
+describe('words from outside', () => {
+  const mean = '<script>alert(1)</script>"\' {{rule}} \r\nBcc: thief@example.org\u202egnp\u0000\u2028x'
+
+  const everywhere: readonly (readonly [string, readonly Notification[]])[] = [
+    ['an alert', [meanAlert()]],
+    ['a digest', [meanAlert(), meanAlert({ level: LogLevel.Info })]],
+    [
+      'a month end',
+      [
+        aSummary({
+          tenantName: mean,
+          cycle: { ...aSummary().cycle, key: mean },
+          failures: [{ iccid: mean, what: mean, reason: mean }],
+          pools: aSummary().pools.map((pool) => ({ ...pool, name: mean })),
+          statementCsv: '',
+        }),
+      ],
+    ],
+  ]
+
+  function meanAlert(over = {}) {
+    return anAlert({
+      tenantName: mean,
+      rule: { name: mean, file: mean, version: 1 },
+      subject: { kind: 'pool', id: mean, label: mean },
+      message: mean,
+      whatNext: mean,
+      why: [{ fact: mean, value: mean, operator: mean, operand: [mean] }],
+      howToStop: mean,
+      ...over,
+    })
+  }
+
+  test.each(everywhere)('are only words in %s', (_, notifications) => {
+    const { subject, text, html, attachments } = renderMail(notifications)
+
+    expect(html).not.toMatch(/<script/i)
+    expect(html).toContain('&lt;script&gt;')
+    expect(html).toContain('{{rule}}')
+    expect(text).not.toMatch(/^Bcc:/m)
+    for (const part of [subject, text.replaceAll('\n', ''), html.replaceAll('\n', '')]) {
+      expect(part).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e]/u)
+    }
+    for (const { filename } of attachments ?? []) expect(filename).toMatch(/^statement-[\w-]*\.csv$/)
+  })
+
+  test('never make a subject long or broken', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 400 }),
+        fc.string({ maxLength: 400 }),
+        (tenantName, message) => {
+          const { subject } = renderMail([anAlert({ tenantName, message })])
+
+          expect(subject).toMatch(/^\[Simherd\] [^\p{Cc}]*\)$/u)
+          expect([...new Intl.Segmenter('en').segment(subject)].length).toBeLessThanOrEqual(180)
+          expect(subject.isWellFormed()).toBe(true)
+        },
+      ),
+    )
+  })
+
+  test('and numbers of every size are the same in both parts', () => {
+    const amount = fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }))
+    const facts = fc.record({ usageMB: amount, limitMB: amount, usagePct: amount, overageMB: amount })
+    fc.assert(
+      fc.property(fc.array(facts, { minLength: 1, maxLength: 5 }), (all) => {
+        const { html, text } = renderMail(all.map((each) => anAlert({ facts: each })))
+
+        expect(numbersOf(wordsOf(html)).filter((number) => !text.includes(number))).toEqual([])
+      }),
+    )
+  })
+})

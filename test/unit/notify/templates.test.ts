@@ -1,0 +1,19 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { compileTemplates } from '../../../tools/mail-templates.ts'
+
+describe('compiled mail templates', () => {
+  test('are those their sources make', async () => {
+    const made = await compileTemplates()
+
+    const folder = readdirSync('notify/templates').filter((name) => name.endsWith('.generated.html'))
+    expect(made.map(({ path }) => path)).toEqual(folder.toSorted().map((name) => `notify/templates/${name}`))
+    for (const { path, content } of made) expect(readFileSync(path, 'utf8'), path).toBe(content)
+  })
+
+  test('say on their first line that they are made', async () => {
+    for (const { content } of await compileTemplates()) {
+      expect(content.split('\n')[0]).toMatch(/^\{\{!-- Generated from \w+\.mjml by .*: do not edit\. --\}\}$/)
+    }
+  })
+})
