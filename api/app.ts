@@ -1,8 +1,9 @@
 /** What both listeners have in common: request ids, validation, problems, 404 and 405, metrics, no-body calls. */
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { ServiceError } from '../domain/errors.ts'
+import { ERRORS, ServiceError } from '../domain/errors.ts'
 import type { Metrics } from './metrics.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
 import { useAnswerChecks, useValidation } from './validation.ts'
@@ -28,6 +29,7 @@ export function buildApp(options: AppOptions) {
     },
     routerOptions: { maxParamLength: 1000 },
     return503OnClosing: true,
+    clientErrorHandler: refuseSocket,
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)
       sendProblem(request, reply, asServiceError(error))
@@ -50,13 +52,33 @@ export function buildApp(options: AppOptions) {
   return app
 }
 
+/** What cannot be read as HTTP never becomes a request: its problem is written by hand. */
+function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const status = tooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request'
+  const body = JSON.stringify({
+    type: '/problems/invalid_request',
+    title: ERRORS.invalid_request.title,
+    status: tooLarge ? 431 : 400,
+    detail: tooLarge ? 'The headers are too large.' : 'This is not an HTTP request.',
+    instance: '/',
+    code: 'invalid_request',
+    requestId: randomUUID(),
+  })
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
 /** JSON, and an empty body for none: a schema says whether one is needed. */
 function acceptJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.trim() === '') done(null, undefined)
-    else parse(request, body, done)
+    else void parse(request, body, done)
   })
   app.removeContentTypeParser('text/plain')
 }
@@ -87,7 +109,7 @@ export function refuseOtherMethods(app: FastifyInstance): () => void {
     known.set(url, methods)
   })
   return () => {
-    for (const [url, methods] of [...known]) {
+    for (const [url, methods] of known) {
       const allowed = [...methods].join(', ')
       app.route({
         url,

@@ -14,6 +14,9 @@ const SECRET = [
 ]
 const PATHS = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
+/** What a log of ours leaves out. */
+export const LOG_REDACTION = { paths: PATHS, censor: '[redacted]' }
+
 /** @param name of the process, in every line */
 export const createLog = (name: string, level: string): Logger =>
-  pino({ name, level, redact: { paths: PATHS, censor: '[redacted]' }, timestamp: pino.stdTimeFunctions.isoTime })
+  pino({ name, level, redact: LOG_REDACTION, timestamp: pino.stdTimeFunctions.isoTime })

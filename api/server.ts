@@ -5,16 +5,25 @@
  * A new resource is a file in routes/ or internal/ and its line in the list here.
  */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { LifecycleTerms } from '../operations/start-workflows.ts'
+import type { LifecycleClient } from '../queues/temporal.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './app.ts'
 import { useKeys } from './auth.ts'
 import { useDocsPage, useOpenapi } from './description.ts'
 import { type Dependency, healthRoutes } from './health.ts'
+import { countRoutes } from './internal/counts.ts'
+import { cycleRoutes } from './internal/cycles.ts'
 import { keyRoutes } from './internal/keys.ts'
+import { ruleRoutes } from './internal/rules.ts'
+import { scheduleRoutes } from './internal/schedules.ts'
 import { simRoutes as internalSimRoutes } from './internal/sims.ts'
 import { tariffRoutes as internalTariffRoutes } from './internal/tariffs.ts'
 import { tenantRoutes as internalTenantRoutes } from './internal/tenants.ts'
 import { ticketRoutes as internalTicketRoutes } from './internal/tickets.ts'
+import { usageRoutes } from './internal/usage.ts'
+import { enforcementRoutes } from './internal/watchdog.ts'
+import { workflowRoutes } from './internal/workflows.ts'
 import { createMetrics } from './metrics.ts'
 import { eventRoutes } from './routes/events.ts'
 import { poolRoutes } from './routes/pools.ts'
@@ -32,6 +41,9 @@ export interface RouteOptions {
 export interface InternalOptions extends RouteOptions {
   /** Billing cycle of new tenants that name none. */
   readonly billingCycle: string
+  readonly lifecycles: LifecycleClient
+  /** Goes into the inputs of workflows. */
+  readonly terms: LifecycleTerms
 }
 
 const PUBLIC: readonly FastifyPluginAsyncTypebox<RouteOptions>[] = [
@@ -49,6 +61,13 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   internalTariffRoutes,
   internalSimRoutes,
   internalTicketRoutes,
+  usageRoutes,
+  cycleRoutes,
+  enforcementRoutes,
+  workflowRoutes,
+  scheduleRoutes,
+  countRoutes,
+  ruleRoutes,
 ]
 
 /** The public listener, ready to listen or to be asked by `inject`. */

@@ -38,7 +38,7 @@ export async function setSimWatchdog(
 }
 
 function wordsOf(change: SimWatchdogChange): string[] {
-  const inherited = (value: unknown) => (value === null ? "the pool's" : String(value))
+  const inherited = (value: number | boolean | null) => (value === null ? "the pool's" : String(value))
   const { watchdogMode: mode, isWatchdogExempt: exempt } = change
   return [
     ...(mode === undefined ? [] : [`mode ${mode === null ? "the pool's" : labelOf(WatchdogMode, mode)}`]),

@@ -1,0 +1,86 @@
+import { connect as connectTo } from 'node:net'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { databaseDependency } from '../../api/health.ts'
+import { LOG_REDACTION } from '../../api/log.ts'
+import { startApi } from '../../api/main.ts'
+import { useHouse } from './house.ts'
+
+const house = useHouse()
+const local = { host: '127.0.0.1', internalHost: '127.0.0.1', billingCycle: 'P1M' }
+
+describe('startApi', () => {
+  test('listens on both ports, tells what it depends on, and stops', async () => {
+    const away = { name: 'carrier', check: () => Promise.reject(new Error('connection refused')) }
+    const api = await startApi({
+      ...local,
+      ground: house.ground,
+      port: 0,
+      internalPort: 0,
+      dependencies: [databaseDependency(house.ground.db), away],
+    })
+
+    const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': house.tenant.key } })
+    const ready = await fetch(`${api.internalUrl}/readyz`)
+    const state = await ready.json()
+    await api.close()
+
+    expect(pools.status).toBe(200)
+    expect(ready.status).toBe(503)
+    expect(state).toEqual({
+      ok: false,
+      dependencies: [
+        { name: 'postgresql', ok: true, detail: 'reachable and migrated' },
+        { name: 'carrier', ok: false, detail: 'connection refused' },
+      ],
+    })
+    await expect(fetch(`${api.apiUrl}/api/pools`)).rejects.toThrow('fetch failed')
+  })
+
+  test('a port that is taken is told, and nothing is left listening', async () => {
+    const first = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [] })
+    const taken = Number(new URL(first.internalUrl).port)
+
+    const second = startApi({ ...local, ground: house.ground, port: 0, internalPort: taken, dependencies: [] })
+
+    await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await first.close()
+  })
+
+  test('the log has the request id and no key', async () => {
+    const lines: string[] = []
+    const to = new Writable({
+      write: (chunk, _encoding, done) => {
+        lines.push(String(chunk))
+        done()
+      },
+    })
+    const logger = pino({ redact: LOG_REDACTION }, to)
+    const api = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [], logger })
+
+    const headers = { authorization: `Bearer ${house.tenant.key}`, 'x-request-id': 'find-me' }
+    await fetch(`${api.apiUrl}/api/pools`, { headers })
+    logger.info({ headers, body: { key: house.tenant.key } }, 'looking')
+    await api.close()
+
+    const log = lines.join('')
+    expect(log).toContain('find-me')
+    expect(log).toContain('[redacted]')
+    expect(log).not.toContain(house.tenant.key.slice(-43))
+  })
+
+  test('what is not HTTP is answered with a problem too', async () => {
+    const api = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [] })
+    const socket = connectTo(Number(new URL(api.apiUrl).port), '127.0.0.1')
+
+    socket.write('HELLO\r\n\r\n')
+    const answer = await text(socket)
+    await api.close()
+
+    expect(answer).toMatch(/^HTTP\/1.1 400 /)
+    expect(answer).toContain('application/problem+json')
+    expect(answer).toContain('"code":"invalid_request"')
+  })
+})
