@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { refusalOf } from '../../activities/enforcement.ts'
+import { failureOfAnswer, isRetryable, retryAfterMs } from '../../activities/failures.ts'
+import { ERRORS } from '../../domain/errors.ts'
+
+const answer = (status: number, headers: Record<string, string> = {}) => {
+  const response = new Response('', { status, headers })
+  Object.defineProperty(response, 'url', { value: 'http://127.0.0.1:8081/internal/x' })
+  return response
+}
+
+describe('what Temporal tries again', () => {
+  test.each([408, 425, 429, 500, 502, 503])('an answer of %i', (status) => {
+    expect(failureOfAnswer(answer(status), {}).nonRetryable).toBe(false)
+  })
+
+  test.each(Object.entries(ERRORS))('%s as the table of failures says', (code, { status, retryable }) => {
+    expect(isRetryable(status, code)).toBe(retryable || status >= 500)
+    expect(failureOfAnswer(answer(status), { code, detail: 'why' })).toMatchObject({ type: code, message: 'why' })
+  })
+
+  test('not before Retry-After, in seconds or as a date, and not later than an hour', () => {
+    const now = Date.parse('2026-11-21T08:00:00Z')
+    expect(failureOfAnswer(answer(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)
+    expect(retryAfterMs('Sat, 21 Nov 2026 08:00:30 GMT', now)).toBe(30_000)
+    expect(retryAfterMs('86400', now)).toBe(3_600_000)
+    expect(retryAfterMs('soon', now)).toBeUndefined()
+  })
+})
+
+describe('a SIM is suspended only', () => {
+  const sim = {
+    simId: 1,
+    iccid: '',
+    status: 1,
+    poolId: 7,
+    processing: false,
+    overLimit: true,
+    mode: 2,
+    exempt: false,
+    enforcementEnabled: true,
+    suspension: null,
+  } as const
+
+  test.each([
+    ['when all holds', {}, null],
+    ['while it is over', { overLimit: false }, 'not over'],
+    ['in Enforce mode', { mode: 1 }, 'not enforced'],
+    ['while the tenant lets the watchdog enforce', { enforcementEnabled: false }, 'held'],
+    ['when it is not exempt', { exempt: true }, 'exempt'],
+    ['when it is Active', { status: 2 }, 'not active'],
+  ] as const)('%s', (_, change, refusal) => {
+    expect(refusalOf({ ...sim, ...change })).toBe(refusal)
+  })
+})

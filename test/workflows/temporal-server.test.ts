@@ -1,0 +1,233 @@
+/** What only the development server can do: search attributes, lists, Schedules; and a server that is away. */
+import { Connection } from '@temporalio/client'
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { cycleAt, previousCycle } from '../../domain/cycle.ts'
+import { enforcePoolId, monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { lifecycleClient } from '../../queues/temporal.ts'
+import { registerSearchAttributes } from '../../queues/temporal-attributes.ts'
+import { queryOf } from '../../queues/temporal-list.ts'
+import { scheduleOf } from '../../queues/temporal-schedules.ts'
+import { userCacheDir } from '../../stack/downloads.ts'
+import { freePort } from '../../stack/ports.ts'
+import { startTemporal } from '../../stack/temporal.ts'
+import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { startTemporalWorkers } from '../../worker/temporal.ts'
+import { clear, startHouse } from './house.ts'
+import { aSim, TENANT, WAITS } from './service-model.ts'
+
+const NAMESPACE = 'lifecycles'
+
+async function makeNamespace(address: string): Promise<void> {
+  const connection = await Connection.connect({ address })
+  const workflowExecutionRetentionPeriod = { seconds: 86_400 as never }
+  await connection.workflowService.registerNamespace({ namespace: NAMESPACE, workflowExecutionRetentionPeriod })
+  await vi.waitFor(() => connection.workflowService.listWorkflowExecutions({ namespace: NAMESPACE }), 20_000)
+  await connection.close()
+}
+
+describe('on a Temporal server', () => {
+  let house: Awaited<ReturnType<typeof startHouse>>
+  const page = { page: 1, pageSize: 100 }
+  beforeAll(async () => {
+    await makeNamespace(inject('temporalAddress'))
+    house = await startHouse(inject('temporalAddress'), NAMESPACE)
+  })
+  afterAll(() => house?.close())
+  beforeEach(() => clear(house.model))
+
+  const suspension = (simId: number, cycleKey: string) => ({
+    do: 'signalWithStart' as const,
+    type: 'suspend-on-overage' as const,
+    workflowId: suspendOnOverageId(TENANT, simId, cycleKey),
+    input: {
+      tenantId: TENANT,
+      simId,
+      cycleKey,
+      cycleEndsAt: new Date(Date.now() + 3_600_000).toISOString(),
+      rule: 'r',
+      ruleFile: 'r.json',
+      grace: 'PT0S',
+      until: 'renewal' as const,
+      waits: WAITS,
+    },
+    signal: 'overLimit' as const,
+  })
+  const ended = (id: string) =>
+    vi.waitFor(
+      async () => {
+        const found = await house.lifecycle.describe(id, TENANT)
+        if (found.status === 'running') throw new Error(`${id} runs`)
+        return found
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+
+  test('workflows are listed by type, status, SIM, pool and cycle, the newest first', async () => {
+    for (const id of [101, 102]) house.model.sims.set(id, aSim({ status: 0 }))
+    for (const simId of [101, 102]) {
+      const input = { tenantId: TENANT, simId, waits: WAITS }
+      await house.lifecycle.start({
+        type: 'provision-and-activate',
+        workflowId: provisionAndActivateId(TENANT, simId),
+        input,
+      })
+      await ended(provisionAndActivateId(TENANT, simId))
+    }
+    await house.lifecycle.signalWithStart(suspension(101, 'list'))
+
+    const list = async (filter: object) => {
+      const { items } = await house.lifecycle.list({ tenantId: TENANT, ...filter }, page)
+      return items.map(({ workflowId }) => workflowId)
+    }
+    await vi.waitFor(async () => expect(await list({})).toHaveLength(3), 10_000)
+    expect(await list({ type: 'provision-and-activate' })).toEqual(
+      [102, 101].map((id) => provisionAndActivateId(TENANT, id)),
+    )
+    expect(await list({ simId: 101, status: 'running' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
+    expect(await list({ cycle: 'list' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
+    expect(await list({ poolId: 101 })).toEqual([])
+    expect(await house.lifecycle.list({ tenantId: 'other' }, page)).toEqual({ items: [], totalItems: 0 })
+    const second = await house.lifecycle.list(
+      { tenantId: TENANT, type: 'provision-and-activate' },
+      { page: 2, pageSize: 1 },
+    )
+    expect(second).toMatchObject({
+      totalItems: 2,
+      items: [
+        {
+          workflowId: provisionAndActivateId(TENANT, 101),
+          state: 'activated',
+          result: { outcome: 'activated' },
+          input: { simId: 101 },
+        },
+      ],
+    })
+    await house.lifecycle.cancel(suspendOnOverageId(TENANT, 101, 'list'))
+  })
+
+  test('a signal starts the workflow once; after its end it starts nothing', async () => {
+    house.model.sims.set(103, aSim())
+    const ask = suspension(103, 'once')
+
+    const first = await house.lifecycle.signalWithStart(ask)
+    const second = await house.lifecycle.signalWithStart(ask)
+    expect(first).toMatchObject({ started: true, status: 'running' })
+    expect(second).toEqual({ ...first, started: false })
+
+    await house.lifecycle.signal(ask.workflowId, 'resume')
+    expect(await ended(ask.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'resumed' } })
+    expect(await house.lifecycle.signalWithStart(ask)).toEqual({ ...first, started: false, status: 'completed' })
+  })
+
+  test('what does not run, does not exist or is another tenant’s is told apart', async () => {
+    house.model.sims.set(104, aSim())
+    const id = provisionAndActivateId(TENANT, 104)
+    await house.lifecycle.start({
+      type: 'provision-and-activate',
+      workflowId: id,
+      input: { tenantId: TENANT, simId: 104, waits: WAITS } as never,
+    })
+    await ended(id)
+
+    await expect(house.lifecycle.signal(id, 'resume')).rejects.toMatchObject({ code: 'workflow_not_running' })
+    await expect(house.lifecycle.cancel('nothing')).rejects.toMatchObject({ code: 'workflow_not_found' })
+    await expect(house.lifecycle.describe(id, 'other')).rejects.toMatchObject({ code: 'workflow_not_found' })
+  })
+
+  test('a Schedule turns a cycle of a minute over when it ends, those left unclosed first', {
+    timeout: 150_000,
+  }, async () => {
+    const at = previousCycle('PT1M', cycleAt('PT1M', Date.now()))
+    const cycles = [at, cycleAt('PT1M', at.endsAt), cycleAt('PT1M', at.endsAt + 60_000)]
+    house.model.cycles = cycles.map(({ key, endsAt }) => ({
+      key,
+      endsAt: new Date(endsAt).toISOString(),
+      closedAt: null,
+    }))
+    const schedule = { tenantId: TENANT, billingCycle: 'PT1M' }
+
+    expect(await house.lifecycle.ensureSchedule(schedule)).toBe(true)
+    expect(await house.lifecycle.ensureSchedule(schedule)).toBe(false)
+    expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject({ paused: false })
+    await vi.waitFor(() => expect(house.model.closed.length).toBeGreaterThanOrEqual(2), {
+      timeout: 90_000,
+      interval: 200,
+    })
+    await house.lifecycle.pauseSchedule(TENANT, 'shown')
+    expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject({ paused: true, note: 'shown' })
+
+    expect(house.model.closed.slice(0, 2).map(({ key }) => key)).toEqual(cycles.slice(0, 2).map(({ key }) => key))
+    expect(await ended(monthEndId(TENANT, cycles[1]?.key ?? ''))).toMatchObject({ status: 'completed' })
+    await vi.waitFor(
+      async () => {
+        const timers = await house.lifecycle.list(
+          { tenantId: TENANT, type: 'month-end-timer', status: 'completed' },
+          page,
+        )
+        expect(timers.items[0]?.result).toEqual({
+          cycles: cycles.slice(0, 2).map(({ key }) => ({ cycle: key, status: 'completed' })),
+        })
+      },
+      { timeout: 30_000, interval: 500 },
+    )
+    await house.lifecycle.resumeSchedule(TENANT, 'goes on')
+    expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject({ paused: false })
+    await house.lifecycle.pauseSchedule(TENANT, 'end of the test')
+    await expect(house.lifecycle.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('search attributes can be registered any number of times, by several at once', async () => {
+    const register = () => registerSearchAttributes(inject('temporalAddress'), NAMESPACE)
+    await Promise.all([register(), register()])
+    await expect(register()).resolves.toBeUndefined()
+  })
+})
+
+test('a Temporal server that is away is `unavailable`; workers and client find it when it comes', async () => {
+  const port = await freePort()
+  const address = `127.0.0.1:${port}`
+  const lifecycle = lifecycleClient({ address, namespace: 'default' })
+  const log = pino({ level: 'silent' })
+  const workers = startTemporalWorkers({
+    address,
+    namespace: 'default',
+    serviceUrl: 'http://x',
+    internalUrl: 'http://x',
+    key: '',
+    log,
+    pickTargets: () => ({ simIds: [], tooLittle: false }),
+  })
+  await expect(lifecycle.check()).rejects.toMatchObject({ code: 'unavailable' })
+  expect(workers.isRunning()).toBe(false)
+
+  const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
+  const server = await startTemporal({ program, port })
+  try {
+    await vi.waitFor(() => expect(workers.isRunning()).toBe(true), { timeout: 40_000, interval: 50 })
+    await expect(lifecycle.check()).resolves.toBeUndefined()
+  } finally {
+    await workers.shutdown()
+    await lifecycle.close()
+    await server.stop()
+  }
+})
+
+describe('when a cycle ends', () => {
+  test('a month: on the 1st at midnight in UTC', () => {
+    const { spec, catchupMs } = scheduleOf('P1M')
+    expect(spec).toEqual({ calendars: [{ dayOfMonth: 1, hour: 0, minute: 0, second: 0 }], timezone: 'UTC' })
+    expect(catchupMs).toBeGreaterThan(366 * 86_400_000)
+  })
+
+  test('a fixed duration: at its multiples since 1970', () => {
+    expect(scheduleOf('PT5M')).toEqual({ spec: { intervals: [{ every: 300_000 }] }, catchupMs: 150_000_000 })
+  })
+})
+
+test('a filter cannot break out of its query', () => {
+  expect(queryOf({ tenantId: "a' OR '1'='1", poolId: 3 })).toBe(
+    "SimherdTenant = 'a\\' OR \\'1\\'=\\'1' AND ExecutionStatus != 'ContinuedAsNew' AND PoolId = 3",
+  )
+  expect(enforcePoolId('t', 3, 'c')).toBe('enforce-pool:t:3:c')
+})
