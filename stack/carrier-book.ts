@@ -26,11 +26,11 @@ const Entry = Type.Intersect([
   Type.Object({ at: Type.String(), outcome: Type.Unsafe<Outcome>({ type: 'string', enum: [...OUTCOMES] }) }),
 ])
 
-export interface EffectRecord extends OperationRequest {
+interface EffectRecord extends OperationRequest {
   readonly at: string
 }
 
-export interface CarrierStats {
+interface CarrierStats {
   readonly calls: number
   /** What was done to lines; `already` is not among them. */
   readonly effects: number
@@ -44,7 +44,7 @@ export interface CarrierStats {
   readonly doubleEffects: number
 }
 
-export type Answer =
+type Answer =
   | { readonly ticketId: string; readonly effect: Effect; readonly repeated: boolean }
   | { readonly code: string; readonly detail: string }
 

@@ -1,7 +1,7 @@
 /** What the simulated carrier knows of its lines, and what it makes of an operation. Pure but for the state it keeps. */
 
 export const OPERATIONS = ['provision', 'activate', 'suspend', 'unprovision', 'refresh', 'sendSms', 'move'] as const
-export type Operation = (typeof OPERATIONS)[number]
+type Operation = (typeof OPERATIONS)[number]
 
 export interface OperationRequest {
   /** Names the request: given again, it is answered again and has no second effect. */
@@ -15,7 +15,7 @@ export interface OperationRequest {
 
 /** `already`: the line was so before, nothing was done. */
 export type Effect = 'done' | 'already'
-export type Verdict = { readonly effect: Effect } | { readonly code: string; readonly detail: string }
+type Verdict = { readonly effect: Effect } | { readonly code: string; readonly detail: string }
 
 interface Line {
   state: 'inactive' | 'active'

@@ -19,7 +19,7 @@ export interface Mail {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface MailAttachment {
+interface MailAttachment {
   readonly name: string
   readonly type: string
   readonly content: Uint8Array

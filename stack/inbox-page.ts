@@ -2,7 +2,7 @@
 import type { Mail, StoredMail } from './inbox-mails.ts'
 
 /** Text that stands for itself in HTML, in an attribute too. */
-export const escapeHtml = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
 const STYLE = `

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { findOnPath, isExecutable, type Progress, runWithProgress } from './downloads.ts'
 
 /** The newest command line tool that `go install` can build: later ones have a `replace` in their go.mod. */
-export const TEMPORAL_CLI_VERSION = '1.5.1'
+const TEMPORAL_CLI_VERSION = '1.5.1'
 const PROGRAM = process.platform === 'win32' ? 'temporal.exe' : 'temporal'
 /** 5 minutes: a slow line; a machine that cannot reach the address fails at once. */
 const DOWNLOAD_TIMEOUT_MS = 300_000
