@@ -48,17 +48,15 @@ export const oneLine = (text: string): string =>
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
 
-/** Cut after this many characters, with an ellipsis; never inside one. */
-export function shorten(text: string, chars: number): string {
-  // No text has more characters than code units: most need no look at them.
-  if (text.length <= chars) return text
-  const all = Array.from(CHARACTERS.segment(text), ({ segment }) => segment)
-  return all.length <= chars
-    ? text
-    : `${all
-        .slice(0, chars - 1)
-        .join('')
-        .trimEnd()}…`
+/** At most this many UTF-16 units, with an ellipsis where it was cut; never cut inside a character. */
+export function shorten(text: string, units: number): string {
+  if (text.length <= units) return text
+  let kept = ''
+  for (const { segment } of CHARACTERS.segment(text)) {
+    if (kept.length + segment.length >= units) break
+    kept += segment
+  }
+  return `${kept.trimEnd()}…`
 }
 
 export const levelLabel = (level: LogLevel): string => labelOf(LogLevel, level)
