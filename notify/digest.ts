@@ -3,7 +3,7 @@ import { counted, instant, oneLine, shorten } from './format.ts'
 import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
 import { badgeOf, originText, paceText, summaryView, type Tone, toneOf, usageText } from './views.ts'
 
-export interface DigestRow {
+interface DigestRow {
   readonly tone: Tone
   readonly label: string
   readonly message: string

@@ -20,14 +20,14 @@ export interface OutgoingMail {
   readonly attachments?: readonly MailAttachment[]
 }
 
-export interface Delivery {
+interface Delivery {
   /** Addresses the server took the mail for. */
   readonly accepted: readonly string[]
   /** The server's last words. */
   readonly response: string
 }
 
-export interface Transport {
+export interface MailTransport {
   /** @throws MailError always and only */
   send(mail: OutgoingMail): Promise<Delivery>
   /** Closes idle connections; mails on their way are finished. */
@@ -65,7 +65,7 @@ const TIMEOUT_MS = 60_000
  *
  * @throws Error where the address of the server cannot be used
  */
-export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: TransportOptions): Transport {
+export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: TransportOptions): MailTransport {
   if (!/^smtps?:$/.test(URL.canParse(smtpUrl) ? new URL(smtpUrl).protocol : '')) {
     // Not shown: it may hold a password.
     throw new Error('the mail server must be smtp://host:port or smtps://host:port: check SMTP_URL')
