@@ -1,11 +1,11 @@
 /** What a test of workflows runs on: workers, the lifecycle client, and the service the activities call. */
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 import { pino } from 'pino'
-import { vi } from 'vitest'
 import type { WorkflowType } from '../../domain/lifecycle.ts'
 import { lifecycleClient, type WorkflowInput } from '../../queues/temporal.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
 import { type ServiceModel, startServiceModel } from './service-model.ts'
+import { until } from './until.ts'
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
@@ -26,10 +26,7 @@ export async function startHouse(address: string, namespace: string) {
     }),
     shutdownGraceMs: 100,
   })
-  await vi.waitFor(() => workers.isRunning() || Promise.reject(new Error('workers do not run')), {
-    timeout: 60_000,
-    interval: 50,
-  })
+  await until(() => workers.isRunning())
   const close = async () => {
     await workers.shutdown()
     await lifecycle.close()
@@ -58,14 +55,11 @@ export async function startSkippingHouse(path: string) {
     /** Waits until a workflow's own state has a value, in true time. */
     untilState: async (workflowId: string, wanted: object) => {
       let state: object = {}
-      await vi.waitFor(
-        async () => {
-          state = await handleOf(workflowId).query<object>('state')
-          const differs = Object.entries(wanted).filter(([key, value]) => Reflect.get(state, key) !== value)
-          if (differs.length > 0) throw new Error(`state is ${JSON.stringify(state)}, wanted ${JSON.stringify(wanted)}`)
-        },
-        { timeout: 15_000, interval: 20 },
-      )
+      const look = async () => {
+        state = await handleOf(workflowId).query<object>('state')
+        return Object.entries(wanted).every(([key, value]) => Reflect.get(state, key) === value)
+      }
+      await until(look, () => state)
       return state
     },
     close: async () => {
