@@ -27,7 +27,7 @@ interface Delivery {
   readonly response: string
 }
 
-export interface MailTransport {
+export interface Transport {
   /** @throws MailError always and only */
   send(mail: OutgoingMail): Promise<Delivery>
   /** Closes idle connections; mails on their way are finished. */
@@ -65,7 +65,7 @@ const TIMEOUT_MS = 60_000
  *
  * @throws Error where the address of the server cannot be used
  */
-export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: TransportOptions): MailTransport {
+export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: TransportOptions): Transport {
   if (!/^smtps?:$/.test(URL.canParse(smtpUrl) ? new URL(smtpUrl).protocol : '')) {
     // Not shown: it may hold a password.
     throw new Error('the mail server must be smtp://host:port or smtps://host:port: check SMTP_URL')

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { renderMail } from '../../../notify/render.ts'
-import { createTransport, MailError, type MailTransport, type OutgoingMail } from '../../../notify/transport.ts'
+import { createTransport, MailError, type OutgoingMail, type Transport } from '../../../notify/transport.ts'
 import { refusal, startMailbox } from './mailbox.ts'
 import { anAlert, aSummary } from './notifications.ts'
 
@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
 })
 
-function transportTo(smtpUrl: string, timeoutMs = 3000): MailTransport {
+function transportTo(smtpUrl: string, timeoutMs = 3000): Transport {
   const transport = createTransport({ smtpUrl, from: FROM, timeoutMs })
   cleanups.push(() => transport.close())
   return transport
