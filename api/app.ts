@@ -28,7 +28,8 @@ export function buildApp(options: AppOptions) {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
     routerOptions: { maxParamLength: 1000 },
-    return503OnClosing: true,
+    // What arrives on an open connection while the process stops is answered, not turned away.
+    return503OnClosing: false,
     clientErrorHandler: refuseSocket,
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)

@@ -1,4 +1,5 @@
 /** The OpenAPI documents as files need them: made without a database, from the same applications that serve. */
+import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
 import type { App } from './app.ts'
@@ -14,9 +15,12 @@ async function describe(build: (ground: Ground) => Promise<App>): Promise<object
   return document
 }
 
+const nowhere = lifecycleClient({ address: '127.0.0.1:1', namespace: 'none' })
+const terms = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
+
 /** The public interface. */
 export const openapiDocument = (): Promise<object> => describe((ground) => buildPublic({ ground }))
 
 /** The internal interface. */
 export const internalOpenapiDocument = (): Promise<object> =>
-  describe((ground) => buildInternal({ ground, billingCycle: 'P1M', dependencies: [] }))
+  describe((ground) => buildInternal({ ground, billingCycle: 'P1M', lifecycles: nowhere, terms, dependencies: [] }))

@@ -8,6 +8,7 @@ import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { applyTicket } from '../../operations/apply-ticket.ts'
 import { createKey } from '../../operations/create-key.ts'
 import { openTicket } from '../../operations/tickets.ts'
+import { lifecycleClient } from '../../queues/temporal.ts'
 import { connect } from '../../store/connect.ts'
 import { lockLine } from '../../store/lines.ts'
 import { type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
@@ -44,6 +45,13 @@ export interface House {
   operate: Ask
   tenant: Tenant
   other: Tenant
+}
+
+/** Workflows are tested elsewhere: no Temporal server is asked here. */
+export const INTERNAL = {
+  billingCycle: 'P1M',
+  lifecycles: lifecycleClient({ address: '127.0.0.1:1', namespace: 'default' }),
+  terms: { waits: { pollMin: 'PT0.2S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
 }
 
 export const NOON = Date.UTC(2026, 10, 20, 12)
@@ -95,7 +103,7 @@ export function useHouse(options: { readonly checkAnswers?: boolean } = {}): Hou
     house.operatorKey = operator.key
     const app = { checkAnswers: options.checkAnswers ?? true }
     house.outside = await buildPublic({ ground: house.ground }, app)
-    house.inside = await buildInternal({ ground: house.ground, billingCycle: 'P1M', dependencies: [] }, app)
+    house.inside = await buildInternal({ ground: house.ground, ...INTERNAL, dependencies: [] }, app)
     closing.push(
       () => house.outside.close(),
       () => house.inside.close(),
