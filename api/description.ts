@@ -16,6 +16,7 @@ import { WatchdogLogEntry } from '../domain/watchdog-log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { App } from './app.ts'
 import { Problem } from './problems.ts'
+import { mayBeLeftOut } from './validation.ts'
 
 /** Schemas with a name of their own in the document. */
 const NAMED: Readonly<Record<string, TSchema>> = {
@@ -45,39 +46,83 @@ const ProblemKind = strictObject({
   title: Type.String(),
 })
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+type JsonObject = { [name: string]: Json }
+type Json = null | boolean | number | string | Json[] | JsonObject
 const names = new Map(Object.entries(NAMED).map(([name, schema]) => [JSON.stringify(schema), name]))
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value))
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Puts a reference in the place of every schema that has a name. */
 function withReferences(value: Json, except?: string): Json {
   if (Array.isArray(value)) return value.map((item) => withReferences(item))
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObject(value)) return value
   const name = names.get(JSON.stringify(value))
   if (name !== undefined && name !== except) return { $ref: `#/components/schemas/${name}` }
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withReferences(item)]))
 }
 
-const components = () =>
-  Object.fromEntries(Object.entries(NAMED).map(([name, schema]) => [name, withReferences(plain(schema), name)]))
+/** The named schemas that something refers to, directly or through another. */
+function referredTo(paths: Json): JsonObject {
+  const found: JsonObject = {}
+  const pending = [JSON.stringify(paths)]
+  for (let text = pending.pop(); text !== undefined; text = pending.pop()) {
+    for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (name in found) continue
+      const schema = withReferences(plain(NAMED[name]), name)
+      found[name] = schema
+      pending.push(JSON.stringify(schema))
+    }
+  }
+  return found
+}
 
 const FAILURE: Json = {
   description: 'A failure; its code is stable',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
+const header = (name: string, description: string): Json => ({
+  in: 'header',
+  name,
+  required: false,
+  schema: { type: 'string' },
+  description,
+})
+const TENANT = header('X-Tenant-Id', 'With an operator key: the tenant to act for')
+const ONCE = header(
+  'Idempotency-Key',
+  'The same request with the same key is done once, and answered alike for 24 hours',
+)
 
-/** Gives every operation of a document the answer of a failure. */
-function withFailures(paths: Json): Json {
-  if (typeof paths !== 'object' || paths === null || Array.isArray(paths)) return paths
+/** Adds to every operation what none of their schemas says: failures, headers, bodies that may be left out. */
+function completed(paths: Json): Json {
+  if (!isObject(paths)) return paths
   for (const item of Object.values(paths)) {
-    if (typeof item !== 'object' || item === null || Array.isArray(item)) continue
-    for (const operation of Object.values(item)) {
-      if (typeof operation !== 'object' || operation === null || Array.isArray(operation)) continue
-      const { responses } = operation
-      if (typeof responses === 'object' && responses !== null && !Array.isArray(responses)) responses.default = FAILURE
+    if (!isObject(item)) continue
+    for (const [method, operation] of Object.entries(item)) {
+      if (isObject(operation)) complete(method, operation)
     }
   }
   return paths
+}
+
+function complete(method: string, operation: JsonObject): void {
+  const { responses, requestBody, security } = operation
+  if (isObject(responses)) {
+    for (const answer of Object.values(responses)) {
+      if (isObject(answer) && answer.description === 'Default Response') answer.description = 'The answer'
+    }
+    responses.default = FAILURE
+  }
+  // Paths without a key have no tenant either.
+  if (security === undefined) {
+    const parameters = Array.isArray(operation.parameters) ? operation.parameters : []
+    operation.parameters = [...parameters, TENANT, ...(method === 'post' ? [ONCE] : [])]
+  }
+  if (isObject(requestBody) && isObject(requestBody.content)) {
+    const schemas = Object.values(requestBody.content).map((media) => (isObject(media) ? media.schema : undefined))
+    if (schemas.every(mayBeLeftOut)) requestBody.required = false
+  }
 }
 
 /** Describes what is registered from now on, and serves the description at `/openapi.json`. */
@@ -97,12 +142,8 @@ export async function useOpenapi(app: App, title: string, description: string): 
     transformObject: (document) => {
       if (!('openapiObject' in document)) return {}
       const { openapiObject } = document
-      const made = plain(openapiObject.paths)
-      return {
-        ...openapiObject,
-        components: { ...openapiObject.components, schemas: components() },
-        paths: withFailures(withReferences(made)),
-      }
+      const paths = completed(withReferences(plain(openapiObject.paths)))
+      return { ...openapiObject, components: { ...openapiObject.components, schemas: referredTo(paths) }, paths }
     },
   })
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
@@ -116,7 +157,7 @@ export async function useOpenapi(app: App, title: string, description: string): 
   )
 }
 
-const isCode = (code: string): code is ErrorCode => code in ERRORS
+const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
 
 /** Serves a page at `/docs` that shows the description. It loads nothing from elsewhere, and asks nobody. */
 export async function useDocsPage(app: App): Promise<void> {

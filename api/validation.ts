@@ -26,6 +26,7 @@ export function useValidation(app: FastifyInstance): void {
   )
   app.addHook('preValidation', async (request) => {
     dropEmptyFilters(request)
+    if (mayBeLeftOut(request.routeOptions.schema?.body)) request.body ??= {}
     refuseUnstorable(request.query, 'query')
     refuseUnstorable(request.body, 'body')
     refuseUnstorable(request.params, 'path')
@@ -44,6 +45,12 @@ export function useAnswerChecks(app: FastifyInstance): void {
     }
   })
 }
+
+/** Whether a body has only optional fields: then none at all says as much as an empty one. */
+export const mayBeLeftOut = (body: unknown): boolean =>
+  isRecord(body) && body.type === 'object' && (body.required === undefined || isEmpty(body.required))
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
 /** A filter without a value (`?search=`) counts as absent. */
 function dropEmptyFilters(request: FastifyRequest): void {

@@ -145,7 +145,10 @@ export type NewSim = Static<typeof NewSim>
 
 /** Items are checked one by one, so that a bad one rejects only itself. */
 export const ImportSims = strictObject({
-  sims: Type.Array(Type.Unknown(), { maxItems: 100_000, description: 'SIMs to import, at most 100,000' }),
+  sims: Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
+    maxItems: 100_000,
+    description: 'SIMs to import, at most 100,000',
+  }),
 })
 
 export const ImportResult = strictObject({

@@ -92,10 +92,6 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         body: QueueReprovision,
         response: { 200: IdAnswer },
       },
-      // Both fields are optional, so that no body says as much as an empty one.
-      preValidation: async (request) => {
-        request.body ??= {}
-      },
     },
     (request, reply) =>
       onceInTenant(ground, { request, reply }, (tx) =>

@@ -57,6 +57,7 @@ describe('the OpenAPI document', () => {
 
       expect([...targets].filter((name) => name === undefined || !(name in schemas))).toEqual([])
       expect(targets).toContain('Problem')
+      expect(Object.keys(schemas).filter((name) => !targets.has(name))).toEqual([])
     }
   })
 

@@ -116,6 +116,7 @@ describe('paths and methods', () => {
   test.each([
     ['/api', 'not_found'],
     ['/api/nothing', 'not_found'],
+    ['/problems/toString', 'not_found'],
     ['/api/orders', 'not_found'],
     ['/api/pools/99999999999', 'pool_not_found'],
     ['/api/tariffs/99999999999', 'tariff_not_found'],
