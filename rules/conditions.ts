@@ -1,0 +1,61 @@
+/** Conditions of a rule, in json-rules-engine's own form; references to shared ones are replaced when they are loaded. */
+import type { TopLevelCondition } from 'json-rules-engine'
+
+export type Scalar = string | number | boolean
+/** The value of another fact of the same subject. */
+export interface FactReference {
+  readonly fact: string
+}
+export type Operand = Scalar | readonly Scalar[] | FactReference
+
+interface Ordered {
+  /** Higher ones are decided first; 1 where it is left out. */
+  readonly priority?: number
+}
+export interface Leaf extends Ordered {
+  readonly fact: string
+  readonly operator: string
+  readonly value: Operand
+}
+export interface All extends Ordered {
+  readonly all: readonly Condition[]
+}
+export interface AnyOf extends Ordered {
+  readonly any: readonly Condition[]
+}
+export interface Not extends Ordered {
+  readonly not: Condition
+}
+export type Group = All | AnyOf | Not
+export type Condition = Leaf | Group
+
+export const isReference = (operand: Operand): operand is FactReference =>
+  typeof operand === 'object' && 'fact' in operand
+
+/** The comparisons of a condition, in the order they are written. */
+export function leavesOf(condition: Condition): Leaf[] {
+  if ('all' in condition) return condition.all.flatMap(leavesOf)
+  if ('any' in condition) return condition.any.flatMap(leavesOf)
+  if ('not' in condition) return leavesOf(condition.not)
+  return [condition]
+}
+
+/** Names of the facts a condition reads, each once. */
+export function factsRead(condition: Condition): string[] {
+  const read = leavesOf(condition).flatMap(({ fact, value }) => (isReference(value) ? [fact, value.fact] : [fact]))
+  return [...new Set(read)]
+}
+
+type EngineCondition = Exclude<Extract<TopLevelCondition, { all: unknown }>['all'][number], { condition: string }>
+
+function nodeForEngine(condition: Condition): EngineCondition {
+  return 'fact' in condition ? { ...condition } : forEngine(condition)
+}
+
+/** A copy for the engine, which writes to what it is given. */
+export function forEngine(group: Group): Exclude<TopLevelCondition, { condition: string }> {
+  const order = group.priority === undefined ? {} : { priority: group.priority }
+  if ('all' in group) return { ...order, all: group.all.map(nodeForEngine) }
+  if ('any' in group) return { ...order, any: group.any.map(nodeForEngine) }
+  return { ...order, not: nodeForEngine(group.not) }
+}

@@ -1,0 +1,113 @@
+/**
+ * Which rules hold for one subject, and why. json-rules-engine decides.
+ *
+ * Pure: same rules and facts, same outcomes. One Engine for each rule and evaluation: runs that overlap on one Engine
+ * can end each other early, and a rule that fails takes the run's others with it.
+ */
+import { Engine, type RuleResult } from 'json-rules-engine'
+import { factsRead, forEngine, type Group, isReference, type Leaf, leavesOf, type Operand } from './conditions.ts'
+import type { Facts, FactValue } from './facts.ts'
+import { useStrictOperators } from './operators.ts'
+import type { Rule } from './rule.ts'
+
+/** One comparison: what was compared, and whether it held. */
+export interface LeafExplanation {
+  readonly fact: string
+  readonly value: FactValue
+  readonly operator: string
+  /** The value compared with. */
+  readonly operand: FactValue | readonly FactValue[]
+  /** The fact the operand is the value of; null where the rule gives the value. */
+  readonly operandFact: string | null
+  /** Null: not decided, because others had decided before. */
+  readonly result: boolean | null
+}
+
+export interface RuleOutcome {
+  readonly rule: Rule
+  /** Whether the conditions hold; false where they could not be decided. */
+  readonly holds: boolean
+  /** Whether what ends the episode holds; only of rules that say what does. */
+  readonly clear?: boolean
+  /** What the rule's `occurrence` fact is; null where it is unknown or the rule has none. */
+  readonly occurrence: string | null
+  /** Why the rule could not be decided. */
+  readonly error?: string
+  /** The comparisons of the conditions, in the order of the file. */
+  readonly explanation: readonly LeafExplanation[]
+}
+
+/** Decides rules that are attached to the subject. One that fails has an `error`, and the others go on. */
+export async function evaluateSubject(rules: readonly Rule[], facts: Facts): Promise<RuleOutcome[]> {
+  const outcomes: RuleOutcome[] = []
+  for (const rule of rules) outcomes.push(await outcomeOf(rule, facts))
+  return outcomes
+}
+
+async function outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
+  const occurrence = occurrenceOf(rule, facts)
+  try {
+    const { holds, leaves } = await decide(rule.conditions, facts)
+    const clear = rule.clear === null ? {} : { clear: (await decide(rule.clear, facts)).holds }
+    return { rule, holds, ...clear, occurrence, explanation: leaves }
+  } catch (error) {
+    return {
+      rule,
+      holds: false,
+      occurrence,
+      error: error instanceof Error ? error.message : String(error),
+      explanation: [],
+    }
+  }
+}
+
+function occurrenceOf({ event }: Rule, facts: Facts): string | null {
+  const { occurrence } = event.params
+  const value = occurrence === undefined ? null : facts[occurrence]
+  return value === null || value === undefined || value === '' ? null : String(value)
+}
+
+/**
+ * Decides conditions on facts.
+ *
+ * @throws Error where a fact that is needed is not among them
+ */
+export async function decide(
+  conditions: Group,
+  facts: Facts,
+): Promise<{ readonly holds: boolean; readonly leaves: readonly LeafExplanation[] }> {
+  const engine = new Engine([{ conditions: forEngine(conditions), event: { type: 'holds' } }])
+  useStrictOperators(engine)
+  // Only what is read: the engine hashes every fact of every run.
+  const read = factsRead(conditions).filter((name) => Object.hasOwn(facts, name))
+  const { results, failureResults } = await engine.run(Object.fromEntries(read.map((name) => [name, facts[name]])))
+  const [result] = [...results, ...failureResults]
+  if (result === undefined) throw new Error('the engine answered with no result')
+  const decided = resultsOf(result.conditions)
+  const leaves = leavesOf(conditions).map((leaf, n) => explained(leaf, facts, decided[n] ?? null))
+  return { holds: results.length > 0, leaves }
+}
+
+type ResultNode = RuleResult['conditions'] | Extract<RuleResult['conditions'], { all: unknown }>['all'][number]
+
+/** Results of the leaves, in the order they are written; null for those that were cut off. */
+function resultsOf(node: ResultNode): (boolean | null)[] {
+  if ('all' in node) return node.all.flatMap(resultsOf)
+  if ('any' in node) return node.any.flatMap(resultsOf)
+  if ('not' in node) return resultsOf(node.not)
+  return [node.result ?? null]
+}
+
+function explained({ fact, operator, value }: Leaf, facts: Facts, result: boolean | null): LeafExplanation {
+  return {
+    fact,
+    value: facts[fact] ?? null,
+    operator,
+    operand: operandValue(value, facts),
+    operandFact: isReference(value) ? value.fact : null,
+    result,
+  }
+}
+
+const operandValue = (operand: Operand, facts: Facts): FactValue | readonly FactValue[] =>
+  isReference(operand) ? (facts[operand.fact] ?? null) : operand

@@ -1,0 +1,96 @@
+/** Holds the parts of a rule file to each other: subject, match, actions, messages, occurrence. */
+import { Value } from 'typebox/value'
+import { factsOf, type SubjectName, subjectsWith } from '../facts.ts'
+import { placeholdersOf } from '../message.ts'
+import { type RuleEvent, RuleFile } from '../rule-file.ts'
+import { below, isRecord, type Report } from './faults.ts'
+import { didYouMean } from './spelling.ts'
+
+const PARAMS = '/event/params'
+
+/** What a match may ask of each kind of subject. */
+const MATCHES: Readonly<Record<SubjectName, readonly string[]>> = {
+  sim: ['tenant', 'pool', 'tag', 'tariffType'],
+  pool: ['tenant', 'pool', 'tariffType'],
+  tenant: ['tenant'],
+}
+const TARGETS: Readonly<Record<SubjectName, readonly string[]>> = {
+  sim: ['self'],
+  pool: ['largestExcess', 'aboveShare', 'all'],
+  tenant: [],
+}
+
+/** Reports match fields that a subject does not have. */
+export function checkMatch(match: unknown, subject: SubjectName, report: Report): void {
+  if (!isRecord(match)) return
+  for (const key of Object.keys(match)) {
+    // Fields that no subject has are told by the shape already.
+    if (!(key in RuleFile.properties.match.properties) || MATCHES[subject].includes(key)) continue
+    report(below('/match', key), match[key], `for the subject ${subject} only ${MATCHES[subject].join(', ')}`)
+  }
+}
+
+/** Reports what does not fit together in what a rule does. */
+export function checkEvent({ params }: RuleEvent, subject: SubjectName, report: Report): void {
+  checkSuspend(params, subject, report)
+  if (!params.actions.includes('log')) {
+    report(`${PARAMS}/actions`, params.actions, 'log among the actions: what is told or done stands in the log')
+  }
+  if (params.resolvedMessage !== undefined && params.resolve === 'none') {
+    report(`${PARAMS}/resolvedMessage`, params.resolvedMessage, 'nothing: with resolve none the end is not told')
+  }
+  if (params.resolve === 'email' && !params.actions.includes('email')) {
+    report(`${PARAMS}/resolve`, params.resolve, 'log or none: the rule does not mail when it fires')
+  }
+  checkOccurrence(params, subject, report)
+  checkMessage(params.message, `${PARAMS}/message`, subject, report)
+  if (params.resolvedMessage !== undefined) {
+    checkMessage(params.resolvedMessage, `${PARAMS}/resolvedMessage`, subject, report)
+  }
+}
+
+function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject: SubjectName, report: Report): void {
+  const suspends = actions.includes('suspend')
+  if (suspends && suspend === undefined) {
+    report(`${PARAMS}/suspend`, undefined, 'whom to suspend and until when: the actions say suspend')
+  }
+  if (!suspends && suspend !== undefined) {
+    report(`${PARAMS}/suspend`, suspend, 'nothing: the actions do not say suspend', 'add suspend to the actions')
+  }
+  if (!suspends && stage === 'enforce') {
+    report(`${PARAMS}/stage`, stage, 'notify at most: there is nothing to enforce without the action suspend')
+  }
+  const targets = TARGETS[subject]
+  if (suspend !== undefined && !targets.includes(suspend.target)) {
+    const expected = targets.length === 0 ? 'no suspension: a tenant is not suspended' : `one of ${targets.join(', ')}`
+    report(`${PARAMS}/suspend/target`, suspend.target, `${expected} (subject ${subject})`)
+  }
+}
+
+function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: SubjectName, report: Report): void {
+  const pointer = `${PARAMS}/occurrence`
+  if (once !== 'occurrence') {
+    if (occurrence !== undefined) report(pointer, occurrence, `nothing: the rule is told once each ${once}`)
+    return
+  }
+  const facts = factsOf(subject)
+  const fact = facts.get(occurrence ?? '')
+  if (fact === undefined || fact.type === 'boolean' || fact.type === 'number') {
+    const hint = occurrence === undefined ? undefined : didYouMean(occurrence, facts.keys())
+    report(pointer, occurrence, `a text or whole-number fact of the subject ${subject} that names the occurrence`, hint)
+  }
+}
+
+function checkMessage(message: string, pointer: string, subject: SubjectName, report: Report): void {
+  const facts = factsOf(subject)
+  for (const name of placeholdersOf(message)) {
+    if (facts.has(name)) continue
+    const elsewhere = subjectsWith(name)
+    const hint =
+      elsewhere.length > 0 ? `${name} is a fact of ${elsewhere.join(' and ')}` : didYouMean(name, facts.keys())
+    report(pointer, `{{${name}}}`, `facts of the subject ${subject} in {{…}}`, hint)
+  }
+}
+
+/** Whether an event has its shape, so that its parts can be held to each other. */
+export const isEvent = (value: unknown): value is RuleEvent => Value.Check(RuleFile.properties.event, value)

@@ -1,0 +1,58 @@
+/** Runs the examples of a rule file: they must come out as they say, and show the rule both ways. */
+import { factsRead, type Group } from '../conditions.ts'
+import { decide } from '../evaluate.ts'
+import { type Fact, type Facts, type FactValue, factsOf, type SubjectName } from '../facts.ts'
+import type { Examples } from '../rule-file.ts'
+import { below, type Report } from './faults.ts'
+import { didYouMean } from './spelling.ts'
+
+interface Exampled {
+  readonly subject: SubjectName
+  readonly conditions: Group
+  readonly examples: Examples
+}
+
+/** Reports examples that lack facts, have wrong ones, or come out otherwise. */
+export async function checkExamples({ subject, conditions, examples }: Exampled, report: Report): Promise<void> {
+  for (const [n, { fires, facts }] of examples.entries()) {
+    const pointer = `/examples/${n}`
+    if (!checkFacts(facts, { subject, conditions, pointer: `${pointer}/facts` }, report)) continue
+    const { holds, leaves } = await decide(conditions, facts)
+    if (holds === fires) continue
+    const seen = leaves.map(
+      ({ fact, value, operator, operand }) => `${fact} ${value} ${operator} ${JSON.stringify(operand)}`,
+    )
+    report(`${pointer}/fires`, fires, `${holds}, which is what the conditions say: ${seen.join('; ')}`)
+  }
+  for (const fires of [true, false]) {
+    if (examples.some((example) => example.fires === fires)) continue
+    report('/examples', examples.length, `at least one example with "fires": ${fires}`)
+  }
+}
+
+function checkFacts(
+  given: Facts,
+  { subject, conditions, pointer }: { subject: SubjectName; conditions: Group; pointer: string },
+  report: Report,
+): boolean {
+  const facts = factsOf(subject)
+  const wrong = Object.entries(given).filter(([name, value]) => {
+    const fact = facts.get(name)
+    if (fact === undefined) {
+      report(below(pointer, name), name, `a fact of the subject ${subject}`, didYouMean(name, facts.keys()))
+    } else if (!isValueOf(fact, value)) {
+      report(below(pointer, name), value, `a ${fact.type}${fact.nullable ? ' or null' : ''}`)
+    }
+    return fact === undefined || !isValueOf(fact, value)
+  })
+  const missing = factsRead(conditions).filter((name) => !Object.hasOwn(given, name))
+  for (const name of missing) report(below(pointer, name), undefined, `a value for ${name}, which the conditions read`)
+  return wrong.length === 0 && missing.length === 0
+}
+
+function isValueOf(fact: Fact, value: FactValue): boolean {
+  if (value === null) return fact.nullable
+  if (fact.type === 'integer') return Number.isInteger(value)
+  if (fact.type === 'number') return Number.isFinite(value)
+  return typeof value === fact.type
+}

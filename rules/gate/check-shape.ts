@@ -1,0 +1,46 @@
+/** Holds a value to a schema, field by field, so that each wrong field is told once and in words. */
+import { type TSchema, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { below, isRecord, type Report } from './faults.ts'
+import { didYouMean } from './spelling.ts'
+
+const described = (schema: TSchema): string =>
+  'description' in schema && typeof schema.description === 'string' ? schema.description : 'another value'
+
+/** The words a schema allows, where it allows only some. */
+const wordsOf = (schema: TSchema): string[] =>
+  'enum' in schema && Array.isArray(schema.enum) ? schema.enum.filter((word) => typeof word === 'string') : []
+
+/** Reports what does not fit. @returns whether all of it fits */
+export function checkShape(schema: TSchema, value: unknown, pointer: string, report: Report): boolean {
+  if (Type.IsObject(schema) && isRecord(value)) return checkFields(schema.properties, value, pointer, report)
+  if (Type.IsArray(schema) && Array.isArray(value)) {
+    const items = schema.items
+    const fit = value.map((item: unknown, n) => checkShape(items, item, below(pointer, n), report)).every(Boolean)
+    if (!fit) return false
+  }
+  if (Value.Check(schema, value)) return true
+  const hint = typeof value === 'string' ? didYouMean(value, wordsOf(schema)) : undefined
+  report(pointer, value, described(schema), hint)
+  return false
+}
+
+function checkFields(
+  properties: Readonly<Record<string, TSchema>>,
+  value: Readonly<Record<string, unknown>>,
+  pointer: string,
+  report: Report,
+): boolean {
+  const names = Object.keys(properties)
+  const strangers = Object.keys(value).filter((key) => !Object.hasOwn(properties, key))
+  for (const key of strangers) {
+    report(below(pointer, key), key, `one of the fields ${names.join(', ')}`, didYouMean(key, names))
+  }
+  const fit = Object.entries(properties).map(([key, schema]) => {
+    if (Object.hasOwn(value, key)) return checkShape(schema, value[key], below(pointer, key), report)
+    if (Type.IsOptional(schema)) return true
+    report(below(pointer, key), undefined, described(schema))
+    return false
+  })
+  return strangers.length === 0 && fit.every(Boolean)
+}

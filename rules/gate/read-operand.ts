@@ -1,0 +1,95 @@
+/** Reads what a fact is compared with: a value, a list of values or another fact, of the fact's own type and unit. */
+import type { FactReference, Operand, Scalar } from '../conditions.ts'
+import type { Fact, SubjectName } from '../facts.ts'
+import type { Operator } from '../operators.ts'
+import { BOUNDS } from '../rule-file.ts'
+import { below, isRecord, type Report } from './faults.ts'
+
+interface Asked {
+  readonly fact: Fact
+  readonly operator: Operator
+  readonly pointer: string
+  readonly place: { readonly subject: SubjectName; readonly report: Report }
+  readonly readFact: (
+    name: unknown,
+    pointer: string,
+    place: { readonly subject: SubjectName; readonly report: Report },
+  ) => Fact | undefined
+}
+
+const isNumeric = ({ type }: Fact): boolean => type === 'number' || type === 'integer'
+const unitOf = ({ unit }: Fact): string => (unit === null ? '' : ` in ${unit}`)
+const kindOf = (fact: Fact): string => (isNumeric(fact) ? `number${unitOf(fact)}` : fact.type)
+
+/** @returns undefined where it does not fit, which is reported */
+export function readOperand(value: unknown, asked: Asked): Operand | undefined {
+  const { fact, operator, pointer, place } = asked
+  const refuse = (expected: string, hint?: string): undefined => {
+    place.report(pointer, value, expected, hint)
+    return undefined
+  }
+  if (operator.takes === 'presence') return typeof value === 'boolean' ? value : refuse('true or false')
+  if (value === null) return refuse('a value: null compares with nothing', 'to ask for it use the operator known')
+  if (operator.takes === 'order' && !isNumeric(fact)) {
+    return refuse(
+      `another operator: ${fact.name} is a ${fact.type} and has no order`,
+      'use equal, notEqual, in or notIn',
+    )
+  }
+  if (operator.takes === 'list') return readList(value, asked)
+  if (isRecord(value)) return readReference(value, asked)
+  const read = readScalar(value, fact)
+  return read ?? refuse(expectedOf(fact))
+}
+
+const expectedOf = (fact: Fact): string =>
+  fact.codes === null
+    ? `a ${kindOf(fact)}, as ${fact.name} is, or {"fact": …}`
+    : `a code of ${fact.name}: ${codesOf(fact.codes)}`
+const codesOf = (codes: Readonly<Record<string, number>>): string =>
+  Object.entries(codes)
+    .map(([label, code]) => `${code} (${label})`)
+    .join(', ')
+
+function readScalar(value: unknown, fact: Fact): Scalar | undefined {
+  if (isNumeric(fact)) {
+    if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
+    return fact.codes === null || Object.values(fact.codes).includes(value) ? value : undefined
+  }
+  if (fact.type === 'boolean') return typeof value === 'boolean' ? value : undefined
+  return typeof value === 'string' && value.length <= BOUNDS.textChars ? value : undefined
+}
+
+function readList(value: unknown, { fact, pointer, place }: Asked): readonly Scalar[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > BOUNDS.listItems) {
+    place.report(pointer, value, `a list of 1 to ${BOUNDS.listItems} values, each ${expectedOf(fact)}`)
+    return undefined
+  }
+  const read = value.flatMap((item: unknown, n): Scalar[] => {
+    const scalar = readScalar(item, fact)
+    if (scalar === undefined) place.report(below(pointer, n), item, expectedOf(fact))
+    return scalar === undefined ? [] : [scalar]
+  })
+  return read.length === value.length ? read : undefined
+}
+
+function readReference(value: Readonly<Record<string, unknown>>, asked: Asked): FactReference | undefined {
+  const { fact, pointer, place, readFact } = asked
+  const strangers = Object.keys(value).filter((key) => key !== 'fact')
+  for (const key of strangers) {
+    place.report(below(pointer, key), key, 'only the field fact', 'facts are plain values: no path, no params')
+  }
+  const other = readFact(value.fact, below(pointer, 'fact'), place)
+  if (other === undefined || strangers.length > 0) return undefined
+  const sameType = isNumeric(fact) ? isNumeric(other) : fact.type === other.type
+  if (!sameType || fact.unit !== other.unit) {
+    place.report(
+      below(pointer, 'fact'),
+      other.name,
+      `a ${kindOf(fact)}, as ${fact.name} is`,
+      `it is a ${kindOf(other)}`,
+    )
+    return undefined
+  }
+  return { fact: other.name }
+}

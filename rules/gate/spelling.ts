@@ -1,0 +1,44 @@
+/** What somebody may have meant. */
+
+/** Insertions, deletions, replacements and swaps of neighbours between two words. */
+function distance(a: string, b: string): number {
+  const width = b.length + 1
+  const cells = Array.from({ length: (a.length + 1) * width }, () => 0)
+  const at = (i: number, j: number): number => cells[i * width + j] ?? 0
+  for (let i = 0; i <= a.length; i++) {
+    for (let j = 0; j <= b.length; j++) {
+      const change = a[i - 1] === b[j - 1] ? 0 : 1
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const least =
+        i === 0 || j === 0
+          ? i + j
+          : Math.min(
+              at(i - 1, j) + 1,
+              at(i, j - 1) + 1,
+              at(i - 1, j - 1) + change,
+              swapped ? at(i - 2, j - 2) + 1 : Infinity,
+            )
+      cells[i * width + j] = least
+    }
+  }
+  return at(a.length, b.length)
+}
+
+/** The one of some names that a word is most like; undefined where none is. Upper and lower case are alike. */
+export function closest(word: string, names: Iterable<string>): string | undefined {
+  const bound = Math.max(2, Math.floor(word.length / 3))
+  let best: { readonly name: string; readonly by: number } | undefined
+  // Longer words than any name would cost time and are like none.
+  if (word.length > 60) return undefined
+  for (const name of names) {
+    const by = distance(word.toLowerCase(), name.toLowerCase())
+    if (by <= bound && (best === undefined || by < best.by)) best = { name, by }
+  }
+  return best?.name
+}
+
+/** "did you mean …?", or nothing. */
+export function didYouMean(word: string, names: Iterable<string>): string | undefined {
+  const name = closest(word, names)
+  return name === undefined ? undefined : `did you mean ${name}?`
+}

@@ -1,0 +1,50 @@
+/** Which rules are attached to a subject. */
+import type { SubjectName } from './facts.ts'
+import type { Rule } from './rule.ts'
+
+/** What a rule's match is held against. */
+export interface Matched {
+  readonly subject: SubjectName
+  readonly tenantId: string
+  /** Name of the pool; null for what is outside pools. */
+  readonly poolName: string | null
+  /** Of SIMs; null for others. */
+  readonly tag: string | null
+  /** Label of the governing tariff's type; null without one. */
+  readonly tariffType: string | null
+}
+
+/** Whether a text fits a pattern in which `*` stands for any characters, none included. Upper and lower case differ. */
+export function fitsPattern(pattern: string, text: string): boolean {
+  const parts = pattern.split('*')
+  const first = parts[0] ?? ''
+  const last = parts.at(-1) ?? ''
+  if (parts.length === 1) return text === pattern
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
+  const middle = text.slice(first.length, text.length - last.length)
+  let from = 0
+  for (const part of parts.slice(1, -1)) {
+    const at = middle.indexOf(part, from)
+    if (at < 0) return false
+    from = at + part.length
+  }
+  return true
+}
+
+const fits = (pattern: string | undefined, text: string | null): boolean =>
+  pattern === undefined || (text !== null && fitsPattern(pattern, text))
+
+/** Whether a rule is attached to a subject. */
+export function isAttached({ subject, match }: Rule, to: Matched): boolean {
+  const types = match.tariffType === undefined ? null : [match.tariffType].flat()
+  return (
+    subject === to.subject &&
+    fits(match.tenant, to.tenantId) &&
+    fits(match.pool, to.poolName) &&
+    fits(match.tag, to.tag) &&
+    (types === null || types.some((type) => type === to.tariffType))
+  )
+}
+
+/** The rules attached to a subject, in their order. */
+export const rulesFor = (rules: readonly Rule[], to: Matched): Rule[] => rules.filter((rule) => isAttached(rule, to))

@@ -1,0 +1,46 @@
+/** How far a rule may go on a subject: its stage and the subject's mode bound it from both sides, the weaker holds. */
+import { WatchdogMode } from '../domain/codes.ts'
+import { settingsInEffect } from '../domain/sim.ts'
+import type { Stage } from './rule-file.ts'
+
+/**
+ * A SIM's watchdog mode: its pool's, outside pools Monitor; an own one can only weaken it.
+ *
+ * @param own null: none of its own
+ * @param pool null: outside pools
+ */
+export function effectiveMode(own: WatchdogMode | null, pool: WatchdogMode | null): WatchdogMode {
+  const rest = { warningThresholdPct: null, enableBurnRateAlerts: null }
+  const above = pool === null ? null : { watchdogMode: pool, ...rest }
+  return settingsInEffect({ watchdogMode: own, ...rest }, above).watchdogMode
+}
+
+/** What may happen on behalf of a rule. */
+export interface Permission {
+  readonly evaluate: boolean
+  /** Entries in the watchdog log that its tenant reads. */
+  readonly log: boolean
+  readonly notify: boolean
+  /** `would`: the log says what would have been suspended, and nothing is. */
+  readonly suspend: 'no' | 'would' | 'do'
+}
+
+const NOTHING: Permission = { evaluate: false, log: false, notify: false, suspend: 'no' }
+const STAGES: Readonly<Record<Stage, Permission>> = {
+  off: NOTHING,
+  shadow: { evaluate: true, log: false, notify: false, suspend: 'no' },
+  log: { evaluate: true, log: true, notify: false, suspend: 'would' },
+  notify: { evaluate: true, log: true, notify: true, suspend: 'would' },
+  enforce: { evaluate: true, log: true, notify: true, suspend: 'do' },
+}
+
+/**
+ * What a rule of a stage may do on a subject in a mode.
+ *
+ * @param mode of a SIM the effective one; of a tenant, which has none, Monitor
+ */
+export function permitted(stage: Stage, mode: WatchdogMode): Permission {
+  if (mode === WatchdogMode.Disabled) return NOTHING
+  const permission = STAGES[stage]
+  return mode === WatchdogMode.Monitor && permission.suspend === 'do' ? { ...permission, suspend: 'would' } : permission
+}

@@ -1,0 +1,57 @@
+/** How fast an allowance is being used: the definitions of the burn rate facts. Pure; instants are epoch milliseconds. */
+import { type Cycle, daysUntilRenewal } from '../domain/cycle.ts'
+import { BURN_LONG_SHARE, BURN_SHORT_SHARE } from './facts.ts'
+
+export interface Window {
+  readonly bytes: number
+  /** What the bytes were counted over: whole usage buckets, so it can be a little wider than was asked for. */
+  readonly ms: number
+}
+
+export interface Used {
+  readonly usageBytes: number
+  readonly limitBytes: number
+  readonly short: Window
+  readonly long: Window
+}
+
+const lengthMs = (cycle: Cycle): number => cycle.endsAt - cycle.startsAt
+
+/** Widths of the two windows of burn rates, in milliseconds. */
+export const burnWindowsMs = (cycle: Cycle): { readonly short: number; readonly long: number } => ({
+  short: lengthMs(cycle) * BURN_SHORT_SHARE,
+  long: lengthMs(cycle) * BURN_LONG_SHARE,
+})
+
+/** A time as a share of the cycle's length, in percent. */
+export const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cycle)
+
+/** Where in its cycle an instant is. */
+export const cycleFacts = (cycle: Cycle, at: number) => ({
+  elapsedPct: Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt))),
+  cycleHours: lengthMs(cycle) / 3_600_000,
+  daysUntilRenewal: daysUntilRenewal(cycle, at),
+})
+
+/**
+ * Shares and rates of a limit; null where they mean nothing: at limit 0, and rates before the cycle has lasted as long
+ * as their window.
+ */
+export function paceFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, at: number) {
+  const elapsed = at - cycle.startsAt
+  const evenRate = limitBytes / lengthMs(cycle)
+  const ratio = ({ bytes, ms }: Window): number | null =>
+    limitBytes === 0 || ms <= 0 || elapsed < ms ? null : bytes / ms / evenRate
+  const usagePct = limitBytes === 0 ? null : (100 * usageBytes) / limitBytes
+  const burnLongRatio = ratio(long)
+  return {
+    usagePct,
+    burnRatio: ratio({ bytes: usageBytes, ms: elapsed }),
+    burnShortRatio: ratio(short),
+    burnLongRatio,
+    forecastPct:
+      usagePct === null || burnLongRatio === null
+        ? null
+        : usagePct + burnLongRatio * Math.max(0, 100 - cyclePct(cycle, elapsed)),
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The JSON schema of rule files, for editors: made from what the load gate itself reads, so that an editor offers the
+ * facts, operators, levels and actions there are. `rules/rule-file.schema.json` is its text; a test compares them.
+ *
+ * The gate refuses more: types and units of operands, negations over what may be unknown, examples that come out
+ * otherwise.
+ */
+import { type Fact, factsOf, SUBJECTS, type SubjectName } from './facts.ts'
+import { NEGATION, OPERATORS } from './operators.ts'
+import { BOUNDS, RuleFile } from './rule-file.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const factText = ({ type, unit, nullable, meaning, codes }: Fact): string => {
+  const listed = Object.entries(codes ?? {}).map(([label, code]) => `${code} = ${label}`)
+  const kind = [type, unit === null ? '' : ` in ${unit}`, nullable ? ', or null' : ''].join('')
+  return `${meaning}${listed.length === 0 ? '' : ` (${listed.join(', ')})`}. ${kind}`
+}
+
+const named = (names: Iterable<readonly [string, string]>): Json => ({
+  type: 'string',
+  oneOf: [...names].map(([name, description]) => ({ const: name, description })),
+})
+
+const ref = (name: string): Json => ({ $ref: `#/$defs/${name}` })
+const group = (kind: string, inner: Json): Json => ({
+  type: 'object',
+  required: [kind],
+  additionalProperties: false,
+  properties: { [kind]: inner, priority: ref('priority') },
+})
+
+/** Definitions for one kind of subject, whose facts they offer. */
+function conditionsFor(subject: SubjectName): Json {
+  const list = { type: 'array', minItems: 1, maxItems: BOUNDS.nodes, items: ref(`${subject}-condition`) }
+  return {
+    [`${subject}-fact`]: named([...factsOf(subject)].map(([name, fact]) => [name, factText(fact)])),
+    [`${subject}-group`]: {
+      anyOf: [
+        group('all', list),
+        group('any', list),
+        group('not', ref(`${subject}-condition`)),
+        group('condition', { type: 'string', description: 'Name of a shared condition' }),
+      ],
+    },
+    [`${subject}-condition`]: { anyOf: [ref(`${subject}-comparison`), ref(`${subject}-group`)] },
+    [`${subject}-comparison`]: {
+      type: 'object',
+      required: ['fact', 'operator', 'value'],
+      additionalProperties: false,
+      properties: {
+        fact: ref(`${subject}-fact`),
+        operator: ref('operator'),
+        value: {
+          anyOf: [
+            { type: ['string', 'number', 'boolean'] },
+            {
+              type: 'array',
+              minItems: 1,
+              maxItems: BOUNDS.listItems,
+              items: { type: ['string', 'number', 'boolean'] },
+            },
+            {
+              type: 'object',
+              required: ['fact'],
+              additionalProperties: false,
+              properties: { fact: ref(`${subject}-fact`) },
+            },
+          ],
+        },
+        priority: ref('priority'),
+      },
+    },
+  }
+}
+
+/** What holds in the file of a rule for one kind of subject, beside what holds in all. */
+function whenSubject(subject: SubjectName): Json {
+  const facts = { propertyNames: ref(`${subject}-fact`) }
+  return {
+    if: { required: ['subject'], properties: { subject: { const: subject } } },
+    // oxlint-disable-next-line unicorn/no-thenable -- the word is JSON schema's
+    then: {
+      properties: {
+        conditions: ref(`${subject}-group`),
+        event: {
+          properties: {
+            params: { properties: { clear: ref(`${subject}-group`), occurrence: ref(`${subject}-fact`) } },
+          },
+        },
+        examples: { items: { properties: { facts } } },
+      },
+    },
+  }
+}
+
+/** The schema as an object. */
+export function ruleFileSchema(): Json {
+  const operators = Object.entries(OPERATORS).flatMap(([name, { meaning }]) => [
+    [name, `The fact ${meaning} the value`] as const,
+    [`${NEGATION}${name}`, `Not so that the fact ${meaning} the value`] as const,
+  ])
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $comment: 'Generated from rules/*.ts by rules/rule-file-schema.ts: do not edit.',
+    title: 'Rule of the watchdog',
+    ...RuleFile,
+    allOf: SUBJECTS.map(whenSubject),
+    $defs: {
+      operator: named(operators),
+      priority: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 1000,
+        description: 'Higher ones are decided first; left out: 1',
+      },
+      ...Object.assign({}, ...SUBJECTS.map(conditionsFor)),
+    },
+  }
+}
+
+const COLUMNS = 120
+
+/** JSON as the project's formatter leaves it: objects open, lists on one line where they fit. */
+function laidOut(value: unknown, indent: string, column: number): string {
+  const deeper = `${indent}  `
+  if (Array.isArray(value)) {
+    const line = `[${value.map((item) => JSON.stringify(item)).join(', ')}]`
+    const plain = value.every((item) => typeof item !== 'object')
+    // A comma may follow.
+    if (plain && column + line.length < COLUMNS) return line
+    return `[\n${value.map((item) => `${deeper}${laidOut(item, deeper, deeper.length)}`).join(',\n')}\n${indent}]`
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).map(([key, field]) => {
+    const start = `${deeper}${JSON.stringify(key)}: `
+    return `${start}${laidOut(field, deeper, start.length)}`
+  })
+  return fields.length === 0 ? '{}' : `{\n${fields.join(',\n')}\n${indent}}`
+}
+
+/** The schema as `rules/rule-file.schema.json` holds it. */
+export const ruleFileSchemaText = (): string => `${laidOut(ruleFileSchema(), '', 0)}\n`

@@ -1,0 +1,172 @@
+/** A rule file: json-rules-engine's `conditions` and `event`, and a few words of ours around them. */
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { LogLevel, TariffType } from '../domain/codes.ts'
+import { DURATION_PATTERN } from '../domain/duration.ts'
+import { strictObject } from '../domain/schema.ts'
+import { SUBJECTS } from './facts.ts'
+
+const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })
+const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
+  Object.keys(table).filter((l): l is T => l in table)
+
+export const ACTIONS = ['log', 'email', 'suspend'] as const
+export type RuleAction = (typeof ACTIONS)[number]
+export const STAGES = ['off', 'shadow', 'log', 'notify', 'enforce'] as const
+export type Stage = (typeof STAGES)[number]
+export const TARGETS = ['self', 'largestExcess', 'aboveShare', 'all'] as const
+export type SuspendTarget = (typeof TARGETS)[number]
+export const ONCE = ['cycle', 'episode', 'occurrence'] as const
+export type Once = (typeof ONCE)[number]
+export const RESOLVE = ['log', 'email', 'none'] as const
+export type Resolve = (typeof RESOLVE)[number]
+
+export const Name = Type.String({
+  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  maxLength: 60,
+  description: 'Name: the file’s, without .json; lower-case words joined by hyphens, at most 60 characters',
+})
+export const Description = Type.String({
+  minLength: 1,
+  maxLength: 500,
+  description: 'What the rule is for, in words, 1 to 500 characters',
+})
+export const Subject = oneOf(SUBJECTS, 'What the rule is evaluated for')
+
+const Pattern = (what: string) =>
+  Type.String({ minLength: 1, maxLength: 128, description: `${what}; * stands for any characters` })
+const TariffLabel = oneOf(labels(TariffType), 'Type of the governing tariff')
+
+const Match = strictObject(
+  {
+    tenant: Type.Optional(Pattern('Id of the tenant')),
+    pool: Type.Optional(Pattern('Name of the pool')),
+    tag: Type.Optional(Pattern('Tag of the SIM')),
+    tariffType: Type.Optional(
+      Type.Union([TariffLabel, Type.Array(TariffLabel, { minItems: 1, maxItems: 3 })], {
+        description: 'Type of the governing tariff, one or a list of: Standard, Dynamic Pool, Fixed Pool',
+      }),
+    ),
+  },
+  { description: 'The subjects the rule is attached to, present and future ones; left out: all' },
+)
+export type Match = Static<typeof Match>
+
+/** Whom a rule suspends, after how long, and until when. */
+const Suspend = strictObject(
+  {
+    target: oneOf(TARGETS, 'Whom to stop; self for a SIM, the others for a pool'),
+    grace: Type.Optional(
+      Type.String({
+        pattern: DURATION_PATTERN,
+        description: 'Time before it is suspended, such as PT2H; left out: none',
+      }),
+    ),
+    until: oneOf(['renewal', 'manual'], 'What brings it back'),
+  },
+  { description: 'Whom to suspend, how soon and until when' },
+)
+export type Suspend = Static<typeof Suspend>
+
+const Message = (what: string) =>
+  Type.String({ minLength: 1, maxLength: 1000, description: `${what}; {{fact}} stands for a fact’s value` })
+
+const Params = strictObject(
+  {
+    level: oneOf(labels(LogLevel), 'Level'),
+    message: Message('What is said when it fires'),
+    resolvedMessage: Type.Optional(Message('What is said when it resolves')),
+    actions: Type.Array(oneOf(ACTIONS, 'Action'), {
+      minItems: 1,
+      maxItems: ACTIONS.length,
+      uniqueItems: true,
+      description: 'What is done while it fires: log, email, suspend; each at most once',
+    }),
+    suspend: Type.Optional(Suspend),
+    for: Type.Optional(
+      Type.String({
+        pattern: `${DURATION_PATTERN}|^\\d{1,2}(\\.\\d{1,2})?%$`,
+        description:
+          'How long the conditions hold before it fires: PT10M, or a share of the cycle: 5%; left out: at once',
+      }),
+    ),
+    once: oneOf(ONCE, 'How often it is told'),
+    occurrence: Type.Optional(
+      Type.String({ maxLength: 60, description: 'The fact whose value names the occurrence, such as imei' }),
+    ),
+    clear: Type.Optional(
+      Type.Unknown({ description: 'Conditions that end it; left out: as soon as its own no longer hold' }),
+    ),
+    resolve: Type.Optional(oneOf(RESOLVE, 'How its end is told; left out: log')),
+    stage: oneOf(STAGES, 'How far it may go'),
+  },
+  { description: 'What the rule does' },
+)
+
+export const RuleEvent = strictObject(
+  {
+    // The engine treats these three names as its own.
+    type: Type.String({
+      pattern: '^(?!(success|failure|error)$)[a-z0-9]+(-[a-z0-9]+)*$',
+      maxLength: 60,
+      description: 'Kind of event: lower-case words joined by hyphens, other than success, failure, error',
+    }),
+    params: Params,
+  },
+  { description: 'What happens when the conditions hold' },
+)
+export type RuleEvent = Static<typeof RuleEvent>
+
+const FactValues = Type.Record(
+  Type.String(),
+  Type.Unsafe<string | number | boolean | null>({ type: ['string', 'number', 'boolean', 'null'] }),
+  { description: 'Facts by name: every one the conditions read' },
+)
+export const Examples = Type.Array(
+  strictObject(
+    {
+      fires: Type.Boolean({ description: 'Whether the conditions hold: true or false' }),
+      facts: FactValues,
+    },
+    { description: 'Facts, and whether the rule fires on them' },
+  ),
+  { minItems: 2, maxItems: 50, description: '2 to 50 examples, at least one that fires and one that does not' },
+)
+export type Examples = Static<typeof Examples>
+
+const Schema = Type.Optional(Type.String({ maxLength: 300, description: 'The schema, for editors' }))
+
+export const RuleFile = strictObject(
+  {
+    $schema: Schema,
+    name: Name,
+    description: Description,
+    subject: Subject,
+    match: Type.Optional(Match),
+    conditions: Type.Unknown({ description: 'When the rule fires' }),
+    event: RuleEvent,
+    examples: Examples,
+  },
+  { description: 'A rule of the watchdog' },
+)
+export type RuleFile = Static<typeof RuleFile>
+
+/** Conditions that rules share as `{"condition": "name"}`: a file in a folder named `conditions`. */
+export const SharedConditionFile = strictObject(
+  { $schema: Schema, name: Name, description: Description, subject: Subject, conditions: Type.Unknown() },
+  { description: 'Conditions that several rules share' },
+)
+
+/** Bounds of a rule set; beyond them a mistake is likelier than a need. */
+export const BOUNDS = {
+  files: 500,
+  fileChars: 65_536,
+  /** Conditions in a rule, shared ones counted where they are used. */
+  nodes: 200,
+  depth: 8,
+  listItems: 1000,
+  textChars: 500,
+} as const
+
+export const isRuleFile = (value: unknown): value is RuleFile => Value.Check(RuleFile, value)

@@ -1,0 +1,31 @@
+/** A rule as it is after loading: checked, its references replaced, its defaults filled in. */
+import type { LogLevel } from '../domain/codes.ts'
+import { durationMs } from '../domain/duration.ts'
+import type { Group } from './conditions.ts'
+import type { SubjectName } from './facts.ts'
+import type { Match, Resolve, RuleEvent } from './rule-file.ts'
+
+/** How long conditions hold before a rule fires: milliseconds, or a share of the cycle in percent. */
+export type Hold = { readonly ms: number } | { readonly cyclePct: number }
+
+export interface Rule {
+  readonly name: string
+  readonly file: string
+  readonly description: string
+  readonly subject: SubjectName
+  readonly match: Match
+  readonly conditions: Group
+  /** What ends an episode; null: that the conditions no longer hold. */
+  readonly clear: Group | null
+  /** The event as the file has it. */
+  readonly event: RuleEvent
+  readonly level: LogLevel
+  readonly resolve: Resolve
+  readonly hold: Hold
+  /** Starts anew with each cycle: it is told once a cycle, or reads facts that do. */
+  readonly cycleBound: boolean
+}
+
+/** Reads `for`: a duration, or a share of the cycle (`5%`). */
+export const holdOf = (text: string): Hold =>
+  text.endsWith('%') ? { cyclePct: Number(text.slice(0, -1)) } : { ms: durationMs(text) }
