@@ -8,8 +8,8 @@
  */
 import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
 import type { Notification } from '../notify/notification.ts'
-import { renderMail } from '../notify/render.ts'
-import type { MailTransport } from '../notify/transport.ts'
+import type { Mail } from '../notify/render.ts'
+import type { Transport } from '../notify/transport.ts'
 import { insertEvent } from '../store/events.ts'
 import {
   type ClaimedMail,
@@ -22,8 +22,16 @@ import {
   type WaitingNotification,
   waitingNotifications,
 } from '../store/mails.ts'
+import { statementLines } from '../store/statements.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { findTenant } from '../store/tenants.ts'
+import { statementCsv } from './statement-csv.ts'
+
+/** How mails are made and leave. */
+export interface Mailer {
+  readonly render: (notifications: readonly Notification[]) => Mail
+  readonly transport: Pick<Transport, 'send'>
+}
 
 /** How mails are tried. Milliseconds. */
 export interface MailTerms {
@@ -38,20 +46,15 @@ const LEASE_MS = 5 * 60_000
 const RETRY_MIN_MS = 2000
 
 /** Puts what is due into mails and sends them, until nothing is due. */
-export async function sendMails(
-  ground: Ground,
-  transport: MailTransport,
-  terms: MailTerms,
-  tenantId: string,
-): Promise<void> {
+export async function sendMails(ground: Ground, mailer: Mailer, terms: MailTerms, tenantId: string): Promise<void> {
   await inTenant(ground, tenantId, putIntoMails)
   for (;;) {
     const claimed = await inTenant(ground, tenantId, async (tx) => {
       const mail = await claimMail(tx, new Date(tx.now.getTime() + LEASE_MS))
-      return mail && { mail, notifications: await notificationsOf(tx, mail.id) }
+      return mail && { mail, notifications: await withStatements(tx, await notificationsOf(tx, mail.id)) }
     })
     if (claimed === undefined) break
-    await send(ground, transport, terms, tenantId, claimed.mail, claimed.notifications)
+    await send(ground, mailer, terms, tenantId, claimed.mail, claimed.notifications)
   }
   await inTenant(ground, tenantId, settleMailWork)
 }
@@ -84,15 +87,25 @@ export function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
   ]
 }
 
+/** Statements never change: they are read when the mail leaves, not kept with the notice. */
+const withStatements = (tx: TenantTx, notifications: readonly Notification[]): Promise<Notification[]> =>
+  Promise.all(
+    notifications.map(async (told) =>
+      told.kind === 'summary'
+        ? { ...told, statementCsv: statementCsv(await statementLines(tx, told.cycle.key)) }
+        : told,
+    ),
+  )
+
 async function send(
   ground: Ground,
-  transport: MailTransport,
+  { render, transport }: Mailer,
   terms: MailTerms,
   tenantId: string,
   mail: ClaimedMail,
   notifications: readonly Notification[],
 ): Promise<void> {
-  const rendered = renderMail(notifications)
+  const rendered = render(notifications)
   const outcome = await transport.send({ to: mail.recipient, messageId: mail.id, ...rendered }).then(
     ({ response }) => ({ status: 'sent' as const, response }),
     (error: unknown) => ({ status: statusAfter(error, mail, terms), response: String(error) }),
@@ -109,7 +122,7 @@ async function send(
 }
 
 function statusAfter(error: unknown, mail: ClaimedMail, terms: MailTerms): 'pending' | 'failed' {
-  const permanent = error instanceof Error && 'permanent' in error && error.permanent === true
+  const permanent = error instanceof Error && 'kind' in error && error.kind === 'permanent'
   return permanent || mail.attempts >= terms.attempts ? 'failed' : 'pending'
 }
 

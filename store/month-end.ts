@@ -1,6 +1,7 @@
 /** What a month end works through: queued changes, suspensions that end with the cycle, and the cycle's row. */
 import { sql } from 'kysely'
 import type { PoolChange } from '../domain/month-end.ts'
+import { ensurePools } from './cycles.ts'
 import type { TenantTx } from './tenancy.ts'
 
 export interface CycleRow {
@@ -74,5 +75,42 @@ export async function suspensionsToRenew(
      where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
        and cycle_key <= ${cycleKey} and sim_id > ${afterSimId}
      order by sim_id limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/** Pools with ledger rows in a cycle; 0 stands for outside pools. */
+export async function ledgerPools(tx: TenantTx, cycleKey: string): Promise<number[]> {
+  const { rows } = await sql<{ poolId: number }>`
+    select pool_id as "poolId" from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
+    union
+    select id from pools where tenant_id = ${tx.tenantId}`.execute(tx.q)
+  const ids = rows.map(({ poolId }) => poolId)
+  await ensurePools(tx, cycleKey, ids)
+  return ids
+}
+
+/** SIMs that are suspended by whomever. */
+export async function stillSuspended(tx: TenantTx): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from suspensions where tenant_id = ${tx.tenantId} and closed_at is null`.execute(
+    tx.q,
+  )
+  return rows[0]?.count ?? 0
+}
+
+const MOST_FAILURES = 200
+
+/** Changes that failed at a cycle's end, for the summary; at most 200. */
+export async function failedChanges(
+  tx: TenantTx,
+  cycleKey: string,
+): Promise<{ iccid: string; what: string; reason: string }[]> {
+  const { rows } = await sql<{ iccid: string; what: string; reason: string }>`
+    select s.iccid, case when s.pending_unassign then 'unassign' else 'move' end as what,
+           coalesce(l.explanation ->> 'detail', '') as reason
+      from watchdog_log l
+      join sims s on s.id = l.sim_id
+     where l.tenant_id = ${tx.tenantId} and l.cycle_key = ${cycleKey} and l.dedupe_key like 'change-failed/%'
+     order by l.id limit ${MOST_FAILURES}`.execute(tx.q)
   return rows
 }

@@ -85,3 +85,29 @@ export async function statementLines(tx: TenantTx, cycleKey: string): Promise<St
      order by pool_id, sim_id nulls first`.execute(tx.q)
   return rows
 }
+
+/** What a pool came to in a closed cycle: its own line and those of its SIMs. */
+export interface PoolTotals {
+  /** 0: outside pools. */
+  readonly poolId: number
+  readonly poolName: string
+  readonly bytes: number
+  readonly limitBytes: number
+  readonly overageBytes: number
+  readonly chargeMicro: number
+}
+
+/** Totals of a cycle's statement by pool; none where nothing was in the cycle. */
+export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTotals[]> {
+  const { rows } = await sql<PoolTotals>`
+    select pool_id as "poolId", max(pool_name) as "poolName",
+           coalesce(sum(bytes) filter (where kind = 'sim'), 0)::bigint as bytes,
+           coalesce(max(limit_bytes) filter (where kind = 'pool'), sum(limit_bytes))::bigint as "limitBytes",
+           coalesce(sum(overage_bytes) filter (where kind = 'sim'), 0)::bigint as "overageBytes",
+           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "chargeMicro"
+      from statements
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind <> 'empty'
+     group by pool_id
+     order by pool_id`.execute(tx.q)
+  return rows
+}

@@ -124,15 +124,19 @@ export async function addToLedger(
   const json = JSON.stringify(rows)
   const set = sql`jsonb_to_recordset(${json}::jsonb) as r("cycleKey" text, "simId" bigint, "poolId" integer,
     "tariffId" integer, bytes bigint, "voiceSeconds" bigint, "smsCount" bigint)`
+  // Made with nothing and added to then: a correction is no row of its own, and what is inserted may not be negative.
   await sql`
-    insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
-    select "cycleKey", "simId", "poolId", "tariffId", bytes, "voiceSeconds", "smsCount" from ${set}
+    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id)
+    select "cycleKey", "simId", "poolId", "tariffId" from ${set}
      order by "cycleKey", "simId", "poolId"
-    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
-      set bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
-          sms_count = l.sms_count + excluded.sms_count, tariff_id = coalesce(l.tariff_id, excluded.tariff_id)`.execute(
-    tx.q,
-  )
+    on conflict do nothing`.execute(tx.q)
+  await sql`
+    update usage_ledger l
+       set bytes = l.bytes + r.bytes, voice_seconds = l.voice_seconds + r."voiceSeconds",
+           sms_count = l.sms_count + r."smsCount", tariff_id = coalesce(l.tariff_id, r."tariffId")
+      from ${set}
+     where l.tenant_id = ${tx.tenantId} and l.cycle_key = r."cycleKey" and l.sim_id = r."simId"
+       and l.pool_id = r."poolId"`.execute(tx.q)
   await sql`
     update pool_cycles p
        set bytes = p.bytes + r.bytes, voice_seconds = p.voice_seconds + r."voiceSeconds",

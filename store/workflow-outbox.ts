@@ -20,8 +20,7 @@ export async function signalIfStarted(
   workflowId: string,
   signal: SuspendSignal | EnforcePoolSignal,
 ): Promise<void> {
-  const { rows } = await sql`select 1 from workflow_starts where workflow_id = ${workflowId}`.execute(tx.q)
-  if (rows.length > 0) await requestWorkflows(tx, [{ do: 'signal', workflowId, signal }])
+  if (await wasStarted(tx, workflowId)) await requestWorkflows(tx, [{ do: 'signal', workflowId, signal }])
 }
 
 export interface OutboxRow {
@@ -80,4 +79,10 @@ export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number)
     select distinct tenant_id as "tenantId" from workflow_outbox
      where done_at is null and due_at <= ${tx.now} limit ${limit}`.execute(tx.q)
   return rows.map((row) => row.tenantId)
+}
+
+/** Whether a workflow that runs once was started at some time. */
+export async function wasStarted(tx: TenantTx, workflowId: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from workflow_starts where workflow_id = ${workflowId}`.execute(tx.q)
+  return rows.length > 0
 }

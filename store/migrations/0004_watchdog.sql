@@ -78,6 +78,7 @@ create table mails (
   sent_at timestamptz
 );
 create index mails_tenant on mails (tenant_id, created_at desc);
+create index notifications_mail on notifications (mail_id);
 
 -- Work list: tenants with notifications to group or mails to send.
 create table mail_work (

@@ -6,8 +6,8 @@ import { executeTickets } from '../../operations/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { currentCycle } from '../../store/cycles.ts'
 import { poolFigures, simFigures } from '../../store/figures.ts'
-import { dueTicketWork, findTicket, openTicketCounts } from '../../store/tickets.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { dueTicketWork, findTicket, openTicketCounts } from '../../store/tickets.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
@@ -126,7 +126,11 @@ describe('tickets of a SIM', () => {
     }
     await carrier.turn({ failureRate: 0 })
 
-    expect(await ticket(id)).toMatchObject({ status: TicketStatus.Failed, attempts: 4, failureCode: expect.any(String) })
+    expect(await ticket(id)).toMatchObject({
+      status: TicketStatus.Failed,
+      attempts: 4,
+      failureCode: expect.any(String),
+    })
     expect(await statusOf(simId)).toBe(SimStatus.Unprovisioned)
   })
 

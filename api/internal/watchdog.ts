@@ -1,0 +1,64 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { ActionAsk, PoolEnforcement, SimEnforcement } from '../../domain/enforcement.ts'
+import { strictObject } from '../../domain/schema.ts'
+import { poolEnforcement, simEnforcement } from '../../operations/enforcement.ts'
+import { logAction } from '../../operations/log-action.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { onceInTenant } from '../once.ts'
+import { PoolParams, SimParams } from '../params.ts'
+import type { InternalOptions } from '../server.ts'
+
+const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })
+const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })
+
+/** What the enforcing workflows read before they act, and where they log what they did. */
+export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const tags = ['Enforcement']
+
+  app.get(
+    '/sims/:id/enforcement',
+    {
+      schema: {
+        operationId: 'readSimEnforcement',
+        summary: 'A SIM as enforcement sees it',
+        tags,
+        params: SimParams,
+        querystring: Type.Object({ cycle: Cycle, rule: Type.Optional(Rule) }),
+        response: { 200: SimEnforcement },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, (tx) => simEnforcement(tx, params.id, query.cycle, query.rule ?? null)),
+  )
+
+  app.get(
+    '/pools/:id/enforcement',
+    {
+      schema: {
+        operationId: 'readPoolEnforcement',
+        summary: 'A pool as enforcement sees it, and whom to pick from',
+        tags,
+        params: PoolParams,
+        querystring: Type.Object({ cycle: Cycle, rule: Rule }),
+        response: { 200: PoolEnforcement },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
+  )
+
+  app.post(
+    '/watchdog/actions',
+    {
+      schema: {
+        operationId: 'logAction',
+        summary: 'Log what enforcement did, once',
+        tags,
+        body: ActionAsk,
+        response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
+      },
+    },
+    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => logAction(tx, request.body)),
+  )
+}

@@ -1,0 +1,248 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../domain/lifecycle.ts'
+import { pageOf, pageRequest, toPage } from '../../domain/page.ts'
+import { strictObject } from '../../domain/schema.ts'
+import {
+  ArmAsk,
+  StartAnswer,
+  StartMonthEnd,
+  StartProvision,
+  StartSuspend,
+  WorkflowInfo,
+  WorkflowQuery,
+} from '../../domain/workflow-asks.ts'
+import { armInput, monthEndInput, provisionInput, simNamed, suspendInput } from '../../operations/start-workflows.ts'
+import type { LifecycleClient, Started } from '../../queues/temporal.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { holdRun, rememberStarts } from '../../store/workflow-outbox.ts'
+import type { InternalOptions } from '../server.ts'
+
+const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
+const SignalParams = Type.Object({
+  workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
+  name: Type.String({ maxLength: 50, description: 'Name of the signal' }),
+})
+
+/** Signals by the type of workflow that the id begins with. */
+const SIGNALS: Readonly<Record<string, readonly string[]>> = {
+  'suspend-on-overage': ['overLimit', 'cleared', 'standDown', 'personActed', 'resume', 'renewed'],
+  'enforce-pool': ['overLimit', 'cleared', 'standDown'],
+}
+
+/** 202 for a start, 200 where that id runs or may not run again. */
+const started = ({ workflowId, runId, status, started }: Started) => ({
+  code: started ? 202 : 200,
+  body: { workflowId, runId, status },
+})
+const startAnswers = { 200: StartAnswer, 202: StartAnswer }
+
+/** The latest run of an id, where Temporal knows it. */
+async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: string) {
+  try {
+    return await lifecycles.describe(workflowId, tenantId)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'workflow_not_found') return undefined
+    throw error
+  }
+}
+
+export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
+  app,
+  { ground, lifecycles, terms },
+) => {
+  const tags = ['Workflows']
+
+  app.post(
+    '/workflows/provision-and-activate',
+    {
+      schema: {
+        operationId: 'startProvisionAndActivate',
+        summary: 'Take a SIM from unprovisioned to active',
+        tags,
+        body: StartProvision,
+        response: startAnswers,
+      },
+    },
+    async ({ tenantId, body }, reply) => {
+      const simId = await inTenant(ground, tenantId, (tx) => simNamed(tx, body))
+      const workflowId = provisionAndActivateId(tenantId, simId)
+      const run = await known(lifecycles, workflowId, tenantId)
+      if (run?.status === 'running') return started({ ...run, started: false }).body
+      const input = await inTenant(ground, tenantId, (tx) => provisionInput(tx, simId, body, terms))
+      const answer = started(await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
+      return reply.code(answer.code === 202 ? 202 : 200).send(answer.body)
+    },
+  )
+
+  app.post(
+    '/workflows/suspend-on-overage',
+    {
+      schema: {
+        operationId: 'startSuspendOnOverage',
+        summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
+        tags,
+        body: StartSuspend,
+        response: startAnswers,
+      },
+    },
+    async ({ tenantId, body }, reply) => {
+      const ask = await inTenant(ground, tenantId, (tx) => suspendInput(tx, body, terms))
+      const { workflowId, input } = ask
+      if (ask.known) {
+        const run = await known(lifecycles, workflowId, tenantId)
+        // It was started in this cycle and may not run again, whether or not Temporal still lists it.
+        return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'completed' }
+      }
+      const signal = 'overLimit' as const
+      const run = await lifecycles.signalWithStart({
+        do: 'signalWithStart',
+        type: 'suspend-on-overage',
+        workflowId,
+        input,
+        signal,
+      })
+      await inTenant(ground, tenantId, (tx) => rememberStarts(tx, [workflowId]))
+      const answer = started(run)
+      return reply.code(answer.code === 202 ? 202 : 200).send(answer.body)
+    },
+  )
+
+  app.post(
+    '/workflows/enforce-pool/arm',
+    {
+      schema: {
+        operationId: 'armSuspension',
+        summary: "Tell a SIM's suspend-on-overage that its pool's rule stops it, or no longer does",
+        tags,
+        body: ArmAsk,
+        response: {
+          200: strictObject({
+            workflowId: Type.String(),
+            started: Type.Boolean({ description: 'Whether it was started' }),
+          }),
+        },
+      },
+    },
+    async ({ tenantId, body }) => {
+      const { input, workflowId, first } = await inTenant(ground, tenantId, (tx) => armInput(tx, body, terms))
+      const { signal } = body
+      if (first && signal === 'cleared') return { workflowId, started: false }
+      const run = await lifecycles.signalWithStart({
+        do: 'signalWithStart',
+        type: 'suspend-on-overage',
+        workflowId,
+        input,
+        signal,
+      })
+      return { workflowId, started: run.started }
+    },
+  )
+
+  app.post(
+    '/workflows/month-end-reprovision',
+    {
+      schema: {
+        operationId: 'startMonthEnd',
+        summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
+        tags,
+        body: StartMonthEnd,
+        response: startAnswers,
+      },
+    },
+    async ({ tenantId, body }, reply) => {
+      const input = await inTenant(ground, tenantId, (tx) => monthEndInput(tx, body, terms))
+      const { cycleKey } = input
+      const run =
+        body.dryRun === true
+          ? await lifecycles.start({
+              type: 'month-end-plan',
+              workflowId: monthEndPlanId(tenantId, cycleKey, ground.clock()),
+              input: { tenantId, cycleKey },
+            })
+          : await lifecycles.start({
+              type: 'month-end-reprovision',
+              workflowId: monthEndId(tenantId, cycleKey),
+              input,
+            })
+      const answer = started(run)
+      return reply.code(answer.code === 202 ? 202 : 200).send(answer.body)
+    },
+  )
+
+  app.get(
+    '/workflows',
+    {
+      schema: {
+        operationId: 'listWorkflows',
+        summary: 'Workflows of a tenant, the newest first',
+        tags,
+        querystring: WorkflowQuery,
+        response: { 200: pageOf(WorkflowInfo) },
+      },
+    },
+    async ({ tenantId, query: { page: _page, pageSize: _pageSize, ...filter }, query }) => {
+      const page = pageRequest(query)
+      const { items, totalItems } = await lifecycles.list({ tenantId, ...filter }, page)
+      return toPage(page, totalItems, [...items])
+    },
+  )
+
+  app.get(
+    '/workflows/:workflowId',
+    {
+      schema: {
+        operationId: 'readWorkflow',
+        summary: 'A workflow: where it stands, what it was given, how it ended',
+        tags,
+        params: WorkflowId,
+        response: { 200: WorkflowInfo },
+      },
+    },
+    ({ tenantId, params }) => lifecycles.describe(params.workflowId, tenantId),
+  )
+
+  app.post(
+    '/workflows/:workflowId/signals/:name',
+    {
+      schema: {
+        operationId: 'signalWorkflow',
+        summary: 'Signal a running workflow',
+        tags,
+        params: SignalParams,
+        response: { 202: strictObject({}) },
+      },
+    },
+    async ({ tenantId, params: { workflowId, name } }, reply) => {
+      await lifecycles.describe(workflowId, tenantId)
+      const taken = SIGNALS[workflowId.split(':')[0] ?? ''] ?? []
+      if (!taken.includes(name)) {
+        const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
+        throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
+      }
+      // A person's word that it is not to act again this cycle: enforcement passes the SIM over from now on.
+      if (name === 'resume') await inTenant(ground, tenantId, (tx) => holdRun(tx, workflowId))
+      await lifecycles.signal(workflowId, name)
+      return reply.code(202).send({})
+    },
+  )
+
+  app.post(
+    '/workflows/:workflowId/cancel',
+    {
+      schema: {
+        operationId: 'cancelWorkflow',
+        summary: 'Ask a running workflow to cancel itself',
+        tags,
+        params: WorkflowId,
+        response: { 202: strictObject({}) },
+      },
+    },
+    async ({ tenantId, params: { workflowId } }, reply) => {
+      await lifecycles.describe(workflowId, tenantId)
+      await lifecycles.cancel(workflowId)
+      return reply.code(202).send({})
+    },
+  )
+}

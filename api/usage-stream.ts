@@ -1,0 +1,144 @@
+/**
+ * Usage as it is delivered: JSON, NDJSON or CSV, plain or gzipped, read as a stream of unchecked records.
+ * NDJSON and CSV take bounded memory however long they are; JSON is read whole and bounded in size.
+ */
+
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { parse } from 'csv-parse'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ServiceError } from '../domain/errors.ts'
+import { UsageRecord } from '../domain/usage.ts'
+
+/** Most bytes of a JSON body once it is unpacked. */
+const MOST_JSON = 32 * 1024 * 1024
+/** Longest line of NDJSON or CSV. */
+const MOST_LINE = 64 * 1024
+
+const NDJSON = ['application/x-ndjson', 'application/ndjson']
+const TYPES = ['application/json', ...NDJSON, 'text/csv']
+
+/** Has a scope hand bodies through unread. */
+export function takeUsage(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(TYPES, (_request, payload, done) => done(null, payload))
+}
+
+/**
+ * The records of a usage delivery, unchecked, in their order.
+ *
+ * @throws ServiceError `invalid_request` for a body that is not of its type, `payload_too_large`
+ */
+export function usageRecords(request: FastifyRequest<{ Body: Readable }>): AsyncGenerator<unknown> {
+  const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  const body = unpacked(request.body, request.headers['content-encoding'])
+  if (NDJSON.includes(type)) return fromNdjson(body)
+  return type === 'text/csv' ? fromCsv(body) : fromJson(body)
+}
+
+function unpacked(body: Readable, encoding: string | undefined): Readable {
+  if (encoding === undefined || encoding === 'identity') return body
+  if (encoding !== 'gzip') {
+    throw new ServiceError('unsupported_media_type', `Content-Encoding: got '${encoding}', expected gzip or none.`)
+  }
+  const gunzip = createGunzip()
+  body.on('error', (error) => gunzip.destroy(error))
+  return body.pipe(gunzip)
+}
+
+const broken = (what: string, error: unknown) =>
+  new ServiceError('invalid_request', `The ${what} cannot be read: ${error instanceof Error ? error.message : error}`, {
+    cause: error,
+  })
+
+async function* fromJson(body: Readable): AsyncGenerator<unknown> {
+  let text = ''
+  try {
+    body.setEncoding('utf8')
+    for await (const part of body) {
+      text += part
+      if (text.length > MOST_JSON) {
+        throw new ServiceError('payload_too_large', `A JSON body may have ${MOST_JSON} bytes; send NDJSON or CSV.`)
+      }
+    }
+  } catch (error) {
+    throw error instanceof ServiceError ? error : broken('body', error)
+  }
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    throw broken('JSON', error)
+  }
+  if (typeof parsed !== 'object' || parsed === null || !('records' in parsed) || !Array.isArray(parsed.records)) {
+    const detail = 'expected an object with an array of records'
+    throw new ServiceError('invalid_request', `body: ${detail}`, { errors: [{ pointer: '/records', detail }] })
+  }
+  yield* parsed.records
+}
+
+async function* fromNdjson(body: Readable): AsyncGenerator<unknown> {
+  const lines = createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY })
+  const failed = new Promise<never>((_, reject) => body.once('error', (error) => reject(broken('body', error))))
+  failed.catch(() => {})
+  const reading = lines[Symbol.asyncIterator]()
+  for (;;) {
+    const { done, value } = await Promise.race([reading.next(), failed])
+    if (done === true) return
+    if (value.trim() === '') continue
+    yield value.length > MOST_LINE ? 'a line that is too long' : parsedLine(value)
+  }
+}
+
+/** A line that is no JSON stays text, and is rejected where records are checked. */
+function parsedLine(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return line
+  }
+}
+
+const COLUMNS = new Set(Object.keys(UsageRecord.properties))
+const NUMBERS = new Set(['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'])
+
+async function* fromCsv(body: Readable): AsyncGenerator<unknown> {
+  const rows = body.pipe(
+    parse({
+      columns: (header: string[]) => header.map(knownColumn),
+      bom: true,
+      delimiter: [',', ';', '\t'],
+      skip_empty_lines: true,
+      trim: true,
+      relax_column_count: true,
+      max_record_size: MOST_LINE,
+    }),
+  )
+  body.on('error', (error) => rows.destroy(error))
+  try {
+    for await (const row of rows) yield toRecord(row)
+  } catch (error) {
+    throw error instanceof ServiceError ? error : broken('CSV', error)
+  }
+}
+
+function knownColumn(name: string): string {
+  if (COLUMNS.has(name)) return name
+  const detail = `got column '${name}', expected some of ${[...COLUMNS].join(', ')}`
+  throw new ServiceError('invalid_request', `CSV: ${detail}`, { errors: [{ pointer: `/${name}`, detail }] })
+}
+
+/** An empty cell is no value; what is no number stays text, and is rejected where records are checked. */
+const toRecord = (row: Record<string, string>): unknown =>
+  Object.fromEntries(
+    Object.entries(row)
+      .filter(([, cell]) => cell !== '')
+      .map(([column, cell]) => [column, valueOf(column, cell)]),
+  )
+
+function valueOf(column: string, cell: string): unknown {
+  if (NUMBERS.has(column) && /^-?\d+$/.test(cell)) return Number(cell)
+  if (column === 'correction' && /^(true|false|1|0)$/i.test(cell)) return /^(true|1)$/i.test(cell)
+  return cell
+}

@@ -1,0 +1,90 @@
+/** Closing a cycle: its statement is made once and never changes, and one summary tells of it. */
+import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
+import type { CloseAsk } from '../domain/month-end.ts'
+import { MICRO, toMB } from '../domain/units.ts'
+import type { SummaryNotification } from '../notify/notification.ts'
+import { simsByStatus } from '../store/counts.ts'
+import { openCycle } from '../store/cycles.ts'
+import { insertEvent } from '../store/events.ts'
+import { divideOverage } from '../store/figures.ts'
+import { insertNotifications } from '../store/mails.ts'
+import { failedChanges, ledgerPools, lockCycle, markClosed, stillSuspended } from '../store/month-end.ts'
+import { type PoolTotals, poolTotals, writeStatement } from '../store/statements.ts'
+import type { TenantTx } from '../store/tenancy.ts'
+import { findTenant } from '../store/tenants.ts'
+import { endedCycle } from './month-end.ts'
+
+export interface Closed {
+  /** False where nothing was in the cycle: it is closed by a row, without mail. */
+  readonly statement: boolean
+  readonly closedAt: string
+}
+
+/**
+ * Closes a cycle that has ended: statement, event, and one summary e-mail. Twice answers the same.
+ *
+ * @param steps what became of the changes and suspensions; goes into the summary
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Promise<Closed> {
+  const cycle = await endedCycle(tx, key)
+  await openCycle(tx, cycle)
+  const row = await lockCycle(tx, key)
+  if (row === undefined) throw new Error(`cycle ${key} was opened and is not there`)
+  if (row.closedAt !== null) {
+    return { statement: (await poolTotals(tx, key)).length > 0, closedAt: row.closedAt.toISOString() }
+  }
+  await divideOverage(tx, key, await ledgerPools(tx, key))
+  const lines = await writeStatement(tx, key)
+  await markClosed(tx, key)
+  const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
+  if (lines > 0 || changed) await tell(tx, key, steps)
+  return { statement: lines > 0, closedAt: tx.now.toISOString() }
+}
+
+async function tell(tx: TenantTx, key: string, steps: CloseAsk): Promise<void> {
+  const tenant = await findTenant(tx)
+  const cycle = await endedCycle(tx, key)
+  const pools = await poolTotals(tx, key)
+  const total = (of: (pool: PoolTotals) => number) => pools.reduce((sum, pool) => sum + of(pool), 0)
+  const chargesMicro = total((pool) => pool.chargeMicro)
+  const summary: SummaryNotification = {
+    kind: 'summary',
+    key: `summary/${key}`,
+    level: LogLevel.Info,
+    at: tx.now.toISOString(),
+    tenantId: tx.tenantId,
+    tenantName: tenant?.name ?? '',
+    cycle: {
+      key,
+      startsAt: new Date(cycle.startsAt).toISOString(),
+      endsAt: new Date(cycle.endsAt).toISOString(),
+    },
+    figures: {
+      simsByStatus: await simsByStatus(tx),
+      usageMB: toMB(total((pool) => pool.bytes)),
+      overageMB: toMB(total((pool) => pool.overageBytes)),
+      chargesMicro,
+      movesApplied: steps.moved,
+      movesFailed: steps.changesFailed,
+      unassigned: steps.unassigned,
+      reactivated: steps.renewed,
+      stillSuspended: await stillSuspended(tx),
+    },
+    failures: await failedChanges(tx, key),
+    pools: pools.map((pool) => ({
+      name: pool.poolId === 0 ? 'SIMs outside pools' : pool.poolName,
+      usageMB: toMB(pool.bytes),
+      limitMB: toMB(pool.limitBytes),
+      overageMB: toMB(pool.overageBytes),
+      chargeMicro: pool.chargeMicro,
+    })),
+  }
+  await insertNotifications(tx, [{ dedupeKey: summary.key, level: LogLevel.Info, body: summary, dueAt: tx.now }])
+  await insertEvent(tx, {
+    type: EventType.Billing,
+    severity: EventSeverity.Info,
+    title: `Billing cycle ${key} closed`,
+    description: `Usage ${toMB(total((pool) => pool.bytes))} MB, charges ${chargesMicro / MICRO}; ${steps.moved} SIM(s) moved, ${steps.unassigned} unassigned, ${steps.renewed} brought back, ${steps.changesFailed} change(s) failed.`,
+  })
+}

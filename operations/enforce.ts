@@ -1,0 +1,178 @@
+/**
+ * What enforcement asks of workflows when alerts that ask to suspend fire, clear, or may no longer be acted on.
+ *
+ * Level-triggered: what is wanted is compared with what was asked last, and the difference is asked for in the
+ * same transaction that writes the alert. In Monitor mode the same choice is only logged.
+ */
+import { LogLevel } from '../domain/codes.ts'
+import {
+  type EnforcePoolInput,
+  enforcePoolId,
+  type SuspendOnOverageInput,
+  suspendOnOverageId,
+  type WorkflowRequest,
+} from '../domain/lifecycle.ts'
+import { toMB } from '../domain/units.ts'
+import type { AlertState } from '../rules/alerts.ts'
+import type { Permission } from '../rules/mode.ts'
+import type { Suspend } from '../rules/rule-file.ts'
+import { pickTargets } from '../rules/suspend-targets.ts'
+import { poolRows } from '../store/enforcement.ts'
+import { poolFigures } from '../store/figures.ts'
+import type { TenantTx } from '../store/tenancy.ts'
+import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../store/watchdog.ts'
+import { rememberStarts, requestWorkflows } from '../store/workflow-outbox.ts'
+import type { Decided, EvaluationTerms } from './evaluate-subjects.ts'
+import type { Batch } from './read-batch.ts'
+import { suspendInputOf } from './start-workflows.ts'
+
+/** An alert whose rule asks to suspend, or once did. */
+export interface Wish {
+  readonly subject: Decided
+  readonly rule: { readonly name: string; readonly file: string }
+  readonly scope: string
+  /** Null: the rule no longer looks at the subject. */
+  readonly suspend: Suspend | null
+  readonly firing: boolean
+  readonly may: Permission['suspend']
+  readonly stored: StoredAlert<AlertState> | null
+}
+
+/** `would`: logged what would have been. The others are signals. */
+export type Signal = 'overLimit' | 'cleared' | 'standDown' | 'would'
+
+export interface Asked {
+  readonly wish: Wish
+  readonly signal: Signal
+  /** When to look again though nothing has happened; epoch milliseconds. */
+  readonly againAt?: number
+}
+
+/** What to ask for now; undefined where nothing has changed since it was asked last. Pure. */
+export function signalFor(wish: Wish, enabled: boolean, at: number, againMs: number): Signal | undefined {
+  const before = wish.stored?.asked ?? null
+  const acts = wish.firing && wish.may === 'do' && enabled
+  const wanted: Signal | undefined = acts ? 'overLimit' : wish.firing && wish.suspend !== null ? 'would' : undefined
+  if (wanted === 'overLimit' && before === 'overLimit') {
+    // A pool is asked about again while it is over: its usage grows, and it picks again.
+    const due = wish.subject.name === 'pool' && at - (wish.stored?.askedAt?.getTime() ?? 0) >= againMs
+    return due ? 'overLimit' : undefined
+  }
+  if (before === 'overLimit' && wanted !== 'overLimit') return wish.firing ? 'standDown' : 'cleared'
+  if (wanted === 'would' && before === 'would') {
+    const due = wish.subject.name === 'pool' && at - (wish.stored?.askedAt?.getTime() ?? 0) >= againMs
+    return due ? 'would' : undefined
+  }
+  return wanted
+}
+
+/** How long until a pool that is over is asked about again: a sixtieth of the cycle, at most a minute. */
+const MOST_AGAIN_MS = 60_000
+const AGAIN_PARTS = 60
+
+/** Asks for what has changed. @returns what was asked for, to be kept with the alerts */
+export async function enforce(
+  tx: TenantTx,
+  batch: Batch,
+  wishes: readonly Wish[],
+  terms: EvaluationTerms,
+): Promise<Asked[]> {
+  const { at, cycle } = batch.moment
+  const againMs = Math.min(MOST_AGAIN_MS, (cycle.endsAt - cycle.startsAt) / AGAIN_PARTS)
+  const asked = wishes.flatMap((wish): Asked[] => {
+    const signal = signalFor(wish, batch.enforcementEnabled, at, againMs)
+    if (signal === undefined) return []
+    const again = wish.subject.name === 'pool' && wish.firing ? { againAt: at + againMs } : {}
+    return [{ wish, signal, ...again }]
+  })
+  const requests = asked.flatMap(({ wish, signal }) => requestOf(tx.tenantId, batch, wish, signal, terms) ?? [])
+  const first = await rememberStarts(
+    tx,
+    requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
+  )
+  await requestWorkflows(
+    tx,
+    requests.map((request) =>
+      first.has(request.workflowId)
+        ? request
+        : { do: 'signal' as const, workflowId: request.workflowId, signal: request.signal },
+    ),
+  )
+  for (const { wish } of asked.filter(({ signal }) => signal === 'would')) await logWould(tx, batch, wish)
+  return asked
+}
+
+function requestOf(
+  tenantId: string,
+  batch: Batch,
+  wish: Wish,
+  signal: Signal,
+  terms: EvaluationTerms,
+): WorkflowRequest | undefined {
+  if (signal === 'would') return undefined
+  const { cycle } = batch.moment
+  const { id } = wish.subject.subject
+  const pool = wish.subject.name === 'pool'
+  const workflowId = pool ? enforcePoolId(tenantId, id, cycle.key) : suspendOnOverageId(tenantId, id, cycle.key)
+  if (wish.suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
+  const common = {
+    rule: wish.rule.name,
+    ruleFile: wish.rule.file,
+    grace: wish.suspend.grace ?? 'PT0S',
+    until: wish.suspend.until,
+  }
+  if (!pool) {
+    const input: SuspendOnOverageInput = suspendInputOf(tenantId, cycle, terms, { ...common, simId: id })
+    return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal }
+  }
+  const input: EnforcePoolInput = {
+    tenantId,
+    poolId: id,
+    cycleKey: cycle.key,
+    cycleEndsAt: new Date(cycle.endsAt).toISOString(),
+    target: wish.suspend.target,
+    ...common,
+  }
+  return { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal }
+}
+
+const MOST_ROWS = 10_000
+
+/** Logs, once a SIM, rule and cycle, what would have been suspended: picked as enforcement picks. */
+async function logWould(tx: TenantTx, batch: Batch, wish: Wish): Promise<void> {
+  const { cycle } = batch.moment
+  const { subject, suspend, rule } = wish
+  if (suspend === null) return
+  const entry = (simId: number, why: string): NewLogEntry => ({
+    dedupeKey: `${rule.name}/sim/${simId}/${cycle.key}/wouldSuspend/0`,
+    rule: rule.name,
+    ruleVersion: batch.rulesVersion,
+    simId,
+    poolId: subject.poolId,
+    level: LogLevel.Warning,
+    message: `SIM ${simId} would have been suspended: ${why}.`,
+    cycleKey: cycle.key,
+    explanation: null,
+  })
+  if (subject.name !== 'pool') {
+    await insertLogEntries(tx, [
+      entry(subject.subject.id, `rule ${rule.name} fires, and the watchdog only monitors here`),
+    ])
+    return
+  }
+  const { id } = subject.subject
+  const overage = (await poolFigures(tx, cycle.key, [id])).get(id)?.overageBytes ?? 0
+  const rows = await poolRows(tx, id, cycle.key, MOST_ROWS)
+  // The pool only monitors: its SIMs are no weaker than it is.
+  const { targets } = pickTargets(suspend.target, overage, rows)
+  const excess = new Map(rows.map((row) => [row.simId, row.excessBytes]))
+  await insertLogEntries(
+    tx,
+    targets.map((simId) =>
+      entry(
+        simId,
+        `pool ${subject.label} is ${toMB(overage)} MB over, the SIM ${toMB(excess.get(simId) ?? 0)} MB above its share (${rule.name}), and the watchdog only monitors here`,
+      ),
+    ),
+  )
+}

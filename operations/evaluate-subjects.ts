@@ -1,0 +1,77 @@
+/**
+ * Evaluating a tenant's due subjects: claim a batch, read its facts in one go, decide outside any transaction,
+ * and write alerts, log entries, events, notices and requests to workflows in one transaction.
+ *
+ * Safe to run twice and at once: a claim is a lease, a mark set meanwhile stays, an older evaluation never
+ * overwrites a newer one, and every entry and notice has a key it is written once for.
+ */
+import { evaluateSubject, type RuleOutcome } from '../rules/evaluate.ts'
+import { claimDue, type DueMark, dropDue, type SubjectKind, settleDue } from '../store/due.ts'
+import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
+import { type Batch, readBatch, type SubjectFacts } from './read-batch.ts'
+import type { RulesInForce } from './rules-in-force.ts'
+import type { LifecycleTerms } from './start-workflows.ts'
+import { writeDecisions } from './write-decisions.ts'
+
+/** A subject and what its rules say of it. */
+export interface Decided extends SubjectFacts {
+  readonly outcomes: readonly RuleOutcome[]
+}
+
+/** How subjects are evaluated and told of. Milliseconds. */
+export interface EvaluationTerms extends LifecycleTerms {
+  readonly rules: (tx: TenantTx) => Promise<RulesInForce>
+  /** How long a notice that is not critical waits for others, and the least time between two grouped mails. */
+  readonly groupFirstMs: number
+  readonly groupNextMs: number
+}
+
+/** Enough for set-wise statements, few enough that a batch is done within moments. */
+const BATCH = 200
+/** Far longer than a batch takes: after it, another worker evaluates what this one has left. */
+const LEASE_MS = 60_000
+/** A subject is looked at again after so much of the cycle without anything happening: silence and forecasts. */
+const LOOKS_PER_CYCLE = 720
+const LEAST_PAUSE_MS = 1000
+
+/** Evaluates until no subject of the tenant is due. */
+export async function evaluateSubjects(ground: Ground, terms: EvaluationTerms, tenantId: string): Promise<void> {
+  for (;;) {
+    const marks = await inTenant(ground, tenantId, (tx) => claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)))
+    if (marks.length === 0) return
+    const batch = await inTenant(ground, tenantId, (tx) => readBatch(tx, marks, terms))
+    const decided = await Promise.all(
+      batch.subjects.map(async (one) => ({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })),
+    )
+    await inTenant(ground, tenantId, (tx) => settle(tx, marks, batch, decided, terms))
+  }
+}
+
+async function settle(
+  tx: TenantTx,
+  marks: readonly DueMark[],
+  batch: Batch,
+  decided: readonly Decided[],
+  terms: EvaluationTerms,
+): Promise<void> {
+  const checks = await writeDecisions(tx, batch, decided, terms)
+  const nextAt = new Map<string, number>()
+  for (const { subject } of decided) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
+  const known = marks.filter((mark) => nextAt.has(keyOf(mark)))
+  await settleDue(
+    tx,
+    known.map((mark) => ({ ...mark, nextAt: nextAt.get(keyOf(mark)) ?? 0 })),
+  )
+  await dropDue(
+    tx,
+    marks.filter((mark) => !nextAt.has(keyOf(mark))),
+  )
+}
+
+export const keyOf = ({ kind, id }: { readonly kind: SubjectKind; readonly id: number }) => `${kind}/${id}`
+
+/** The next look: where a `for` ends or enforcement looks again, else after a small part of the cycle. */
+function nextLook({ moment: { at, cycle } }: Batch, check: number | undefined): number {
+  const pauseMs = Math.max(LEAST_PAUSE_MS, (cycle.endsAt - cycle.startsAt) / LOOKS_PER_CYCLE)
+  return Math.max(at + LEAST_PAUSE_MS, Math.min(at + pauseMs, check ?? Number.POSITIVE_INFINITY))
+}

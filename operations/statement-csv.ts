@@ -1,0 +1,28 @@
+/** A statement as a spreadsheet reads it. Formulas in names are neutralised; amounts are in units of the currency. */
+import { stringify } from 'csv-stringify/sync'
+import { MICRO, toMB, toMinutes } from '../domain/units.ts'
+import type { StatementLine } from '../store/statements.ts'
+
+const money = (micro: number) => (micro / MICRO).toFixed(6)
+
+export const statementCsv = (lines: readonly StatementLine[]): string =>
+  stringify(
+    lines
+      .filter(({ kind }) => kind !== 'empty')
+      .map((line) => ({
+        line: line.kind,
+        pool: line.poolId === 0 ? '' : line.poolName,
+        iccid: line.iccid ?? '',
+        usageMB: toMB(line.bytes),
+        limitMB: toMB(line.limitBytes),
+        overageMB: toMB(line.overageBytes),
+        voiceMins: toMinutes(line.voiceSeconds),
+        smsCount: line.smsCount,
+        fee: money(line.feeMicro),
+        sms: money(line.smsMicro),
+        voice: money(line.voiceMicro),
+        overage: money(line.overageMicro),
+        total: money(line.feeMicro + line.smsMicro + line.voiceMicro + line.overageMicro),
+      })),
+    { header: true, escape_formulas: true, bom: true },
+  )

@@ -1,0 +1,53 @@
+/** Counts over a tenant's estate, for the summary and whoever operates it. */
+import { sql } from 'kysely'
+import { LogLevel, labelOf, SimStatus, TicketStatus } from '../domain/codes.ts'
+import type { TenantTx } from './tenancy.ts'
+
+interface Count {
+  readonly code: number
+  readonly count: number
+}
+
+const byLabel = (table: Readonly<Record<string, number>>, rows: readonly Count[]) =>
+  Object.fromEntries(rows.map(({ code, count }) => [labelOf(table, code), count]))
+
+/** SIMs by the label of their status. */
+export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof typeof SimStatus, number>>> {
+  const { rows } = await sql<Count>`
+    select status as code, count(*)::integer as count from sims
+     where tenant_id = ${tx.tenantId} group by status order by status`.execute(tx.q)
+  return byLabel(SimStatus, rows)
+}
+
+export async function ticketsByStatus(tx: TenantTx): Promise<Record<string, number>> {
+  const { rows } = await sql<Count>`
+    select status as code, count(*)::integer as count from tickets
+     where tenant_id = ${tx.tenantId} group by status order by status`.execute(tx.q)
+  return byLabel(TicketStatus, rows)
+}
+
+/** Log entries by rule and level; entries of no rule stand under an empty name. */
+export async function logByRule(tx: TenantTx): Promise<{ rule: string; level: string; count: number }[]> {
+  const { rows } = await sql<{ rule: string; level: number; count: number }>`
+    select coalesce(rule, '') as rule, level, count(*)::integer as count from watchdog_log
+     where tenant_id = ${tx.tenantId} group by 1, 2 order by 1, 2`.execute(tx.q)
+  return rows.map((row) => ({ ...row, level: labelOf(LogLevel, row.level) }))
+}
+
+export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number>> {
+  const { rows } = await sql<{ status: string; count: number }>`
+    select status, count(*)::integer as count from mails
+     where tenant_id = ${tx.tenantId} group by status order by status`.execute(tx.q)
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+/** Work that is due and not done: subjects to evaluate, notices without a mail, requests to workflows. */
+export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; notices: number; requests: number }> {
+  const { rows } = await sql<{ evaluations: number; notices: number; requests: number }>`
+    select (select count(*) from due_subjects where tenant_id = ${tx.tenantId} and due_at <= ${tx.now})::integer as evaluations,
+           (select count(*) from notifications where tenant_id = ${tx.tenantId} and mail_id is null)::integer as notices,
+           (select count(*) from workflow_outbox where tenant_id = ${tx.tenantId} and done_at is null)::integer as requests`.execute(
+    tx.q,
+  )
+  return rows[0] ?? { evaluations: 0, notices: 0, requests: 0 }
+}

@@ -1,0 +1,185 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { LogLevel, PoolType, TariffType, TicketType, WatchdogMode } from '../../domain/codes.ts'
+import { MB } from '../../domain/units.ts'
+import type { AlertNotification } from '../../notify/notification.ts'
+import { evaluateSubjects } from '../../operations/evaluate-subjects.ts'
+import { executeTickets } from '../../operations/execute-tickets.ts'
+import { recordUsage } from '../../operations/record-usage.ts'
+import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
+import { openTicket } from '../../operations/tickets.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { aCarrier } from '../setup/carrier.ts'
+import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
+
+const RULES = new URL('../../rules/', import.meta.url)
+const shippedRules = async () => {
+  const folders = ['sim', 'pool', 'tenant']
+  const files = await Promise.all(
+    folders.map(async (folder) =>
+      Promise.all(
+        (await readdir(new URL(`${folder}/`, RULES))).map(async (file) => ({
+          file: `${folder}/${file}`,
+          text: await readFile(new URL(`${folder}/${file}`, RULES), 'utf8'),
+        })),
+      ),
+    ),
+  )
+  return files.flat()
+}
+
+const ground = await aGround()
+const carrier = await aCarrier()
+await activateRules(ground, await shippedRules(), 'the tests')
+const terms = {
+  rules: rulesInForce(),
+  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
+  closeAfter: 'PT6H',
+  groupFirstMs: 60_000,
+  groupNextMs: 3_600_000,
+}
+const TICKETS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4 }
+
+/** A tenant with one pool of active SIMs. */
+async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: number, simCount: number) {
+  const tenantId = await aTenant(ground)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const tariff = await asTenant((tx) => aTariff(tx, tariffType, bytes))
+  const type = tariffType === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+  const pool = await asTenant((tx) =>
+    aPool(tx, tariff.id, { type, watchdogMode: mode, warningThresholdPct: 80, name: 'meters' }),
+  )
+  const sims = await asTenant((tx) => someSims(tx, simCount))
+  for (const { id: simId } of sims) {
+    await asTenant((tx) =>
+      openTicket(tx, { simId, type: TicketType.Provision, poolId: pool.id, cause: { by: 'user' } }),
+    )
+    await asTenant((tx) => openTicket(tx, { simId, type: TicketType.Activate, cause: { by: 'user' } }))
+    await executeTickets(ground, carrier.network, TICKETS, tenantId, simId)
+  }
+  let n = 0
+  const use = async (simId: number, amount: number, also = {}) => {
+    const record = { recordId: `r${n++}`, simId, at: new Date(ground.now).toISOString(), bytesDown: amount, ...also }
+    expect(await recordUsage(ground, tenantId, [record])).toMatchObject({ accepted: 1 })
+  }
+  const evaluate = () => evaluateSubjects(ground, terms, tenantId)
+  const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
+  return {
+    tenantId,
+    pool,
+    sims: sims.map(({ id }) => id),
+    asTenant,
+    use,
+    evaluate,
+    log: () =>
+      rows(sql<{ rule: string; level: number; simId: number | null; message: string }>`
+        select rule, level, sim_id as "simId", message from watchdog_log order by id`),
+    notices: () => rows(sql<{ body: AlertNotification }>`select body from notifications order by id`),
+    requests: () =>
+      rows(sql<{ workflowId: string; do: string; signal: string }>`
+        select workflow_id as "workflowId", request ->> 'do' as do, request ->> 'signal' as signal
+          from workflow_outbox order by id`),
+  }
+}
+
+describe('evaluation', () => {
+  test('logs and tells a threshold once, however often usage comes in above it', async () => {
+    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 2)
+    const [simId = 0] = house.sims
+
+    await house.use(simId, 159 * MB)
+    await house.evaluate()
+    const below = await house.log()
+    await house.use(simId, 1 * MB)
+    await house.evaluate()
+    await house.use(simId, 1 * MB)
+    await house.evaluate()
+
+    const warnings = (await house.log()).filter(({ rule }) => rule === 'pool-usage-warning')
+    expect(below.filter(({ rule }) => rule === 'pool-usage-warning')).toEqual([])
+    expect(warnings).toMatchObject([{ level: LogLevel.Warning, message: expect.stringContaining('80 %') }])
+    const notices = (await house.notices()).filter(({ body }) => body.rule.name === 'pool-usage-warning')
+    expect(notices).toMatchObject([
+      { body: { kind: 'fired', subject: { kind: 'pool', label: 'meters' }, facts: { usageMB: 160, limitMB: 200 } } },
+    ])
+  })
+
+  test('asks in Enforce mode to suspend the SIM that is over, once', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 2)
+    const [over = 0, calm = 0] = house.sims
+
+    await house.use(over, 101 * MB)
+    await house.use(calm, 10 * MB)
+    await house.evaluate()
+    await house.use(over, 1 * MB)
+    await house.evaluate()
+
+    expect(await house.requests()).toEqual([
+      {
+        workflowId: `suspend-on-overage:${house.tenantId}:${over}:2026-11`,
+        do: 'signalWithStart',
+        signal: 'overLimit',
+      },
+    ])
+  })
+
+  test('says in Monitor mode what would have been suspended, and suspends nothing', async () => {
+    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 3)
+    const [big = 0, bigger = 0] = house.sims
+
+    await house.use(big, 150 * MB)
+    await house.use(bigger, 200 * MB)
+    await house.evaluate()
+
+    expect(await house.requests()).toEqual([])
+    const would = (await house.log()).filter(({ message }) => message.includes('would have been'))
+    expect(would).toMatchObject([{ simId: bigger, level: LogLevel.Warning }])
+    expect(would[0]?.message).toContain('50 MB over')
+  })
+
+  test('takes back what it asked for when a correction ends the overage', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    await house.use(simId, 120 * MB)
+    await house.evaluate()
+
+    await house.use(simId, -50 * MB, { correction: true })
+    await house.evaluate()
+
+    expect((await house.requests()).map(({ do: how, signal }) => [how, signal])).toEqual([
+      ['signalWithStart', 'overLimit'],
+      ['signal', 'cleared'],
+    ])
+  })
+
+  test('does not touch an exempt SIM', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    await house.asTenant((tx) => sql`update sims set is_watchdog_exempt = true where id = ${simId}`.execute(tx.q))
+
+    await house.use(simId, 120 * MB)
+    await house.evaluate()
+
+    expect((await house.log()).filter((entry) => entry.simId === simId)).toEqual([])
+    expect(await house.requests()).toEqual([])
+  })
+
+  test('tells a change of device once for each device', async () => {
+    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const tick = async (imei: string) => {
+      ground.now += 60_000
+      await house.use(simId, 1000, { imei })
+      await house.evaluate()
+    }
+
+    await tick('356938035643809')
+    await tick('356938035643809')
+    await tick('490154203237518')
+    await tick('490154203237518')
+
+    const changes = (await house.log()).filter(({ rule }) => rule === 'sim-imei-change')
+    expect(changes).toMatchObject([{ simId, message: expect.stringContaining('490154203237518') }])
+  })
+})
