@@ -24,11 +24,10 @@ export async function findTemporalServer(options: {
   readonly cacheDir: string
   readonly onProgress: Progress
 }): Promise<string> {
-  const folder = join(options.cacheDir, `temporal-cli-${TEMPORAL_CLI_VERSION}`)
-  const cached = join(folder, PROGRAM)
-  const present = await firstThatRuns([await findOnPath('temporal'), cached, await downloadedIn(folder)])
+  const present = await presentTemporalServer(options.cacheDir)
   if (present !== undefined) return present
 
+  const folder = folderIn(options.cacheDir)
   await mkdir(folder, { recursive: true })
   const faults: string[] = []
   for (const [way, fetch] of [
@@ -50,6 +49,14 @@ export async function findTemporalServer(options: {
       ...faults.map((fault) => `  ${fault.replaceAll('\n', '\n    ')}`),
     ].join('\n'),
   )
+}
+
+const folderIn = (cacheDir: string): string => join(cacheDir, `temporal-cli-${TEMPORAL_CLI_VERSION}`)
+
+/** The program as far as it is there already: on PATH or in the cache. Fetches nothing. */
+export async function presentTemporalServer(cacheDir: string): Promise<string | undefined> {
+  const folder = folderIn(cacheDir)
+  return firstThatRuns([await findOnPath('temporal'), join(folder, PROGRAM), await downloadedIn(folder)])
 }
 
 async function firstThatRuns(paths: readonly (string | undefined)[]): Promise<string | undefined> {

@@ -1,0 +1,52 @@
+/** `simherd api`: the two listeners over the database, the queues and Temporal of the settings. */
+
+import type { Logger } from 'pino'
+import { databaseDependency } from '../api/health.ts'
+import { startApi } from '../api/main.ts'
+import type { Settings } from '../config/index.ts'
+import { openQueues } from '../queues/backend.ts'
+import { lifecycleClient } from '../queues/temporal.ts'
+import { connect } from '../store/connect.ts'
+import { everySoOften } from '../worker/persistence.ts'
+import { lifecycleTerms } from '../worker/terms.ts'
+import { requireSettings } from './failures.ts'
+import type { Running } from './run-until-signal.ts'
+
+/**
+ * Starts the API. It listens whether or not what it depends on is there: `/readyz` says so, and calls that need
+ * it answer 503 until it is back.
+ *
+ * @throws Error where a port cannot be had
+ */
+export async function runApi(settings: Settings, log: Logger): Promise<Running> {
+  requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
+  const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
+  const database = connect(settings.DATABASE_URL, { max: 20, onError: lost })
+  const queues = openQueues({ redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost })
+  const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
+  const api = await startApi({
+    ground: { db: database.db, clock: Date.now, ring: queues.ring },
+    billingCycle: settings.BILLING_CYCLE,
+    lifecycles: lifecycle,
+    terms: lifecycleTerms(settings),
+    host: settings.HOST,
+    port: settings.PORT,
+    internalHost: settings.INTERNAL_HOST,
+    internalPort: settings.INTERNAL_PORT,
+    dependencies: [
+      databaseDependency(database.db),
+      { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
+      { name: 'temporal', check: async () => (await lifecycle.check(), 'reachable') },
+    ],
+    logger: log,
+  })
+  log.info({ api: api.apiUrl, internal: api.internalUrl }, 'the API listens')
+  return {
+    stop: async () => {
+      await api.close()
+      await queues.close()
+      await lifecycle.close()
+      await database.close()
+    },
+  }
+}

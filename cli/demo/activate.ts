@@ -1,0 +1,109 @@
+/** Step 1: every SIM is taken from unprovisioned to active by a workflow of its own. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Type } from 'typebox'
+import { SimStatus } from '../../domain/codes.ts'
+import type { Estate, EstateSim } from '../../examples/estate.ts'
+import { type Caller, ServiceAnswer } from '../service.ts'
+import type { Tell } from '../start/tell.ts'
+import { allOf } from './pages.ts'
+import type { Play } from './prepare.ts'
+import { idOf, type SetUp, SimLine } from './set-up.ts'
+
+/** Workflows that run at once: enough to keep two cores busy, few enough that none waits long. */
+const PARALLEL = 40
+const LOOK_EVERY_MS = 500
+/** Without any progress for so long, what is left is started again; three times, then something is wrong. */
+const STALLED_MS = 30_000
+const ROUNDS = 4
+
+const Started = Type.Object({ workflowId: Type.String(), status: Type.String() })
+const Counts = Type.Object({ simsByStatus: Type.Record(Type.String(), Type.Integer()) })
+
+/**
+ * Takes the SIMs that are not active to Active. One that a person has suspended, say, is refused and stays as it is.
+ *
+ * @returns how many were activated
+ */
+export async function activate(
+  play: Play,
+  estate: Estate,
+  ids: SetUp,
+  tell: Tell,
+  signal: AbortSignal,
+): Promise<number> {
+  const ofEstate = new Map(estate.sims.map((sim) => [sim.iccid, sim]))
+  const refused = new Set<number>()
+  let activated = 0
+  for (let round = 1; ; round += 1) {
+    const sims = await allOf(play.api, '/api/sims', SimLine)
+    const waiting = sims.filter(({ id, status }) => status !== SimStatus.Active && !refused.has(id))
+    if (waiting.length === 0) return activated
+    if (round > ROUNDS) throw new Error(stuck(waiting, play.stack.temporalUiUrl))
+    if (round > 1) tell.warn(`${waiting.length} SIM(s) are not active yet; their workflows are started again`)
+    const jobs = waiting.map((sim) => ({ simId: sim.id, ...assignment(ofEstate.get(sim.iccid), ids) }))
+    activated += await tell.step(
+      `${jobs.length} SIMs taken through provision and activate tickets, each by a workflow`,
+      (note) => run(play, jobs, refused, note, signal),
+    )
+  }
+}
+
+const stuck = (sims: readonly SimLine[], ui: string | null) =>
+  `${sims.length} SIM(s) did not become active, ${sims[0]?.iccid ?? ''} for one: look at their workflows${ui === null ? '' : ` at ${ui}`}`
+
+function assignment(sim: EstateSim | undefined, ids: SetUp) {
+  return {
+    ...(sim?.pool == null ? {} : { poolId: idOf(ids.pools, sim.pool) }),
+    ...(sim?.tariff == null ? {} : { tariffId: idOf(ids.tariffs, sim.tariff) }),
+    ...(sim === undefined ? {} : { tag: sim.tag }),
+  }
+}
+
+interface Job {
+  readonly simId: number
+}
+
+/** Runs at most {@link PARALLEL} workflows at once. @returns how many SIMs became active */
+async function run(
+  { internal }: Play,
+  jobs: readonly Job[],
+  refused: Set<number>,
+  note: (text: string) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const activeNow = async () => (await internal.get('/internal/counts', Counts)).simsByStatus['Active'] ?? 0
+  const refusedBefore = refused.size
+  const before = await activeNow()
+  let started = 0
+  let done = 0
+  let ended = 0
+  let movedAt = performance.now()
+  while (ended < jobs.length) {
+    const batch = jobs.slice(started, ended + PARALLEL)
+    await Promise.all(
+      batch.map(async (job) => {
+        if (!(await startOne(internal, job, signal))) refused.add(job.simId)
+      }),
+    )
+    started += batch.length
+    const count = (await activeNow()) - before
+    if (count !== done || batch.length > 0) movedAt = performance.now()
+    done = count
+    ended = done + refused.size - refusedBefore
+    note(`${done} active, ${started - ended} under way`)
+    if (performance.now() - movedAt > STALLED_MS) return done
+    if (ended < jobs.length) await sleep(LOOK_EVERY_MS, undefined, { signal })
+  }
+  return done
+}
+
+/** @returns false where the service refuses it for the SIM's state */
+async function startOne(internal: Caller, job: Job, signal: AbortSignal): Promise<boolean> {
+  try {
+    await internal.post('/internal/workflows/provision-and-activate', job, Started, { signal })
+    return true
+  } catch (error) {
+    if (error instanceof ServiceAnswer && error.status === 409) return false
+    throw error
+  }
+}

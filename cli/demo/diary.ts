@@ -1,0 +1,44 @@
+/** `<data folder>/demo.json`: how far the demonstration has come, so that an interrupted one goes on where it stopped. */
+import { join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { readJson, writeJson } from '../start/files.ts'
+
+const Instant = Type.Integer({ description: 'Epoch milliseconds' })
+
+/** Both ends of the mapping of the usage file's month onto a billing cycle. Written before the first record is sent. */
+export const Mapping = Type.Object({
+  cycle: Type.Object({ key: Type.String(), startsAt: Instant, endsAt: Instant }),
+  /** The file's month, `[from, to)`. */
+  file: Type.Object({ from: Instant, to: Instant }),
+  /** What it is mapped onto. */
+  onto: Type.Object({ from: Instant, to: Instant }),
+})
+export type Mapping = Static<typeof Mapping>
+
+const Diary = Type.Object({
+  tenantId: Type.String(),
+  tenantKey: Type.String(),
+  state: Type.Union([Type.Literal('running'), Type.Literal('done'), Type.Literal('failed')]),
+  /** Null until a cycle was chosen. */
+  mapping: Type.Union([Mapping, Type.Null()]),
+  /** Rows of the file that the service has taken in. */
+  posted: Type.Integer({ minimum: 0 }),
+  /** What the service answered to them. */
+  answered: Type.Object({ accepted: Type.Integer(), duplicates: Type.Integer(), rejected: Type.Integer() }),
+  changesQueued: Type.Boolean(),
+})
+export type Diary = Static<typeof Diary>
+
+export const newDiary = (tenant: { readonly tenantId: string; readonly tenantKey: string }): Diary => ({
+  ...tenant,
+  state: 'running',
+  mapping: null,
+  posted: 0,
+  answered: { accepted: 0, duplicates: 0, rejected: 0 },
+  changesQueued: false,
+})
+
+const pathOf = (dataDir: string) => join(dataDir, 'demo.json')
+
+export const readDiary = (dataDir: string): Promise<Diary | undefined> => readJson(pathOf(dataDir), Diary)
+export const writeDiary = (dataDir: string, diary: Diary): Promise<void> => writeJson(pathOf(dataDir), diary)

@@ -1,0 +1,89 @@
+/** Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and all that follows from it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
+import { monthEndId } from '../../domain/lifecycle.ts'
+import { ServiceAnswer } from '../service.ts'
+import type { Tell } from '../start/tell.ts'
+import type { Mapping } from './diary.ts'
+import type { Play } from './prepare.ts'
+
+const LOOK_EVERY_MS = 1000
+/** The Schedule starts it within seconds; a worker that was away may need longer. */
+const MONTH_END_MS = 180_000
+const SETTLE_MS = 60_000
+
+const Workflow = Type.Object({ status: Type.String() })
+const Total = Type.Object({ pagination: Type.Object({ totalItems: Type.Integer() }) })
+const Work = Type.Object({
+  ticketsByStatus: Type.Record(Type.String(), Type.Integer()),
+  mailsByStatus: Type.Record(Type.String(), Type.Integer()),
+  due: Type.Object({ notices: Type.Integer(), requests: Type.Integer() }),
+})
+
+const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
+
+/** Waits for the end of the cycle and of its month end. @throws Error where it does not complete */
+export async function awaitMonthEnd(play: Play, { cycle }: Mapping, tell: Tell, signal: AbortSignal): Promise<void> {
+  if (Date.now() < cycle.endsAt) {
+    await tell.step(`cycle ${cycle.key} ended at ${clock(cycle.endsAt)}`, async () => {
+      await sleep(Math.max(0, cycle.endsAt - Date.now()), undefined, { signal })
+    })
+  }
+  const id = monthEndId(play.diary.tenantId, cycle.key)
+  const status = await tell.step('month end: changes applied, suspended SIMs back, statement made', (note) =>
+    poll(MONTH_END_MS, signal, async () => {
+      const status = await statusOf(play, id)
+      note(status ?? 'the Schedule has not started it yet')
+      return status === undefined || status === 'running' ? undefined : status
+    }),
+  )
+  if (status !== 'completed') throw new Error(`the month end ${id} is ${status ?? 'not there'}: look at its workflow`)
+}
+
+async function statusOf({ internal }: Play, id: string): Promise<string | undefined> {
+  try {
+    return (await internal.get(`/internal/workflows/${encodeURIComponent(id)}`, Workflow)).status
+  } catch (error) {
+    if (error instanceof ServiceAnswer && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** Waits until nothing is under way any more: tickets, the workflows of the cycle, mails. A minute at the most. */
+export async function settle(play: Play, { cycle }: Mapping, tell: Tell, signal: AbortSignal): Promise<void> {
+  await tell.step('last tickets, workflows and e-mails done', async (note) => {
+    const done = await poll(SETTLE_MS, signal, async () => {
+      const work = await play.internal.get('/internal/counts', Work)
+      const query = `type=suspend-on-overage&status=running&cycle=${cycle.key}&pageSize=1`
+      const running = (await play.internal.get(`/internal/workflows?${query}`, Total)).pagination.totalItems
+      const left = { ...underWay(work), workflows: running }
+      note(
+        Object.entries(left)
+          .map(([what, count]) => `${count} ${what}`)
+          .join(', '),
+      )
+      return Object.values(left).every((count) => count === 0) ? true : undefined
+    })
+    if (done === undefined) tell.warn('not everything has ended within a minute; the table shows it as it is')
+  })
+}
+
+const underWay = ({ ticketsByStatus, mailsByStatus, due }: Static<typeof Work>) => ({
+  tickets: (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0),
+  mails: (mailsByStatus['pending'] ?? 0) + due.notices,
+  requests: due.requests,
+})
+
+/** @returns undefined where there was no answer in time */
+async function poll<T>(
+  withinMs: number,
+  signal: AbortSignal,
+  ask: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline; ) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  }
+  return undefined
+}

@@ -1,0 +1,132 @@
+/**
+ * The demonstration: the main job, from SIMs as delivered to the month's statement, through the HTTP interfaces.
+ *
+ *   estate ─▶ activate ─▶ choose a cycle ─▶ queue changes · deliver usage ─▶ month end ─▶ summary
+ *
+ * Every step looks at what is there first, so that one that was broken off goes on where it stopped.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Type } from 'typebox'
+import { demoEstate } from '../../examples/estate.ts'
+import { wordsOf } from '../failures.ts'
+import { ServiceAnswer } from '../service.ts'
+import { seconds, type Tell } from '../start/tell.ts'
+import { activate } from './activate.ts'
+import type { Mapping } from './diary.ts'
+import { chooseCycle, mapOnto } from './mapping.ts'
+import { awaitMonthEnd, settle } from './month-end.ts'
+import { DEMO_CYCLE, type Play } from './prepare.ts'
+import { queueChanges } from './queue-changes.ts'
+import { replay } from './replay.ts'
+import { type SetUp, setUp } from './set-up.ts'
+import { summarise, tellSummary } from './summary.ts'
+import { FILE_MONTH, readUsageFile } from './usage-file.ts'
+
+interface Telling {
+  readonly tell: Tell
+  readonly signal: AbortSignal
+}
+
+/** @returns how it ended; one that was broken off by `signal` is still running, and goes on at the next start */
+export async function playDemo(play: Play, { tell, signal }: Telling): Promise<'running' | 'done' | 'failed'> {
+  const began = performance.now()
+  tell.heading(
+    `Demonstration: ${demoEstate().tenant.name} and its 300 SIMs live through October in one cycle of 5 minutes`,
+  )
+  try {
+    await perform(play, { tell, signal })
+    await play.note({ state: 'done' })
+    tell.say('')
+    tell.say(`The demonstration took ${seconds(performance.now() - began)}.`)
+    return 'done'
+  } catch (error) {
+    if (signal.aborted) {
+      tell.say('The demonstration is broken off; it goes on with the next "npm start".')
+      return 'running'
+    }
+    await play.note({ state: 'failed' })
+    tell.warn(`The demonstration failed: ${wordsOf(error)}`)
+    tell.say(
+      `Everything stays up, so that you can look. "npm start" tries to go on, "npm start -- --fresh" begins anew.`,
+    )
+    return 'failed'
+  }
+}
+
+async function perform(play: Play, { tell, signal }: Telling): Promise<void> {
+  const estate = demoEstate()
+  const rows = await readUsageFile()
+  await setSchedule(play, 'resume', signal)
+  const ids = await tell.step(
+    `estate: ${estate.tariffs.length} tariffs, ${estate.pools.length} pools, ${estate.sims.length} SIMs`,
+    () => setUp(play, estate),
+  )
+  const mapping = (await keptMapping(play, tell)) ?? (await begin(play, ids, { tell, signal }))
+
+  if (Date.now() < mapping.onto.from) {
+    await tell.step('the next cycle began', () => sleep(mapping.onto.from - Date.now(), undefined, { signal }))
+  }
+  const { changesQueued } = await play.note({})
+  if (!changesQueued && Date.now() < mapping.cycle.endsAt) {
+    await queueChanges(play, estate, ids, tell)
+    await play.note({ changesQueued: true })
+  }
+  tell.say(
+    `${rows.length.toLocaleString('en-US')} usage records of October are delivered until ${clock(mapping.onto.to)}`,
+  )
+  await replay(play, rows, mapping, tell, signal)
+  await awaitMonthEnd(play, mapping, tell, signal)
+  await setSchedule(play, 'pause', signal)
+  await settle(play, mapping, tell, signal)
+
+  tell.heading(`What came of it, read back through the interfaces (cycle ${mapping.cycle.key})`)
+  tellSummary(await summarise(play, mapping, rows.length), tell)
+  tell.say('')
+  tell.say("The tenant's Schedule is paused, so that no more cycles of 5 minutes are billed. To let it go on:")
+  tell.say(`  ${dataDirWord(play.dataDir)}npx simherd schedule resume --tenant ${play.diary.tenantId}`)
+}
+
+const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
+const dataDirWord = (dataDir: string) => (dataDir === `${process.cwd()}/.data` ? '' : `DATA_DIR=${dataDir} `)
+
+const Cycles = Type.Array(Type.Object({ key: Type.String(), recordsAccepted: Type.Integer() }))
+
+/** The mapping of a demonstration that was broken off; not where its cycle went by before anything was counted. */
+async function keptMapping({ note, internal }: Play, tell: Tell): Promise<Mapping | undefined> {
+  const { mapping } = await note({})
+  if (mapping === null) return undefined
+  const cycles = await internal.get('/internal/cycles', Cycles)
+  const counted = cycles.find(({ key }) => key === mapping.cycle.key)?.recordsAccepted ?? 0
+  if (counted === 0 && Date.now() > mapping.onto.to) return undefined
+  tell.say(`The demonstration goes on where it stopped, in cycle ${mapping.cycle.key}.`)
+  return mapping
+}
+
+/** Activates the SIMs and chooses the cycle. Both ends of the mapping are kept before the first record is sent. */
+async function begin(play: Play, ids: SetUp, { tell, signal }: Telling): Promise<Mapping> {
+  await activate(play, demoEstate(), ids, tell, signal)
+  const now = Date.now()
+  const { cycle, waitMs } = chooseCycle(DEMO_CYCLE, now)
+  if (waitMs > 0) {
+    tell.say(`Less than two minutes of this cycle are left: waiting ${seconds(waitMs)} for the next one, ${cycle.key}.`)
+  }
+  const mapping = mapOnto(cycle, now, FILE_MONTH)
+  await play.note({ mapping, changesQueued: false, posted: 0, answered: { accepted: 0, duplicates: 0, rejected: 0 } })
+  return mapping
+}
+
+/** The Schedule of a new tenant is made by a worker's sweep within seconds. */
+const SCHEDULE_TRIES = 60
+
+async function setSchedule({ internal }: Play, action: 'pause' | 'resume', signal: AbortSignal): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await internal.post(`/internal/schedules/month-end/${action}`, {}, Type.Object({ paused: Type.Boolean() }))
+      return
+    } catch (error) {
+      const missing = error instanceof ServiceAnswer && error.status === 404
+      if (!missing || tries === SCHEDULE_TRIES) throw error
+      await sleep(500, undefined, { signal })
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/** Whether the demonstration is to be played, and the tenant it is played for. */
+import { Type } from 'typebox'
+import { demoEstate } from '../../examples/estate.ts'
+import { type Caller, caller, ServiceAnswer } from '../service.ts'
+import type { Stack } from '../start/stack-file.ts'
+import { type Diary, newDiary, readDiary, writeDiary } from './diary.ts'
+
+/** The demonstration's month: five minutes. */
+export const DEMO_CYCLE = 'PT5M'
+
+export interface Play {
+  readonly diary: Diary
+  /** Changes the diary, and writes it. */
+  readonly note: (change: Partial<Diary>) => Promise<Diary>
+  /** The public interface, as the tenant. */
+  readonly api: Caller
+  /** The internal interface, for the tenant. */
+  readonly internal: Caller
+  readonly stack: Stack
+  readonly dataDir: string
+}
+
+export interface Prepared {
+  readonly tenantId: string | null
+  readonly tenantKey: string | null
+  readonly state: Stack['demo']
+  /** What to play; undefined where nothing is. */
+  readonly play: Play | undefined
+  /** Why nothing is played; empty where nobody asked. */
+  readonly why: string
+}
+
+interface Wish {
+  readonly stack: Stack
+  readonly dataDir: string
+  /** Tenants that were there before. */
+  readonly tenants: readonly string[]
+  readonly wanted: boolean | 'once'
+}
+
+/** Decides, and makes the tenant where it is needed. Safe to run again after a crash. */
+export async function prepareDemo({ stack, dataDir, tenants, wanted }: Wish): Promise<Prepared> {
+  const kept = await readDiary(dataDir)
+  const known = kept !== undefined && tenants.includes(kept.tenantId) ? kept : undefined
+  if (known === undefined) {
+    const nothing = { tenantId: null, tenantKey: null, state: null, play: undefined }
+    if (wanted === false) return { ...nothing, why: '' }
+    if (wanted === 'once' && tenants.length > 0) {
+      return {
+        ...nothing,
+        why: 'The database is not empty: no demonstration. "npm start -- --demo" plays it for a tenant of its own.',
+      }
+    }
+    return toPlay(await keep(dataDir, newDiary(await makeTenant(stack))), stack, dataDir)
+  }
+
+  const tenantKey = await validKey(known, stack)
+  const diary = { ...known, tenantKey }
+  await writeDiary(dataDir, diary)
+  const left = { tenantId: diary.tenantId, tenantKey, state: diary.state, play: undefined }
+  if (wanted === false) return { ...left, why: '' }
+  if (diary.state === 'done' && wanted === 'once') {
+    return {
+      ...left,
+      why: 'The demonstration has been played. "npm start -- --demo" plays it once more, "-- --fresh" from nothing.',
+    }
+  }
+  const again = diary.state === 'done' ? newDiary(diary) : { ...diary, state: 'running' as const }
+  return toPlay(await keep(dataDir, again), stack, dataDir)
+}
+
+async function keep(dataDir: string, diary: Diary): Promise<Diary> {
+  await writeDiary(dataDir, diary)
+  return diary
+}
+
+function toPlay(first: Diary, stack: Stack, dataDir: string): Prepared {
+  let diary: Diary = { ...first }
+  const { tenantId, tenantKey } = diary
+  const note = async (change: Partial<Diary>) => {
+    diary = { ...diary, ...change }
+    await writeDiary(dataDir, diary)
+    return diary
+  }
+  const api = caller({ url: stack.apiUrl, key: tenantKey })
+  const internal = caller({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
+  return { tenantId, tenantKey, state: 'running', why: '', play: { diary, note, api, internal, stack, dataDir } }
+}
+
+const Made = Type.Object({ id: Type.String(), key: Type.String() })
+
+async function makeTenant(stack: Stack) {
+  const platform = caller({ url: stack.internalUrl, key: stack.operatorKey })
+  const { tenant } = demoEstate()
+  const { id, key } = await platform.post('/internal/tenants', { ...tenant, billingCycle: DEMO_CYCLE }, Made)
+  return { tenantId: id, tenantKey: key }
+}
+
+/** The tenant's key of the last run while it is valid, else a new one. */
+async function validKey({ tenantId, tenantKey }: Diary, stack: Stack): Promise<string> {
+  try {
+    await caller({ url: stack.apiUrl, key: tenantKey }).get('/api/tenant', Type.Object({ id: Type.Literal(tenantId) }))
+    return tenantKey
+  } catch (error) {
+    if (!(error instanceof ServiceAnswer && error.status === 401)) throw error
+    const operator = caller({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
+    const body = { name: 'simherd start', scopes: ['read', 'write', 'admin'] }
+    return (await operator.post('/internal/keys', body, Made)).key
+  }
+}

@@ -1,0 +1,76 @@
+/** Step 2: the month's usage, delivered as time passes, in the order in which the carrier delivered it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Type } from 'typebox'
+import { seconds, type Tell } from '../start/tell.ts'
+import type { Mapping } from './diary.ts'
+import { deliveryTimes } from './mapping.ts'
+import { newsOf } from './news.ts'
+import type { Play } from './prepare.ts'
+import { asDelivery, type UsageRow } from './usage-file.ts'
+
+const DELIVER_EVERY_MS = 1000
+/** One delivery, also where an interrupted demonstration has much to make up for. */
+const MOST_ROWS = 2000
+const TELL_EVERY_MS = 10_000
+
+const Answer = Type.Object({
+  accepted: Type.Integer(),
+  duplicates: Type.Integer(),
+  rejectedCount: Type.Integer(),
+  rejected: Type.Array(Type.Object({ index: Type.Integer(), code: Type.String(), detail: Type.String() })),
+})
+
+/** Which rows are due: those after what was posted, up to the instant, at most so many. @returns the end, exclusive */
+export function dueUpTo(times: readonly number[], posted: number, now: number, most: number): number {
+  let end = posted
+  while (end < times.length && end - posted < most && (times[end] ?? Number.POSITIVE_INFINITY) <= now) end += 1
+  return end
+}
+
+/**
+ * Delivers what is left of the file. Safe to break off and run again: a delivery that was taken in but not
+ * noted is sent once more, and counts once.
+ */
+export async function replay(play: Play, rows: readonly UsageRow[], mapping: Mapping, tell: Tell, signal: AbortSignal) {
+  const times = deliveryTimes(
+    mapping,
+    rows.map(({ at }) => at),
+  )
+  const news = await newsOf(play.api, tell)
+  let { posted, answered } = await play.note({})
+  let toldAt = Number.NEGATIVE_INFINITY
+  while (posted < rows.length) {
+    signal.throwIfAborted()
+    const end = dueUpTo(times, posted, Date.now(), MOST_ROWS)
+    if (end > posted) {
+      const delivery = await asDelivery(rows.slice(posted, end), mapping)
+      const answer = await play.internal.post('/internal/usage', delivery, Answer, { signal })
+      const [fault] = answer.rejected
+      if (fault !== undefined) tell.warn(`${answer.rejectedCount} record(s) rejected: ${fault.code}, ${fault.detail}`)
+      answered = {
+        accepted: answered.accepted + answer.accepted,
+        duplicates: answered.duplicates + answer.duplicates,
+        rejected: answered.rejected + answer.rejectedCount,
+      }
+      posted = end
+      await play.note({ posted, answered })
+    }
+    if (performance.now() - toldAt > TELL_EVERY_MS) {
+      toldAt = performance.now()
+      tell.say(progress(posted, rows, mapping))
+      await news()
+    }
+    const behind = (times[posted] ?? 0) <= Date.now()
+    if (posted < rows.length && !behind) await sleep(DELIVER_EVERY_MS, undefined, { signal })
+  }
+  tell.say(progress(posted, rows, mapping))
+  await news()
+}
+
+function progress(posted: number, rows: readonly UsageRow[], mapping: Mapping): string {
+  const row = rows[Math.max(0, posted - 1)]
+  const day = row === undefined ? '' : new Date(row.at).toISOString().slice(0, 10)
+  const left = Math.max(0, mapping.onto.to - Date.now())
+  const percent = rows.length === 0 ? 100 : Math.floor((posted / rows.length) * 100)
+  return `${day}  ${posted.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')} records (${percent} %), ${seconds(left)} left`
+}

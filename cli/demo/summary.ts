@@ -1,0 +1,106 @@
+/** Step 7: what came of it, every figure read back through the interfaces. */
+
+import { styleText } from 'node:util'
+import { type Static, Type } from 'typebox'
+import type { Tell } from '../start/tell.ts'
+import { type Cell, table } from '../table.ts'
+import type { Diary, Mapping } from './diary.ts'
+import { allOf } from './pages.ts'
+import type { Play } from './prepare.ts'
+
+const By = Type.Record(Type.String(), Type.Integer())
+const Counts = Type.Object({
+  simsByStatus: By,
+  ticketsByStatus: By,
+  logByRule: Type.Array(Type.Object({ rule: Type.String(), level: Type.String(), count: Type.Integer() })),
+  mailsByStatus: By,
+})
+export type Counts = Static<typeof Counts>
+const Cycle = Type.Object({
+  key: Type.String(),
+  recordsAccepted: Type.Integer(),
+  recordsDuplicate: Type.Integer(),
+})
+const Workflow = Type.Object({ type: Type.String(), status: Type.String(), result: Type.Unknown() })
+export type Workflow = Static<typeof Workflow>
+
+/** A block of the summary: its title and its rows. */
+export interface Block {
+  readonly title: string
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly Cell[])[]
+}
+
+export async function summarise(play: Play, mapping: Mapping, rowsInFile: number): Promise<Block[]> {
+  const counts = await play.internal.get('/internal/counts', Counts)
+  const cycles = await play.internal.get('/internal/cycles', Type.Array(Cycle))
+  const workflows = await allOf(play.internal, '/internal/workflows', Workflow)
+  const cycle = cycles.find(({ key }) => key === mapping.cycle.key)
+  const { answered, posted } = await play.note({})
+  return [
+    { title: 'SIMs', head: ['status', 'SIMs'], rows: Object.entries(counts.simsByStatus) },
+    records({ rowsInFile, posted, answered, cycle }),
+    { title: 'Tickets', head: ['status', 'tickets'], rows: Object.entries(counts.ticketsByStatus) },
+    log(counts.logByRule),
+    { title: 'E-mails', head: ['status', 'e-mails'], rows: Object.entries(counts.mailsByStatus) },
+    outcomes(workflows),
+  ]
+}
+
+function records(from: {
+  readonly rowsInFile: number
+  readonly posted: number
+  readonly answered: Diary['answered']
+  readonly cycle: Static<typeof Cycle> | undefined
+}): Block {
+  const { rowsInFile, posted, answered, cycle } = from
+  return {
+    title: 'Usage records',
+    head: ['', 'records'],
+    rows: [
+      ['in the file', rowsInFile],
+      ['sent', posted],
+      ['counted in the cycle', cycle?.recordsAccepted ?? 0],
+      ['sent before (counted once)', cycle?.recordsDuplicate ?? 0],
+      ['rejected', answered.rejected],
+    ],
+  }
+}
+
+function log(entries: Counts['logByRule']): Block {
+  const order = ['Critical', 'Warning', 'Info']
+  const rows = entries
+    .toSorted((a, b) => order.indexOf(a.level) - order.indexOf(b.level) || b.count - a.count)
+    .map(({ level, rule, count }) => [level, rule || '(no rule)', count] as const)
+  const sums = order.map((level) => [
+    level,
+    '(all)',
+    entries.filter((entry) => entry.level === level).reduce((sum, { count }) => sum + count, 0),
+  ])
+  return { title: 'Watchdog log', head: ['level', 'rule', 'entries'], rows: [...sums, ...rows] }
+}
+
+/** What a workflow came to: the outcome it answers, else how it ended. */
+export function outcomeOf({ status, result }: Workflow): string {
+  const outcome: unknown =
+    typeof result === 'object' && result !== null
+      ? Object.entries(result).find(([name]) => name === 'outcome')?.[1]
+      : undefined
+  return typeof outcome === 'string' ? outcome : status
+}
+
+function outcomes(workflows: readonly Workflow[]): Block {
+  const byKind = Map.groupBy(workflows, (workflow) => `${workflow.type}\n${outcomeOf(workflow)}`)
+  const rows = [...byKind]
+    .map(([kind, group]) => [...kind.split('\n'), group.length])
+    .toSorted((a, b) => String(a[0]).localeCompare(String(b[0])) || Number(b[2]) - Number(a[2]))
+  return { title: 'Workflows', head: ['type', 'outcome', 'workflows'], rows }
+}
+
+export function tellSummary(blocks: readonly Block[], tell: Tell): void {
+  for (const { title, head, rows } of blocks) {
+    tell.say('')
+    tell.say(styleText('bold', title))
+    for (const line of table(head, rows)) tell.say(line)
+  }
+}

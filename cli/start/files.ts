@@ -1,0 +1,30 @@
+/** Small files of the data folder: written whole or not at all, and only for their owner. */
+import { open, readFile, rename } from 'node:fs/promises'
+import type { Static, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+
+/** Writes JSON so that a reader sees the old file or the new one, and a crash leaves one of them. Mode 0600. */
+export async function writeJson(path: string, value: unknown): Promise<void> {
+  const unfinished = `${path}.new`
+  const file = await open(unfinished, 'w', 0o600)
+  try {
+    await file.chmod(0o600)
+    await file.writeFile(`${JSON.stringify(value, null, 2)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(unfinished, path)
+}
+
+/** @returns undefined where there is no such file, or one that is not of this form */
+export async function readJson<T extends TSchema>(path: string, schema: T): Promise<Static<T> | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return Value.Check(schema, value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

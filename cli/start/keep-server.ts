@@ -1,0 +1,64 @@
+/** Keeping an embedded server up: one that dies is started again, over the same data and on the same port. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startedAt } from '../../stack/pids.ts'
+import { wordsOf } from '../failures.ts'
+import type { Tell } from './tell.ts'
+
+interface Server {
+  readonly pid: number
+  readonly stop: () => Promise<void>
+}
+
+const LOOK_EVERY_MS = 1000
+const PAUSE_FIRST_MS = 1000
+const PAUSE_LONGEST_MS = 30_000
+
+/**
+ * Watches a server that runs, and starts it again when its process is gone.
+ *
+ * @param again starts it where it was: the same data, the same port
+ * @param onPid told of each new process
+ */
+export function keepServer(
+  name: string,
+  first: Server,
+  again: () => Promise<Server>,
+  { tell, onPid }: { readonly tell: Tell; readonly onPid: (pid: number) => Promise<void> },
+): { readonly stop: () => Promise<void>; readonly pid: () => number } {
+  const stopping = new AbortController()
+  let server = first
+  let pauseMs = PAUSE_FIRST_MS
+
+  const look = async () => {
+    if ((await startedAt(server.pid)) !== undefined) {
+      pauseMs = PAUSE_FIRST_MS
+      return LOOK_EVERY_MS
+    }
+    tell.warn(`${name} has ended unasked; starting it again`)
+    try {
+      server = await again()
+      await onPid(server.pid)
+      tell.say(`${name} runs again`)
+      return LOOK_EVERY_MS
+    } catch (error) {
+      tell.warn(`${name} did not start again: ${wordsOf(error)}; next attempt in ${pauseMs / 1000} s`)
+      pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)
+      return pauseMs
+    }
+  }
+  const watch = async () => {
+    for (let waitMs = LOOK_EVERY_MS; !stopping.signal.aborted; ) {
+      await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (!stopping.signal.aborted) waitMs = await look()
+    }
+  }
+  const watching = watch()
+  return {
+    pid: () => server.pid,
+    stop: async () => {
+      stopping.abort()
+      await watching
+      await server.stop()
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/** The API and the worker, as processes of their own that are started again when they die. */
+import { fileURLToPath } from 'node:url'
+import { childEnv } from '../../config/child-env.ts'
+import type { Settings } from '../../config/index.ts'
+import { supervise } from '../../stack/processes.ts'
+import { answers } from './answers.ts'
+import type { ServerContext } from './servers.ts'
+
+const COMMAND = fileURLToPath(new URL('../simherd.js', import.meta.url))
+
+/**
+ * On one's own machine one wants to see a mail at once, not in an hour: the grouping windows are short here
+ * where the environment does not say otherwise.
+ */
+const SHORT_WINDOWS = { MAIL_GROUP_FIRST: 'PT10S', MAIL_GROUP_NEXT: 'PT1M' } as const
+
+/** @param settings of the child, in place of what the environment says about them */
+export async function bringUp(
+  name: 'api' | 'worker',
+  settings: Partial<Settings>,
+  readyUrl: string,
+  { tell, onChildLine, onPid, onStop }: ServerContext,
+): Promise<void> {
+  const child = await tell.step(name === 'api' ? 'API' : 'worker', () =>
+    supervise({
+      name,
+      args: [COMMAND, name],
+      env: childEnv(settings, SHORT_WINDOWS),
+      onLine: onChildLine,
+      onPid: (pid) => void onPid({ [name]: pid }),
+      ready: () => answers(readyUrl),
+    }),
+  )
+  onStop(name === 'api' ? 'the API' : 'the worker', () => child.stop())
+}

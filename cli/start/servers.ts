@@ -1,0 +1,126 @@
+/** The embedded servers: each only where no setting names a real one. */
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { childEnv } from '../../config/child-env.ts'
+import type { Settings } from '../../config/index.ts'
+import { userCacheDir } from '../../stack/downloads.ts'
+import { startInbox } from '../../stack/inbox.ts'
+import { requireFreePort } from '../../stack/ports.ts'
+import { startPostgres } from '../../stack/postgres.ts'
+import { supervise } from '../../stack/processes.ts'
+import { startTemporal } from '../../stack/temporal.ts'
+import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { answers } from './answers.ts'
+import { keepServer } from './keep-server.ts'
+import type { Ports } from './ports.ts'
+import type { Pids } from './stack-file.ts'
+import type { Tell } from './tell.ts'
+
+export interface ServerContext {
+  readonly settings: Settings
+  readonly ports: Ports
+  readonly tell: Tell
+  readonly onChildLine: (line: string) => void
+  /** Told of every process of ours. */
+  readonly onPid: (pids: Partial<Pids>) => Promise<void>
+  /** Given what ends a server, in the order they were started. */
+  readonly onStop: (name: string, stop: () => Promise<void>) => void
+}
+
+export async function bringUpPostgres(context: ServerContext): Promise<{ databaseUrl: string }> {
+  const { settings, tell, onPid, onStop } = context
+  if (settings.DATABASE_URL !== '') return { databaseUrl: settings.DATABASE_URL }
+  const dataDir = join(settings.DATA_DIR, 'postgres')
+  const said: string[] = []
+  const postgres = await tell.step('PostgreSQL', (note) =>
+    startPostgres({
+      dataDir,
+      log: (line) => {
+        note(line)
+        said.push(line)
+      },
+    }),
+  )
+  for (const line of said.filter((text) => !text.startsWith('making'))) tell.say(`  ${line}`)
+  const again = () => startPostgres({ dataDir, port: Number(new URL(postgres.url).port) })
+  const kept = keepServer('PostgreSQL', postgres, again, { tell, onPid: (pid) => onPid({ postgres: pid }) })
+  onStop('PostgreSQL', kept.stop)
+  await onPid({ postgres: postgres.pid })
+  return { databaseUrl: postgres.url }
+}
+
+export async function bringUpTemporal(context: ServerContext): Promise<{ address: string; uiUrl: string | null }> {
+  const { settings, ports, tell, onPid, onStop } = context
+  if (settings.TEMPORAL_ADDRESS !== '') return { address: settings.TEMPORAL_ADDRESS, uiUrl: null }
+  const program = await tell.step('Temporal server, the program', (note) =>
+    findTemporalServer({ cacheDir: userCacheDir(), onProgress: note }),
+  )
+  const options = {
+    program,
+    dataDir: join(settings.DATA_DIR, 'temporal'),
+    port: ports.temporal,
+    uiPort: ports.temporalUi,
+  }
+  const temporal = await tell.step('Temporal', (note) => startTemporal({ ...options, log: note }))
+  const again = () => startTemporal(options)
+  const kept = keepServer('Temporal', temporal, again, { tell, onPid: (pid) => onPid({ temporal: pid }) })
+  onStop('Temporal', kept.stop)
+  await onPid({ temporal: temporal.pid })
+  return { address: temporal.address, uiUrl: temporal.uiUrl }
+}
+
+export async function bringUpInbox(context: ServerContext): Promise<{ smtpUrl: string; inboxUrl: string | null }> {
+  const { settings, ports, tell, onStop } = context
+  if (settings.SMTP_URL !== '') return { smtpUrl: settings.SMTP_URL, inboxUrl: null }
+  const inbox = await tell.step('SMTP inbox', () =>
+    startInbox({ dir: join(settings.DATA_DIR, 'mails'), smtpPort: ports.smtp, httpPort: ports.inbox }),
+  )
+  onStop('the inbox', inbox.stop)
+  return inbox
+}
+
+/**
+ * How the simulated carrier behaves here: some tenths of a second to answer, and now and then a fault, which
+ * the tickets' next attempt overcomes.
+ */
+const KNOBS = { latencyMs: [20, 150], failureRate: 0.01, actsThenTimesOutRate: 0.005, lateMs: 25_000, seed: 7 }
+
+export async function bringUpCarrier(context: ServerContext): Promise<{ url: string; secret: string }> {
+  const { settings, ports, tell, onChildLine, onPid, onStop } = context
+  if (settings.CARRIER_URL !== '') return { url: settings.CARRIER_URL, secret: settings.CARRIER_SECRET }
+  const folder = join(settings.DATA_DIR, 'carrier')
+  const secret = await keptSecret(folder)
+  const url = `http://127.0.0.1:${ports.carrier}`
+  await requireFreePort(ports.carrier, 'the simulated carrier')
+  const carrier = await tell.step('simulated carrier', () =>
+    supervise({
+      name: 'carrier',
+      args: [fileURLToPath(new URL('../../stack/carrier-main.ts', import.meta.url))],
+      env: {
+        ...childEnv({}),
+        CARRIER_FILE: join(folder, 'journal.jsonl'),
+        CARRIER_PORT: String(ports.carrier),
+        CARRIER_SECRET: secret,
+        CARRIER_KNOBS: JSON.stringify(KNOBS),
+      },
+      onLine: onChildLine,
+      onPid: (pid) => void onPid({ carrier: pid }),
+      ready: () => answers(`${url}/healthz`),
+    }),
+  )
+  onStop('the carrier', () => carrier.stop())
+  return { url, secret }
+}
+
+/** Made at the first start; the carrier and the workers share it. */
+async function keptSecret(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true })
+  const file = join(folder, 'secret')
+  const kept = await readFile(file, 'utf8').catch(() => '')
+  if (kept.trim() !== '') return kept.trim()
+  const secret = randomBytes(24).toString('hex')
+  await writeFile(file, `${secret}\n`, { mode: 0o600 })
+  return secret
+}

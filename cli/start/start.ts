@@ -1,0 +1,181 @@
+/**
+ * `simherd start`: everything on one machine, in one command.
+ *
+ *   PostgreSQL · Temporal · carrier · inbox ──▶ migrations ──▶ API · worker ──▶ demonstration ──▶ stays up
+ *
+ * The servers are ended in the opposite order. Of each process there is a note in the data folder, so that the
+ * next start finds what a killed one has left.
+ */
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Settings } from '../../config/index.ts'
+import { claimFolder } from '../../stack/pids.ts'
+import { requireFreePort } from '../../stack/ports.ts'
+import { migrate } from '../../store/migrate.ts'
+import { playDemo } from '../demo/play.ts'
+import { prepareDemo } from '../demo/prepare.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { childLog } from './child-log.ts'
+import { Ending } from './ending.ts'
+import { bootstrap } from './keys.ts'
+import { deleteData, endLeftovers } from './leftovers.ts'
+import { choosePorts } from './ports.ts'
+import { bringUp } from './processes.ts'
+import { bringUpCarrier, bringUpInbox, bringUpPostgres, bringUpTemporal, type ServerContext } from './servers.ts'
+import { removeStack, type Stack, type StackFile, stackFile } from './stack-file.ts'
+import { createTell, type Tell } from './tell.ts'
+
+export interface StartOptions {
+  readonly fresh: boolean
+  /** `once`: where it has not been played to its end. */
+  readonly demo: boolean | 'once'
+  readonly verbose: boolean
+  readonly inboxPort?: number
+  readonly temporalUiPort?: number
+}
+
+/** Runs until it is told to end. @throws CommandFailure that says what to do */
+export async function start(given: Settings, options: StartOptions): Promise<void> {
+  const settings = { ...given, DATA_DIR: resolve(given.DATA_DIR) }
+  const tell = createTell()
+  const ending = new Ending(tell)
+  ending.listen()
+  try {
+    await bringEverythingUp(settings, options, ending, tell)
+    await ending.told
+  } catch (error) {
+    if (!ending.signal.aborted) throw explain(error, settings)
+  } finally {
+    await ending.endAll()
+  }
+}
+
+async function bringEverythingUp(settings: Settings, options: StartOptions, ending: Ending, tell: Tell): Promise<void> {
+  const { DATA_DIR } = settings
+  tell.heading(`Simherd, data in ${DATA_DIR}`)
+  await mkdir(DATA_DIR, { recursive: true })
+  const giveBack = await claimFolder(DATA_DIR, 'the data')
+  ending.add('', giveBack)
+  await endLeftovers(DATA_DIR, tell)
+  if (options.fresh) await beginAnew(settings, tell)
+  await requireFreePort(settings.PORT, 'the public API', 'PORT')
+  await requireFreePort(settings.INTERNAL_PORT, 'the internal API', 'INTERNAL_PORT')
+  await requireFreePort(settings.WORKER_PORT, "the worker's health", 'WORKER_PORT')
+  const ports = await choosePorts(DATA_DIR, {
+    ...(options.inboxPort !== undefined && { inbox: options.inboxPort }),
+    ...(options.temporalUiPort !== undefined && { temporalUi: options.temporalUiPort }),
+  })
+
+  let file: StackFile | undefined
+  const pids: Partial<Stack['pids']>[] = []
+  const context: ServerContext = {
+    settings,
+    ports,
+    tell,
+    onChildLine: childLog(DATA_DIR, tell, options.verbose),
+    onPid: async (change) => {
+      ending.note(change)
+      pids.push(change)
+      await file?.change({ pids: change })
+    },
+    onStop: ending.add,
+  }
+  const goOn = () => ending.signal.throwIfAborted()
+
+  const { databaseUrl } = await bringUpPostgres(context)
+  goOn()
+  await tell.step('database schema', (note) => migrate(databaseUrl, { log: note }))
+  const keys = await bootstrap(databaseUrl, DATA_DIR)
+  goOn()
+  const temporal = await bringUpTemporal(context)
+  goOn()
+  const inbox = await bringUpInbox(context)
+  const carrier = await bringUpCarrier(context)
+  goOn()
+
+  const apiUrl = `http://127.0.0.1:${settings.PORT}`
+  const internalUrl = `http://127.0.0.1:${settings.INTERNAL_PORT}`
+  const stack: Stack = {
+    apiUrl,
+    internalUrl,
+    docsUrl: `${apiUrl}/docs`,
+    tenantId: null,
+    tenantKey: null,
+    operatorKey: keys.operatorKey,
+    databaseUrl,
+    redisUrl: settings.REDIS_URL || null,
+    temporalAddress: temporal.address,
+    temporalUiUrl: temporal.uiUrl,
+    smtpUrl: inbox.smtpUrl,
+    inboxUrl: inbox.inboxUrl,
+    pids: { api: null, worker: null, postgres: null, temporal: null, carrier: null },
+    demo: null,
+  }
+  file = stackFile(DATA_DIR, stack)
+  for (const change of pids) await file.change({ pids: change })
+  ending.add('', () => removeStack(DATA_DIR))
+
+  const common: Partial<Settings> = {
+    DATA_DIR,
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporal.address,
+    PORT: settings.PORT,
+    INTERNAL_PORT: settings.INTERNAL_PORT,
+    WORKER_PORT: settings.WORKER_PORT,
+    SMTP_URL: inbox.smtpUrl,
+    CARRIER_URL: carrier.url,
+    CARRIER_SECRET: carrier.secret,
+    SERVICE_KEY: settings.SERVICE_KEY || keys.serviceKey,
+  }
+  await bringUp('api', common, `${internalUrl}/readyz`, context)
+  goOn()
+  await bringUp('worker', common, `http://127.0.0.1:${settings.WORKER_PORT}/readyz`, context)
+  goOn()
+
+  const demo = await prepareDemo({ stack, dataDir: DATA_DIR, tenants: keys.tenants, wanted: options.demo })
+  await file.change({ tenantId: demo.tenantId, tenantKey: demo.tenantKey, demo: demo.state })
+  await file.open()
+  sayWhere({ ...stack, tenantId: demo.tenantId }, settings, tell)
+  if (demo.play === undefined) {
+    if (demo.why !== '') tell.say(demo.why)
+  } else {
+    const state = await playDemo(demo.play, { tell, signal: ending.signal })
+    goOn()
+    await file.change({ demo: state })
+  }
+  tell.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
+}
+
+async function beginAnew(settings: Settings, tell: Tell): Promise<void> {
+  if (settings.DATABASE_URL !== '') {
+    throw new CommandFailure(
+      '--fresh does not empty a database of yours: empty the one at DATABASE_URL yourself, or start without --fresh',
+      ExitCode.usage,
+    )
+  }
+  await tell.step('old data deleted', () => deleteData(settings.DATA_DIR))
+}
+
+function sayWhere(stack: Stack, settings: Settings, tell: Tell): void {
+  tell.heading('Where to look')
+  tell.say(`API              ${stack.apiUrl}/api`)
+  tell.say(`API reference    ${stack.docsUrl}`)
+  tell.say(`internal API     ${stack.internalUrl}/internal (readiness: ${stack.internalUrl}/readyz)`)
+  if (stack.temporalUiUrl !== null) tell.say(`workflows        ${stack.temporalUiUrl}`)
+  if (stack.inboxUrl !== null) tell.say(`e-mails          ${stack.inboxUrl}`)
+  tell.say(`keys and pids    ${settings.DATA_DIR}/stack.json`)
+  tell.say(`logs             ${settings.DATA_DIR}/logs`)
+}
+
+function explain(error: unknown, settings: Settings): unknown {
+  if (error instanceof CommandFailure) return error
+  if (/ENOSPC|No space left/i.test(wordsOf(error))) {
+    return new CommandFailure(
+      `no space left on the disk of ${settings.DATA_DIR}: free some, or choose another DATA_DIR`,
+      ExitCode.failure,
+      { cause: error },
+    )
+  }
+  // What the servers say when they do not start is meant to be read; a stack would bury it.
+  return error instanceof TypeError ? error : new CommandFailure(wordsOf(error), ExitCode.failure, { cause: error })
+}

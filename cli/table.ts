@@ -1,0 +1,30 @@
+/** Tables on the terminal: text to the left, figures to the right. */
+
+export type Cell = string | number
+
+const grouped = new Intl.NumberFormat('en-US')
+const textOf = (cell: Cell) => (typeof cell === 'number' ? grouped.format(cell) : cell)
+
+/**
+ * Lines of a table; columns are as wide as their widest cell.
+ *
+ * @param head empty for none
+ */
+export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
+  const all: readonly (readonly Cell[])[] = head.length === 0 ? rows : [head, ...rows]
+  const columns = Math.max(0, ...all.map((row) => row.length))
+  const places = Array.from({ length: columns }, (_, column) => ({
+    width: Math.max(0, ...all.map((row) => textOf(row[column] ?? '').length)),
+    right: rows.some((row) => typeof row[column] === 'number'),
+  }))
+  const line = (row: readonly Cell[]) =>
+    places
+      .map(({ width, right }, column) => {
+        const text = textOf(row[column] ?? '')
+        return right ? text.padStart(width) : text.padEnd(width)
+      })
+      .join('  ')
+      .trimEnd()
+  const rule = places.map(({ width }) => '─'.repeat(width)).join('  ')
+  return head.length === 0 ? rows.map(line) : [line(head), rule, ...rows.map(line)]
+}

@@ -1,0 +1,44 @@
+/** What each queue's job does: one line to an operation. */
+import type { Network } from '../network/network.ts'
+import { type EvaluationTerms, evaluateSubjects } from '../operations/evaluate-subjects.ts'
+import { executeTickets, type TicketTerms } from '../operations/execute-tickets.ts'
+import { type Mailer, type MailTerms, sendMails } from '../operations/send-mails.ts'
+import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflow-requests.ts'
+import type { Handlers } from '../queues/backend.ts'
+import type { QueueName } from '../queues/catalog.ts'
+import type { Ground } from '../store/tenancy.ts'
+
+export interface HandlerOptions {
+  readonly ground: Ground
+  readonly network: Network
+  readonly mailer: Mailer
+  readonly door: WorkflowDoor
+  readonly tickets: TicketTerms
+  readonly evaluation: EvaluationTerms
+  readonly mails: MailTerms
+  readonly onRequestFailed: (workflowId: string, error: unknown) => void
+  readonly observe: (queue: QueueName, outcome: 'done' | 'failed', ms: number) => void
+}
+
+export function createHandlers(options: HandlerOptions): Handlers {
+  const { ground, network, mailer, door, observe } = options
+  /** Measures a job; its failure goes on to the queue. */
+  const measured =
+    <J extends { readonly queue: QueueName }>(handle: (job: J) => Promise<void>) =>
+    async (job: J) => {
+      const began = performance.now()
+      let outcome: 'done' | 'failed' = 'failed'
+      try {
+        await handle(job)
+        outcome = 'done'
+      } finally {
+        observe(job.queue, outcome, performance.now() - began)
+      }
+    }
+  return {
+    tickets: measured(({ tenantId, simId }) => executeTickets(ground, network, options.tickets, tenantId, simId)),
+    evaluate: measured(({ tenantId }) => evaluateSubjects(ground, options.evaluation, tenantId)),
+    mail: measured(({ tenantId }) => sendMails(ground, mailer, options.mails, tenantId)),
+    workflows: measured(() => carryOutWorkflowRequests(ground, door, options.onRequestFailed)),
+  }
+}

@@ -1,0 +1,53 @@
+/** The worker's own small server: alive, ready, figures. On the address of the internal interface. */
+import { Counter, Gauge, Histogram } from '@prometheus-io/client'
+import { buildApp } from '../api/app.ts'
+import { type Dependency, healthRoutes } from '../api/health.ts'
+import type { Metrics } from '../api/metrics.ts'
+import type { Queues } from '../queues/backend.ts'
+
+export interface HealthOptions {
+  readonly host: string
+  readonly port: number
+  readonly dependencies: readonly Dependency[]
+  readonly metrics: Metrics
+}
+
+/** @throws Error where the port is taken */
+export async function startHealth({ host, port, ...options }: HealthOptions): Promise<{ stop: () => Promise<void> }> {
+  const app = buildApp({})
+  await app.register(healthRoutes, options)
+  await app.listen({ host, port })
+  return { stop: () => app.close() }
+}
+
+/** Figures of the jobs this worker runs, and of what waits for any worker. */
+export function jobMetrics({ registry }: Metrics, queues: Queues) {
+  const seconds = new Histogram({
+    name: 'simherd_job_duration_seconds',
+    help: 'Time a job took.',
+    labelNames: ['queue', 'outcome'],
+    buckets: [0.01, 0.05, 0.2, 1, 5, 20, 60],
+    registers: [registry],
+  })
+  const lost = new Counter({
+    name: 'simherd_bells_lost_total',
+    help: 'Wake-ups that did not reach the queues; the sweeps find their work.',
+    registers: [registry],
+  })
+  new Gauge({
+    name: 'simherd_jobs',
+    help: 'Jobs in the queues.',
+    labelNames: ['queue', 'state'],
+    registers: [registry],
+    async collect() {
+      const counts = await queues.counts().catch(() => ({}))
+      for (const [queue, states] of Object.entries(counts)) {
+        for (const [state, count] of Object.entries(states)) this.set({ queue, state }, count)
+      }
+    },
+  })
+  return {
+    observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
+    bellLost: () => lost.inc(),
+  }
+}

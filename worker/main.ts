@@ -1,0 +1,132 @@
+/**
+ * A worker: runs what the API and the clock leave to be done. Stateless; any number may run.
+ *
+ *   queues ──▶ tickets · evaluation · mails · workflow requests
+ *   Temporal ──▶ workflows and their activities
+ *   sweeps ──▶ bells for what nobody was woken for
+ *
+ * A dependency that is away, at the start or later, is waited for: the process stays, `/readyz` says what is away.
+ */
+import type { Logger } from 'pino'
+import { databaseDependency } from '../api/health.ts'
+import { createMetrics } from '../api/metrics.ts'
+import type { Settings } from '../config/index.ts'
+import { durationMs } from '../domain/duration.ts'
+import { httpNetwork } from '../network/http.ts'
+import { renderMail } from '../notify/render.ts'
+import { createTransport } from '../notify/transport.ts'
+import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
+import { lifecycleClient } from '../queues/temporal.ts'
+import { connect } from '../store/connect.ts'
+import type { Ground } from '../store/tenancy.ts'
+import { createHandlers } from './handlers.ts'
+import { jobMetrics, startHealth } from './health.ts'
+import { everySoOften, reasonOf, untilDone } from './persistence.ts'
+import { putInForce, readRuleFiles } from './rules.ts'
+import { startSweeps } from './sweeps.ts'
+import { startTemporalWorkers } from './temporal.ts'
+import { evaluationTerms, mailTerms, ticketTerms } from './terms.ts'
+import { workLists } from './work-lists.ts'
+
+/** Connections to PostgreSQL: one a job that runs, and some for the sweeps. */
+const CONNECTIONS = 20
+
+/**
+ * Starts a worker.
+ *
+ * @returns once it listens on its health port; what it needs may still be away
+ * @throws Error where a setting cannot be used, the rules have faults, or the port is taken
+ */
+export async function startWorker(settings: Settings, log: Logger): Promise<{ readonly stop: () => Promise<void> }> {
+  const stopping = new AbortController()
+  const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
+  const ruleFiles = await readRuleFiles(settings.RULES_DIR)
+  const network = httpNetwork({
+    url: settings.CARRIER_URL,
+    secret: settings.CARRIER_SECRET,
+    timeoutMs: durationMs(settings.CARRIER_TIMEOUT),
+  })
+  const transport = createTransport({ smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM })
+  const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
+  const database = connect(settings.DATABASE_URL, { max: CONNECTIONS, onError: lost })
+  const at: QueuesAt = {
+    redisUrl: settings.REDIS_URL,
+    databaseUrl: settings.DATABASE_URL,
+    onError: (error) => {
+      jobs.bellLost()
+      lost(error)
+    },
+  }
+  const metrics = createMetrics()
+  const queues = openQueues(at)
+  const jobs = jobMetrics(metrics, queues)
+  const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
+  const schema = databaseDependency(database.db)
+
+  const temporal = startTemporalWorkers({
+    address: settings.TEMPORAL_ADDRESS,
+    namespace: settings.TEMPORAL_NAMESPACE,
+    serviceUrl: settings.SERVICE_BASE_URL || `http://127.0.0.1:${settings.PORT}`,
+    internalUrl: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`,
+    key: settings.SERVICE_KEY,
+    log,
+  })
+  const health = await startHealth({
+    host: settings.INTERNAL_HOST,
+    port: settings.WORKER_PORT,
+    metrics,
+    dependencies: [
+      schema,
+      { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
+      { name: 'temporal', check: async () => (await lifecycle.check(), temporal.isRunning() ? 'working' : 'starting') },
+      { name: 'carrier', check: async () => (await network.ping(), 'reachable') },
+    ],
+  })
+
+  /** Jobs and sweeps need the schema: a worker may be there before the migrations are. */
+  const work = async () => {
+    const ready = await untilDone('the database', schema.check, { log, signal: stopping.signal })
+    if (ready === undefined) return undefined
+    const rules = await untilDone('the rules', () => putInForce(ground, ruleFiles, log), {
+      log,
+      signal: stopping.signal,
+    })
+    if (rules === undefined) return undefined
+    const handlers = createHandlers({
+      ground,
+      network,
+      mailer: { render: renderMail, transport },
+      door: lifecycle,
+      tickets: ticketTerms(settings),
+      evaluation: evaluationTerms(settings),
+      mails: mailTerms(settings),
+      onRequestFailed: (workflowId, error) =>
+        log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),
+      observe: jobs.observe,
+    })
+    const consumers = consume(at, handlers, (queue, error) => log.error({ queue, err: error }, 'a job failed'))
+    const sweeps = startSweeps(
+      workLists({ ground, ensureSchedule: lifecycle.ensureSchedule }),
+      durationMs(settings.SWEEP_EVERY),
+      log,
+    )
+    log.info('the worker works')
+    return { consumers, sweeps }
+  }
+  const working = work()
+
+  return {
+    stop: async () => {
+      stopping.abort()
+      const running = await working
+      await running?.sweeps.stop()
+      await running?.consumers.close()
+      await queues.close()
+      await temporal.shutdown()
+      await lifecycle.close()
+      transport.close()
+      await health.stop()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,48 @@
+/** Trying until it works: a dependency that is away must not end the process. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+
+const PAUSE_FIRST_MS = 500
+const PAUSE_LONGEST_MS = 15_000
+
+/**
+ * Does something until it succeeds, with pauses that double from half a second to 15 s; each failure is logged.
+ *
+ * @param what completes "waiting for …"
+ * @returns undefined when it was given up because of `signal`
+ */
+export async function untilDone<T>(
+  what: string,
+  attempt: () => Promise<T>,
+  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+): Promise<T | undefined> {
+  for (let pauseMs = PAUSE_FIRST_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
+    try {
+      return await attempt()
+    } catch (error) {
+      log.warn({ reason: reasonOf(error), pauseMs }, `waiting for ${what}: trying again in ${pauseMs / 1000} s`)
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  return undefined
+}
+
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
+  return error instanceof Error ? error.message || error.name : String(error)
+}
+
+/** Says a fault of one kind once in a while, however often it happens: a lost server breaks many connections. */
+export function everySoOften(say: (error: Error, silenced: number) => void, everyMs = 10_000): (error: Error) => void {
+  const told = new Map<string, { at: number; silenced: number }>()
+  return (error) => {
+    const last = told.get(error.message)
+    const now = performance.now()
+    if (last !== undefined && now - last.at < everyMs) {
+      last.silenced += 1
+      return
+    }
+    told.set(error.message, { at: now, silenced: 0 })
+    say(error, last?.silenced ?? 0)
+  }
+}

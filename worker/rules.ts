@@ -1,0 +1,53 @@
+/** The rule files a worker brings along, put in force when it starts. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { ServiceError } from '../domain/errors.ts'
+import { activateRules } from '../operations/rules-in-force.ts'
+import type { RuleText } from '../rules/load.ts'
+import type { Ground } from '../store/tenancy.ts'
+
+const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
+
+/**
+ * Reads the rule files (`*.json`) of a folder and of those below it.
+ *
+ * @param dir empty: the shipped ones
+ * @throws Error naming the folder where it cannot be read or has none
+ */
+export async function readRuleFiles(dir: string): Promise<RuleText[]> {
+  const folder = dir === '' ? SHIPPED : dir
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    throw new Error(`the rule files in ${folder} cannot be read: check RULES_DIR`, { cause: error })
+  })
+  const paths = entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.json'))
+    .map((entry) => join(entry.parentPath, entry.name))
+  if (paths.length === 0) throw new Error(`there is no rule file (*.json) in ${folder}: check RULES_DIR`)
+  return Promise.all(
+    paths.toSorted().map(async (path) => ({
+      file: relative(folder, path).replaceAll(sep, '/'),
+      text: await readFile(path, 'utf8'),
+    })),
+  )
+}
+
+/**
+ * Puts rule files in force where they have no fault; with any, the set before stays, and the log names each fault.
+ *
+ * @returns whether they are in force
+ */
+export async function putInForce(ground: Ground, files: readonly RuleText[], log: Logger): Promise<boolean> {
+  try {
+    const { version, changed } = await activateRules(ground, files, 'a worker at its start')
+    log.info({ version, changed, files: files.length }, 'the rules are in force')
+    return true
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.code === 'rules_rejected')) throw error
+    for (const { pointer, detail } of error.errors)
+      log.error({ pointer, reason: `${pointer}: ${detail}` }, 'a rule file has a fault')
+    log.error('the rule files were not put in force: the set before stays')
+    return false
+  }
+}

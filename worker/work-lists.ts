@@ -1,0 +1,87 @@
+/** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
+import type { Bell } from '../domain/bell.ts'
+import { currentCycle, tenantTerms } from '../store/cycles.ts'
+import { tenantsDue } from '../store/due.ts'
+import { forgetAnswers } from '../store/idempotency.ts'
+import { tenantsWithMail } from '../store/mails.ts'
+import { type Ground, inPlatform, inTenant, type PlatformTx } from '../store/tenancy.ts'
+import { tenantIds } from '../store/tenants.ts'
+import { dueTicketWork } from '../store/tickets.ts'
+import { tenantsWithWorkflowRequests } from '../store/workflow-outbox.ts'
+import type { Sweep } from './sweeps.ts'
+
+/** Bells of one round; what is beyond it is found by the next. */
+const MOST_BELLS = 1000
+const HOUR_MS = 3_600_000
+/** How long answers are kept under their Idempotency-Key. */
+const ANSWERS_KEPT_MS = 24 * HOUR_MS
+const TEN_MINUTES_MS = 600_000
+/** A Schedule that somebody deleted is back within this time; a new tenant's is made at once. */
+const SCHEDULES_CHECKED_MS = 300_000
+
+export interface SweptGround {
+  readonly ground: Ground
+  /** Makes a tenant's month-end Schedule where it is missing. */
+  readonly ensureSchedule: (schedule: { readonly tenantId: string; readonly billingCycle: string }) => Promise<unknown>
+}
+
+export function workLists({ ground, ensureSchedule }: SweptGround): Sweep[] {
+  const bells = (name: string, find: (tx: PlatformTx) => Promise<readonly Bell[]>): Sweep => ({
+    name,
+    run: async () => {
+      const found = await inPlatform(ground, find)
+      if (found.length > 0) ground.ring(found)
+    },
+  })
+  return [
+    cycleBoundaries(ground),
+    bells('tickets', async (tx) =>
+      (await dueTicketWork(tx, MOST_BELLS)).map(({ tenantId, simId }) => ({ queue: 'tickets', tenantId, simId })),
+    ),
+    bells('subjects', async (tx) => (await tenantsDue(tx)).map((tenantId) => ({ queue: 'evaluate', tenantId }))),
+    bells('mails', async (tx) =>
+      (await tenantsWithMail(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'mail', tenantId })),
+    ),
+    bells('workflow requests', async (tx) =>
+      (await tenantsWithWorkflowRequests(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'workflows', tenantId })),
+    ),
+    missingSchedules(ground, ensureSchedule),
+    {
+      name: 'kept answers',
+      everyMs: TEN_MINUTES_MS,
+      run: async () => {
+        await inPlatform(ground, (tx) => forgetAnswers(tx, new Date(tx.now.getTime() - ANSWERS_KEPT_MS)))
+      },
+    },
+  ]
+}
+
+/** Opens each tenant's new cycle at its boundary; what runs is remembered, so that a round costs one statement. */
+function cycleBoundaries(ground: Ground): Sweep {
+  const endsAt = new Map<string, number>()
+  return {
+    name: 'cycle boundaries',
+    run: async () => {
+      for (const tenantId of await inPlatform(ground, tenantIds)) {
+        if (ground.clock() < (endsAt.get(tenantId) ?? 0)) continue
+        const cycle = await inTenant(ground, tenantId, currentCycle)
+        endsAt.set(tenantId, cycle.endsAt)
+      }
+    },
+  }
+}
+
+function missingSchedules(ground: Ground, ensureSchedule: SweptGround['ensureSchedule']): Sweep {
+  const checkedAt = new Map<string, number>()
+  return {
+    name: 'month-end Schedules',
+    run: async () => {
+      for (const tenantId of await inPlatform(ground, tenantIds)) {
+        if (performance.now() - (checkedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < SCHEDULES_CHECKED_MS) continue
+        const { billingCycle } = await inTenant(ground, tenantId, tenantTerms)
+        await ensureSchedule({ tenantId, billingCycle })
+        checkedAt.set(tenantId, performance.now())
+      }
+    },
+  }
+}
