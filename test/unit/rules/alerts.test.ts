@@ -1,0 +1,216 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type AlertState, decideAlert, scopeOf, type Transition } from '../../../rules/alerts.ts'
+import type { RuleOutcome } from '../../../rules/evaluate.ts'
+import type { Rule } from '../../../rules/rule.ts'
+import { aRule, DECEMBER, leaf, NOVEMBER } from './samples.ts'
+
+const NOON = Date.UTC(2026, 10, 20, 12)
+const MINUTE = 60_000
+const pool7 = { kind: 'pool', id: 7 } as const
+
+type Said = Partial<Omit<RuleOutcome, 'rule'>>
+/** Plays outcomes a minute apart. */
+function play(
+  rule: Rule,
+  said: readonly Said[],
+  { cycle = NOVEMBER, start = NOON, from = null as AlertState | null } = {},
+) {
+  let state = from
+  const steps = said.map((each, n) => {
+    const outcome: RuleOutcome = { rule, holds: false, occurrence: null, explanation: [], ...each }
+    const decision = decideAlert({ outcome, subject: pool7, cycle, previous: state, now: start + n * MINUTE })
+    state = decision.next
+    return decision
+  })
+  return {
+    steps,
+    phases: steps.map(({ next }) => next.phase),
+    told: steps.flatMap(({ transitions }) => transitions).map(({ kind, key }) => `${kind} ${key}`),
+    state,
+  }
+}
+const YES = { holds: true }
+const NO = { holds: false }
+
+let cycle: Rule
+let episode: Rule
+let occurrence: Rule
+let held: Rule
+beforeAll(async () => {
+  const renewals = { conditions: { all: [leaf('totalSimCount', 'greaterThan', 5)] } }
+  const examples = [
+    { fires: true, facts: { totalSimCount: 6 } },
+    { fires: false, facts: { totalSimCount: 5 } },
+  ]
+  cycle = await aRule({ name: 'warned' })
+  episode = await aRule({ name: 'grown', ...renewals, examples }, { once: 'episode' })
+  occurrence = await aRule(
+    { name: 'named', ...renewals, examples },
+    { once: 'occurrence', occurrence: 'poolName', resolve: 'none' },
+  )
+  held = await aRule({ name: 'held' }, { for: 'PT2M' })
+})
+
+describe('an alert that is told once a cycle', () => {
+  test('fires and resolves, each told once, however often it comes and goes', () => {
+    const { phases, told } = play(cycle, [NO, YES, YES, NO, YES, NO])
+
+    expect(phases).toEqual(['inactive', 'firing', 'firing', 'resolved', 'firing', 'resolved'])
+    expect(told).toEqual(['fired warned/pool/7/2026-11', 'resolved warned/pool/7/2026-11'])
+  })
+
+  test('is told again in the next cycle, whose state is another', () => {
+    const again = play(cycle, [YES], { cycle: DECEMBER, start: DECEMBER.startsAt })
+
+    expect(scopeOf(cycle, '2026-11')).toBe('2026-11')
+    expect(again.told).toEqual(['fired warned/pool/7/2026-12'])
+  })
+
+  test('says level, how its end is told and since when it holds', () => {
+    const { steps } = play(held, [YES, YES, YES])
+
+    expect(steps[2]?.transitions).toEqual([
+      { kind: 'fired', key: 'held/pool/7/2026-11', level: 1, since: NOON, resolve: 'log' },
+    ])
+  })
+})
+
+describe('an alert that is told once an episode', () => {
+  test('counts its episodes', () => {
+    expect(scopeOf(episode, '2026-11')).toBe('')
+    expect(play(episode, [YES, NO, YES, NO]).told).toEqual([
+      'fired grown/pool/7/episode-1',
+      'resolved grown/pool/7/episode-1',
+      'fired grown/pool/7/episode-2',
+      'resolved grown/pool/7/episode-2',
+    ])
+  })
+
+  test('is not over before its clear conditions hold', () => {
+    const { phases } = play(episode, [
+      { holds: true, clear: false },
+      { clear: false },
+      { holds: true, clear: true },
+      { clear: true },
+    ])
+
+    expect(phases).toEqual(['firing', 'firing', 'firing', 'resolved'])
+  })
+
+  test('has the cycle in its key where it reads facts of the cycle', async () => {
+    const rule = await aRule({ name: 'both' }, { once: 'episode' })
+
+    expect(play(rule, [YES]).told).toEqual(['fired both/pool/7/2026-11/episode-1'])
+  })
+})
+
+describe('an alert that is told once an occurrence', () => {
+  test('fires for each new one, and for none twice', () => {
+    const seen = ['a', 'a', 'b', 'a', 'b', 'c'].map((name) => ({ holds: true, occurrence: name }))
+
+    const { told, phases } = play(occurrence, [...seen, NO])
+
+    expect(told).toEqual(['fired named/pool/7/a', 'fired named/pool/7/b', 'fired named/pool/7/c'])
+    expect(phases.at(-1)).toBe('resolved')
+  })
+
+  test('does not fire where the occurrence is unknown', () => {
+    expect(play(occurrence, [{ holds: true, occurrence: null }]).told).toEqual([])
+  })
+})
+
+describe('an alert with a for', () => {
+  test('waits until it has held so long, and says when to look again', () => {
+    const { phases, steps } = play(held, [YES, YES, YES])
+
+    expect(phases).toEqual(['pending', 'pending', 'firing'])
+    expect(steps.map(({ nextCheckAt }) => nextCheckAt)).toEqual([NOON + 2 * MINUTE, NOON + 2 * MINUTE, undefined])
+  })
+
+  test('begins anew where it stops to hold meanwhile', () => {
+    const { phases, told } = play(held, [YES, NO, YES, YES, NO])
+
+    expect(phases).toEqual(['pending', 'inactive', 'pending', 'pending', 'inactive'])
+    expect(told).toEqual([])
+  })
+
+  test('may be a share of the cycle', async () => {
+    const rule = await aRule({}, { for: '10%' })
+
+    const { steps } = play(rule, [YES])
+
+    expect(steps[0]?.nextCheckAt).toBe(NOON + 3 * 86_400_000)
+  })
+})
+
+describe('an alert that could not be decided', () => {
+  test('stays as it was, and enforces nothing', async () => {
+    const rule = await aRule(
+      {},
+      { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' }, stage: 'enforce' },
+    )
+
+    const { phases, steps, told } = play(rule, [YES, { error: 'Undefined fact: x' }, YES, NO])
+
+    expect(phases).toEqual(['firing', 'firing', 'firing', 'resolved'])
+    expect(steps.map(({ next }) => next.error)).toEqual([null, 'Undefined fact: x', null, null])
+    expect(steps.map(({ wantsSuspend }) => wantsSuspend)).toEqual([true, false, true, false])
+    expect(told).toHaveLength(2)
+  })
+})
+
+describe('any history of an alert', () => {
+  const outcomes = fc.array(
+    fc.record({
+      holds: fc.boolean(),
+      clear: fc.boolean(),
+      occurrence: fc.constantFrom(null, 'a', 'b', 'c'),
+      error: fc.option(fc.constant('no'), { nil: undefined, freq: 10 }),
+    }),
+    { maxLength: 40 },
+  )
+  const histories = outcomes.map((all) =>
+    all.map(({ error, ...rest }) => (error === undefined ? rest : { ...rest, error })),
+  )
+  const which = fc.constantFrom('cycle', 'episode', 'occurrence', 'held')
+
+  test('tells no key twice, and no end before its beginning', () => {
+    fc.assert(
+      fc.property(which, histories, (name, history) => {
+        const rule = { cycle, episode, occurrence, held }[name]
+
+        const { told } = play(rule, history)
+
+        expect(new Set(told).size).toBe(told.length)
+        const ends = told.filter((line) => line.startsWith('resolved'))
+        for (const end of ends) expect(told.indexOf(end.replace('resolved', 'fired'))).toBeLessThan(told.indexOf(end))
+        for (const end of ends) expect(told).toContain(end.replace('resolved', 'fired'))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is the same when its state has been to JSON and back', () => {
+    fc.assert(
+      fc.property(which, histories, (name, history) => {
+        const rule = { cycle, episode, occurrence, held }[name]
+        const half = Math.floor(history.length / 2)
+        const first = play(rule, history.slice(0, half))
+
+        const resumed: AlertState | null = first.state === null ? null : JSON.parse(JSON.stringify(first.state))
+        const rest = play(rule, history.slice(half), { from: resumed, start: NOON + half * MINUTE })
+
+        expect([...first.told, ...rest.told]).toEqual(play(rule, history).told)
+      }),
+    )
+  })
+
+  test('tells levels of its rule only', () => {
+    const levels = play(cycle, [YES, NO]).steps.flatMap(({ transitions }): Transition['level'][] =>
+      transitions.map((t) => t.level),
+    )
+
+    expect(levels).toEqual([1, 1])
+  })
+})

@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Condition, Group } from '../../../rules/conditions.ts'
+import { decide, evaluateSubject } from '../../../rules/evaluate.ts'
+import { aRule, leaf } from './samples.ts'
+
+describe('evaluateSubject', () => {
+  test('says of each rule whether it holds, and what was compared', async () => {
+    const rule = await aRule({
+      conditions: {
+        all: [
+          leaf('usagePct', 'greaterThanInclusive', { fact: 'warningThresholdPct' }),
+          leaf('usageMB', 'greaterThan', 9),
+        ],
+      },
+      examples: [
+        { fires: true, facts: { usagePct: 80, warningThresholdPct: 80, usageMB: 10 } },
+        { fires: false, facts: { usagePct: 80, warningThresholdPct: null, usageMB: 10 } },
+      ],
+    })
+
+    const [outcome] = await evaluateSubject([rule], { usagePct: 81.5, warningThresholdPct: 80, usageMB: 5 })
+
+    expect(outcome).toMatchObject({ rule, holds: false, occurrence: null })
+    expect(outcome?.explanation).toEqual([
+      {
+        fact: 'usagePct',
+        value: 81.5,
+        operator: 'greaterThanInclusive',
+        operand: 80,
+        operandFact: 'warningThresholdPct',
+        result: true,
+      },
+      { fact: 'usageMB', value: 5, operator: 'greaterThan', operand: 9, operandFact: null, result: false },
+    ])
+  })
+
+  test('says which comparisons were not decided', async () => {
+    const conditions: Group = {
+      any: [
+        { fact: 'a', operator: 'equal', value: 2 },
+        { fact: 'a', operator: 'equal', value: 1, priority: 5 },
+      ],
+    }
+
+    const { holds, leaves } = await decide(conditions, { a: 1 })
+
+    expect([holds, leaves.map(({ result }) => result)]).toEqual([true, [null, true]])
+  })
+
+  test('goes on where one rule cannot be decided', async () => {
+    const good = await aRule({ name: 'good' })
+    const lacking = await aRule({
+      name: 'lacking',
+      conditions: { any: [leaf('usagePct', 'greaterThan', 79), leaf('limitMB', 'lessThan', 0)] },
+      examples: [
+        { fires: true, facts: { usagePct: 80, limitMB: 1 } },
+        { fires: false, facts: { usagePct: 1, limitMB: 1 } },
+      ],
+    })
+
+    const outcomes = await evaluateSubject([lacking, good], { usagePct: 90 })
+
+    expect(outcomes.map(({ rule, holds, error }) => [rule.name, holds, error])).toEqual([
+      ['lacking', false, 'Undefined fact: limitMB'],
+      ['good', true, undefined],
+    ])
+  })
+
+  test('says whether what ends the episode holds', async () => {
+    const rule = await aRule({}, { once: 'episode', clear: { all: [leaf('usagePct', 'lessThan', 50)] } })
+
+    const outcomes = [
+      ...(await evaluateSubject([rule], { usagePct: 60 })),
+      ...(await evaluateSubject([rule], { usagePct: 40 })),
+    ]
+
+    expect(outcomes.map(({ holds, clear }) => [holds, clear])).toEqual([
+      [false, false],
+      [false, true],
+    ])
+  })
+
+  test('names the occurrence', async () => {
+    const rule = await aRule({}, { once: 'occurrence', occurrence: 'poolName' })
+
+    const named = await evaluateSubject([rule], { usagePct: 90, poolName: 'Vans' })
+    const unnamed = await evaluateSubject([rule], { usagePct: 90, poolName: '' })
+
+    expect([...named, ...unnamed].map(({ occurrence }) => occurrence)).toEqual(['Vans', null])
+  })
+})
+
+describe('decide', () => {
+  const facts = { a: 1, b: 2, c: null, d: 'x' }
+  const comparison = fc.record({
+    fact: fc.constantFrom(...Object.keys(facts)),
+    operator: fc.constantFrom('equal', 'notEqual', 'lessThan', 'greaterThanInclusive', 'not:lessThan'),
+    value: fc.oneof(fc.constantFrom(0, 1, 2, 'x'), fc.record({ fact: fc.constantFrom(...Object.keys(facts)) })),
+  })
+  const { node } = fc.letrec<{ node: Condition; group: Group }>((tie) => ({
+    node: fc.oneof({ maxDepth: 4 }, comparison, tie('group')),
+    group: fc.oneof(
+      fc.record({
+        all: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
+        priority: fc.integer({ min: 1, max: 3 }),
+      }),
+      fc.record({ any: fc.array(tie('node'), { minLength: 1, maxLength: 3 }) }),
+      fc.record({ not: tie('node') }),
+    ),
+  }))
+
+  /** The meaning of conditions, in the fewest words. */
+  const means = (condition: Condition): boolean => {
+    if ('all' in condition) return condition.all.every(means)
+    if ('any' in condition) return condition.any.some(means)
+    if ('not' in condition) return !means(condition.not)
+    const known: Record<string, string | number | null> = facts
+    const a = known[condition.fact] ?? null
+    const b =
+      typeof condition.value === 'object' && 'fact' in condition.value
+        ? (known[condition.value.fact] ?? null)
+        : condition.value
+    const alike = a !== null && b !== null && typeof a === typeof b
+    const numbers = typeof a === 'number' && typeof b === 'number'
+    switch (condition.operator) {
+      case 'equal':
+        return alike && a === b
+      case 'notEqual':
+        return alike && a !== b
+      case 'lessThan':
+        return numbers && a < b
+      case 'not:lessThan':
+        return !(numbers && a < b)
+      default:
+        return numbers && a >= b
+    }
+  }
+
+  test('says of any conditions what their words say', async () => {
+    await fc.assert(
+      fc.asyncProperty(node, async (condition) => {
+        const group: Group = 'fact' in condition ? { all: [condition] } : condition
+
+        expect((await decide(group, facts)).holds).toBe(means(group))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('leaves the conditions as they were', async () => {
+    const group: Group = { all: [Object.freeze({ fact: 'a', operator: 'equal', value: 1, priority: 3 })] }
+
+    await decide(Object.freeze(group), facts)
+
+    expect(group).toEqual({ all: [{ fact: 'a', operator: 'equal', value: 1, priority: 3 }] })
+  })
+})

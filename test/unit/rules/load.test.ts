@@ -1,0 +1,347 @@
+import { describe, expect, test } from 'vitest'
+import { loadRuleSet } from '../../../rules/load.ts'
+import { aFile, leaf, params } from './samples.ts'
+
+const faultsOf = async (...files: { file: string; text: string }[]) => (await loadRuleSet(files)).faults
+const withConditions = (conditions: unknown) => faultsOf(aFile({ conditions }))
+const known = (fact: string) => leaf(fact, 'known', true)
+const sim = (changes: Record<string, unknown> = {}, changed: Record<string, unknown> = {}) =>
+  aFile({ subject: 'sim', ...changes }, { message: 'SIM {{iccid}}', ...changed })
+
+describe('loadRuleSet', () => {
+  test('gives the rules by name, with their defaults', async () => {
+    const { rules, faults } = await loadRuleSet([
+      aFile({ name: 'b' }),
+      aFile({ name: 'a' }, { for: '5%', level: 'Critical' }),
+    ])
+
+    expect(faults).toEqual([])
+    expect(rules).toMatchObject([
+      { name: 'a', file: 'pool/a.json', level: 2, hold: { cyclePct: 5 }, clear: null, match: {}, cycleBound: true },
+      { name: 'b', level: 1, hold: { ms: 0 }, resolve: 'log' },
+    ])
+  })
+
+  test('gives no rule where one file has a fault, and every fault of every file', async () => {
+    const { rules, faults } = await loadRuleSet([
+      aFile({ name: 'good' }),
+      aFile({ name: 'one', subject: 'pol', extra: 1 }),
+      aFile({
+        name: 'two',
+        conditions: { all: [leaf('usagPct', 'greaterThen', 80), leaf('usagePct', 'lessThan', '90')] },
+      }),
+      { file: 'pool/three.json', text: '{"name": ' },
+    ])
+
+    expect(rules).toEqual([])
+    expect(faults.map(({ file, pointer, hint }) => [file, pointer, hint])).toEqual([
+      ['pool/three.json', '', undefined],
+      ['pool/one.json', '/extra', undefined],
+      ['pool/one.json', '/subject', 'did you mean pool?'],
+      ['pool/two.json', '/conditions/all/0/fact', 'did you mean usagePct?'],
+      ['pool/two.json', '/conditions/all/0/operator', 'did you mean greaterThan?'],
+      ['pool/two.json', '/conditions/all/1/value', undefined],
+    ])
+  })
+
+  test('says what was got and what would be right', async () => {
+    const faults = await faultsOf(aFile({}, { level: 'critical' }))
+
+    expect(faults).toEqual([
+      {
+        file: 'pool/some-rule.json',
+        pointer: '/event/params/level',
+        got: '"critical"',
+        expected: 'Level: Info, Warning, Critical',
+        hint: 'did you mean Critical?',
+      },
+    ])
+  })
+
+  test('tells more than eight faults of one file', async () => {
+    const file = {
+      name: 1,
+      description: '',
+      subject: 'x',
+      conditions: 1,
+      event: {},
+      examples: [],
+      a: 1,
+      b: 2,
+      c: 3,
+      d: 4,
+    }
+
+    const faults = await faultsOf({ file: 'sim/many.json', text: JSON.stringify(file) })
+
+    expect(faults.map(({ pointer }) => pointer).toSorted()).toEqual(
+      [
+        '/a',
+        '/b',
+        '/c',
+        '/d',
+        '/description',
+        '/event/params',
+        '/event/type',
+        '/examples',
+        '/name',
+        '/subject',
+      ].toSorted(),
+    )
+  })
+
+  test('wants the file’s name, and each name once', async () => {
+    const misnamed = { ...aFile({ name: 'one' }), file: 'pool/two.json' }
+    const again = { ...aFile({ name: 'one' }), file: 'sim/one.json' }
+
+    const faults = await faultsOf(misnamed, again)
+
+    expect(faults.map(({ file, pointer, expected }) => [file, pointer, expected])).toEqual([
+      ['pool/two.json', '/name', '"two", the name of the file'],
+      ['sim/one.json', '/name', 'a name of its own: pool/two.json has this one'],
+    ])
+  })
+
+  test('refuses a file that is too large, and too many files', async () => {
+    const large = { file: 'pool/large.json', text: ' '.repeat(70_000) }
+    const many = Array.from({ length: 501 }, (_, n) => aFile({ name: `rule-${n}` }))
+
+    expect(await faultsOf(large)).toMatchObject([{ file: 'pool/large.json', expected: 'at most 65536 characters' }])
+    expect(await faultsOf(...many)).toMatchObject([{ expected: 'at most 500 rule files' }])
+  })
+})
+
+describe('the conditions of a rule file', () => {
+  test.each<[string, unknown, string]>([
+    ['an empty all', { all: [] }, '/conditions/all'],
+    ['an empty any', { any: [] }, '/conditions/any'],
+    ['a comparison at the top', leaf('usagePct', 'lessThan', 1), '/conditions'],
+    ['two kinds in one node', { all: [known('usagePct')], any: [known('usagePct')] }, '/conditions'],
+    ['a node of no kind', { all: [{ operator: 'equal', value: 1 }] }, '/conditions/all/0'],
+    ['a list as not', { not: [known('usagePct')] }, '/conditions/not'],
+    ['null as a condition', { all: [null] }, '/conditions/all/0'],
+    ['JSONPath', { all: [{ ...leaf('usagePct', 'equal', 1), path: '$.a' }] }, '/conditions/all/0/path'],
+    ['params', { all: [{ ...leaf('usagePct', 'equal', 1), params: {} }] }, '/conditions/all/0/params'],
+    ['priority 0', { all: [{ ...leaf('usagePct', 'equal', 1), priority: 0 }] }, '/conditions/all/0/priority'],
+    ['a priority in text', { all: [known('usagePct')], priority: '2' }, '/conditions/priority'],
+    ['null as operand', { all: [leaf('usagePct', 'equal', null)] }, '/conditions/all/0/value'],
+    ['no operand', { all: [{ fact: 'usagePct', operator: 'equal' }] }, '/conditions/all/0/value'],
+    ['text for a number', { all: [leaf('usagePct', 'equal', '1')] }, '/conditions/all/0/value'],
+    ['a number for text', { all: [leaf('poolName', 'equal', 1)] }, '/conditions/all/0/value'],
+    ['order of text', { all: [leaf('poolName', 'lessThan', 'b')] }, '/conditions/all/0/value'],
+    ['a code there is not', { all: [leaf('watchdogMode', 'equal', 7)] }, '/conditions/all/0/value'],
+    ['an empty list', { all: [leaf('usagePct', 'in', [])] }, '/conditions/all/0/value'],
+    ['text as a list', { all: [leaf('poolName', 'in', 'abc')] }, '/conditions/all/0/value'],
+    ['a list with a wrong item', { all: [leaf('poolName', 'in', ['a', 1])] }, '/conditions/all/0/value/1'],
+    ['a reference as a list', { all: [leaf('poolName', 'in', { fact: 'poolName' })] }, '/conditions/all/0/value'],
+    ['another unit', { all: [leaf('usageMB', 'lessThan', { fact: 'usagePct' })] }, '/conditions/all/0/value/fact'],
+    ['another type', { all: [leaf('poolName', 'equal', { fact: 'poolId' })] }, '/conditions/all/0/value/fact'],
+    [
+      'a path in a reference',
+      { all: [leaf('usageMB', 'equal', { fact: 'limitMB', path: '$' })] },
+      '/conditions/all/0/value/path',
+    ],
+    ['an unknown reference', { all: [leaf('usageMB', 'equal', { fact: 'nope' })] }, '/conditions/all/0/value/fact'],
+    ['known with a number', { all: [leaf('usagePct', 'known', 1)] }, '/conditions/all/0/value'],
+    ['contains', { all: [leaf('poolName', 'contains', 'a')] }, '/conditions/all/0/operator'],
+    ['the decorator swap', { all: [leaf('usagePct', 'swap:lessThan', 1)] }, '/conditions/all/0/operator'],
+    ['not twice', { all: [known('usagePct'), leaf('usagePct', 'not:not:lessThan', 1)] }, '/conditions/all/1/operator'],
+    ['a fact of SIMs', { all: [leaf('iccid', 'equal', '1')] }, '/conditions/all/0/fact'],
+    ['a property of objects', { all: [leaf('constructor', 'equal', '1')] }, '/conditions/all/0/fact'],
+  ])('%s is refused', async (_, conditions, pointer) => {
+    const faults = await withConditions(conditions)
+
+    expect(faults.map((fault) => fault.pointer)).toContain(pointer)
+  })
+
+  test('are refused beyond their bounds', async () => {
+    const deep = Array.from({ length: 9 }).reduce<unknown>((inner) => ({ all: [inner] }), known('usagePct'))
+    const wide = { all: Array.from({ length: 201 }, () => known('usagePct')) }
+    const list = {
+      all: [
+        leaf(
+          'usagePct',
+          'in',
+          Array.from({ length: 1001 }, (_, n) => n),
+        ),
+      ],
+    }
+
+    expect(await withConditions(deep)).toMatchObject([{ expected: 'conditions nested at most 8 deep' }])
+    expect(await withConditions(wide)).toMatchObject([{ expected: 'at most 200 conditions in a rule' }])
+    expect(await withConditions(list)).toMatchObject([{ pointer: '/conditions/all/0/value' }])
+  })
+
+  test('of another subject are told whose fact it is', async () => {
+    expect(await withConditions({ all: [leaf('iccid', 'equal', '1')] })).toMatchObject([
+      { hint: 'iccid is a fact of sim' },
+    ])
+  })
+})
+
+describe('a negation over a fact that may be null', () => {
+  const below = leaf('usagePct', 'lessThan', 80)
+
+  test.each<[string, unknown]>([
+    ['alone', { all: [leaf('usagePct', 'not:lessThan', 80)] }],
+    ['in a not', { not: below }],
+    ['with the guard inside the not', { not: { all: [known('usagePct'), below] } }],
+    ['with the guard in an any', { any: [known('usagePct'), leaf('usagePct', 'not:lessThan', 80)] }],
+    [
+      'with a guard that says unknown',
+      { all: [leaf('usagePct', 'known', false), leaf('usagePct', 'not:lessThan', 80)] },
+    ],
+    ['with a guard of another fact', { all: [known('forecastPct'), { not: below }] }],
+    ['twice', { not: { not: below } }],
+    [
+      'over the operand',
+      { all: [known('usagePct'), leaf('usagePct', 'not:lessThan', { fact: 'warningThresholdPct' })] },
+    ],
+  ])('is refused %s', async (_, conditions) => {
+    const faults = await withConditions(conditions)
+
+    expect(faults).toMatchObject([{ hint: expect.stringContaining('"operator": "known", "value": true') }])
+  })
+
+  test.each<[string, unknown]>([
+    ['beside a guard', { all: [known('usagePct'), leaf('usagePct', 'not:lessThan', 80)] }],
+    ['below a guard', { all: [known('usagePct'), { any: [{ not: below }] }] }],
+    [
+      'where the fact is never null',
+      { all: [leaf('usagePct', 'greaterThan', 79), { not: leaf('usageMB', 'lessThan', 0) }] },
+    ],
+    ['of known itself', { all: [leaf('usagePct', 'greaterThan', 79), { not: leaf('forecastPct', 'known', false) }] }],
+  ])('is accepted %s', async (_, conditions) => {
+    const facts = { usageMB: 1, forecastPct: 1 }
+    const examples = [
+      { fires: true, facts: { ...facts, usagePct: 80 } },
+      { fires: false, facts: { ...facts, usagePct: 79 } },
+    ]
+
+    expect(await faultsOf(aFile({ conditions, examples }))).toEqual([])
+  })
+})
+
+describe('the event of a rule file', () => {
+  test.each<[string, ReturnType<typeof aFile>, string]>([
+    ['a placeholder that is no fact', aFile({}, { message: '{{usagePc}}' }), '/event/params/message'],
+    ['a placeholder of another subject', aFile({}, { resolvedMessage: '{{iccid}}' }), '/event/params/resolvedMessage'],
+    ['email without log', aFile({}, { actions: ['email'] }), '/event/params/actions'],
+    ['an action twice', aFile({}, { actions: ['log', 'log'] }), '/event/params/actions'],
+    ['an action there is not', aFile({}, { actions: ['log', 'mail'] }), '/event/params/actions/1'],
+    ['suspend without whom', aFile({}, { actions: ['log', 'suspend'] }), '/event/params/suspend'],
+    ['whom without suspend', aFile({}, { suspend: { target: 'all', until: 'manual' } }), '/event/params/suspend'],
+    ['enforce without suspend', aFile({}, { stage: 'enforce' }), '/event/params/stage'],
+    [
+      'a grace in months',
+      aFile({}, { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual', grace: 'P1M' } }),
+      '/event/params/suspend/grace',
+    ],
+    [
+      'self for a pool',
+      aFile({}, { actions: ['log', 'suspend'], suspend: { target: 'self', until: 'manual' } }),
+      '/event/params/suspend/target',
+    ],
+    [
+      'largestExcess for a SIM',
+      sim({}, { actions: ['log', 'suspend'], suspend: { target: 'largestExcess', until: 'manual' } }),
+      '/event/params/suspend/target',
+    ],
+    ['an occurrence without its fact', aFile({}, { once: 'occurrence' }), '/event/params/occurrence'],
+    [
+      'an occurrence that is a measure',
+      aFile({}, { once: 'occurrence', occurrence: 'usagePct' }),
+      '/event/params/occurrence',
+    ],
+    ['an occurrence of a cycle', aFile({}, { occurrence: 'poolName' }), '/event/params/occurrence'],
+    ['a for without a unit', aFile({}, { for: '5' }), '/event/params/for'],
+    ['mail at the end only', aFile({}, { actions: ['log'], resolve: 'email' }), '/event/params/resolve'],
+    [
+      'a clear that reads an unknown fact',
+      aFile({}, { clear: { all: [leaf('nope', 'equal', 1)] } }),
+      '/event/params/clear/all/0/fact',
+    ],
+    ['the engine’s own event type', aFile({ event: { type: 'error', params } }), '/event/type'],
+    ['a tag of pools', aFile({ match: { tag: 'x' } }), '/match/tag'],
+    ['a tariff type there is not', aFile({ match: { tariffType: ['Dynamic'] } }), '/match/tariffType'],
+  ])('%s is refused', async (_, file, pointer) => {
+    const faults = await faultsOf(file)
+
+    expect(faults.map((fault) => fault.pointer)).toEqual([pointer])
+  })
+})
+
+describe('the examples of a rule file', () => {
+  const fires = { fires: true, facts: { usagePct: 80 } }
+  const not = { fires: false, facts: { usagePct: 79 } }
+
+  test.each<[string, unknown[], string]>([
+    ['none that fires', [not, not], '/examples'],
+    ['none that does not', [fires, fires], '/examples'],
+    ['one that comes out otherwise', [fires, { fires: false, facts: { usagePct: 81 } }], '/examples/1/fires'],
+    ['one that lacks a fact', [fires, { fires: false, facts: {} }], '/examples/1/facts/usagePct'],
+    ['a fact there is not', [fires, { fires: false, facts: { usagePct: 1, usagPct: 1 } }], '/examples/1/facts/usagPct'],
+    [
+      'null where it is always known',
+      [fires, { fires: false, facts: { usagePct: 1, usageMB: null } }],
+      '/examples/1/facts/usageMB',
+    ],
+    ['text for a number', [fires, { fires: false, facts: { usagePct: '1' } }], '/examples/1/facts/usagePct'],
+  ])('%s: refused', async (_, examples, pointer) => {
+    const faults = await faultsOf(aFile({ examples }))
+
+    expect(faults.map((fault) => fault.pointer)).toContain(pointer)
+  })
+
+  test('that come out otherwise are told with what was compared', async () => {
+    const faults = await faultsOf(aFile({ examples: [fires, not, { fires: false, facts: { usagePct: 81 } }] }))
+
+    expect(faults).toMatchObject([
+      { got: 'false', expected: 'true, which is what the conditions say: usagePct 81 greaterThanInclusive 80' },
+    ])
+  })
+})
+
+describe('shared conditions', () => {
+  const shared = (name: string, conditions: unknown, subject = 'pool') => ({
+    file: `conditions/${name}.json`,
+    text: JSON.stringify({ name, description: 'Shared.', subject, conditions }),
+  })
+  const high = shared('high', { any: [leaf('usagePct', 'greaterThanInclusive', 80)], priority: 9 })
+
+  test('stand where they are named', async () => {
+    const { rules, faults } = await loadRuleSet([aFile({ conditions: { condition: 'high', priority: 3 } }), high])
+
+    expect(faults).toEqual([])
+    expect(rules.map(({ conditions }) => conditions)).toEqual([
+      { any: [leaf('usagePct', 'greaterThanInclusive', 80)], priority: 3 },
+    ])
+  })
+
+  test.each<[string, ReturnType<typeof aFile>[], { file: string; pointer: string; hint?: string }]>([
+    [
+      'that are not there',
+      [aFile({ conditions: { condition: 'hihg' } }), high],
+      { file: 'pool/some-rule.json', pointer: '/conditions/condition', hint: 'did you mean high?' },
+    ],
+    [
+      'that name themselves',
+      [shared('a', { all: [{ condition: 'b' }, { condition: 'b' }] }), shared('b', { any: [{ condition: 'a' }] })],
+      { file: 'conditions/b.json', pointer: '/conditions/any/0/condition' },
+    ],
+    [
+      'of another subject',
+      [aFile({ conditions: { condition: 's' } }), shared('s', { all: [known('silentPct')] }, 'sim')],
+      { file: 'pool/some-rule.json', pointer: '/conditions/condition' },
+    ],
+    [
+      'that are wrong, though no rule names them',
+      [aFile(), shared('x', { all: [] })],
+      { file: 'conditions/x.json', pointer: '/conditions/all' },
+    ],
+  ])('%s are refused', async (_, files, fault) => {
+    const faults = await faultsOf(...files)
+
+    expect(faults).toContainEqual(expect.objectContaining(fault))
+  })
+})

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { WatchdogMode } from '../../../domain/codes.ts'
+import { fitsPattern, isAttached } from '../../../rules/match.ts'
+import { effectiveMode, permitted } from '../../../rules/mode.ts'
+import type { Stage } from '../../../rules/rule-file.ts'
+import { aRule, leaf } from './samples.ts'
+
+const { Disabled, Monitor, Enforce } = WatchdogMode
+
+describe('effectiveMode', () => {
+  test.each<[string, WatchdogMode | null, WatchdogMode | null, WatchdogMode]>([
+    ['the pool’s without an own', null, Enforce, Enforce],
+    ['an own that is weaker', Monitor, Enforce, Monitor],
+    ['never an own that is stronger', Enforce, Monitor, Monitor],
+    ['Monitor outside pools', null, null, Monitor],
+    ['not above Monitor outside pools', Enforce, null, Monitor],
+    ['an own Disabled', Disabled, null, Disabled],
+  ])('is %s', (_, own, pool, expected) => {
+    expect(effectiveMode(own, pool)).toBe(expected)
+  })
+})
+
+describe('permitted', () => {
+  test.each<[Stage, WatchdogMode, string]>([
+    ['off', Enforce, 'nothing'],
+    ['enforce', Disabled, 'nothing'],
+    ['shadow', Enforce, 'evaluate, suspend no'],
+    ['log', Enforce, 'evaluate, log, suspend would'],
+    ['notify', Enforce, 'evaluate, log, notify, suspend would'],
+    ['enforce', Monitor, 'evaluate, log, notify, suspend would'],
+    ['enforce', Enforce, 'evaluate, log, notify, suspend do'],
+  ])('a rule of stage %s on a subject in mode %i: %s', (stage, mode, expected) => {
+    const { evaluate, log, notify, suspend } = permitted(stage, mode)
+
+    const may = [evaluate && 'evaluate', log && 'log', notify && 'notify', evaluate && `suspend ${suspend}`].filter(
+      Boolean,
+    )
+    expect(may.join(', ') || 'nothing').toBe(expected)
+  })
+})
+
+describe('fitsPattern', () => {
+  test.each<[string, string, boolean]>([
+    ['meters', 'meters', true],
+    ['meters', 'meters-1', false],
+    ['meters-*', 'meters-1', true],
+    ['meters-*', 'meters-', true],
+    ['*', '', true],
+    ['*-east', 'meters-east', true],
+    ['a*b*c', 'a-b-b-c', true],
+    ['a*b*c', 'acb', false],
+    ['aa*aa', 'aaa', false],
+    ['a.c', 'abc', false],
+    ['Meters', 'meters', false],
+  ])('%s and %j: %j', (pattern, text, expected) => {
+    expect(fitsPattern(pattern, text)).toBe(expected)
+  })
+})
+
+describe('isAttached', () => {
+  const to = { subject: 'pool', tenantId: 't1', poolName: 'Vans', tag: null, tariffType: 'Dynamic Pool' } as const
+
+  test.each<[Record<string, unknown>, boolean]>([
+    [{}, true],
+    [{ tenant: 't1', pool: 'V*', tariffType: ['Fixed Pool', 'Dynamic Pool'] }, true],
+    [{ tariffType: 'Standard' }, false],
+    [{ tenant: 't2' }, false],
+    [{ pool: 'Lamps' }, false],
+  ])('%j: %j', async (match, expected) => {
+    expect(isAttached(await aRule({ match }), to)).toBe(expected)
+  })
+
+  test('no rule of pools to a SIM, and no rule that names pools to a SIM outside them', async () => {
+    const ofPools = await aRule()
+    const ofSims = await aRule(
+      { subject: 'sim', match: { pool: '*' }, conditions: { all: [leaf('usagePct', 'greaterThanInclusive', 80)] } },
+      { message: 'x' },
+    )
+    const sim = { ...to, subject: 'sim', poolName: null } as const
+
+    expect([
+      isAttached(ofPools, sim),
+      isAttached(ofSims, sim),
+      isAttached(ofSims, { ...sim, poolName: 'Vans' }),
+    ]).toEqual([false, false, true])
+  })
+})

@@ -1,0 +1,52 @@
+/** Rule files and rules that are right in every field: a test names only what it is about. */
+import { globSync, readFileSync } from 'node:fs'
+import { cycleAt } from '../../../domain/cycle.ts'
+import { loadRuleSet, type RuleText } from '../../../rules/load.ts'
+import type { Rule } from '../../../rules/rule.ts'
+
+const RULES = new URL('../../../rules/', import.meta.url)
+
+export const shippedFiles = (): RuleText[] =>
+  globSync('{sim,pool,tenant}/*.json', { cwd: RULES })
+    .toSorted()
+    .map((file) => ({ file, text: readFileSync(new URL(file, RULES), 'utf8') }))
+
+export const params = {
+  level: 'Warning',
+  message: 'Pool {{poolName}}: {{usagePct}} %',
+  actions: ['log', 'email'],
+  once: 'cycle',
+  stage: 'notify',
+}
+export const leaf = (fact: string, operator: string, value: unknown) => ({ fact, operator, value })
+
+/** A rule of pools at 80 %. */
+export const aFile = (changes: Record<string, unknown> = {}, changedParams: Record<string, unknown> = {}): RuleText => {
+  const name = typeof changes.name === 'string' ? changes.name : 'some-rule'
+  const source = {
+    name,
+    description: 'Some rule.',
+    subject: 'pool',
+    conditions: { all: [leaf('usagePct', 'greaterThanInclusive', 80)] },
+    event: { type: 'usage', params: { ...params, ...changedParams } },
+    examples: [
+      { fires: true, facts: { usagePct: 80 } },
+      { fires: false, facts: { usagePct: 79 } },
+    ],
+    ...changes,
+  }
+  return { file: `pool/${name}.json`, text: JSON.stringify(source) }
+}
+
+export async function aRule(
+  changes: Record<string, unknown> = {},
+  changedParams: Record<string, unknown> = {},
+): Promise<Rule> {
+  const { rules, faults } = await loadRuleSet([aFile(changes, changedParams)])
+  const [rule] = rules
+  if (rule === undefined) throw new Error(JSON.stringify(faults))
+  return rule
+}
+
+export const NOVEMBER = cycleAt('P1M', Date.UTC(2026, 10, 20))
+export const DECEMBER = cycleAt('P1M', Date.UTC(2026, 11, 1))

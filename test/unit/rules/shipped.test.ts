@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { Check } from 'typebox/schema'
+import { describe, expect, test } from 'vitest'
+import { loadRuleSet } from '../../../rules/load.ts'
+import { ruleFileSchema, ruleFileSchemaText } from '../../../rules/rule-file-schema.ts'
+import { aFile, leaf, shippedFiles } from './samples.ts'
+
+const files = shippedFiles()
+
+describe('the shipped rules', () => {
+  test('pass the load gate, in folders of their subjects', async () => {
+    const { rules, faults } = await loadRuleSet(files)
+
+    expect(faults).toEqual([])
+    expect(rules.map(({ name, file, subject }) => [name, file === `${subject}/${name}.json`])).toEqual([
+      ['pool-burn-rate', true],
+      ['pool-overage', true],
+      ['pool-usage-warning', true],
+      ['sim-burn-rate', true],
+      ['sim-imei-change', true],
+      ['sim-never-seen', true],
+      ['sim-overage', true],
+      ['sim-silent', true],
+      ['sim-usage-warning', true],
+      ['usage-feed-silent', true],
+    ])
+  })
+
+  test('suspend only for overage: SIMs of their own allowance, and in shared pools the largest excess', async () => {
+    const { rules } = await loadRuleSet(files)
+    const suspending = rules.filter(({ event }) => event.params.actions.includes('suspend'))
+
+    expect(
+      suspending.map(({ name, level, match, event }) => [name, level, match.tariffType, event.params.suspend]),
+    ).toEqual([
+      ['pool-overage', 2, ['Dynamic Pool', 'Fixed Pool'], { target: 'largestExcess', grace: 'PT0S', until: 'renewal' }],
+      ['sim-overage', 2, 'Standard', { target: 'self', grace: 'PT0S', until: 'renewal' }],
+    ])
+    expect(suspending.every(({ event }) => event.params.stage === 'enforce')).toBe(true)
+  })
+})
+
+describe('the schema of rule files', () => {
+  test('is the one that is shipped', () => {
+    const shipped = readFileSync(new URL('../../../rules/rule-file.schema.json', import.meta.url), 'utf8')
+
+    expect(shipped).toBe(ruleFileSchemaText())
+  })
+
+  test.each(files.map(({ file, text }) => [file, text]))('accepts %s', (_, text) => {
+    expect(Check(ruleFileSchema(), JSON.parse(text))).toBe(true)
+  })
+
+  test.each<[string, ReturnType<typeof aFile>]>([
+    ['an unknown fact', aFile({ conditions: { all: [leaf('usagPct', 'lessThan', 1)] } })],
+    ['a fact of another subject', aFile({ conditions: { all: [leaf('iccid', 'equal', '1')] } })],
+    ['an unknown operator', aFile({ conditions: { all: [leaf('usagePct', 'below', 1)] } })],
+    ['an empty group', aFile({ conditions: { all: [] } })],
+    ['a comparison at the top', aFile({ conditions: leaf('usagePct', 'lessThan', 1) })],
+    ['an unknown level', aFile({}, { level: 'Fatal' })],
+    ['an unknown fact in clear', aFile({}, { clear: { all: [leaf('nope', 'lessThan', 1)] } })],
+  ])('refuses %s', (_, { text }) => {
+    expect(Check(ruleFileSchema(), JSON.parse(aFile().text))).toBe(true)
+    expect(Check(ruleFileSchema(), JSON.parse(text))).toBe(false)
+  })
+})

@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { PoolRow } from '../../../domain/enforcement.ts'
+import { pickTargets } from '../../../rules/suspend-targets.ts'
+
+const aRow = (simId: number, excessBytes: number, changes: Partial<PoolRow> = {}): PoolRow => ({
+  simId,
+  usageBytes: 100 + excessBytes,
+  shareBytes: 100,
+  excessBytes,
+  stopped: false,
+  exempt: false,
+  weaker: false,
+  held: false,
+  ...changes,
+})
+
+describe('pickTargets', () => {
+  test.each<[string, number, PoolRow[], { targets: number[]; shortfall: boolean }]>([
+    [
+      'takes the largest until they cover the overage',
+      50,
+      [aRow(1, 10), aRow(2, 30), aRow(3, 20), aRow(4, 5)],
+      { targets: [2, 3], shortfall: false },
+    ],
+    [
+      'takes one more where they miss it by a byte',
+      51,
+      [aRow(1, 10), aRow(2, 30), aRow(3, 20)],
+      { targets: [2, 3, 1], shortfall: false },
+    ],
+    ['gives ties to the lower id', 10, [aRow(9, 10), aRow(3, 10)], { targets: [3], shortfall: false }],
+    [
+      'counts those that are stopped',
+      50,
+      [aRow(1, 40, { stopped: true }), aRow(2, 30), aRow(3, 20)],
+      { targets: [2], shortfall: false },
+    ],
+    [
+      'takes nobody where enough are stopped',
+      40,
+      [aRow(1, 40, { stopped: true }), aRow(2, 30)],
+      { targets: [], shortfall: false },
+    ],
+    [
+      'passes over the exempt, the weaker and the held',
+      10,
+      [aRow(1, 90, { exempt: true }), aRow(2, 80, { weaker: true }), aRow(3, 70, { held: true }), aRow(4, 10)],
+      { targets: [4], shortfall: false },
+    ],
+    [
+      'says where there is too little to pick',
+      50,
+      [aRow(1, 90, { exempt: true }), aRow(2, 30), aRow(3, 0)],
+      { targets: [2], shortfall: true },
+    ],
+    ['takes nobody without overage', 0, [aRow(1, 10)], { targets: [], shortfall: false }],
+  ])('largestExcess %s', (_, overage, rows, expected) => {
+    expect(pickTargets('largestExcess', overage, rows)).toEqual(expected)
+  })
+
+  test('aboveShare takes all with excess, all takes all, self nobody', () => {
+    const rows = [aRow(1, 0), aRow(2, 5), aRow(3, 9), aRow(4, 7, { exempt: true }), aRow(5, 8, { stopped: true })]
+
+    expect(pickTargets('aboveShare', 10, rows)).toEqual({ targets: [3, 2], shortfall: false })
+    expect(pickTargets('all', 99, rows)).toEqual({ targets: [3, 2, 1], shortfall: true })
+    expect(pickTargets('self', 10, rows)).toEqual({ targets: [], shortfall: false })
+  })
+})
+
+describe('any pick', () => {
+  const rows = fc
+    .uniqueArray(
+      fc.record({
+        simId: fc.integer({ min: 1, max: 99 }),
+        excessBytes: fc.nat(40),
+        stopped: fc.boolean(),
+        exempt: fc.boolean(),
+        weaker: fc.boolean(),
+        held: fc.boolean(),
+      }),
+      { selector: ({ simId }) => simId, maxLength: 12 },
+    )
+    .map((all) => all.map(({ simId, excessBytes, ...flags }) => aRow(simId, excessBytes, flags)))
+  const sum = (of: readonly PoolRow[]) => of.reduce((acc, row) => acc + row.excessBytes, 0)
+  const policies = fc.constantFrom('largestExcess', 'aboveShare', 'all')
+
+  test('covers the overage or says that it does not, touches nobody it may not, and needs each it takes', () => {
+    fc.assert(
+      fc.property(rows, fc.nat(150), policies, (all, overage, policy) => {
+        const { targets, shortfall } = pickTargets(policy, overage, all)
+
+        const picked = all.filter((row) => targets.includes(row.simId))
+        const covered = sum(picked) + sum(all.filter((row) => row.stopped))
+        expect(shortfall).toBe(covered < overage)
+        expect(picked.filter((row) => row.stopped || row.exempt || row.weaker || row.held)).toEqual([])
+        if (policy !== 'largestExcess') return
+        const last = all.find((row) => row.simId === targets.at(-1))
+        if (last !== undefined) expect(covered - last.excessBytes).toBeLessThan(overage)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is the same whatever the order of the rows', () => {
+    fc.assert(
+      fc.property(rows, fc.nat(150), policies, (all, overage, policy) => {
+        expect(pickTargets(policy, overage, all.toReversed())).toEqual(pickTargets(policy, overage, all))
+      }),
+    )
+  })
+
+  test('adds nobody once those it took are stopped', () => {
+    fc.assert(
+      fc.property(rows, fc.nat(150), policies, (all, overage, policy) => {
+        const { targets } = pickTargets(policy, overage, all)
+        const after = all.map((row) => (targets.includes(row.simId) ? { ...row, stopped: true } : row))
+
+        expect(pickTargets(policy, overage, after).targets).toEqual([])
+      }),
+    )
+  })
+})
