@@ -9,7 +9,7 @@ import { CodeLabel, Pagination } from '../domain/page.ts'
 import { Pool } from '../domain/pool.ts'
 import { strictObject } from '../domain/schema.ts'
 import { Sim, SimSummary } from '../domain/sim.ts'
-import { FixedPoolTariff, StandardTariff, Tariff, TariffSummary } from '../domain/tariff.ts'
+import { BaseTariff, FixedPoolTariff, Tariff, TariffSummary } from '../domain/tariff.ts'
 import { ApiKey, Tenant } from '../domain/tenant.ts'
 import { Cause, Ticket, TicketDetail } from '../domain/ticket.ts'
 import { WatchdogLogEntry } from '../domain/watchdog-log.ts'
@@ -22,7 +22,7 @@ import { mayBeLeftOut } from './validation.ts'
 const NAMED: Readonly<Record<string, TSchema>> = {
   Pagination,
   CodeLabel,
-  BaseTariff: StandardTariff,
+  BaseTariff,
   FixedPoolTariff,
   Tariff,
   TariffSummary,

@@ -9,7 +9,7 @@ import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../store/idempotency
 import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../store/tenancy.ts'
 
 /** How long an answer is kept. */
-export const KEEP_MS = 24 * 3_600_000
+const KEEP_MS = 24 * 3_600_000
 
 interface Exchange {
   readonly request: FastifyRequest

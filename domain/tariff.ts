@@ -28,22 +28,18 @@ const fixedFees = {
   ...commonFees,
 }
 
-const BaseTerms = strictObject({
+/** Of Standard and Dynamic Pool tariffs. */
+export const BaseTariff = strictObject({
   baseTariffBytes: bytes('Included data per SIM in bytes', BASE_MAX_BYTES),
   baseTariffGb: gb('Included data per SIM in GB (10^9 bytes)', BASE_MAX_BYTES),
   ...baseFees,
 })
-export const StandardTariff = BaseTerms
-export type StandardTariff = Static<typeof StandardTariff>
-export const DynamicPoolTariff = BaseTerms
-export type DynamicPoolTariff = Static<typeof DynamicPoolTariff>
 
 export const FixedPoolTariff = strictObject({
   fixedCapacityBytes: bytes('Capacity of the pool in bytes', FIXED_MAX_BYTES),
   fixedCapacityGb: gb('Capacity of the pool in GB (10^9 bytes)', FIXED_MAX_BYTES),
   ...fixedFees,
 })
-export type FixedPoolTariff = Static<typeof FixedPoolTariff>
 
 export const Tariff = strictObject({
   id: Id('Tariff id'),
@@ -51,8 +47,8 @@ export const Tariff = strictObject({
   description: Type.String({ description: 'Description' }),
   isActive: Type.Boolean({ description: 'Whether the tariff is available for new assignments' }),
   type: codeSchema(TariffType, 'Tariff type'),
-  standardTariff: nullable(StandardTariff),
-  dynamicPoolTariff: nullable(DynamicPoolTariff),
+  standardTariff: nullable(BaseTariff),
+  dynamicPoolTariff: nullable(BaseTariff),
   fixedPoolTariff: nullable(FixedPoolTariff),
 })
 export type Tariff = Static<typeof Tariff>

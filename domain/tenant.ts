@@ -24,7 +24,7 @@ export const NewTenant = strictObject({
 export type NewTenant = Static<typeof NewTenant>
 
 /** What a key may do. Each scope includes those before it; `operator` is the platform's own and goes alone. */
-export const SCOPES = ['read', 'write', 'admin', 'operator'] as const
+const SCOPES = ['read', 'write', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
 
 const ScopeSchema = Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES], description: 'What the key may do' })

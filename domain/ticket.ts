@@ -4,13 +4,12 @@ import { codeSchema, metadataOf, TicketStatus, TicketType } from './codes.ts'
 import { codeList } from './page.ts'
 import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
 
-export const ProvisioningInfo = strictObject({
+const ProvisioningInfo = strictObject({
   pendingPoolId: nullable(Id('Target pool')),
   pendingTariffId: nullable(Id('Target tariff')),
   pendingUnassign: Type.Boolean({ description: 'Whether the SIM will be unassigned' }),
   pendingTag: nullable(Type.String({ description: 'Tag to apply on completion' })),
 })
-export type ProvisioningInfo = Static<typeof ProvisioningInfo>
 
 const fields = {
   id: Type.String({ format: 'uuid', description: 'Ticket id' }),

@@ -15,7 +15,7 @@ import { type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets.ts'
 import { freshDatabase } from '../setup/database.ts'
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers: Record<string, string>
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it

@@ -103,7 +103,7 @@ describe('API keys', () => {
 
     const named = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
     const unnamed = await operator('GET', '/api/tenant')
-    const unknown = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': 'nobody' })
+    const unknown = await operator('GET', '/api/pools', undefined, { 'x-tenant-id': 'nobody' })
 
     expect(named).toMatchObject({ status: 200, body: { id: house.other.id } })
     expect(unnamed).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
