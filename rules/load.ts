@@ -102,7 +102,7 @@ function sharedOf(sources: readonly Source[]): ReadonlyMap<string, Shared> {
 }
 
 async function ruleOf({ file, value, report }: Source, shared: ReadonlyMap<string, Shared>): Promise<Rule | undefined> {
-  const fits = checkShape(RuleFile, value, '', report)
+  checkShape(RuleFile, value, '', report)
   const subject = subjectOf(value)
   if (subject === undefined) return undefined
   const place = { subject, shared, report, inside: [] }
@@ -113,7 +113,7 @@ async function ruleOf({ file, value, report }: Source, shared: ReadonlyMap<strin
   const conditions = given === undefined ? undefined : readConditions(given, '/conditions', place)
   const ending = field(field(event, 'params'), 'clear')
   const clear = ending === undefined ? null : readConditions(ending, '/event/params/clear', place)
-  if (!fits || !isRuleFile(value) || conditions === undefined || clear === undefined) return undefined
+  if (!isRuleFile(value) || conditions === undefined || clear === undefined) return undefined
   await checkExamples({ subject, conditions, examples: value.examples }, report)
   return loaded(file, value, conditions, clear)
 }

@@ -293,6 +293,12 @@ describe('the examples of a rule file', () => {
     expect(faults.map((fault) => fault.pointer)).toContain(pointer)
   })
 
+  test('with a field too many are told so once', async () => {
+    const faults = await faultsOf(aFile({ examples: [fires, { ...not, fire: true }] }))
+
+    expect(faults.map(({ pointer, hint }) => [pointer, hint])).toEqual([['/examples/1/fire', 'did you mean fires?']])
+  })
+
   test('that come out otherwise are told with what was compared', async () => {
     const faults = await faultsOf(aFile({ examples: [fires, not, { fires: false, facts: { usagePct: 81 } }] }))
 
@@ -308,6 +314,12 @@ describe('shared conditions', () => {
     text: JSON.stringify({ name, description: 'Shared.', subject, conditions }),
   })
   const high = shared('high', { any: [leaf('usagePct', 'greaterThanInclusive', 80)], priority: 9 })
+
+  test('are ordered by the priority of the reference, and not by their own', async () => {
+    const { rules } = await loadRuleSet([aFile({ conditions: { condition: 'high' } }), high])
+
+    expect(rules.map(({ conditions }) => conditions)).toEqual([{ any: [leaf('usagePct', 'greaterThanInclusive', 80)] }])
+  })
 
   test('stand where they are named', async () => {
     const { rules, faults } = await loadRuleSet([aFile({ conditions: { condition: 'high', priority: 3 } }), high])
