@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { spanOf, toPage } from '../../domain/page.ts'
-import { lookupOf } from '../../domain/sim.ts'
-import { allows } from '../../domain/tenant.ts'
+import { spanOf, toPage } from '../../../domain/page.ts'
+import { lookupOf } from '../../../domain/sim.ts'
+import { allows } from '../../../domain/tenant.ts'
 
 describe('lookupOf', () => {
   test.each([
