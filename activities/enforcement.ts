@@ -1,9 +1,11 @@
 /** Activities of the watchdog's enforcement: look again, suspend, tell, pick a pool's SIMs and arm them. */
 import { ApplicationFailure, activityInfo, heartbeat } from '@temporalio/activity'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
-import type { ActionAsk, PoolRow, SimEnforcement } from '../domain/enforcement.ts'
+import type { ActionAsk, SimEnforcement } from '../domain/enforcement.ts'
+import type { ArmAsk } from '../domain/workflow-asks.ts'
+import type { SuspendTarget } from '../rules/rule-file.ts'
+import type { pickTargets } from '../rules/suspend-targets.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import type { ArmSim } from './paths.ts'
 import { cancelTicket, isStateConflict, openTicket, type TicketAsk } from './tickets.ts'
 
 export interface SuspensionAsk {
@@ -33,25 +35,23 @@ export function refusalOf(sim: SimEnforcement): Refusal | null {
   return sim.overLimit ? null : 'not over'
 }
 
+/** The policy of rules/suspend-targets.ts, given by whoever starts the worker. */
+export type PickTargets = typeof pickTargets
+
 export interface PoolPick {
+  readonly over: boolean
   /** SIMs to stop, in the order of the policy. */
   readonly simIds: readonly number[]
   /** True where all that may be stopped is not enough to end the pool's overage. */
   readonly tooLittle: boolean
 }
-export type TargetPolicy = 'self' | 'largestExcess' | 'aboveShare' | 'all'
-/** The policy of rules/suspend-targets.ts, given by whoever starts the worker. */
-export type PickTargets = (
-  pool: { readonly overageBytes: number; readonly rows: readonly PoolRow[] },
-  target: TargetPolicy,
-) => PoolPick
 
 export interface PoolAsk {
   readonly tenantId: string
   readonly poolId: number
   readonly cycleKey: string
   readonly rule: string
-  readonly target: TargetPolicy
+  readonly target: SuspendTarget
 }
 
 /** Heartbeat of an attempt that has begun to open its ticket: whether it got through is not known. */
@@ -76,7 +76,7 @@ export async function signalWorkflow(client: ServiceClient, workflowId: string, 
   }
 }
 
-export const enforcementActivities = (clientOf: (tenantId: string) => ServiceClient, pickTargets: PickTargets) => ({
+export const enforcementActivities = (clientOf: (tenantId: string) => ServiceClient, pick: PickTargets) => ({
   /**
    * Reads the SIM again, and opens the suspend ticket if it is still over, enforced and not exempt.
    *
@@ -108,12 +108,16 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 
   /** Picks whom to stop in a pool, as it is now; nobody where it is not over or not enforced any more. */
-  async pickPoolTargets(ask: PoolAsk): Promise<PoolPick & { readonly over: boolean }> {
+  async pickPoolTargets(ask: PoolAsk): Promise<PoolPick> {
     const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
     const { internal } = clientOf(ask.tenantId)
     const pool = await bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params }))
-    const acts = pool.over && pool.enforcementEnabled && pool.mode === WatchdogMode.Enforce
-    return { over: pool.over, ...(acts ? pickTargets(pool, ask.target) : { simIds: [], tooLittle: false }) }
+    const { over, overageBytes, rows } = pool
+    if (!over || !pool.enforcementEnabled || pool.mode !== WatchdogMode.Enforce) {
+      return { over, simIds: [], tooLittle: false }
+    }
+    const { targets, shortfall } = pick(ask.target, overageBytes, rows)
+    return { over, simIds: targets, tooLittle: shortfall }
   },
 
   /** Signals, with start, the workflows of SIMs that a pool's rule stops. Safe to run twice: a signal more is none. */
@@ -139,4 +143,4 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 })
 
-type Arm = Omit<ArmSim, 'simId'>
+type Arm = Omit<ArmAsk, 'simId'>

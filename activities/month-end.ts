@@ -1,9 +1,9 @@
 /** Activities of the month end: what is queued, carry it out, bring back, close. */
 import { ApplicationFailure, activityInfo, heartbeat } from '@temporalio/activity'
 import type { MonthEndInput, Waits } from '../domain/lifecycle.ts'
+import type { CloseAsk, PoolChange } from '../domain/month-end.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
-import type { CloseFigures, QueuedChange } from './paths.ts'
 import { isStateConflict, lookAtTicket, openTicket, type TicketAsk, type TicketEnd } from './tickets.ts'
 import { poll } from './waits.ts'
 
@@ -16,7 +16,7 @@ export interface PageAsk extends CycleRef {
   readonly limit: number
 }
 export interface ChangePage {
-  readonly changes: readonly QueuedChange[]
+  readonly changes: readonly PoolChange[]
   readonly nextAfterSimId: number | null
 }
 export interface RenewPage {
@@ -47,6 +47,24 @@ async function runTicket(client: ServiceClient, ask: TicketAsk, waits: Waits): P
 }
 interface TicketOf {
   readonly ticketId: string | null
+}
+
+/**
+ * A cycle that has ended by the workflow's clock is still open by the service's: their clocks differ a little,
+ * and a second later they may not.
+ */
+async function afterBoundary<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request
+  } catch (error) {
+    if (!(error instanceof ApplicationFailure) || error.type !== 'cycle_open') throw error
+    throw ApplicationFailure.create({
+      type: error.type,
+      message: error.message,
+      nonRetryable: false,
+      nextRetryDelay: '1 second',
+    })
+  }
 }
 
 export interface ChangeAsk extends CycleRef {
@@ -85,7 +103,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   /** Opens the next cycle, in which usage counts from zero. Safe to run twice. */
   async renewCycle({ tenantId, cycleKey }: CycleRef): Promise<void> {
     const params = { path: { key: cycleKey } }
-    await bodyOf(clientOf(tenantId).internal.POST('/internal/cycles/{key}/renew', { params, body: {} }))
+    await afterBoundary(bodyOf(clientOf(tenantId).internal.POST('/internal/cycles/{key}/renew', { params, body: {} })))
   },
 
   /** Tells one page of the open suspensions that the cycle is renewed. Safe to run twice. */
@@ -121,10 +139,11 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
    *
    * @returns whether a statement was made
    */
-  async closeCycle({ tenantId, cycleKey, figures }: CycleRef & { readonly figures: CloseFigures }): Promise<boolean> {
+  async closeCycle({ tenantId, cycleKey, figures }: CycleRef & { readonly figures: CloseAsk }): Promise<boolean> {
     const { internal } = clientOf(tenantId)
     const params = { path: { key: cycleKey } }
-    return (await bodyOf(internal.POST('/internal/cycles/{key}/close', { params, body: figures }))).statement
+    const close = internal.POST('/internal/cycles/{key}/close', { params, body: figures })
+    return (await afterBoundary(bodyOf(close))).statement
   },
 
   /** What the month end would do, changing nothing. */
@@ -147,7 +166,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     const { internal } = clientOf(tenantId)
     const body = { cycle: cycleKey }
     const path = '/internal/workflows/month-end-reprovision'
-    return (await bodyOf(internal.POST(path, { params: {}, body }))).workflowId
+    return (await afterBoundary(bodyOf(internal.POST(path, { params: {}, body })))).workflowId
   },
 
   /** Waits until a workflow has ended, and answers how. */

@@ -4,8 +4,10 @@
  * Bodies and answers are the types of the schemas the service itself validates with.
  */
 import type { ActionAsk, PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
+import type { ChangeFailed, CloseAsk, CycleInfo, PoolChange } from '../domain/month-end.ts'
 import type { Sim } from '../domain/sim.ts'
 import type { InternalProvisionAsk, InternalSimAsk, Ticket, TicketDetail } from '../domain/ticket.ts'
+import type { ArmAsk } from '../domain/workflow-asks.ts'
 
 interface Method<Path, Query, Body, Answer> {
   parameters: ([Path] extends [never] ? { path?: never } : { path: Path }) & {
@@ -42,34 +44,6 @@ export interface PublicPaths {
   '/api/tickets/provision': Post<never, { simId: number; poolId?: number; tariffId?: number }, TicketId>
 }
 
-export interface ArmSim {
-  readonly simId: number
-  readonly cycle: string
-  readonly rule: string
-  readonly ruleFile: string
-  readonly grace: string
-  readonly until: 'renewal' | 'manual'
-  readonly signal: 'overLimit'
-}
-/** A change queued before the end of a cycle. */
-export interface QueuedChange {
-  readonly simId: number
-  readonly iccid: string
-  readonly poolId: number | null
-  readonly tariffId: number | null
-  readonly unassign: boolean
-}
-export interface CycleRow {
-  readonly key: string
-  readonly endsAt: string
-  readonly closedAt: string | null
-}
-export interface CloseFigures {
-  readonly moved: number
-  readonly unassigned: number
-  readonly changesFailed: number
-  readonly renewed: number
-}
 interface Started {
   readonly workflowId: string
   readonly status: string
@@ -88,20 +62,16 @@ export interface InternalPaths {
   '/internal/tickets/unassign': Post<never, InternalSimAsk, TicketId>
   '/internal/tickets/suspend': Post<never, InternalSimAsk, TicketId>
   '/internal/tickets/activate': Post<never, InternalSimAsk, TicketId>
-  '/internal/sims/{id}/enforcement': Get<BySim, SimEnforcement, { cycle?: string; rule?: string }>
+  '/internal/sims/{id}/enforcement': Get<BySim, SimEnforcement, { cycle: string; rule?: string }>
   '/internal/pools/{id}/enforcement': Get<BySim, PoolEnforcement, { cycle: string; rule: string }>
   '/internal/watchdog/actions': Post<never, ActionAsk, { readonly logged: boolean }>
-  '/internal/cycles': Get<never, CycleRow[]>
+  '/internal/cycles': Get<never, CycleInfo[]>
   '/internal/cycles/{key}/changes': Get<
     ByCycle,
-    { readonly changes: QueuedChange[]; readonly nextAfterSimId: number | null },
+    { readonly changes: PoolChange[]; readonly nextAfterSimId: number | null },
     PageAfter & { kind: 'unassign' | 'move' }
   >
-  '/internal/cycles/{key}/change-failed': Post<
-    ByCycle,
-    { simId: number; ticketId: string | null; code: string; detail: string },
-    Empty
-  >
+  '/internal/cycles/{key}/change-failed': Post<ByCycle, ChangeFailed, Empty>
   '/internal/cycles/{key}/suspensions': Get<
     ByCycle,
     {
@@ -111,17 +81,13 @@ export interface InternalPaths {
     PageAfter
   >
   '/internal/cycles/{key}/renew': Post<ByCycle, Empty, { readonly signalled: number }>
-  '/internal/cycles/{key}/close': Post<
-    ByCycle,
-    CloseFigures,
-    { readonly statement: boolean; readonly closedAt: string }
-  >
+  '/internal/cycles/{key}/close': Post<ByCycle, CloseAsk, { readonly statement: boolean; readonly closedAt: string }>
   '/internal/cycles/{key}/plan': Get<ByCycle, unknown>
   '/internal/workflows/{workflowId}': Get<{ workflowId: string }, Lifecycle>
   '/internal/workflows/{workflowId}/signals/{name}': Post<{ workflowId: string; name: string }, Empty, Empty>
   '/internal/workflows/enforce-pool/arm': Post<
     never,
-    ArmSim,
+    ArmAsk,
     { readonly workflowId: string; readonly started: boolean }
   >
   '/internal/workflows/month-end-reprovision': Post<never, { cycle: string }, Started>

@@ -12,20 +12,25 @@ export interface SimNow {
   readonly suspendedBy: 'user' | 'watchdog' | null
 }
 
+async function suspenderOf({ internal }: ServiceClient, simId: number): Promise<SimNow['suspendedBy']> {
+  const [newest] = await bodyOf(internal.GET('/internal/cycles', {}))
+  if (newest === undefined) return null
+  const params = { path: { id: simId }, query: { cycle: newest.key } }
+  const { suspension } = await bodyOf(internal.GET('/internal/sims/{id}/enforcement', { params }))
+  return suspension?.cause ?? null
+}
+
 export const simActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /** @throws ApplicationFailure `sim_not_found`, not retried */
   async readSim({ tenantId, simId }: { readonly tenantId: string; readonly simId: number }): Promise<SimNow> {
     const client = clientOf(tenantId)
-    const params = { path: { id: simId } }
-    const sim = await bodyOf(client.api.GET('/api/sims/{id}', { params }))
-    const suspended = sim.status === SimStatus.Suspended
-    const more = suspended ? await bodyOf(client.internal.GET('/internal/sims/{id}/enforcement', { params })) : null
+    const sim = await bodyOf(client.api.GET('/api/sims/{id}', { params: { path: { id: simId } } }))
     return {
       simId,
       status: labelOf(SimStatus, sim.status),
       poolId: sim.poolId,
       tariffId: sim.tariffId,
-      suspendedBy: more?.suspension?.cause ?? null,
+      suspendedBy: sim.status === SimStatus.Suspended ? await suspenderOf(client, simId) : null,
     }
   },
 })

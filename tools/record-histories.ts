@@ -37,7 +37,10 @@ const client = new Client({ connection })
 const { lifecycle, model } = house
 
 const isInPhase = (workflowId: string, phase: string) => async () => {
-  const state = await client.workflow.getHandle(workflowId).query<{ phase: string }>('state').catch(() => undefined)
+  const state = await client.workflow
+    .getHandle(workflowId)
+    .query<{ phase: string }>('state')
+    .catch(() => undefined)
   return state?.phase === phase
 }
 
@@ -67,8 +70,15 @@ async function suspension(
 ): Promise<void> {
   const workflowId = suspendOnOverageId(TENANT, 1, name)
   const input = {
-    ...{ tenantId: TENANT, simId: 1, cycleKey: name, cycleEndsAt: soon(3_600_000), rule: 'r', ruleFile: 'r.json' },
-    ...{ grace: 'PT0S', until: 'renewal' as const, waits: WAITS },
+    tenantId: TENANT,
+    simId: 1,
+    cycleKey: name,
+    cycleEndsAt: soon(3_600_000),
+    rule: 'r',
+    ruleFile: 'r.json',
+    grace: 'PT0S',
+    until: 'renewal' as const,
+    waits: WAITS,
     ...more,
   }
   await lifecycle.signalWithStart({

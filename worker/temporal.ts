@@ -2,11 +2,13 @@
 import { fileURLToPath } from 'node:url'
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import type { Logger } from 'pino'
-import { type ActivityOptions, createActivities } from '../activities/index.ts'
+import type { ServiceAddress } from '../activities/client.ts'
+import { createActivities } from '../activities/index.ts'
 import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/lifecycle.ts'
 import { registerSearchAttributes } from '../queues/temporal-attributes.ts'
+import { pickTargets } from '../rules/suspend-targets.ts'
 
-export interface TemporalWorkerOptions extends ActivityOptions {
+export interface TemporalWorkerOptions extends ServiceAddress {
   /** Host and port of the Temporal server. */
   readonly address: string
   readonly namespace: string
@@ -44,8 +46,9 @@ export function installRuntime(log: Logger): void {
 }
 
 /** Options of both workers. Slots: what waits costs a timer and a request now and then, so it may be many. */
-function workerOptions({ namespace, bundlePath, shutdownGraceMs = 10_000, ...address }: TemporalWorkerOptions) {
-  const common = { namespace, activities: createActivities(address), shutdownGraceTime: shutdownGraceMs }
+function workerOptions({ namespace, bundlePath, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
+  const activities = createActivities({ ...service, pickTargets })
+  const common = { namespace, activities, shutdownGraceTime: shutdownGraceMs }
   const workflows: Partial<WorkerOptions> =
     bundlePath === undefined
       ? { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }

@@ -7,10 +7,10 @@
  * the estate and continues as new, so memory and history stay bounded; running it twice changes nothing.
  */
 import { continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
-import type { QueuedChange } from '../activities/paths.ts'
 import type { TicketAsk } from '../activities/tickets.ts'
 import { durationMs } from '../domain/duration.ts'
 import type { MonthEndInput, MonthEndProgress, MonthEndResult } from '../domain/lifecycle.ts'
+import type { PoolChange } from '../domain/month-end.ts'
 import { long, short, slow, stepKey, waiting } from './calls.ts'
 import { inLanes } from './lanes.ts'
 import { answerState, showState } from './visibility.ts'
@@ -83,7 +83,7 @@ async function changePage(kind: 'unassign' | 'move', progress: Progress, input: 
 }
 
 /** The ticket that carries a change out; it takes effect at the boundary, whenever it completes. */
-function ticketOf({ simId, poolId, tariffId, unassign }: QueuedChange, input: MonthEndInput): TicketAsk {
+function ticketOf({ simId, poolId, tariffId, unassign }: PoolChange, input: MonthEndInput): TicketAsk {
   const { tenantId, cycleKey, cycleEndsAt } = input
   const asked = { tenantId, simId, cause: { by: 'month-end', cycle: cycleKey }, effectiveAt: cycleEndsAt } as const
   if (unassign) return { ...asked, kind: 'unassign', key: stepKey(`unassign/${simId}`) }

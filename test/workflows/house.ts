@@ -20,10 +20,6 @@ export async function startHouse(address: string, namespace: string) {
     internalUrl: model.url,
     key: 'key',
     log,
-    pickTargets: ({ rows }, target) => ({
-      simIds: rows.filter((row) => row.excessBytes > 0 || target === 'all').map((row) => row.simId),
-      tooLittle: false,
-    }),
     shutdownGraceMs: 100,
   })
   await until(() => workers.isRunning())
@@ -56,7 +52,10 @@ export async function startSkippingHouse(path: string) {
     untilState: async (workflowId: string, wanted: object) => {
       let state: object = {}
       const look = async () => {
-        state = await handleOf(workflowId).query<object>('state')
+        // It may not have been started yet.
+        state = await handleOf(workflowId)
+          .query<object>('state')
+          .catch((error: Error) => ({ error: error.message }))
         return Object.entries(wanted).every(([key, value]) => Reflect.get(state, key) === value)
       }
       await until(look, () => state)
@@ -77,5 +76,5 @@ export function clear(model: ServiceModel): void {
   for (const list of [model.actions, model.changesFailed, model.closed, model.cycles, model.requests]) list.length = 0
   for (const set of [model.pending, model.processing, model.failing]) set.clear()
   Object.assign(model, { renewals: 0, overLimit: true, mode: 2, exempt: false, outages: 0 })
-  model.pool = { over: true, overageBytes: 0, rows: [] }
+  model.pool = { over: true, overageBytes: 1000, rows: [] }
 }

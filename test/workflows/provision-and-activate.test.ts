@@ -16,7 +16,10 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     house = await startSkippingHouse(path ?? '')
   })
   afterAll(() => house?.close())
-  beforeEach(() => clear(house.model))
+  beforeEach(() => {
+    clear(house.model)
+    house.model.cycles.push({ key: '2026-11', endsAt: '2026-12-01T00:00:00.000Z', closedAt: null })
+  })
 
   test('takes an Unprovisioned SIM to Active by two tickets, the tag with the first', async () => {
     house.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))

@@ -39,8 +39,10 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
   const model = {
     sims,
     tickets,
-    /** Entries of the watchdog's actions, in order, as `action/counter`. */
-    actions: [] as string[],
+    actions: [] as Body[],
+    /** Entries of the watchdog's actions in a cycle, in order, as `action/counter`. */
+    actionsOf: (cycle: string) =>
+      model.actions.filter((a) => a['cycle'] === cycle).map((a) => `${a['action']}/${a['counter']}`),
     /** Failed changes as the month end reported them. */
     changesFailed: [] as Body[],
     closed: [] as Body[],
@@ -53,7 +55,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     overLimit: true,
     mode: 2,
     exempt: false,
-    pool: { over: true, overageBytes: 0, rows: [] as Body[] },
+    pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
     cycles: [] as Body[],
     /** Answers of 503 still to be given. */
     outages: 0,
@@ -181,7 +183,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     [
       /^POST \/internal\/watchdog\/actions$/,
       (_, body) => {
-        model.actions.push(`${body['action']}/${body['counter']}`)
+        model.actions.push(body)
         return { logged: true }
       },
     ],

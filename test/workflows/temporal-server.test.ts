@@ -199,7 +199,6 @@ test('a Temporal server that is away is `unavailable`; workers and client find i
     internalUrl: 'http://x',
     key: '',
     log,
-    pickTargets: () => ({ simIds: [], tooLittle: false }),
   })
   await expect(lifecycle.check()).rejects.toMatchObject({ code: 'unavailable' })
   expect(workers.isRunning()).toBe(false)
