@@ -124,7 +124,7 @@ export async function noteDelivery(
   await sql`
     update mails
        set status = ${delivery.status}, subject = ${delivery.subject}, response = ${delivery.response},
-           next_attempt_at = ${delivery.nextAt}, sent_at = case when ${delivery.status} = 'sent' then ${tx.now} end
+           next_attempt_at = ${delivery.nextAt}, sent_at = ${delivery.status === 'sent' ? tx.now : null}
      where id = ${mailId}`.execute(tx.q)
 }
 

@@ -1,0 +1,192 @@
+/**
+ * The main job on a small estate with a cycle of two minutes, through the interfaces alone:
+ *
+ *   provision and activate → usage → rules → mail → suspend → month end
+ *
+ * Played by the end-to-end test as it is, and by the kill tests with processes killed on the way.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { cycleAt, nextCycle } from '../../domain/cycle.ts'
+import { iccidOf } from '../../domain/identifiers.ts'
+import { eventually, type Service } from '../setup/service.ts'
+
+const BILLING_CYCLE = 'PT2M'
+const MB = 1_000_000
+const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
+const STANDARD = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: 100 * MB, ...FEES } }
+const DYNAMIC = { displayName: 'Fleet', type: 1, dynamicPoolTariff: { baseTariffBytes: 100 * MB, ...FEES } }
+const FIXED = {
+  displayName: 'Lamps',
+  type: 2,
+  fixedPoolTariff: { fixedCapacityBytes: 300 * MB, fixedBucketCost: 20, ...FEES },
+}
+
+export interface Player {
+  readonly tenantId: string
+  readonly pools: { readonly standard: number; readonly dynamic: number; readonly fixed: number }
+  /** SIM ids by name: `standard-0` … `fixed-3`. */
+  readonly sims: ReadonlyMap<string, number>
+}
+
+type Moment = 'activating' | 'suspending' | 'closing'
+
+/** Everything that is expected is checked by the caller; this only acts, as people and mediation would. */
+export async function playMainJob(service: Service, at: (moment: Moment) => Promise<void> = async () => {}) {
+  const player = await setUp(service)
+  const start = await freshCycle()
+  await activate(service, player, at)
+  const activated = cycleAt(BILLING_CYCLE, Date.now())
+  expect(activated.key, 'all SIMs are active within the cycle').toBe(start.key)
+  const ticker = keepTalking(service, player)
+  await use(service, player, [
+    ['standard-0', 130 * MB],
+    ['standard-1', 85 * MB],
+    ['dynamic-0', 350 * MB],
+    ['dynamic-1', 90 * MB],
+    ['fixed-0', 320 * MB],
+  ])
+  await use(service, player, [['standard-0', 130 * MB]])
+  await at('suspending')
+  await statusesAre(service, player, { 'standard-0': 2, 'dynamic-0': 2, 'fixed-0': 1 })
+  await queueChanges(service, player)
+  await sleep(Math.max(0, start.endsAt - Date.now() - 500))
+  await at('closing')
+  await eventually('the cycle is closed', () => isClosed(service, player, start.key), 90)
+  await ticker.stop()
+  await settled(service, player)
+  return { player, cycle: start }
+}
+
+async function setUp(service: Service): Promise<Player> {
+  const { call } = service
+  const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle: BILLING_CYCLE }
+  const { id: tenantId } = await call('POST', '/internal/tenants', '', tenant).catch(async () => {
+    throw new Error('the tenant could not be made')
+  })
+  const tariff = async (body: object) => (await call('POST', '/internal/tariffs', tenantId, body)).id as number
+  const pool = async (name: string, type: number, tariffId: number, watchdogMode: number) =>
+    (
+      await service.tenantCall('POST', '/api/pools', tenantId, {
+        name,
+        type,
+        tariffId,
+        watchdogMode,
+        warningThresholdPct: 80,
+      })
+    ).id as number
+  const pools = {
+    standard: await pool('meters', 0, await tariff(STANDARD), 2),
+    dynamic: await pool('fleet', 1, await tariff(DYNAMIC), 2),
+    fixed: await pool('lamps', 0, await tariff(FIXED), 1),
+  }
+  const names = ['standard', 'dynamic', 'fixed'].flatMap((kind) => [0, 1, 2, 3].map((n) => `${kind}-${n}`))
+  const serial = Date.now() % 1_000_000_000
+  const sims = names.map((tag, n) => ({ iccid: iccidOf(`894450${String(serial * 100 + n).padStart(12, '0')}`), tag }))
+  const { created } = await call('POST', '/internal/sims', tenantId, { sims })
+  const ids = new Map<string, number>(created.map(({ id }: { id: number }, n: number) => [names[n], id]))
+  return { tenantId, pools, sims: ids }
+}
+
+/** The cycle to play in: this one where enough of it is left, else the next. */
+async function freshCycle() {
+  const now = Date.now()
+  const cycle = cycleAt(BILLING_CYCLE, now)
+  const next = nextCycle(BILLING_CYCLE, cycle)
+  if (cycle.endsAt - now > 100_000) return cycle
+  await sleep(next.startsAt - now)
+  return next
+}
+
+const poolOf = (player: Player, name: string) => player.pools[name.split('-')[0] as keyof Player['pools']]
+
+async function activate(service: Service, player: Player, at: (moment: Moment) => Promise<void>) {
+  const starts = [...player.sims].map(([name, simId]) =>
+    service.call('POST', '/internal/workflows/provision-and-activate', player.tenantId, {
+      simId,
+      poolId: poolOf(player, name),
+      tag: name,
+    }),
+  )
+  await Promise.all(starts)
+  await at('activating')
+  const every = Object.fromEntries([...player.sims.keys()].map((name) => [name, 1]))
+  await statusesAre(service, player, every)
+  await eventually('all provisioning workflows have ended', async () => {
+    const path = '/internal/workflows?type=provision-and-activate&status=completed'
+    const page = await service.call('GET', path, player.tenantId)
+    return page.pagination.totalItems === player.sims.size
+  })
+}
+
+async function statusesAre(service: Service, player: Player, wanted: Record<string, number>) {
+  for (const [name, status] of Object.entries(wanted)) {
+    const path = `/api/sims/${player.sims.get(name)}`
+    await eventually(`${name} has status ${status}`, async () => {
+      const sim = await service.tenantCall('GET', path, player.tenantId)
+      return sim.status === status && !sim.processingTicket
+    })
+  }
+}
+
+let serial = 0
+async function use(service: Service, player: Player, usage: readonly (readonly [string, number])[]) {
+  const records = usage.map(([name, bytesDown]) => ({
+    recordId: `u-${name}-${bytesDown}`,
+    simId: player.sims.get(name),
+    at: usedAt(name),
+    bytesDown,
+    imei: '356938035643809',
+  }))
+  await service.call('POST', '/internal/usage', player.tenantId, { records })
+}
+const times = new Map<string, string>()
+/** The same record sent again has the same time: it is the same record. */
+function usedAt(name: string): string {
+  const at = times.get(name) ?? new Date().toISOString()
+  times.set(name, at)
+  return at
+}
+
+/** Every SIM says something each second, so that none is silent; a few bytes that change no limit. */
+function keepTalking(service: Service, player: Player) {
+  const stopping = new AbortController()
+  const talk = async () => {
+    while (!stopping.signal.aborted) {
+      const at = new Date().toISOString()
+      const records = [...player.sims.values()].map((simId) => ({ recordId: `t-${serial++}`, simId, at, bytesUp: 10 }))
+      await service.call('POST', '/internal/usage', player.tenantId, { records }).catch(() => {})
+      await sleep(1000, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+  const talking = talk()
+  return {
+    stop: async () => {
+      stopping.abort()
+      await talking
+    },
+  }
+}
+
+/** One SIM is to move at the end of the cycle, one to be unprovisioned. */
+async function queueChanges(service: Service, player: Player) {
+  const id = (name: string) => player.sims.get(name)
+  await service.tenantCall('POST', `/api/sims/${id('dynamic-3')}/queue-reprovision`, player.tenantId, {
+    poolId: player.pools.standard,
+  })
+  await service.tenantCall('POST', `/api/sims/${id('fixed-3')}/queue-unprovision`, player.tenantId)
+}
+
+async function isClosed(service: Service, player: Player, key: string): Promise<boolean> {
+  const cycles = await service.call('GET', '/internal/cycles', player.tenantId)
+  return cycles.some((cycle: { key: string; closedAt: string | null }) => cycle.key === key && cycle.closedAt !== null)
+}
+
+/** Nothing is left to do: every notice is in a mail, every mail sent, every ticket ended. */
+async function settled(service: Service, player: Player) {
+  await eventually('all is done', async () => {
+    const counts = await service.call('GET', '/internal/counts', player.tenantId)
+    const { Pending = 0, Processing = 0 } = counts.ticketsByStatus
+    return counts.due.notices === 0 && (counts.mailsByStatus.pending ?? 0) === 0 && Pending + Processing === 0
+  })
+}

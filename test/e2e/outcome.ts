@@ -1,0 +1,95 @@
+/** What the main job must have come to, read back through the interfaces and the mailbox. */
+import { expect } from 'vitest'
+import type { Service } from '../setup/service.ts'
+import type { Player } from './main-job.ts'
+
+interface Entry {
+  readonly simId: number | null
+  readonly poolId: number | null
+  readonly level: number
+  readonly message: string
+}
+
+/** Exactly these entries, in the cycle that was played; later ones are of the next. */
+function expected({ sims, pools }: Player) {
+  const sim = (name: string) => sims.get(name) ?? null
+  const of = (simId: number | null, poolId: number | null, level: number, message: RegExp) => ({
+    simId,
+    poolId,
+    level,
+    message,
+  })
+  return [
+    of(sim('standard-0'), pools.standard, 2, /MB over its limit/),
+    of(sim('standard-0'), pools.standard, 1, /of its limit/),
+    of(sim('standard-1'), pools.standard, 1, /of its limit/),
+    of(sim('dynamic-0'), pools.dynamic, 1, /of its limit/),
+    of(sim('dynamic-1'), pools.dynamic, 1, /of its limit/),
+    of(sim('fixed-0'), pools.fixed, 1, /of its limit/),
+    of(null, pools.dynamic, 2, /over its capacity/),
+    of(null, pools.dynamic, 1, /of its 400 MB/),
+    of(null, pools.fixed, 2, /over its capacity/),
+    of(null, pools.fixed, 1, /of its 300 MB/),
+    of(sim('fixed-0'), pools.fixed, 1, /would have been suspended/),
+    of(sim('standard-0'), null, 2, /was suspended/),
+    of(sim('dynamic-0'), null, 2, /was suspended/),
+    of(sim('standard-0'), null, 0, /was brought back/),
+    of(sim('dynamic-0'), null, 0, /was brought back/),
+  ]
+}
+
+export async function expectOutcome(service: Service, player: Player, cycleKey: string): Promise<void> {
+  const { tenantId } = player
+  const log: { data: Entry[] } = await service.tenantCall('GET', '/api/watchdog/logs', tenantId)
+  const missing = expected(player).filter(
+    (want) =>
+      log.data.filter(
+        (entry) =>
+          entry.simId === want.simId &&
+          entry.poolId === want.poolId &&
+          entry.level === want.level &&
+          want.message.test(entry.message),
+      ).length !== 1,
+  )
+  const readable = log.data
+    .map(({ simId, poolId, level, message }) => `${simId}/${poolId} ${level} ${message}`)
+    .join('\n')
+  expect(missing, `the log:\n${readable}`).toEqual([])
+  expect(log.data.length, `the log:\n${readable}`).toBe(expected(player).length)
+
+  const mails: { data: { id: string; status: string; keys: string[] }[] } = await service.call(
+    'GET',
+    '/internal/mails',
+    tenantId,
+  )
+  const keys = mails.data.flatMap((mail) => mail.keys)
+  expect(new Set(keys).size, 'each (alert key, kind) in exactly one mail').toBe(keys.length)
+  expect(mails.data.every(({ status }) => status === 'sent')).toBe(true)
+  expect(keys.filter((key) => key.startsWith('summary/'))).toEqual([`summary/${cycleKey}`])
+  expect(keys).toHaveLength(11)
+
+  const received = (await service.mails()).filter(({ to }) => to.includes('billing@meadow.example'))
+  const messageIds = new Set(received.map(({ headers }) => headers['message-id']))
+  expect(messageIds).toEqual(new Set(mails.data.map(({ id }) => id)))
+
+  const tickets: { status: number }[] = await service.tenantCall('GET', '/api/tickets', tenantId)
+  expect(tickets.map(({ status }) => status)).toEqual(tickets.map(() => 2))
+  // 12 SIMs provisioned and activated, two suspended and brought back, one moved, one unassigned.
+  const carrier = await service.carrierStats()
+  expect(carrier.doubleEffects).toBe(0)
+  expect(carrier.byOperation).toEqual({ provision: 12, activate: 14, suspend: 2, move: 1, unprovision: 1 })
+  expect(tickets).toHaveLength(12 + 14 + 2 + 1 + 1)
+
+  const sims: { data: { tag: string; status: number; poolId: number | null }[] } = await service.tenantCall(
+    'GET',
+    '/api/sims',
+    tenantId,
+  )
+  expect(Object.fromEntries(sims.data.map(({ tag, status, poolId }) => [tag, [status, poolId]]))).toMatchObject({
+    'standard-0': [1, player.pools.standard],
+    'dynamic-0': [1, player.pools.dynamic],
+    'dynamic-3': [1, player.pools.standard],
+    'fixed-0': [1, player.pools.fixed],
+    'fixed-3': [0, null],
+  })
+}

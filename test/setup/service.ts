@@ -1,0 +1,156 @@
+/**
+ * The whole service for a test: API and worker as processes of their own, over the run's PostgreSQL and Temporal,
+ * a namespace, a database, a carrier and an inbox of the test's own. A killed process is started again.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Connection } from '@temporalio/client'
+import { inject } from 'vitest'
+import { childEnv } from '../../config/child-env.ts'
+import type { Settings } from '../../config/index.ts'
+import { createKey } from '../../operations/create-key.ts'
+import { startCarrier } from '../../stack/carrier.ts'
+import { startInbox } from '../../stack/inbox.ts'
+import type { Mail } from '../../stack/inbox-mails.ts'
+import { freePort } from '../../stack/ports.ts'
+import { supervise } from '../../stack/processes.ts'
+import { connect } from '../../store/connect.ts'
+import { inPlatform } from '../../store/tenancy.ts'
+import { freshDatabase } from './database.ts'
+
+const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
+const SECRET = 'secret-of-the-tests'
+
+async function freshNamespace(): Promise<string> {
+  const namespace = `test-${crypto.randomUUID()}`
+  const connection = await Connection.connect({ address: inject('temporalAddress') })
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 },
+  })
+  for (;;) {
+    try {
+      await connection.workflowService.listWorkflowExecutions({ namespace })
+      break
+    } catch {
+      await sleep(100)
+    }
+  }
+  await connection.close()
+  return namespace
+}
+
+async function operatorKey(databaseUrl: string): Promise<string> {
+  const { db, close } = connect(databaseUrl, { max: 1 })
+  const ground = { db, clock: Date.now, ring: () => {} }
+  const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
+  await close()
+  return key
+}
+
+const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok
+
+/** Waits for a state of the outside world. @throws Error that says what was seen last */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined | false>,
+  seconds = 60,
+): Promise<T> {
+  const deadline = Date.now() + seconds * 1000
+  let last: unknown
+  while (Date.now() < deadline) {
+    try {
+      const seen = await look()
+      if (seen !== undefined && seen !== false) return seen
+      last = seen
+    } catch (error) {
+      last = error
+    }
+    await sleep(200)
+  }
+  throw new Error(`${what}: waited ${seconds} s in vain; last: ${String(last)}`)
+}
+
+export async function startService(settings: Partial<Settings> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'simherd-service-'))
+  const database = await freshDatabase()
+  const namespace = await freshNamespace()
+  const key = await operatorKey(database.url)
+  const inbox = await startInbox({ dir: join(folder, 'mails') })
+  const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET })
+  const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
+  const apiUrl = `http://127.0.0.1:${port}`
+  const internalUrl = `http://127.0.0.1:${internalPort}`
+  const env = childEnv({
+    PORT: port,
+    INTERNAL_PORT: internalPort,
+    WORKER_PORT: workerPort,
+    DATABASE_URL: database.url,
+    REDIS_URL: '',
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    TEMPORAL_NAMESPACE: namespace,
+    SMTP_URL: inbox.smtpUrl,
+    CARRIER_URL: carrier.url,
+    CARRIER_SECRET: SECRET,
+    SERVICE_BASE_URL: apiUrl,
+    SERVICE_INTERNAL_URL: internalUrl,
+    SERVICE_KEY: key,
+    TICKET_LEASE: 'PT3S',
+    SWEEP_EVERY: 'PT0.5S',
+    LOG_LEVEL: 'warn',
+    ...settings,
+  })
+  const lines: string[] = []
+  const start = (name: 'api' | 'worker', readyUrl: string) =>
+    supervise({ name, args: [COMMAND, name], env, onLine: (line) => lines.push(line), ready: () => isUp(readyUrl) })
+  const api = await start('api', `${internalUrl}/readyz`)
+  const worker = await start('worker', `http://127.0.0.1:${workerPort}/readyz`)
+
+  const call = async (url: string, method: string, path: string, tenantId: string, body?: unknown) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'x-tenant-id': tenantId,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return text === '' ? null : JSON.parse(text)
+  }
+  return {
+    apiUrl,
+    internalUrl,
+    key,
+    lines,
+    api,
+    worker,
+    /** As a tenant's person would, through the public interface. */
+    tenantCall: (method: string, path: string, tenantId: string, body?: unknown) =>
+      call(apiUrl, method, path, tenantId, body),
+    call: (method: string, path: string, tenantId: string, body?: unknown) =>
+      call(internalUrl, method, path, tenantId, body),
+    mails: async (): Promise<Mail[]> =>
+      (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json() as Promise<Mail[]>,
+    carrierStats: async () =>
+      (await fetch(`${carrier.url}/stats`, { headers: { authorization: `Bearer ${SECRET}` } })).json() as Promise<{
+        effects: number
+        doubleEffects: number
+        byOperation: Record<string, number>
+      }>,
+    stop: async () => {
+      await worker.stop()
+      await api.stop()
+      await carrier.stop()
+      await inbox.stop()
+      await database.drop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type Service = Awaited<ReturnType<typeof startService>>
