@@ -48,9 +48,13 @@ function unpacked(body: Readable, encoding: string | undefined): Readable {
 }
 
 const broken = (what: string, error: unknown) =>
-  new ServiceError('invalid_request', `The ${what} cannot be read: ${error instanceof Error ? error.message : error}`, {
-    cause: error,
-  })
+  new ServiceError(
+    'invalid_request',
+    `The ${what} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    {
+      cause: error,
+    },
+  )
 
 async function* fromJson(body: Readable): AsyncGenerator<unknown> {
   let text = ''

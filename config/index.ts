@@ -9,7 +9,8 @@ import { Value } from 'typebox/value'
 import { parseBillingCycle } from '../domain/cycle.ts'
 import { DURATION_PATTERN } from '../domain/duration.ts'
 
-const port = (def: number, description: string) => Type.Integer({ minimum: 0, maximum: 65535, default: def, description })
+const port = (def: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 65535, default: def, description })
 const duration = (def: string, description: string) =>
   Type.String({ pattern: DURATION_PATTERN, default: def, description })
 const url = (description: string) => Type.String({ default: '', description })
@@ -20,7 +21,10 @@ export const Settings = Type.Object({
   INTERNAL_PORT: port(8081, 'Port of the internal API.'),
   INTERNAL_HOST: Type.String({ default: '127.0.0.1', description: 'Address the internal API listens on.' }),
   WORKER_PORT: port(8082, "Port of the worker's health and metrics."),
-  DATA_DIR: Type.String({ default: '.data', description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.' }),
+  DATA_DIR: Type.String({
+    default: '.data',
+    description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.',
+  }),
   DATABASE_URL: url('PostgreSQL to use instead of the embedded one.'),
   REDIS_URL: url('Redis for the queues; without it they live in PostgreSQL.'),
   TEMPORAL_ADDRESS: url('Temporal server (host:port) to use instead of an embedded one.'),
@@ -43,11 +47,19 @@ export const Settings = Type.Object({
     default: 'info',
     description: 'Least level that is logged.',
   }),
-  CLOSE_AFTER: duration('PT6H', 'How long after its end a cycle of a day or longer is closed; shorter ones close at once.'),
+  CLOSE_AFTER: duration(
+    'PT6H',
+    'How long after its end a cycle of a day or longer is closed; shorter ones close at once.',
+  ),
   TICKET_LEASE: duration('PT1M', 'How long a worker may work on a ticket before another takes it over.'),
   TICKET_RETRY_MIN: duration('PT1S', 'First pause before a ticket is tried again.'),
   TICKET_RETRY_MAX: duration('PT5M', 'Longest pause before a ticket is tried again.'),
-  TICKET_ATTEMPTS: Type.Integer({ minimum: 1, maximum: 1000, default: 12, description: 'How often a ticket is tried.' }),
+  TICKET_ATTEMPTS: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 12,
+    description: 'How often a ticket is tried.',
+  }),
   CARRIER_TIMEOUT: duration('PT20S', 'How long the carrier may take to answer.'),
   POLL_MIN: duration('PT0.2S', 'First pause of a workflow that waits for a ticket.'),
   POLL_MAX: duration('PT10S', 'Longest pause of a workflow that waits for a ticket.'),
@@ -74,7 +86,9 @@ export function readSettings(env: Readonly<Record<string, string | undefined>> =
   )
   if (!Value.Check(Settings, settings)) throw new Error(`settings are wrong:\n  ${faults.join('\n  ')}`)
   if (parseBillingCycle(settings.BILLING_CYCLE) === undefined) {
-    throw new Error(`settings are wrong:\n  BILLING_CYCLE=${settings.BILLING_CYCLE}: must be P1M, or like P7D, PT6H, PT5M`)
+    throw new Error(
+      `settings are wrong:\n  BILLING_CYCLE=${settings.BILLING_CYCLE}: must be P1M, or like P7D, PT6H, PT5M`,
+    )
   }
   return settings
 }

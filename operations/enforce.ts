@@ -22,7 +22,7 @@ import { poolFigures } from '../store/figures.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../store/watchdog.ts'
 import { rememberStarts, requestWorkflows } from '../store/workflow-outbox.ts'
-import type { Decided, EvaluationTerms } from './evaluate-subjects.ts'
+import type { Decided, EvaluationTerms } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 import { suspendInputOf } from './start-workflows.ts'
 

@@ -5,26 +5,12 @@
  * Safe to run twice and at once: a claim is a lease, a mark set meanwhile stays, an older evaluation never
  * overwrites a newer one, and every entry and notice has a key it is written once for.
  */
-import { evaluateSubject, type RuleOutcome } from '../rules/evaluate.ts'
-import { claimDue, type DueMark, dropDue, type SubjectKind, settleDue } from '../store/due.ts'
+import { evaluateSubject } from '../rules/evaluate.ts'
+import { claimDue, type DueMark, dropDue, settleDue } from '../store/due.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
-import { type Batch, readBatch, type SubjectFacts } from './read-batch.ts'
-import type { RulesInForce } from './rules-in-force.ts'
-import type { LifecycleTerms } from './start-workflows.ts'
+import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
+import { type Batch, readBatch } from './read-batch.ts'
 import { writeDecisions } from './write-decisions.ts'
-
-/** A subject and what its rules say of it. */
-export interface Decided extends SubjectFacts {
-  readonly outcomes: readonly RuleOutcome[]
-}
-
-/** How subjects are evaluated and told of. Milliseconds. */
-export interface EvaluationTerms extends LifecycleTerms {
-  readonly rules: (tx: TenantTx) => Promise<RulesInForce>
-  /** How long a notice that is not critical waits for others, and the least time between two grouped mails. */
-  readonly groupFirstMs: number
-  readonly groupNextMs: number
-}
 
 /** Enough for set-wise statements, few enough that a batch is done within moments. */
 const BATCH = 200
@@ -67,8 +53,6 @@ async function settle(
     marks.filter((mark) => !nextAt.has(keyOf(mark))),
   )
 }
-
-export const keyOf = ({ kind, id }: { readonly kind: SubjectKind; readonly id: number }) => `${kind}/${id}`
 
 /** The next look: where a `for` ends or enforcement looks again, else after a small part of the cycle. */
 function nextLook({ moment: { at, cycle } }: Batch, check: number | undefined): number {

@@ -9,7 +9,7 @@ import { poolFactRows, simRows, tenantFactRow } from '../store/facts.ts'
 import { divideOverage } from '../store/figures.ts'
 import { poolsOfSims } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import type { EvaluationTerms } from './evaluate-subjects.ts'
+import type { EvaluationTerms } from './evaluation.ts'
 import { type Moment, poolFactsOf, SILENT_SHARE, simFactsOf, tenantFactsOf, windowsOf } from './facts.ts'
 
 export interface SubjectFacts {

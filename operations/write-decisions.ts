@@ -17,7 +17,7 @@ import {
 } from '../store/watchdog.ts'
 import { noticeOf } from './alert-notice.ts'
 import { type Asked, enforce, type Wish } from './enforce.ts'
-import { type Decided, type EvaluationTerms, keyOf } from './evaluate-subjects.ts'
+import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
 /** One rule's word on one subject, and what becomes of its alert. */

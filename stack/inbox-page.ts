@@ -2,8 +2,7 @@
 import type { Mail, StoredMail } from './inbox-mails.ts'
 
 /** Text that stands for itself in HTML, in an attribute too. */
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1b2430; --quiet: #5a6675; --line: #dde2e8; --paper: #fff; --back: #f4f6f8; --mark: #0b6e5f }

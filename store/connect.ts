@@ -31,7 +31,7 @@ export function connect(
     max: options.max ?? 10,
     connectionTimeoutMillis: 10_000,
     application_name: 'simherd',
-    types: types as pg.CustomTypesConfig,
+    types,
   })
   pool.on('error', (error) => options.onError?.(error))
   const db: Db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })

@@ -40,7 +40,7 @@ export async function inTenant<T>(ground: Ground, tenantId: string, work: (tx: T
       q,
       tenantId,
       now: new Date(ground.clock()),
-      ring: (bell) => bells.push({ ...bell, tenantId } as Bell),
+      ring: (bell) => bells.push({ ...bell, tenantId }),
     })
   })
   if (bells.length > 0) ground.ring(bells)

@@ -1,6 +1,7 @@
 /** What each queue's job does: one line to an operation. */
 import type { Network } from '../network/network.ts'
-import { type EvaluationTerms, evaluateSubjects } from '../operations/evaluate-subjects.ts'
+import { evaluateSubjects } from '../operations/evaluate-subjects.ts'
+import type { EvaluationTerms } from '../operations/evaluation.ts'
 import { executeTickets, type TicketTerms } from '../operations/execute-tickets.ts'
 import { type Mailer, type MailTerms, sendMails } from '../operations/send-mails.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflow-requests.ts'
