@@ -74,16 +74,27 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
   return rows
 }
 
-/** Replaces marks by the next look at each subject, but only marks that have not been set anew meanwhile. */
+/**
+ * Replaces marks by the next look at each subject, but only marks that have not been set anew meanwhile.
+ * Rows are locked in key order, as those who set marks do it: else the two could wait for each other.
+ */
 export async function settleDue(
   tx: TenantTx,
   settled: readonly (DueMark & { readonly nextAt: number })[],
 ): Promise<void> {
   await sql`
-    update due_subjects d set due_at = to_timestamp(s."nextAt" / 1000)
-      from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as s(
-        kind smallint, id bigint, seq bigint, "nextAt" double precision)
-     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(
+    with held as (
+      select d.subject_kind, d.subject_id, s."nextAt"
+        from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as s(
+               kind smallint, id bigint, seq bigint, "nextAt" double precision)
+        join due_subjects d
+          on d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq
+       order by d.subject_kind, d.subject_id
+         for update of d
+    )
+    update due_subjects d set due_at = to_timestamp(held."nextAt" / 1000)
+      from held
+     where d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id`.execute(
     tx.q,
   )
 }
