@@ -4,6 +4,7 @@
  *
  * Fastify's own validator would turn `"2"` into 2 and drop unknown fields of a body without a word.
  */
+import { Readable } from 'node:stream'
 import { Ajv, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -62,13 +63,16 @@ function dropEmptyFilters(request: FastifyRequest): void {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** Text no database keeps: U+0000 and halves of surrogate pairs. Told apart here, not by a failed statement. */
+/**
+ * Text no database keeps: U+0000 and halves of surrogate pairs. Told apart here, not by a failed statement.
+ * A body that is streamed is looked at record by record by who reads it.
+ */
 function refuseUnstorable(value: unknown, where: string): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
       throw new ServiceError('invalid_request', `The ${where} has text with U+0000 or half a surrogate pair in it`)
     }
-  } else if (isRecord(value)) {
+  } else if (isRecord(value) && !(value instanceof Readable)) {
     for (const [name, item] of Object.entries(value)) {
       refuseUnstorable(name, where)
       refuseUnstorable(item, where)
