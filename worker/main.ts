@@ -16,7 +16,7 @@ import { httpNetwork } from '../network/http.ts'
 import { renderMail } from '../notify/render.ts'
 import { createTransport } from '../notify/transport.ts'
 import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
-import { lifecycleClient } from '../queues/temporal.ts'
+import { type LifecycleClient, lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
@@ -24,7 +24,7 @@ import { jobMetrics, startHealth } from './health.ts'
 import { everySoOften, reasonOf, untilDone } from './persistence.ts'
 import { putInForce, readRuleFiles } from './rules.ts'
 import { startSweeps } from './sweeps.ts'
-import { startTemporalWorkers } from './temporal.ts'
+import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
 import { evaluationTerms, mailTerms, ticketTerms } from './terms.ts'
 import { workLists } from './work-lists.ts'
 
@@ -78,7 +78,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     dependencies: [
       schema,
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
-      { name: 'temporal', check: async () => (await lifecycle.check(), temporal.isRunning() ? 'working' : 'starting') },
+      { name: 'temporal', check: () => polls(lifecycle, temporal) },
       { name: 'carrier', check: async () => (await network.ping(), 'reachable') },
     ],
   })
@@ -129,4 +129,10 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       await database.close()
     },
   }
+}
+
+async function polls(lifecycle: LifecycleClient, temporal: TemporalWorkers): Promise<string> {
+  await lifecycle.check()
+  if (!temporal.isRunning()) throw new Error('reachable, but this worker does not poll it yet')
+  return 'reachable, and this worker polls it'
 }

@@ -1,4 +1,5 @@
 /** The rule files a worker brings along, put in force when it starts. */
+import type { Dirent } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,8 +11,11 @@ import type { Ground } from '../store/tenancy.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
 
+const isRuleFile = (entry: Dirent): boolean =>
+  entry.isFile() && entry.name.endsWith('.json') && !entry.name.endsWith('.schema.json')
+
 /**
- * Reads the rule files (`*.json`) of a folder and of those below it.
+ * Reads the rule files (`*.json`, but not `*.schema.json`) of a folder and of those below it.
  *
  * @param dir empty: the shipped ones
  * @throws Error naming the folder where it cannot be read or has none
@@ -21,9 +25,7 @@ export async function readRuleFiles(dir: string): Promise<RuleText[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
     throw new Error(`the rule files in ${folder} cannot be read: check RULES_DIR`, { cause: error })
   })
-  const paths = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.json'))
-    .map((entry) => join(entry.parentPath, entry.name))
+  const paths = entries.filter((entry) => isRuleFile(entry)).map((entry) => join(entry.parentPath, entry.name))
   if (paths.length === 0) throw new Error(`there is no rule file (*.json) in ${folder}: check RULES_DIR`)
   return Promise.all(
     paths.toSorted().map(async (path) => ({

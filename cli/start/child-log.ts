@@ -1,7 +1,7 @@
 /** What the child processes log: all of it into a file each, and to the terminal what a person should see. */
 import { createWriteStream, existsSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Tell } from './tell.ts'
 
@@ -11,18 +11,29 @@ const WARN = 40
 
 const Entry = Type.Object({ level: Type.Number(), msg: Type.String(), reason: Type.Optional(Type.String()) })
 
-/** The terminal's form of a log line; undefined for one that is not for people. */
+/**
+ * The terminal's form of a line; undefined for one that is not for people.
+ *
+ * @param everything also what is below a warning
+ */
 export function readable(line: string, everything: boolean): string | undefined {
-  const [name = '', text = ''] = splitName(line)
-  let parsed: unknown
+  const [name, text] = splitName(line)
+  const entry = entryOf(text)
+  if (entry === undefined) return everything || !isNoise(text) ? `${name}: ${text}` : undefined
+  if (entry.level < WARN && !everything) return undefined
+  return `${name}: ${entry.msg}${entry.reason === undefined ? '' : ` (${entry.reason})`}`
+}
+
+/** Of what is not of the log, a crash and the supervisor's own word are shown; a stack and a greeting are not. */
+const isNoise = (text: string): boolean => /^\s+at |^listening on |^\s*$|^Node\.js v/.test(text)
+
+function entryOf(text: string): Static<typeof Entry> | undefined {
   try {
-    parsed = JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return Value.Check(Entry, value) ? value : undefined
   } catch {
-    // Not of the log: a crash, the supervisor's own word, or a server that says it is there.
-    return text.startsWith('listening on ') && !everything ? undefined : `${name}: ${text}`
+    return undefined
   }
-  if (!Value.Check(Entry, parsed) || (parsed.level < WARN && !everything)) return undefined
-  return `${name}: ${parsed.msg}${parsed.reason === undefined ? '' : ` (${parsed.reason})`}`
 }
 
 const splitName = (line: string): [string, string] => {

@@ -9,10 +9,15 @@ import type { ServerContext } from './servers.ts'
 const COMMAND = fileURLToPath(new URL('../simherd.js', import.meta.url))
 
 /**
- * On one's own machine one wants to see a mail at once, not in an hour: the grouping windows are short here
- * where the environment does not say otherwise.
+ * On one's own machine one wants to see a mail at once, not in an hour, and a lost answer of the simulated carrier
+ * overcome in seconds: these times are short here where the environment does not say otherwise.
  */
-const SHORT_WINDOWS = { MAIL_GROUP_FIRST: 'PT10S', MAIL_GROUP_NEXT: 'PT1M' } as const
+const SHORT_TIMES = {
+  MAIL_GROUP_FIRST: 'PT10S',
+  MAIL_GROUP_NEXT: 'PT1M',
+  CARRIER_TIMEOUT: 'PT5S',
+  SWEEP_EVERY: 'PT2S',
+} as const
 
 /** @param settings of the child, in place of what the environment says about them */
 export async function bringUp(
@@ -25,7 +30,7 @@ export async function bringUp(
     supervise({
       name,
       args: [COMMAND, name],
-      env: childEnv(settings, SHORT_WINDOWS),
+      env: childEnv(settings, SHORT_TIMES),
       onLine: onChildLine,
       onPid: (pid) => void onPid({ [name]: pid }),
       ready: () => answers(readyUrl),

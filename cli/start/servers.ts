@@ -85,7 +85,7 @@ export async function bringUpInbox(context: ServerContext): Promise<{ smtpUrl: s
  * How the simulated carrier behaves here: some tenths of a second to answer, and now and then a fault, which
  * the tickets' next attempt overcomes.
  */
-const KNOBS = { latencyMs: [20, 150], failureRate: 0.01, actsThenTimesOutRate: 0.005, lateMs: 25_000, seed: 7 }
+const KNOBS = { latencyMs: [20, 150], failureRate: 0.01, actsThenTimesOutRate: 0.005, lateMs: 8000, seed: 7 }
 
 export async function bringUpCarrier(context: ServerContext): Promise<{ url: string; secret: string }> {
   const { settings, ports, tell, onChildLine, onPid, onStop } = context
