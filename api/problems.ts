@@ -80,7 +80,8 @@ const isFastifyError = (error: Error): error is FastifyError => 'code' in error 
 
 function fromFastify(error: FastifyError): ServiceError | undefined {
   if (error.validation !== undefined) return fromValidation(error.validation, error.validationContext ?? 'body')
-  switch (error.statusCode) {
+  const { statusCode = 500 } = error
+  switch (statusCode) {
     case 400:
       return new ServiceError('invalid_request', `The request cannot be read: ${error.message}`)
     case 413:

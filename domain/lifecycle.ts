@@ -149,6 +149,7 @@ export interface MonthEndPlanInput {
 }
 export interface MonthEndTimerInput {
   readonly tenantId: string
+  readonly billingCycle: string
 }
 
 /** What the service asks Temporal to do after a commit. */

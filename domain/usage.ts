@@ -72,6 +72,9 @@ export function readRecord(
     const [error] = Value.Errors(UsageRecord, value)
     return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
   }
+  if (value.recordId.includes('\0') || !value.recordId.isWellFormed()) {
+    return fault('invalid_record', 'recordId: has U+0000 or half a surrogate pair in it')
+  }
   if ((value.iccid === undefined) === (value.simId === undefined)) {
     return fault('invalid_record', 'give either iccid or simId')
   }

@@ -30,8 +30,8 @@ export async function currentCycle(tx: TenantTx): Promise<Cycle> {
 }
 
 /**
- * Opens a cycle: a ledger row for every SIM that was Active at its start, so that it contributes from the
- * first moment, and pool totals over them. Does nothing for a cycle that is open. Everything is marked due,
+ * Opens a cycle: a ledger row for every SIM that is Active in it or due back at its start, so that it contributes
+ * from the first moment, and pool totals over them. Does nothing for a cycle that is open. Everything is marked due,
  * because facts that are bound to the cycle start from zero.
  *
  * @returns whether this call opened it
@@ -50,11 +50,14 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   await sql`
     insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
     select distinct on (m.sim_id, m.pool_id) ${cycle.key}, m.sim_id, m.pool_id, m.tariff_id, true
-      from active_spans a
+      from (select sim_id, from_at, coalesce(to_at, 'infinity') as to_at from active_spans
+             where from_at < ${endsAt} and (to_at is null or to_at > ${startsAt})
+            union all
+            select sim_id, ${startsAt}, 'infinity' from suspensions
+             where closed_at is null and cause = 'watchdog' and until = 'renewal' and cycle_key < ${cycle.key}) a
       join memberships m on m.sim_id = a.sim_id
-       and m.from_at < ${endsAt} and (m.to_at is null or m.to_at > ${startsAt})
-       and m.from_at < coalesce(a.to_at, 'infinity') and coalesce(m.to_at, 'infinity') > a.from_at
-     where a.from_at < ${endsAt} and (a.to_at is null or a.to_at > ${startsAt})
+       and m.from_at < ${endsAt} and coalesce(m.to_at, 'infinity') > ${startsAt}
+       and m.from_at < a.to_at and coalesce(m.to_at, 'infinity') > a.from_at
      order by m.sim_id, m.pool_id, m.from_at desc
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)

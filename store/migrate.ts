@@ -39,14 +39,16 @@ export async function migrate(
     for (const result of results ?? []) {
       if (result.status === 'Success') options.log?.(`migrated ${result.migrationName}`)
       if (result.status === 'Error') {
-        throw new Error(`migration ${result.migrationName} failed: ${String(error)}`, { cause: error })
+        throw new Error(`migration ${result.migrationName} failed: ${reasonOf(error)}`, { cause: error })
       }
     }
-    if (error !== undefined) throw new Error(`migration failed: ${String(error)}`, { cause: error })
+    if (error !== undefined) throw new Error(`migration failed: ${reasonOf(error)}`, { cause: error })
   } finally {
     await close()
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error))
 
 /** Names of the migrations a database still lacks. */
 export async function pendingMigrations(db: Db): Promise<string[]> {
