@@ -79,7 +79,9 @@ async function unassign(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at
   await writeLine(tx, line.simId, lineAfter(line, ticket), { provisionedAt: null, clearPending: true })
   await closeMembership(tx, line.simId, at)
   await closeActiveSpan(tx, line.simId, at)
-  await closeSuspension(tx, line.simId, ticket.cause.by)
+  const workflowId = await closeSuspension(tx, line.simId, ticket.cause.by)
+  // It waits to bring back a SIM that is gone: it reads the SIM again and ends.
+  if (workflowId !== null) await signalIfStarted(tx, workflowId, 'renewed')
   if (ticket.effectiveAt !== null) {
     await moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, { poolId: 0, tariffId: null }, at)
   }

@@ -82,10 +82,13 @@ export async function writeSuspension(tx: TenantTx, simId: number, suspension: S
           workflow_id = excluded.workflow_id`.execute(tx.q)
 }
 
-export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<void> {
-  await sql`
+/** Ends a SIM's suspension. @returns the workflow that suspended it; null where none did */
+export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<string | null> {
+  const { rows } = await sql<{ workflow_id: string | null }>`
     update suspensions set closed_at = ${tx.now}, closed_because = ${because}
-     where sim_id = ${simId} and closed_at is null`.execute(tx.q)
+     where sim_id = ${simId} and closed_at is null
+    returning workflow_id`.execute(tx.q)
+  return rows[0]?.workflow_id ?? null
 }
 
 /** Whether a SIM in this state may use the network. */
