@@ -66,7 +66,7 @@ export function asking(app: App, headers: Record<string, string>): Ask {
       ...payload,
     })
     const text = answer.body
-    const json = /json/.test(String(answer.headers['content-type'] ?? '')) && text !== ''
+    const json = /json/.test(answer.headers['content-type'] ?? '') && text !== ''
     return {
       status: answer.statusCode,
       headers: answer.headers as Record<string, string>,
