@@ -33,8 +33,9 @@ type Moment = 'activating' | 'suspending' | 'closing'
 
 /** Everything that is expected is checked by the caller; this only acts, as people and mediation would. */
 export async function playMainJob(service: Service, at: (moment: Moment) => Promise<void> = async () => {}) {
-  const player = await setUp(service)
+  // The tenant is made within the cycle it is played in: a Fixed pool's bucket is charged in every cycle it is there.
   const start = await freshCycle()
+  const player = await setUp(service)
   await activate(service, player, at)
   const activated = cycleAt(BILLING_CYCLE, Date.now())
   expect(activated.key, 'all SIMs are active within the cycle').toBe(start.key)

@@ -77,7 +77,15 @@ export async function expectOutcome(service: Service, player: Player, cycleKey: 
   // 12 SIMs provisioned and activated, two suspended and brought back, one moved, one unassigned.
   const carrier = await service.carrierStats()
   expect(carrier.doubleEffects).toBe(0)
-  expect(carrier.byOperation).toEqual({ provision: 12, activate: 14, suspend: 2, move: 1, unprovision: 1 })
+  expect(carrier.byOperation).toMatchObject({
+    provision: 12,
+    activate: 14,
+    suspend: 2,
+    move: 1,
+    unprovision: 1,
+    refresh: 0,
+    sendSms: 0,
+  })
   expect(tickets).toHaveLength(12 + 14 + 2 + 1 + 1)
 
   const sims: { data: { tag: string; status: number; poolId: number | null }[] } = await service.tenantCall(

@@ -29,7 +29,7 @@ async function freshNamespace(): Promise<string> {
   const connection = await Connection.connect({ address: inject('temporalAddress') })
   await connection.workflowService.registerNamespace({
     namespace,
-    workflowExecutionRetentionPeriod: { seconds: 86_400 },
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
   })
   for (;;) {
     try {

@@ -1,0 +1,27 @@
+import { afterAll, expect, test } from 'vitest'
+import { playMainJob } from '../e2e/main-job.ts'
+import { expectOutcome } from '../e2e/outcome.ts'
+import { startService } from '../setup/service.ts'
+
+const service = await startService()
+afterAll(service.stop)
+
+/** No warning, no chance to finish anything; the supervisor starts it again. */
+function kill(child: { readonly pid: () => number | undefined }) {
+  const pid = child.pid()
+  if (pid === undefined) throw new Error('there is no process to kill')
+  process.kill(pid, 'SIGKILL')
+}
+
+test('a worker killed three times leaves nothing undone and does nothing twice', async () => {
+  const killedAt: string[] = []
+
+  const { player, cycle } = await playMainJob(service, async (moment) => {
+    killedAt.push(moment)
+    kill(service.worker)
+  })
+
+  expect(killedAt).toEqual(['activating', 'suspending', 'closing'])
+  expect(service.lines.filter((line) => line.includes('worker | ended unasked'))).toHaveLength(3)
+  await expectOutcome(service, player, cycle.key)
+})
