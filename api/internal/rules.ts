@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../../domain/schema.ts'
-import { rulesInForce } from '../../operations/rules-in-force.ts'
-import { STAGES, type Stage } from '../../rules/rule-file.ts'
+import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
+import { BOUNDS, STAGES, type Stage } from '../../rules/rule-file.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import type { InternalOptions } from '../server.ts'
 
@@ -19,6 +19,18 @@ const Rules = strictObject({
   ),
 })
 
+const RuleFiles = strictObject({
+  files: Type.Array(
+    strictObject({
+      file: Type.String({ minLength: 1, maxLength: 300, description: 'Path below the rules folder' }),
+      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'The file as it is' }),
+    }),
+    { minItems: 1, maxItems: BOUNDS.files, description: 'The whole set: what is not in it is no longer in force' },
+  ),
+  author: Type.String({ minLength: 1, maxLength: 100, description: 'Who loads it' }),
+})
+const RULES_BYTES = 8 * 1024 * 1024
+
 export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   const inForce = rulesInForce()
   app.get(
@@ -34,5 +46,27 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         rules: set.rules.map(({ name, subject, file, event }) => ({ name, subject, file, stage: event.params.stage })),
       }
     },
+  )
+
+  app.post(
+    '/rules',
+    {
+      bodyLimit: RULES_BYTES,
+      config: { tenant: 'none' },
+      schema: {
+        operationId: 'loadRules',
+        summary: 'Put a rule set in force, the whole of it or nothing',
+        description: 'Checked as a whole; with any fault the set before stays, and the answer lists every fault.',
+        tags: ['Rules'],
+        body: RuleFiles,
+        response: {
+          200: strictObject({
+            version: Type.Integer({ minimum: 1, description: 'Version of the set' }),
+            changed: Type.Boolean({ description: 'False where it was in force already' }),
+          }),
+        },
+      },
+    },
+    ({ body }) => activateRules(ground, body.files, body.author),
   )
 }

@@ -70,8 +70,6 @@ create table sims (
 create index sims_tenant on sims (tenant_id, id);
 create index sims_pool on sims (pool_id, id);
 create index sims_pending on sims (tenant_id, id) where pending_since is not null;
-create extension if not exists pg_trgm;
-create index sims_search on sims using gin ((iccid || ' ' || imsi || ' ' || msisdn || ' ' || tag) gin_trgm_ops);
 
 -- Counts of a pool's SIMs, kept where SIMs change: lists of pools never count the estate.
 create function count_pool_sims() returns trigger language plpgsql as $$
