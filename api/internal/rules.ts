@@ -36,6 +36,7 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
   app.get(
     '/rules',
     {
+      config: { tenant: 'optional' },
       schema: { operationId: 'listRules', summary: 'The rule set in force', tags: ['Rules'], response: { 200: Rules } },
     },
     async () => {
