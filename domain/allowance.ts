@@ -57,7 +57,7 @@ export const poolTakesTariff = (pool: PoolType, tariff: TariffType): boolean =>
  *
  * @param contributing SIMs that contribute to the pool in this cycle, this one included
  */
-export function shareBytes(governing: Allowance | null, contributing: number): number {
+function shareBytes(governing: Allowance | null, contributing: number): number {
   if (governing === null) return 0
   if (governing.type !== TariffType['Fixed Pool']) return governing.allowanceBytes
   return contributing === 0 ? 0 : Math.floor(governing.allowanceBytes / contributing)

@@ -7,7 +7,7 @@ const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
 
 /** Who suspended a SIM, as far as it is suspended. */
-export const SuspensionInfo = strictObject({
+const SuspensionInfo = strictObject({
   cause: Type.Unsafe<'user' | 'watchdog'>({ type: 'string', enum: ['user', 'watchdog'] }),
   rule: nullable(Name),
   cycle: nullable(CycleKey),

@@ -11,7 +11,7 @@ import type { NewTariff } from '../domain/tariff.ts'
 import { GB, MB } from '../domain/units.ts'
 import { type EstateSim, makeSims } from './sims.ts'
 
-export type { Device, EstateSim } from './sims.ts'
+export type { EstateSim } from './sims.ts'
 
 export interface EstateTariff extends NewTariff {
   readonly key: string

@@ -49,7 +49,7 @@ export interface Asked {
 }
 
 /** What to ask for now; undefined where nothing has changed since it was asked last. Pure. */
-export function signalFor(wish: Wish, enabled: boolean, at: number, againMs: number): Signal | undefined {
+function signalFor(wish: Wish, enabled: boolean, at: number, againMs: number): Signal | undefined {
   const before = wish.stored?.asked ?? null
   const acts = wish.firing && wish.may === 'do' && enabled
   const wanted: Signal | undefined = acts ? 'overLimit' : wish.firing && wish.suspend !== null ? 'would' : undefined

@@ -78,12 +78,3 @@ const tellPlatform = (ground: Ground, title: string, description: string): Promi
   inPlatform(ground, (tx) =>
     insertPlatformEvent(tx, { type: EventType.Platform, severity: EventSeverity.Info, title, description }),
   )
-
-/**
- * Puts the shipped rules in force where no set ever was: the first start. After that the set in the database
- * counts, whatever a worker has on its disk.
- */
-export async function activateFirstRules(ground: Ground, files: readonly RuleText[], author: string): Promise<number> {
-  const version = await inPlatform(ground, activeRuleVersion)
-  return version ?? (await activateRules(ground, files, author)).version
-}

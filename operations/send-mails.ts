@@ -75,7 +75,7 @@ interface Batch {
 }
 
 /** Which notices leave together: summaries alone, due critical ones at once, all others when one of them is due. */
-export function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
+function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
   const summaries = waiting.filter(({ body }) => body.kind === 'summary')
   const others = waiting.filter(({ body }) => body.kind !== 'summary')
   const critical = others.filter(({ level, due }) => level === LogLevel.Critical && due)

@@ -82,7 +82,7 @@ const REUSE = {
 /** How long a call may take, in milliseconds: a server that is away must not hold up a request. */
 const CALL_TIMEOUT_MS = 10_000
 
-export function attributesOf(input: WorkflowInput): SearchAttributePair[] {
+function attributesOf(input: WorkflowInput): SearchAttributePair[] {
   const { tenantId, simId, poolId, cycleKey } = input
   return [
     { key: ATTRIBUTES.tenant, value: tenantId },

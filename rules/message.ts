@@ -23,7 +23,7 @@ function numberText(value: number): string {
 const specOf = (name: string) => Object.entries(FACTS).find(([known]) => known === name)?.[1]
 
 /** A fact's value in words: numbers rounded, codes by their label, null as "unknown", text on one line. */
-export function valueText(name: string, value: FactValue | undefined): string {
+function valueText(name: string, value: FactValue | undefined): string {
   if (value === null || value === undefined) return 'unknown'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'string') return value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()

@@ -11,28 +11,26 @@ const oneOf = <const T extends readonly string[]>(values: T, description: string
 const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
   Object.keys(table).filter((l): l is T => l in table)
 
-export const ACTIONS = ['log', 'email', 'suspend'] as const
-export type RuleAction = (typeof ACTIONS)[number]
+const ACTIONS = ['log', 'email', 'suspend'] as const
 export const STAGES = ['off', 'shadow', 'log', 'notify', 'enforce'] as const
 export type Stage = (typeof STAGES)[number]
 export const TARGETS = ['self', 'largestExcess', 'aboveShare', 'all'] as const
 export type SuspendTarget = (typeof TARGETS)[number]
-export const ONCE = ['cycle', 'episode', 'occurrence'] as const
-export type Once = (typeof ONCE)[number]
+const ONCE = ['cycle', 'episode', 'occurrence'] as const
 export const RESOLVE = ['log', 'email', 'none'] as const
 export type Resolve = (typeof RESOLVE)[number]
 
-export const Name = Type.String({
+const Name = Type.String({
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
   maxLength: 60,
   description: 'Name: the file’s, without .json; lower-case words joined by hyphens, at most 60 characters',
 })
-export const Description = Type.String({
+const Description = Type.String({
   minLength: 1,
   maxLength: 500,
   description: 'What the rule is for, in words, 1 to 500 characters',
 })
-export const Subject = oneOf(SUBJECTS, 'What the rule is evaluated for')
+const Subject = oneOf(SUBJECTS, 'What the rule is evaluated for')
 
 const Pattern = (what: string) =>
   Type.String({ minLength: 1, maxLength: 128, description: `${what}; * stands for any characters` })

@@ -44,12 +44,6 @@ export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
   if (at <= tx.now) tx.ring({ queue: 'evaluate' })
 }
 
-/** Marks a pool and every SIM in it due: a change of mode, threshold or capacity. */
-export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
-  const { rows } = await sql<{ id: number }>`select id from sims where pool_id = ${poolId}`.execute(tx.q)
-  await markDue(tx, [{ kind: SubjectKind.pool, id: poolId }, ...rows.map(({ id }) => ({ kind: SubjectKind.sim, id }))])
-}
-
 /** A mark as an evaluation has taken it. */
 export interface DueMark extends Subject {
   readonly seq: number

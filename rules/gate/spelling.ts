@@ -25,7 +25,7 @@ function distance(a: string, b: string): number {
 }
 
 /** The one of some names that a word is most like; undefined where none is. Upper and lower case are alike. */
-export function closest(word: string, names: Iterable<string>): string | undefined {
+function closest(word: string, names: Iterable<string>): string | undefined {
   const bound = Math.max(2, Math.floor(word.length / 3))
   let best: { readonly name: string; readonly by: number } | undefined
   // Longer words than any name would cost time and are like none.

@@ -69,5 +69,3 @@ export async function aTenant(ground: Ground, billingCycle = 'P1M'): Promise<str
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle }
   return (await inPlatform(ground, (tx) => createTenant(tx, tenant, 'P1M'))).id
 }
-
-export { inTenant }
