@@ -1,0 +1,72 @@
+/** A tenant of its own for a test, whose tickets complete at once: no carrier is asked. */
+import { sql } from 'kysely'
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import type { Cause } from '../../domain/ticket.ts'
+import { applyTicket } from '../../operations/apply-ticket.ts'
+import { recordUsage } from '../../operations/record-usage.ts'
+import { type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
+import { lockLine } from '../../store/lines.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { endTicket, findTicket } from '../../store/tickets.ts'
+import { aTenant, someSims, type TestGround } from '../setup/estate.ts'
+
+const USER: Cause = { by: 'user' }
+
+/** Opens a ticket and completes it as if the carrier had said yes. */
+export async function complete(tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'> & { cause?: Cause }): Promise<void> {
+  const id = await openTicket(tx, { cause: USER, ...ask })
+  const [line, ticket] = [await lockLine(tx, ask.simId), await findTicket(tx, id)]
+  if (line === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
+  await applyTicket(tx, line, ticket)
+  await endTicket(tx, ticket, TicketStatus.Complete, null)
+}
+
+export interface LedgerRow {
+  readonly cycle: string
+  readonly simId: number
+  readonly poolId: number
+  readonly contributing: boolean
+  readonly bytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+}
+
+export async function aHouse(ground: TestGround, billingCycle = 'P1M') {
+  const tenantId = await aTenant(ground, billingCycle)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
+  let number = 0
+  return {
+    tenantId,
+    asTenant,
+    rows,
+    /** SIMs that were provisioned and activated now. */
+    activeSims: (count: number, assignment: { poolId?: number; tariffId?: number } = {}) =>
+      asTenant(async (tx) => {
+        const sims = await someSims(tx, count)
+        for (const { id: simId } of sims) {
+          await complete(tx, { simId, type: TicketType.Provision, ...assignment })
+          await complete(tx, { simId, type: TicketType.Activate })
+        }
+        return sims.map(({ id }) => id)
+      }),
+    complete: (ask: Parameters<typeof complete>[1]) => asTenant((tx) => complete(tx, ask)),
+    record: (values: readonly unknown[], firstIndex?: number) => recordUsage(ground, tenantId, values, firstIndex),
+    /** A record of a SIM, now unless it says when. */
+    usage: (simId: number, also: object = {}) => ({
+      recordId: `r${number++}`,
+      simId,
+      at: new Date(ground.now).toISOString(),
+      ...also,
+    }),
+    ledger: () =>
+      rows(sql<LedgerRow>`
+        select cycle_key as cycle, sim_id as "simId", pool_id as "poolId", contributing, bytes,
+               voice_seconds as "voiceSeconds", sms_count as "smsCount"
+          from usage_ledger order by cycle_key, sim_id, pool_id`),
+    log: () =>
+      rows(sql<{ key: string; level: number; simId: number | null; cycle: string | null; message: string }>`
+        select dedupe_key as key, level, sim_id as "simId", cycle_key as cycle, message from watchdog_log order by id`),
+  }
+}
+export type House = Awaited<ReturnType<typeof aHouse>>
