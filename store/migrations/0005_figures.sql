@@ -34,19 +34,27 @@ grant select on ledger_figures to simherd_tenant;
 -- whole pools at a time, by largest remainder, ties to the lower SIM id.
 -- The pools are locked by a statement of its own, so that the division reads what the lock protects: whoever
 -- changes ledger rows takes the same locks first (store/cycles.ts: lockPools).
-create function divide_overage(cycle text, pool_ids integer[]) returns void language sql as $$
-  select 1 from pool_cycles
-   where tenant_id = app_tenant() and cycle_key = cycle and pool_id = any(pool_ids) and divided_version < usage_version
-   order by pool_id
-     for update;
+-- Only those are divided: a pool that becomes stale meanwhile is not locked, and its turn comes with the next read.
+create function divide_overage(cycle text, pool_ids integer[]) returns void language plpgsql as $$
+declare
+  locked integer[];
+begin
+  select array_agg(pool_id) into locked
+    from (select pool_id from pool_cycles
+           where tenant_id = app_tenant() and cycle_key = cycle and pool_id = any(pool_ids)
+             and divided_version < usage_version
+           order by pool_id
+             for update) stale;
+  if locked is null then
+    return;
+  end if;
   with stale as (
     select pc.pool_id, pc.usage_version, pc.bytes, pc.contributing, t.type,
            case when t.type = 2 then t.allowance_bytes else t.allowance_bytes * pc.contributing end as capacity
       from pool_cycles pc
       left join pools p on p.id = pc.pool_id
       left join tariffs t on t.id = p.tariff_id
-     where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = any(pool_ids)
-       and pc.divided_version < pc.usage_version
+     where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = any(locked)
   ), shared as (
     select pool_id, greatest(0, bytes - capacity) as overage from stale where type <> 0
   ), weighted as (
@@ -89,6 +97,6 @@ create function divide_overage(cycle text, pool_ids integer[]) returns void lang
          remaining_bytes = case when s.type <> 0 then greatest(0, s.capacity - s.bytes) else st.remaining_bytes end
     from stale s
     left join standard st on st.pool_id = s.pool_id
-   where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = s.pool_id
-$$;
+   where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = s.pool_id;
+end $$;
 grant execute on function divide_overage(text, integer[]) to simherd_tenant;

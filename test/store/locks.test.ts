@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { TariffType } from '../../domain/codes.ts'
+import { addToPool, currentCycle, lockPools } from '../../store/cycles.ts'
+import { divideOverage, poolFigures } from '../../store/figures.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { aGround, aPool, aTariff, aTenant } from '../setup/estate.ts'
+
+const ground = await aGround()
+
+/** Until so many sessions of this database wait for a lock. */
+async function waiting(count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::integer as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`.execute(ground.db)
+    if (rows[0]?.count === count) return
+    await sleep(10)
+  }
+}
+
+test('a division takes no lock of a pool that has become stale while it waited', async () => {
+  const tenantId = await aTenant(ground)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const { key, first, second } = await asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
+    const [first, second] = [await aPool(tx, tariff.id, { type: 1 }), await aPool(tx, tariff.id, { type: 1 })]
+    const { key } = await currentCycle(tx)
+    await poolFigures(tx, key, [first.id, second.id])
+    await addToPool(tx, key, second.id, { bytes: 1 })
+    return { key, first: first.id, second: second.id }
+  })
+  const held = Promise.withResolvers<void>()
+
+  const holder = asTenant(async (tx) => {
+    await lockPools(tx, key, [second])
+    await held.promise
+  })
+  await sleep(50)
+  const division = asTenant((tx) => divideOverage(tx, key, [first, second]))
+  await waiting(1)
+  await asTenant(async (tx) => {
+    await lockPools(tx, key, [first])
+    await addToPool(tx, key, first, { bytes: 1 })
+  })
+  const usage = asTenant(async (tx) => {
+    await lockPools(tx, key, [first, second])
+    await addToPool(tx, key, first, { bytes: 1 })
+  })
+  await waiting(2)
+  held.resolve()
+
+  const ends = await Promise.allSettled([holder, division, usage])
+  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
+})
