@@ -23,6 +23,7 @@ export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string): 
     redact: { paths: PATHS, censor: '[redacted]' },
     timestamp: pino.stdTimeFunctions.isoTime,
   }
-  if (!process.stdout.isTTY) return pino(options)
+  // Not pino's own way to the file descriptor: at exit it tries for ever to write to a reader that is gone.
+  if (!process.stdout.isTTY) return pino(options, process.stdout)
   return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname,name' } } })
 }

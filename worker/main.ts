@@ -106,7 +106,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     })
     const consumers = consume(at, handlers, (queue, error) => log.error({ queue, err: error }, 'a job failed'))
     const sweeps = startSweeps(
-      workLists({ ground, ensureSchedule: lifecycle.ensureSchedule }),
+      workLists({ ground, ensureSchedule: (schedule) => lifecycle.ensureSchedule(schedule) }),
       durationMs(settings.SWEEP_EVERY),
       log,
     )

@@ -42,7 +42,10 @@ export async function activate(
     if (round > 1) tell.warn(`${waiting.length} SIM(s) are not active yet; their workflows are started again`)
     const jobs = waiting.map((sim) => ({ simId: sim.id, ...assignment(ofEstate.get(sim.iccid), ids) }))
     activated += await tell.step(
-      `${jobs.length} SIMs taken through provision and activate tickets, each by a workflow`,
+      {
+        doing: `${jobs.length} SIMs: provision ticket, activate ticket, each by a workflow`,
+        done: `${jobs.length} SIMs provisioned and activated`,
+      },
       (note) => run(play, jobs, refused, note, signal),
     )
   }

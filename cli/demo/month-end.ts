@@ -1,7 +1,8 @@
 /** Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and all that follows from it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { monthEndId } from '../../domain/lifecycle.ts'
+import { wordsOf } from '../failures.ts'
 import { ServiceAnswer } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
 import type { Mapping } from './diary.ts'
@@ -25,17 +26,22 @@ const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
 /** Waits for the end of the cycle and of its month end. @throws Error where it does not complete */
 export async function awaitMonthEnd(play: Play, { cycle }: Mapping, tell: Tell, signal: AbortSignal): Promise<void> {
   if (Date.now() < cycle.endsAt) {
-    await tell.step(`cycle ${cycle.key} ended at ${clock(cycle.endsAt)}`, async () => {
-      await sleep(Math.max(0, cycle.endsAt - Date.now()), undefined, { signal })
-    })
+    await tell.step(
+      { doing: `waiting for the end of the cycle at ${clock(cycle.endsAt)}`, done: 'the cycle has ended' },
+      async () => {
+        await sleep(Math.max(0, cycle.endsAt - Date.now()), undefined, { signal })
+      },
+    )
   }
   const id = monthEndId(play.diary.tenantId, cycle.key)
-  const status = await tell.step('month end: changes applied, suspended SIMs back, statement made', (note) =>
-    poll(MONTH_END_MS, signal, async () => {
-      const status = await statusOf(play, id)
-      note(status ?? 'the Schedule has not started it yet')
-      return status === undefined || status === 'running' ? undefined : status
-    }),
+  const status = await tell.step(
+    { doing: 'month end', done: 'month end: changes applied, suspended SIMs back, statement made' },
+    (note) =>
+      poll(MONTH_END_MS, signal, async () => {
+        const status = await statusOf(play, id)
+        note(status ?? 'the Schedule has not started it yet')
+        return status === undefined || status === 'running' ? undefined : status
+      }),
   )
   if (status !== 'completed') throw new Error(`the month end ${id} is ${status ?? 'not there'}: look at its workflow`)
 }
@@ -49,30 +55,33 @@ async function statusOf({ internal }: Play, id: string): Promise<string | undefi
   }
 }
 
-/** Waits until nothing is under way any more: tickets, the workflows of the cycle, mails. A minute at the most. */
-export async function settle(play: Play, { cycle }: Mapping, tell: Tell, signal: AbortSignal): Promise<void> {
-  await tell.step('last tickets, workflows and e-mails done', async (note) => {
+/** Waits until nothing is under way any more: tickets, workflows, mails. A minute at the most. */
+export async function settle(play: Play, tell: Tell, signal: AbortSignal): Promise<void> {
+  const step = { doing: 'the last tickets, workflows and e-mails', done: 'nothing is under way any more' }
+  const wait = tell.step(step, async (note) => {
     const done = await poll(SETTLE_MS, signal, async () => {
-      const work = await play.internal.get('/internal/counts', Work)
-      const query = `type=suspend-on-overage&status=running&cycle=${cycle.key}&pageSize=1`
-      const running = (await play.internal.get(`/internal/workflows?${query}`, Total)).pagination.totalItems
-      const left = { ...underWay(work), workflows: running }
-      note(
-        Object.entries(left)
-          .map(([what, count]) => `${count} ${what}`)
-          .join(', '),
-      )
-      return Object.values(left).every((count) => count === 0) ? true : undefined
+      const left = await underWay(play)
+      note(left.map(([what, count]) => `${count} ${what}`).join(', '))
+      return left.every(([, count]) => count === 0) ? true : undefined
     })
-    if (done === undefined) tell.warn('not everything has ended within a minute; the table shows it as it is')
+    if (done === undefined) throw new Error('not everything has ended within a minute')
+  })
+  await wait.catch((error: unknown) => {
+    if (signal.aborted) throw error
+    tell.warn(`${wordsOf(error)}; the figures are as they are now`)
   })
 }
 
-const underWay = ({ ticketsByStatus, mailsByStatus, due }: Static<typeof Work>) => ({
-  tickets: (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0),
-  mails: (mailsByStatus['pending'] ?? 0) + due.notices,
-  requests: due.requests,
-})
+async function underWay({ internal }: Play): Promise<[what: string, count: number][]> {
+  const { ticketsByStatus, mailsByStatus, due } = await internal.get('/internal/counts', Work)
+  const workflows = await internal.get('/internal/workflows?status=running&pageSize=1', Total)
+  return [
+    ['tickets', (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0)],
+    ['e-mails', (mailsByStatus['pending'] ?? 0) + due.notices],
+    ['requests', due.requests],
+    ['workflows', workflows.pagination.totalItems],
+  ]
+}
 
 /** @returns undefined where there was no answer in time */
 async function poll<T>(

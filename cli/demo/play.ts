@@ -10,7 +10,7 @@ import { Type } from 'typebox'
 import { demoEstate } from '../../examples/estate.ts'
 import { wordsOf } from '../failures.ts'
 import { ServiceAnswer } from '../service.ts'
-import { seconds, type Tell } from '../start/tell.ts'
+import { span, type Tell } from '../start/tell.ts'
 import { activate } from './activate.ts'
 import type { Mapping } from './diary.ts'
 import { chooseCycle, mapOnto } from './mapping.ts'
@@ -37,7 +37,7 @@ export async function playDemo(play: Play, { tell, signal }: Telling): Promise<'
     await perform(play, { tell, signal })
     await play.note({ state: 'done' })
     tell.say('')
-    tell.say(`The demonstration took ${seconds(performance.now() - began)}.`)
+    tell.say(`The demonstration took ${span(performance.now() - began)}.`)
     return 'done'
   } catch (error) {
     if (signal.aborted) {
@@ -64,7 +64,9 @@ async function perform(play: Play, { tell, signal }: Telling): Promise<void> {
   const mapping = (await keptMapping(play, tell)) ?? (await begin(play, ids, { tell, signal }))
 
   if (Date.now() < mapping.onto.from) {
-    await tell.step('the next cycle began', () => sleep(mapping.onto.from - Date.now(), undefined, { signal }))
+    await tell.step({ doing: 'waiting for the next cycle', done: 'the next cycle has begun' }, () =>
+      sleep(mapping.onto.from - Date.now(), undefined, { signal }),
+    )
   }
   const { changesQueued } = await play.note({})
   if (!changesQueued && Date.now() < mapping.cycle.endsAt) {
@@ -77,7 +79,7 @@ async function perform(play: Play, { tell, signal }: Telling): Promise<void> {
   await replay(play, rows, mapping, tell, signal)
   await awaitMonthEnd(play, mapping, tell, signal)
   await setSchedule(play, 'pause', signal)
-  await settle(play, mapping, tell, signal)
+  await settle(play, tell, signal)
 
   tell.heading(`What came of it, read back through the interfaces (cycle ${mapping.cycle.key})`)
   tellSummary(await summarise(play, mapping, rows.length), tell)
@@ -108,7 +110,7 @@ async function begin(play: Play, ids: SetUp, { tell, signal }: Telling): Promise
   const now = Date.now()
   const { cycle, waitMs } = chooseCycle(DEMO_CYCLE, now)
   if (waitMs > 0) {
-    tell.say(`Less than two minutes of this cycle are left: waiting ${seconds(waitMs)} for the next one, ${cycle.key}.`)
+    tell.say(`Less than two minutes of this cycle are left: waiting ${span(waitMs)} for the next one, ${cycle.key}.`)
   }
   const mapping = mapOnto(cycle, now, FILE_MONTH)
   await play.note({ mapping, changesQueued: false, posted: 0, answered: { accepted: 0, duplicates: 0, rejected: 0 } })

@@ -1,7 +1,7 @@
 /** Step 2: the month's usage, delivered as time passes, in the order in which the carrier delivered it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from 'typebox'
-import { seconds, type Tell } from '../start/tell.ts'
+import { span, type Tell } from '../start/tell.ts'
 import type { Mapping } from './diary.ts'
 import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'
@@ -72,5 +72,5 @@ function progress(posted: number, rows: readonly UsageRow[], mapping: Mapping): 
   const day = row === undefined ? '' : new Date(row.at).toISOString().slice(0, 10)
   const left = Math.max(0, mapping.onto.to - Date.now())
   const percent = rows.length === 0 ? 100 : Math.floor((posted / rows.length) * 100)
-  return `${day}  ${posted.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')} records (${percent} %), ${seconds(left)} left`
+  return `${day}  ${posted.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')} records (${percent} %), ${span(left)} to go`
 }

@@ -55,7 +55,7 @@ export class Ending {
   async endAll(): Promise<void> {
     for (let last = this.#stops.pop(); last !== undefined; last = this.#stops.pop()) {
       const { name, stop } = last
-      const ended = name === '' ? stop() : this.#tell.step(`${name} ended`, stop)
+      const ended = name === '' ? stop() : this.#tell.step({ doing: `ending ${name}`, done: `${name} has ended` }, stop)
       await ended.catch((error: unknown) => this.#tell.warn(`${name}: ${wordsOf(error)}`))
     }
   }

@@ -153,7 +153,7 @@ async function beginAnew(settings: Settings, tell: Tell): Promise<void> {
       ExitCode.usage,
     )
   }
-  await tell.step('old data deleted', () => deleteData(settings.DATA_DIR))
+  await tell.step({ doing: 'deleting old data', done: 'old data deleted' }, () => deleteData(settings.DATA_DIR))
 }
 
 function sayWhere(stack: Stack, settings: Settings, tell: Tell): void {

@@ -8,25 +8,36 @@ export interface Tell {
   readonly warn: (line: string) => void
   readonly heading: (line: string) => void
   /**
-   * Does something, and says how long it took. After two seconds, and then every five, it says that it goes on,
+   * Does something, and says how long it took. After two seconds, and then every ten, it says that it goes on,
    * with what `note` has told last.
+   *
+   * @param what one word for both, or one for what is being done and one for what has been
    */
-  readonly step: <T>(what: string, work: (note: (text: string) => void) => Promise<T>) => Promise<T>
+  readonly step: <T>(
+    what: string | { readonly doing: string; readonly done: string },
+    work: (note: (text: string) => void) => Promise<T>,
+  ) => Promise<T>
 }
 
 const FIRST_SIGN_MS = 2000
-const NEXT_SIGN_MS = 5000
+const NEXT_SIGN_MS = 10_000
 
-export const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`
+/** `2.5 s`, `47 s`, `3 min 20 s` */
+export function span(ms: number): string {
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
 
 /** @param print takes whole lines; colours follow the terminal and NO_COLOR */
 export function createTell(print: (line: string) => void = console.log): Tell {
   const step: Tell['step'] = async (what, work) => {
+    const { doing, done } = typeof what === 'string' ? { doing: what, done: what } : what
     const began = performance.now()
     let noted = ''
     let timer: NodeJS.Timeout
     const sign = () => {
-      print(styleText('dim', `  … ${what}, ${seconds(performance.now() - began)}${noted === '' ? '' : `: ${noted}`}`))
+      print(styleText('dim', `  … ${doing}, ${span(performance.now() - began)}${noted === '' ? '' : `: ${noted}`}`))
       timer = setTimeout(sign, NEXT_SIGN_MS)
     }
     timer = setTimeout(sign, FIRST_SIGN_MS)
@@ -34,10 +45,10 @@ export function createTell(print: (line: string) => void = console.log): Tell {
       const result = await work((text) => {
         noted = text
       })
-      print(`  ${styleText('green', '✓')} ${what} ${styleText('dim', `(${seconds(performance.now() - began)})`)}`)
+      print(`  ${styleText('green', '✓')} ${done} ${styleText('dim', `(${span(performance.now() - began)})`)}`)
       return result
     } catch (error) {
-      print(`  ${styleText('red', '✗')} ${what}`)
+      print(`  ${styleText('red', '✗')} ${doing}`)
       throw error
     } finally {
       clearTimeout(timer)
