@@ -14,11 +14,13 @@ import {
 } from '../domain/lifecycle.ts'
 import { toMB } from '../domain/units.ts'
 import type { AlertState } from '../rules/alerts.ts'
+import { fillMessage } from '../rules/message.ts'
 import type { Permission } from '../rules/mode.ts'
 import type { Suspend } from '../rules/rule-file.ts'
 import { pickTargets } from '../rules/suspend-targets.ts'
 import { poolRows } from '../store/enforcement.ts'
 import { poolFigures } from '../store/figures.ts'
+import { simLabels } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../store/watchdog.ts'
 import { rememberStarts, requestWorkflows } from '../store/workflow-outbox.ts'
@@ -143,21 +145,20 @@ async function logWould(tx: TenantTx, batch: Batch, wish: Wish): Promise<void> {
   const { cycle } = batch.moment
   const { subject, suspend, rule } = wish
   if (suspend === null) return
-  const entry = (simId: number, why: string): NewLogEntry => ({
+  const entry = (simId: number, label: string, why: string): NewLogEntry => ({
     dedupeKey: `${rule.name}/sim/${simId}/${cycle.key}/wouldSuspend/0`,
     rule: rule.name,
     ruleVersion: batch.rulesVersion,
     simId,
     poolId: subject.poolId,
     level: LogLevel.Warning,
-    message: `SIM ${simId} would have been suspended: ${why}.`,
+    message: `SIM ${label} would have been suspended by rule ${rule.name}: ${why}; the watchdog only monitors here.`,
     cycleKey: cycle.key,
     explanation: null,
   })
   if (subject.name !== 'pool') {
-    await insertLogEntries(tx, [
-      entry(subject.subject.id, `rule ${rule.name} fires, and the watchdog only monitors here`),
-    ])
+    const why = fillMessage('it is {{overageMB}} MB over its limit', subject.facts)
+    await insertLogEntries(tx, [entry(subject.subject.id, subject.label, why)])
     return
   }
   const { id } = subject.subject
@@ -166,13 +167,16 @@ async function logWould(tx: TenantTx, batch: Batch, wish: Wish): Promise<void> {
   // The pool only monitors: its SIMs are no weaker than it is.
   const { targets } = pickTargets(suspend.target, overage, rows)
   const excess = new Map(rows.map((row) => [row.simId, row.excessBytes]))
+  const labels = await simLabels(tx, targets)
   await insertLogEntries(
     tx,
-    targets.map((simId) =>
-      entry(
-        simId,
-        `pool ${subject.label} is ${toMB(overage)} MB over, the SIM ${toMB(excess.get(simId) ?? 0)} MB above its share (${rule.name}), and the watchdog only monitors here`,
-      ),
-    ),
+    targets.map((simId) => {
+      const facts = { poolName: subject.label, overageMB: toMB(overage), excessMB: toMB(excess.get(simId) ?? 0) }
+      const why = fillMessage(
+        'pool {{poolName}} is {{overageMB}} MB over, the SIM {{excessMB}} MB above its share',
+        facts,
+      )
+      return entry(simId, labels.get(simId) ?? String(simId), why)
+    }),
   )
 }

@@ -193,13 +193,16 @@ export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSumma
   })
 }
 
-/** A SIM's name among people: its tag, else its ICCID. */
-export async function simLabel(tx: TenantTx, id: number): Promise<string> {
-  const { rows } = await sql<{ iccid: string; tag: string }>`select iccid, tag from sims where id = ${id}`.execute(tx.q)
-  const [sim] = rows
-  if (sim === undefined) return String(id)
-  return sim.tag === '' ? sim.iccid : `${sim.iccid} (${sim.tag})`
+/** What SIMs are called among people, by id: ICCID, and the tag where there is one. */
+export async function simLabels(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
+  const { rows } = await sql<{ id: number; iccid: string; tag: string }>`
+    select id, iccid, tag from sims where tenant_id = app_tenant() and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(rows.map(({ id, iccid, tag }) => [id, tag === '' ? iccid : `${iccid} (${tag})`]))
 }
+
+/** What one SIM is called; its id where there is none. */
+export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
+  (await simLabels(tx, [id])).get(id) ?? String(id)
 
 /** @returns whether there is such a SIM */
 export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
