@@ -44,6 +44,7 @@ const ProblemKind = strictObject({
   status: Type.Integer(),
   retryable: Type.Boolean(),
   title: Type.String(),
+  remedy: Type.String(),
 })
 
 type JsonObject = { [name: string]: Json }

@@ -1,6 +1,6 @@
 /**
  * The JSON schema of rule files, for editors: made from what the load gate itself reads, so that an editor offers the
- * facts, operators, levels and actions there are. `rules/rule-file.schema.json` is its text; a test compares them.
+ * facts, operators, levels and actions there are. `rules/rule-file.schema.json` is its text; `npm run generate` writes it.
  *
  * The gate refuses more: types and units of operands, negations over what may be unknown, examples that come out
  * otherwise.

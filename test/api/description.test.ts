@@ -126,6 +126,7 @@ describe('health', () => {
       status: 404,
       retryable: false,
       title: 'There is no such SIM',
+      remedy: expect.stringContaining('ICCID'),
     })
   })
 })

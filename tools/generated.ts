@@ -1,0 +1,92 @@
+/**
+ * Everything in the repository that is made from something else: `npm run generate` writes it, `npm run check`
+ * compares (`--check`) and names what differs.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { internalOpenapiDocument, openapiDocument } from '../api/openapi.ts'
+import { ruleFileSchemaText } from '../rules/rule-file-schema.ts'
+import { docFiles } from './docs-tables.ts'
+import { compileTemplates, type GeneratedFile } from './mail-templates.ts'
+import { documentText, isMadeFrom, makeTypes } from './service-types.ts'
+import { usageFile } from './usage-file.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** What a file holds now; undefined where there is none. */
+const present = (path: string): Promise<string | undefined> => readFile(join(ROOT, path), 'utf8').catch(() => undefined)
+
+/** The descriptions of the interfaces, each with the file of its types. */
+async function descriptions(): Promise<{ readonly document: GeneratedFile; readonly types: string }[]> {
+  return [
+    {
+      document: { path: 'api/generated/openapi.json', content: documentText(await openapiDocument()) },
+      types: 'activities/generated/public.d.ts',
+    },
+    {
+      document: { path: 'api/generated/internal-openapi.json', content: documentText(await internalOpenapiDocument()) },
+      types: 'activities/generated/internal.d.ts',
+    },
+  ]
+}
+
+/** Types are made anew only where they are not those of their description: that takes the network. */
+async function staleTypes(): Promise<{ readonly document: GeneratedFile; readonly types: string }[]> {
+  const found = await descriptions()
+  const states = await Promise.all(
+    found.map(async ({ document, types }) => isMadeFrom(document, (await present(types)) ?? '')),
+  )
+  return found.filter((_, i) => states[i] !== true)
+}
+
+/** Every file that can be made from the repository alone. */
+async function madeFiles(): Promise<GeneratedFile[]> {
+  return [
+    ...(await compileTemplates()),
+    ...(await docFiles(present)),
+    ...(await descriptions()).map(({ document }) => document),
+    { path: 'rules/rule-file.schema.json', content: ruleFileSchemaText() },
+    { path: 'examples/usage-2026-10.csv', content: usageFile() },
+  ]
+}
+
+/** The first line that is not the same, counted from 1, both ways. */
+function difference(is: string | undefined, should: string): string {
+  if (is === undefined) return 'is not there'
+  const [have, want] = [is.split('\n'), should.split('\n')]
+  const at = want.findIndex((line, i) => line !== have[i])
+  const line = at < 0 ? want.length : at
+  const quote = (text: string | undefined) => (text === undefined ? 'the end of the file' : text.trim().slice(0, 100))
+  return `line ${line + 1} is\n    ${quote(have[line])}\n  and should be\n    ${quote(want[line])}`
+}
+
+async function differences(): Promise<string[]> {
+  const told: string[] = []
+  for (const { path, content } of await madeFiles()) {
+    const is = await present(path)
+    if (is !== content) told.push(`${path}: ${difference(is, content)}`)
+  }
+  for (const { document, types } of await staleTypes()) {
+    told.push(`${types}: is not what ${document.path} makes, or was changed by hand`)
+  }
+  return told
+}
+
+async function write({ path, content }: GeneratedFile): Promise<void> {
+  if ((await present(path)) === content) return
+  await mkdir(dirname(join(ROOT, path)), { recursive: true })
+  await writeFile(join(ROOT, path), content)
+  console.log(`written: ${path}`)
+}
+
+if (process.argv.includes('--check')) {
+  const told = await differences()
+  for (const line of told) console.error(line)
+  if (told.length > 0) {
+    console.error(`\n${told.length} generated file(s) differ: run "npm run generate" and look at the change.`)
+    process.exitCode = 1
+  }
+} else {
+  for (const file of await madeFiles()) await write(file)
+  for (const { document, types } of await staleTypes()) await write({ path: types, content: await makeTypes(document) })
+}
