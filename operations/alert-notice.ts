@@ -48,7 +48,7 @@ export function noticeOf(batch: Batch, tenantId: string, telling: Telling): Aler
     pace: transition.kind === 'fired' ? limitPassedAt(facts, batch) : null,
     whatNext: whatNext(telling, batch),
     why: outcome.explanation.map(({ fact, value, operator, operand }) => ({ fact, value, operator, operand })),
-    howToStop: howToStop(telling),
+    howToStop: HOW_TO_STOP[subject.name],
   }
 }
 
@@ -76,10 +76,12 @@ function whatNext(
   const when = suspend.grace === undefined || suspend.grace === 'PT0S' ? 'now' : `after a grace of ${suspend.grace}`
   const until =
     suspend.until === 'renewal'
-      ? `until the next billing cycle begins at ${new Date(moment.cycle.endsAt).toISOString()}`
+      ? `until the next billing cycle begins at ${readable(moment.cycle.endsAt)}`
       : 'until somebody activates them again'
   return `The watchdog suspends ${who} ${when}, ${until}.`
 }
+
+const readable = (at: number) => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 const TARGETS = {
   self: 'the SIM itself',
@@ -88,11 +90,8 @@ const TARGETS = {
   all: 'all of the pool',
 } as const
 
-function howToStop({ outcome: { rule }, subject }: Telling): string {
-  const what = {
-    sim: 'Exempt the SIM from the watchdog, or give it another threshold or mode',
-    pool: 'Give the pool another threshold or mode',
-    tenant: 'Ask whoever runs the service to change the rule',
-  }[subject.name]
-  return `${what}; the rule is ${rule.name} (${rule.file}).`
-}
+const HOW_TO_STOP = {
+  sim: 'Exempt the SIM from the watchdog, or give it another threshold or mode.',
+  pool: 'Give the pool another threshold or mode.',
+  tenant: 'Ask whoever runs the service to change the rule.',
+} as const
