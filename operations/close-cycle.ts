@@ -4,7 +4,7 @@ import type { CloseAsk } from '../domain/month-end.ts'
 import { MICRO, toMB } from '../domain/units.ts'
 import type { SummaryNotification } from '../notify/notification.ts'
 import { simsByStatus } from '../store/counts.ts'
-import { openCycle } from '../store/cycles.ts'
+import { holdCycleAlone, openCycle } from '../store/cycles.ts'
 import { insertEvent } from '../store/events.ts'
 import { divideOverage } from '../store/figures.ts'
 import { insertNotifications } from '../store/mails.ts'
@@ -28,6 +28,7 @@ export interface Closed {
  */
 export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Promise<Closed> {
   const cycle = await endedCycle(tx, key)
+  await holdCycleAlone(tx, key)
   await openCycle(tx, cycle)
   const row = await lockCycle(tx, key)
   if (row === undefined) throw new Error(`cycle ${key} was opened and is not there`)

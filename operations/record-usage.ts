@@ -2,11 +2,12 @@
  * Counting usage records: once each, however often they are sent.
  *
  * A chunk is one transaction. Locks are taken in one order everywhere, so that two chunks wait for each other
- * and never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order.
+ * and never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order. A cycle that nobody
+ * has opened yet is opened in a transaction of its own, because that marks the whole estate due.
  */
-import { bucketMs, cycleAt, cycleOfKey } from '../domain/cycle.ts'
+import { bucketMs, type Cycle, cycleAt } from '../domain/cycle.ts'
 import { type ReadRecord, readRecord, type UsageFault } from '../domain/usage.ts'
-import { lockPools, openCycle, tenantTerms } from '../store/cycles.ts'
+import { holdCycles, lockPools, openCycle, tenantTerms } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import {
@@ -60,19 +61,28 @@ export async function recordUsage(
     if ('fault' in result) rejected.set(firstIndex + i, result.fault)
     else read.push({ index: firstIndex + i, record: result.record })
   })
-  const counted =
-    read.length === 0
-      ? { accepted: 0, duplicates: 0 }
-      : await inTenant(ground, tenantId, (tx) => countChunk(tx, read, rejected))
+  let counted: Counted = { accepted: 0, duplicates: 0, unopened: [] }
+  while (read.length > 0) {
+    counted = await inTenant(ground, tenantId, (tx) => countChunk(tx, read, rejected))
+    const { unopened } = counted
+    if (unopened.length === 0) break
+    await inTenant(ground, tenantId, async (tx) => {
+      for (const cycle of unopened) await openCycle(tx, cycle)
+    })
+  }
+  const { accepted, duplicates } = counted
   const inOrder = [...rejected].sort(([a], [b]) => a - b)
-  return { ...counted, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
+  return { accepted, duplicates, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
 }
 
-async function countChunk(
-  tx: TenantTx,
-  read: readonly Indexed<ReadRecord>[],
-  rejected: Rejections,
-): Promise<{ accepted: number; duplicates: number }> {
+interface Counted {
+  readonly accepted: number
+  readonly duplicates: number
+  /** Cycles that must be opened first; nothing was written then. */
+  readonly unopened: readonly Cycle[]
+}
+
+async function countChunk(tx: TenantTx, read: readonly Indexed<ReadRecord>[], rejected: Rejections): Promise<Counted> {
   const sims = await lockUsageSims(
     tx,
     read.flatMap(({ record }) => record.iccid ?? []),
@@ -85,11 +95,9 @@ async function countChunk(
     known.map(({ record }) => record),
   )
   const { fresh, duplicates } = sortOut(known, stored, rejected)
+  const unopened = await holdCycles(tx, cyclesOf(billingCycle, [...fresh.map(({ record }) => record), ...duplicates]))
+  if (unopened.length > 0) return { accepted: 0, duplicates: 0, unopened }
   const placed = await place(tx, fresh, billingCycle)
-  await openCycles(tx, billingCycle, [
-    ...placed,
-    ...duplicates.map((d) => ({ record: { cycleKey: cycleAt(billingCycle, d.at).key } })),
-  ])
   for (const [cycleKey, pools] of poolsByCycle(placed)) await lockPools(tx, cycleKey, pools)
   const wanted = await refuseNegativeTotals(tx, placed, rejected)
   const inserted = await insertRecords(
@@ -97,11 +105,19 @@ async function countChunk(
     wanted.map(({ record }) => record),
   )
   const accepted = wanted.filter(({ record }) => inserted.has(identity(record))).map(({ record }) => record)
-  const raced = wanted.length - accepted.length
+  // Written meanwhile by another chunk, for the same SIM or another one.
+  const raced = wanted.filter(({ record }) => !inserted.has(identity(record)))
+  if (raced.length > 0) {
+    const winners = await storedRecords(
+      tx,
+      raced.map(({ record }) => record),
+    )
+    duplicates.push(...sortOut(raced, winners, rejected).duplicates)
+  }
   await addUp(tx, accepted, sims, billingCycle)
   await countRecords(tx, countsOf(billingCycle, accepted, duplicates))
   await noteLateUsage(tx, accepted)
-  return { accepted: accepted.length, duplicates: duplicates.length + raced }
+  return { accepted: accepted.length, duplicates: duplicates.length, unopened: [] }
 }
 
 function withSims(
@@ -167,15 +183,10 @@ async function place(
   }))
 }
 
-async function openCycles(
-  tx: TenantTx,
-  billingCycle: string,
-  records: readonly { readonly record: { readonly cycleKey: string } }[],
-): Promise<void> {
-  for (const key of [...new Set(records.map(({ record }) => record.cycleKey))].sort()) {
-    const cycle = cycleOfKey(billingCycle, key)
-    if (cycle !== undefined) await openCycle(tx, cycle)
-  }
+/** The cycles that records count in, in time's order. */
+function cyclesOf(billingCycle: string, records: readonly { readonly at: number }[]): Cycle[] {
+  const cycles = new Map(records.map(({ at }) => [cycleAt(billingCycle, at).key, cycleAt(billingCycle, at)]))
+  return [...cycles.values()].sort((a, b) => a.startsAt - b.startsAt)
 }
 
 function poolsByCycle(placed: readonly Indexed<PlacedRecord>[]): [string, number[]][] {

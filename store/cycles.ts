@@ -66,6 +66,31 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   return true
 }
 
+/** Locks of a tenant's cycles, beside their rows: whoever counts usage in a cycle shares it, whoever closes it has it alone. */
+const cycleLock = (tx: TenantTx, key: string) =>
+  sql`hashtext('simherd.cycle'), hashtext(${tx.tenantId} || '/' || ${key})`
+
+/**
+ * Keeps cycles from being closed until this transaction ends, so that what it counts is in the statement or late.
+ * Call before pools are locked.
+ *
+ * @returns those that have not been opened yet
+ */
+export async function holdCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
+  for (const { key } of cycles) await sql`select pg_advisory_xact_lock_shared(${cycleLock(tx, key)})`.execute(tx.q)
+  const { rows } = await sql<{ key: string }>`
+    select key from cycles where tenant_id = ${tx.tenantId} and key = any(${cycles.map(({ key }) => key)}::text[])`.execute(
+    tx.q,
+  )
+  const open = new Set(rows.map(({ key }) => key))
+  return cycles.filter(({ key }) => !open.has(key))
+}
+
+/** Waits until no usage is being counted in a cycle, and keeps it so until this transaction ends. */
+export async function holdCycleAlone(tx: TenantTx, key: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${cycleLock(tx, key)})`.execute(tx.q)
+}
+
 /** Which of these cycles are closed. */
 export async function closedCycles(tx: TenantTx, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
