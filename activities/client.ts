@@ -2,7 +2,8 @@
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
 import createClient, { type Client } from 'openapi-fetch'
 import { failureOfAnswer, failureOfConnection } from './failures.ts'
-import type { InternalPaths, PublicPaths } from './paths.ts'
+import type { paths as InternalPaths } from './generated/internal.d.ts'
+import type { paths as PublicPaths } from './generated/public.d.ts'
 
 export interface ServiceAddress {
   /** Where the specification's operations are, without a trailing slash. */
@@ -70,4 +71,4 @@ export async function bodyOf<T>(request: Promise<Answered<T>>): Promise<T> {
 }
 
 /** Header of a POST that may be sent more than once. */
-export const once = (key: string) => ({ header: { 'idempotency-key': key } })
+export const once = (key: string) => ({ header: { 'Idempotency-Key': key } })

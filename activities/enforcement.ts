@@ -68,7 +68,7 @@ const isOver = (error: unknown): boolean =>
 export async function signalWorkflow(client: ServiceClient, workflowId: string, name: string): Promise<boolean> {
   try {
     const params = { path: { workflowId, name } }
-    await bodyOf(client.internal.POST('/internal/workflows/{workflowId}/signals/{name}', { params, body: {} }))
+    await bodyOf(client.internal.POST('/internal/workflows/{workflowId}/signals/{name}', { params }))
     return true
   } catch (error) {
     if (isOver(error)) return false

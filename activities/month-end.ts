@@ -103,7 +103,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   /** Opens the next cycle, in which usage counts from zero. Safe to run twice. */
   async renewCycle({ tenantId, cycleKey }: CycleRef): Promise<void> {
     const params = { path: { key: cycleKey } }
-    await afterBoundary(bodyOf(clientOf(tenantId).internal.POST('/internal/cycles/{key}/renew', { params, body: {} })))
+    await afterBoundary(bodyOf(clientOf(tenantId).internal.POST('/internal/cycles/{key}/renew', { params })))
   },
 
   /** Tells one page of the open suspensions that the cycle is renewed. Safe to run twice. */

@@ -24,7 +24,9 @@ export const simActivities = (clientOf: (tenantId: string) => ServiceClient) => 
   /** @throws ApplicationFailure `sim_not_found`, not retried */
   async readSim({ tenantId, simId }: { readonly tenantId: string; readonly simId: number }): Promise<SimNow> {
     const client = clientOf(tenantId)
-    const sim = await bodyOf(client.api.GET('/api/sims/{id}', { params: { path: { id: simId } } }))
+    const sim = await bodyOf(
+      client.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(simId) } } }),
+    )
     return {
       simId,
       status: labelOf(SimStatus, sim.status),

@@ -72,7 +72,9 @@ function post(client: ServiceClient, ask: TicketAsk): Promise<{ readonly id: str
  * after a day; then this says whether an earlier attempt got through.
  */
 async function isAlreadySo(client: ServiceClient, ask: TicketAsk): Promise<boolean> {
-  const sim = await bodyOf(client.api.GET('/api/sims/{id}', { params: { path: { id: ask.simId } } }))
+  const sim = await bodyOf(
+    client.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(ask.simId) } } }),
+  )
   if (sim.processingTicket) return false
   switch (ask.kind) {
     case 'provision':
