@@ -207,7 +207,12 @@ export default defineConfig({
     'typescript/consistent-type-imports': 'error',
     'no-unused-vars': [
       'error',
-      { argsIgnorePattern: '^_', varsIgnorePattern: '^_', destructuredArrayIgnorePattern: '^_' },
+      {
+        argsIgnorePattern: '^_',
+        varsIgnorePattern: '^_',
+        destructuredArrayIgnorePattern: '^_',
+        ignoreRestSiblings: true,
+      },
     ],
     'import/no-cycle': 'error',
     'no-restricted-properties': ['error', ENV],
@@ -237,6 +242,8 @@ export default defineConfig({
         'typescript/no-explicit-any': 'off',
         'typescript/no-non-null-assertion': 'off',
         'typescript/no-unsafe-type-assertion': 'off',
+        'typescript/require-array-sort-compare': 'off',
+        'unicorn/no-array-fill-with-reference-type': 'off',
         // Servers of tests take handlers that fail by themselves.
         'typescript/no-misused-promises': ['error', { checksVoidReturn: false }],
         'no-restricted-properties': 'off',

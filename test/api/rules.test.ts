@@ -26,7 +26,10 @@ describe('rule sets', () => {
     const before = (await house.operate('GET', '/internal/rules')).body.version
     const broken = (await text()).replace('"overageMB"', '"overageMb"').replace('"Critical"', '"Terrible"')
 
-    const answer = await house.operate('POST', '/internal/rules', { files: [{ file: FILE, text: broken }], author: 'x' })
+    const answer = await house.operate('POST', '/internal/rules', {
+      files: [{ file: FILE, text: broken }],
+      author: 'x',
+    })
 
     expect([answer.status, answer.body.code]).toEqual([422, 'rules_rejected'])
     const details = answer.body.errors.map(({ detail }: { detail: string }) => detail).join('\n')

@@ -8,7 +8,7 @@ import { createTariff } from '../../operations/create-tariff.ts'
 import { createTenant } from '../../operations/create-tenant.ts'
 import { importSims } from '../../operations/import-sims.ts'
 import { connect } from '../../store/connect.ts'
-import { type Ground, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { type Ground, inPlatform, type TenantTx } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
 
 /** A ground with a clock that the test sets and bells that it can look at. */

@@ -40,7 +40,7 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
       parallel: 2,
       waits: WAITS,
       ...more,
-    } as MonthEndInput)
+    } satisfies MonthEndInput)
   const suspended = (simId: number) =>
     house.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
   const suspend = async (simId: number) => {
