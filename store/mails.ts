@@ -1,7 +1,7 @@
 /** Notifications, the mails they leave with, and the work list of tenants with mail to send. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { LogLevel } from '../domain/codes.ts'
+import { LogLevel } from '../domain/codes.ts'
 import type { Notification } from '../notify/notification.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
@@ -57,13 +57,13 @@ export interface WaitingNotification {
   readonly due: boolean
 }
 
-/** Notifications without a mail, the oldest first. */
+/** Notifications without a mail: critical ones before all others, which may be many, and then the oldest first. */
 export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
   const { rows } = await sql<WaitingNotification>`
     select id, dedupe_key as "dedupeKey", level, body, due_at <= ${tx.now} as due
       from notifications
      where tenant_id = ${tx.tenantId} and mail_id is null
-     order by id limit ${limit}`.execute(tx.q)
+     order by level = ${LogLevel.Critical} desc, id limit ${limit}`.execute(tx.q)
   return rows
 }
 
