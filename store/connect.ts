@@ -20,7 +20,7 @@ const types = {
 /**
  * Opens a pool of connections; `close` gives them back.
  *
- * @param onError is told of idle connections the server has dropped; the pool replaces them by itself
+ * @param onError is told of connections that were lost; the pool replaces them by itself
  */
 export function connect(
   databaseUrl: string,
@@ -34,6 +34,8 @@ export function connect(
     types,
   })
   pool.on('error', (error) => options.onError?.(error))
+  // The pool listens to idle connections only: one that breaks between two statements would end the process.
+  pool.on('connect', (client) => client.on('error', (error) => options.onError?.(error)))
   const db: Db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   return { db, close: () => db.destroy() }
 }
