@@ -1,7 +1,7 @@
 /** The `simherd` command: what there is, how it is asked for, and with which exit code it ends. */
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { readSettings, type Settings } from '../config/index.ts'
-import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
+import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
 
 const program = new Command('simherd')
   .description('Connectivity management for estates of IoT SIMs.')
@@ -137,6 +137,14 @@ Example:
       import('./log.ts'),
       import('./run-until-signal.ts'),
     ])
+    requireSettings(settings, [
+      'DATABASE_URL',
+      'TEMPORAL_ADDRESS',
+      'SMTP_URL',
+      'CARRIER_URL',
+      'CARRIER_SECRET',
+      'SERVICE_KEY',
+    ])
     const log = createLog(settings, 'worker')
     await runUntilSignal(log, () => startWorker(settings, log))
   })
@@ -185,6 +193,29 @@ Example:
     })
 }
 
+const isPortInUse = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+
+program
+  .command('rules')
+  .description("The watchdog's rule set.")
+  .command('load')
+  .argument('[folder]', 'folder of rule files; left out: RULES_DIR, or the shipped rules', '')
+  .description('Put the rule files of a folder in force, all of them or none.')
+  .addHelpText(
+    'after',
+    `
+Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+With any fault the set before stays in force, and every fault is told: file, place, what was got, what would be right.
+
+Example:
+  npx simherd rules load ./my-rules`,
+  )
+  .action(async (folder: string) => {
+    const { loadRules } = await import('./rules.ts')
+    await loadRules(settingsWith({}), folder)
+  })
+
 /** @returns the exit code */
 async function run(): Promise<number> {
   try {
@@ -195,6 +226,10 @@ async function run(): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
     console.error(`simherd: ${wordsOf(error)}`)
     if (error instanceof CommandFailure) return error.exitCode
+    if (isPortInUse(error)) {
+      console.error('stop the program that listens there, or choose another with PORT, INTERNAL_PORT or WORKER_PORT')
+      return ExitCode.conflict
+    }
     if (error instanceof Error && error.stack !== undefined) console.error(error.stack)
     return ExitCode.failure
   }

@@ -1,6 +1,6 @@
 /** The service's HTTP interfaces, as commands call them: patient with a service that is restarted, strict with answers. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Static, TSchema } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 
@@ -33,11 +33,14 @@ export interface Delivery {
 export class ServiceAnswer extends Error {
   readonly status: number
   readonly code: string
-  constructor(status: number, code: string, message: string) {
+  /** The fields that are wrong, a line each. */
+  readonly faults: readonly string[]
+  constructor(status: number, code: string, message: string, faults: readonly string[] = []) {
     super(message)
     this.name = 'ServiceAnswer'
     this.status = status
     this.code = code
+    this.faults = faults
   }
 }
 
@@ -67,7 +70,12 @@ export function caller({ url, key, tenantId, patienceMs = PATIENCE_MS }: CallerO
       const mayRepeat =
         answer.response === undefined || AGAIN.has(status) || codeOf(answer.body) === 'idempotency_in_progress'
       if (!mayRepeat)
-        throw new ServiceAnswer(status, codeOf(answer.body), `${method} ${path}: ${detailOf(status, answer.body)}`)
+        throw new ServiceAnswer(
+          status,
+          codeOf(answer.body),
+          `${method} ${path}: ${detailOf(status, answer.body)}`,
+          faultsOf(answer.body),
+        )
       if (performance.now() > deadline) {
         const why = answer.response === undefined ? wordsOf(answer.fault) : detailOf(status, answer.body)
         throw new CommandFailure(`${url} does not answer ${method} ${path}: ${why}`, ExitCode.unreachable)
@@ -128,6 +136,20 @@ function textIn(body: unknown, name: 'code' | 'detail'): string {
   const value: unknown = Object.entries(body).find(([key]) => key === name)?.[1]
   return typeof value === 'string' ? value : ''
 }
+const Faults = Type.Object({
+  errors: Type.Array(
+    Type.Object({
+      pointer: Type.Optional(Type.String()),
+      parameter: Type.Optional(Type.String()),
+      detail: Type.String(),
+    }),
+  ),
+})
+const faultsOf = (body: unknown): string[] =>
+  Value.Check(Faults, body)
+    ? body.errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)
+    : []
+
 const codeOf = (body: unknown): string => textIn(body, 'code')
 const detailOf = (status: number, body: unknown): string => {
   const code = codeOf(body)

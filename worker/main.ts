@@ -22,7 +22,7 @@ import type { Ground } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
 import { jobMetrics, startHealth } from './health.ts'
 import { everySoOften, reasonOf, untilDone } from './persistence.ts'
-import { putInForce, readRuleFiles } from './rules.ts'
+import { activateFirstRules, readRuleFiles } from './rules.ts'
 import { startSweeps } from './sweeps.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
 import { evaluationTerms, mailTerms, ticketTerms } from './terms.ts'
@@ -87,7 +87,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
   const work = async () => {
     const ready = await untilDone('the database', schema.check, { log, signal: stopping.signal })
     if (ready === undefined) return undefined
-    const rules = await untilDone('the rules', () => putInForce(ground, ruleFiles, log), {
+    const rules = await untilDone('the rules', () => activateFirstRules(ground, ruleFiles, log), {
       log,
       signal: stopping.signal,
     })

@@ -7,7 +7,8 @@ import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
 import { activateRules } from '../operations/rules-in-force.ts'
 import type { RuleText } from '../rules/load.ts'
-import type { Ground } from '../store/tenancy.ts'
+import { activeRuleVersion } from '../store/rule-sets.ts'
+import { type Ground, inPlatform } from '../store/tenancy.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
 
@@ -36,20 +37,27 @@ export async function readRuleFiles(dir: string): Promise<RuleText[]> {
 }
 
 /**
- * Puts rule files in force where they have no fault; with any, the set before stays, and the log names each fault.
+ * Puts the rule files in force where no set ever was: the first start. After that the set in the database counts,
+ * whatever a worker has on its disk (`simherd rules load` changes it). With any fault none is in force, and the log
+ * names each.
  *
- * @returns whether they are in force
+ * @returns whether there is a set in force
  */
-export async function putInForce(ground: Ground, files: readonly RuleText[], log: Logger): Promise<boolean> {
+export async function activateFirstRules(ground: Ground, files: readonly RuleText[], log: Logger): Promise<boolean> {
+  const inForce = await inPlatform(ground, activeRuleVersion)
+  if (inForce !== undefined) {
+    log.info({ version: inForce }, 'the rules are in force')
+    return true
+  }
   try {
-    const { version, changed } = await activateRules(ground, files, 'a worker at its start')
-    log.info({ version, changed, files: files.length }, 'the rules are in force')
+    const { version } = await activateRules(ground, files, 'a worker at the first start')
+    log.info({ version, files: files.length }, 'the first rules are in force')
     return true
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === 'rules_rejected')) throw error
     for (const { pointer, detail } of error.errors)
       log.error({ pointer, reason: `${pointer}: ${detail}` }, 'a rule file has a fault')
-    log.error('the rule files were not put in force: the set before stays')
+    log.error('the rule files were not put in force: there are no rules yet')
     return false
   }
 }

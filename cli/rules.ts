@@ -1,0 +1,37 @@
+/** `simherd rules load [folder]` */
+import { userInfo } from 'node:os'
+import { Type } from 'typebox'
+import type { Settings } from '../config/index.ts'
+import { readRuleFiles } from '../worker/rules.ts'
+import { CommandFailure, ExitCode } from './failures.ts'
+import { caller, ServiceAnswer } from './service.ts'
+import { serviceOf } from './service-address.ts'
+
+const Loaded = Type.Object({ version: Type.Integer(), changed: Type.Boolean() })
+/** A person waits. */
+const PATIENCE_MS = 5000
+
+/**
+ * Puts the rule files of a folder in force, all of them or none.
+ *
+ * @param folder empty: RULES_DIR, or the shipped rules
+ * @throws CommandFailure with every fault of every file; the set before stays in force
+ */
+export async function loadRules(settings: Settings, folder: string): Promise<void> {
+  const files = await readRuleFiles(folder || settings.RULES_DIR)
+  const { url, key } = await serviceOf(settings)
+  const service = caller({ url, key, patienceMs: PATIENCE_MS })
+  try {
+    const body = { files, author: userInfo().username }
+    const { version, changed } = await service.post('/internal/rules', body, Loaded)
+    console.log(
+      changed
+        ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
+        : `version ${version} with these ${files.length} files was in force already`,
+    )
+  } catch (error) {
+    if (!(error instanceof ServiceAnswer)) throw error
+    const faults = error.faults.map((fault) => `\n  ${fault}`).join('')
+    throw new CommandFailure(`${error.message}${faults}`, ExitCode.failure, { cause: error })
+  }
+}

@@ -1,0 +1,21 @@
+/** Which service a command asks, and with which key. */
+import type { Settings } from '../config/index.ts'
+import { CommandFailure, ExitCode } from './failures.ts'
+import { readStack } from './start/stack-file.ts'
+
+/** The service that the settings name, else the one that `simherd start` runs in the data folder. */
+export async function serviceOf(settings: Settings): Promise<{ readonly url: string; readonly key: string }> {
+  if (settings.SERVICE_KEY !== '') {
+    return {
+      url: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`,
+      key: settings.SERVICE_KEY,
+    }
+  }
+  const stack = await readStack(settings.DATA_DIR)
+  if (stack !== undefined) return { url: stack.internalUrl, key: stack.operatorKey }
+  throw new CommandFailure(
+    `no service: nothing runs in ${settings.DATA_DIR} ("npm start" does), and SERVICE_KEY is not set. ` +
+      'Set DATA_DIR to the folder of a running one, or SERVICE_INTERNAL_URL and SERVICE_KEY.',
+    ExitCode.unreachable,
+  )
+}
