@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import { databaseDependency } from '../api/health.ts'
 import { startApi } from '../api/main.ts'
 import type { Settings } from '../config/index.ts'
-import { openQueues } from '../queues/backend.ts'
 import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
+import { openLate } from '../worker/late-queues.ts'
 import { everySoOften } from '../worker/persistence.ts'
 import { lifecycleTerms } from '../worker/terms.ts'
 import { requireSettings } from './failures.ts'
@@ -22,7 +22,10 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
   const database = connect(settings.DATABASE_URL, { max: 20, onError: lost })
-  const queues = openQueues({ redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost })
+  const stopping = new AbortController()
+  const schema = databaseDependency(database.db)
+  const at = { redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost }
+  const queues = openLate(at, schema.check, { log, signal: stopping.signal })
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
   const api = await startApi({
     ground: { db: database.db, clock: Date.now, ring: queues.ring },
@@ -34,7 +37,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     internalHost: settings.INTERNAL_HOST,
     internalPort: settings.INTERNAL_PORT,
     dependencies: [
-      databaseDependency(database.db),
+      schema,
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', check: async () => (await lifecycle.check(), 'reachable') },
     ],
@@ -43,6 +46,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   log.info({ api: api.apiUrl, internal: api.internalUrl }, 'the API listens')
   return {
     stop: async () => {
+      stopping.abort()
       await api.close()
       await queues.close()
       await lifecycle.close()

@@ -15,12 +15,13 @@ import { durationMs } from '../domain/duration.ts'
 import { httpNetwork } from '../network/http.ts'
 import { renderMail } from '../notify/render.ts'
 import { createTransport } from '../notify/transport.ts'
-import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
+import { consume, type QueuesAt } from '../queues/backend.ts'
 import { type LifecycleClient, lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
 import { jobMetrics, startHealth } from './health.ts'
+import { openLate } from './late-queues.ts'
 import { everySoOften, reasonOf, untilDone } from './persistence.ts'
 import { activateFirstRules, readRuleFiles } from './rules.ts'
 import { startSweeps } from './sweeps.ts'
@@ -58,10 +59,10 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     },
   }
   const metrics = createMetrics()
-  const queues = openQueues(at)
+  const schema = databaseDependency(database.db)
+  const queues = openLate(at, schema.check, { log, signal: stopping.signal })
   const jobs = jobMetrics(metrics, queues)
   const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
-  const schema = databaseDependency(database.db)
 
   const temporal = startTemporalWorkers({
     address: settings.TEMPORAL_ADDRESS,
@@ -85,8 +86,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
 
   /** Jobs and sweeps need the schema: a worker may be there before the migrations are. */
   const work = async () => {
-    const ready = await untilDone('the database', schema.check, { log, signal: stopping.signal })
-    if (ready === undefined) return undefined
+    if ((await queues.opened) === undefined) return undefined
     const rules = await untilDone('the rules', () => activateFirstRules(ground, ruleFiles, log), {
       log,
       signal: stopping.signal,
