@@ -4,6 +4,7 @@ import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { tenantsDue } from '../store/due.ts'
 import { forgetAnswers } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mails.ts'
+import { ensurePartitions } from '../store/partitions.ts'
 import { type Ground, inPlatform, inTenant, type PlatformTx } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants.ts'
 import { dueTicketWork } from '../store/tickets.ts'
@@ -46,6 +47,15 @@ export function workLists({ ground, ensureSchedule }: SweptGround): Sweep[] {
       (await tenantsWithWorkflowRequests(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'workflows', tenantId })),
     ),
     missingSchedules(ground, ensureSchedule),
+    {
+      name: 'usage partitions',
+      everyMs: 6 * HOUR_MS,
+      run: async () => {
+        const { blocked } = await ensurePartitions(ground.db, ground.clock())
+        if (blocked.length > 0)
+          throw new Error(`records lie in the default partition: ${blocked.join(', ')} cannot be made`)
+      },
+    },
     {
       name: 'kept answers',
       everyMs: TEN_MINUTES_MS,

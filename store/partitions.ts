@@ -1,0 +1,51 @@
+/**
+ * Monthly partitions of the usage records, made ahead: a month that is over is dropped in a moment then, and
+ * queries by time look at few of them. Records of months without one are kept in the default partition.
+ */
+import { sql } from 'kysely'
+import type { Db } from './tenancy.ts'
+
+/** The month before, this one and two more: late records, and time to notice that none was made. */
+const MONTHS = [-1, 0, 1, 2]
+/** The default partition has records of that month already. */
+const CHECK_VIOLATION = '23514'
+
+const isCheckViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === CHECK_VIOLATION
+
+/**
+ * Makes the partitions around an instant that are missing. Safe to run twice and at once. Runs as the login role,
+ * which owns the table.
+ *
+ * @param now epoch milliseconds
+ * @returns names of those that were made, and of those that cannot be, because the default partition has records
+ *   of their month already
+ */
+export async function ensurePartitions(db: Db, now: number): Promise<{ made: string[]; blocked: string[] }> {
+  const at = new Date(now)
+  const made: string[] = []
+  const blocked: string[] = []
+  for (const ahead of MONTHS) {
+    const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead, 1))
+    const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead + 1, 1))
+    const name = `usage_records_${from.toISOString().slice(0, 7).replace('-', '_')}`
+    try {
+      if (await makePartition(db, name, from, to)) made.push(name)
+    } catch (error) {
+      if (!isCheckViolation(error)) throw error
+      blocked.push(name)
+    }
+  }
+  return { made, blocked }
+}
+
+const makePartition = (db: Db, name: string, from: Date, to: Date): Promise<boolean> =>
+  db.transaction().execute(async (q) => {
+    await sql`select pg_advisory_xact_lock(hashtext('simherd.partitions'))`.execute(q)
+    const { rows } = await sql`select 1 where to_regclass(${name}) is not null`.execute(q)
+    if (rows.length > 0) return false
+    await sql`
+      create table ${sql.id(name)} partition of usage_records
+        for values from (${sql.lit(from.toISOString())}) to (${sql.lit(to.toISOString())})`.execute(q)
+    return true
+  })

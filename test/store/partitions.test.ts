@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { recordUsage } from '../../operations/record-usage.ts'
+import { ensurePartitions } from '../../store/partitions.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { aGround, aTenant, someSims } from '../setup/estate.ts'
+
+const ground = await aGround('2026-12-10T12:00:00Z')
+
+const storedIn = async () => {
+  const { rows } = await sql<{ part: string }>`
+    select tableoid::regclass::text as part from usage_records order by at`.execute(ground.db)
+  return rows.map(({ part }) => part)
+}
+
+test('usage records go to the partition of their month, made ahead, and no month is lost', async () => {
+  const tenantId = await aTenant(ground)
+  const [sim] = await inTenant(ground, tenantId, (tx) => someSims(tx, 1))
+  const record = (at: string) => ({ recordId: at, simId: sim?.id, at, bytesUp: 1 })
+
+  const [first, atOnce] = await Promise.all([
+    ensurePartitions(ground.db, ground.now),
+    ensurePartitions(ground.db, ground.now),
+  ])
+  const again = await ensurePartitions(ground.db, ground.now)
+  await recordUsage(
+    ground,
+    tenantId,
+    ['2026-03-01T00:00:00Z', '2026-11-30T23:59:59Z', '2026-12-01T00:00:00Z'].map(record),
+  )
+
+  expect([...first.made, ...atOnce.made].toSorted()).toEqual([
+    'usage_records_2026_11',
+    'usage_records_2026_12',
+    'usage_records_2027_01',
+    'usage_records_2027_02',
+  ])
+  expect(again).toEqual({ made: [], blocked: [] })
+  expect(await storedIn()).toEqual(['usage_records_default', 'usage_records_2026_11', 'usage_records_2026_12'])
+})
+
+test('a month whose records are in the default partition already is named, and its records stay', async () => {
+  const march = Date.parse('2026-03-15T00:00:00Z')
+
+  const { made, blocked } = await ensurePartitions(ground.db, march)
+
+  expect(blocked).toEqual(['usage_records_2026_03'])
+  expect(made).toContain('usage_records_2026_04')
+  expect(await storedIn()).toContain('usage_records_default')
+})
