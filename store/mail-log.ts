@@ -4,18 +4,6 @@ import { type Page, type PageQuery, pageRequest, toPage } from '../domain/page.t
 import { readPage } from './paging.ts'
 import type { TenantTx } from './tenancy.ts'
 
-interface MailRow {
-  readonly id: string
-  readonly recipient: string
-  readonly subject: string
-  readonly status: 'pending' | 'sent' | 'failed'
-  readonly attempts: number
-  readonly response: string | null
-  readonly created_at: Date
-  readonly sent_at: Date | null
-  readonly keys: string[]
-}
-
 export interface MailInfo {
   readonly id: string
   readonly recipient: string
@@ -29,10 +17,12 @@ export interface MailInfo {
   readonly keys: string[]
 }
 
-const toMail = ({ created_at, sent_at, ...row }: MailRow): MailInfo => ({
+type MailRow = Omit<MailInfo, 'createdAt' | 'sentAt'> & { readonly createdAt: Date; readonly sentAt: Date | null }
+
+const toMail = (row: MailRow): MailInfo => ({
   ...row,
-  createdAt: created_at.toISOString(),
-  sentAt: sent_at?.toISOString() ?? null,
+  createdAt: row.createdAt.toISOString(),
+  sentAt: row.sentAt?.toISOString() ?? null,
 })
 
 /** A page of the mails, the newest first. */
@@ -41,11 +31,12 @@ export async function pageOfMails(tx: TenantTx, query: PageQuery): Promise<Page<
   const { rows, totalItems } = await readPage<MailRow>(
     tx,
     {
-      columns: sql`m.id, m.recipient, m.subject, m.status, m.attempts, m.response, m.created_at, m.sent_at,
+      columns: sql`m.id, m.recipient, m.subject, m.status, m.attempts, m.response, m.created_at as "createdAt",
+        m.sent_at as "sentAt",
         array(select n.dedupe_key from notifications n
                where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id) as keys`,
       from: sql`from mails m where m.tenant_id = app_tenant()`,
-      orderBy: sql`created_at desc, id`,
+      orderBy: sql`"createdAt" desc, id`,
     },
     page,
   )

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../domain/lifecycle.ts'
@@ -32,10 +33,10 @@ const SIGNALS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** 202 for a start, 200 where that id runs or may not run again. */
-const started = ({ workflowId, runId, status, started }: Started) => ({
-  code: started ? 202 : 200,
-  body: { workflowId, runId, status },
-})
+function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: Started) {
+  reply.code(started ? 202 : 200)
+  return { workflowId, runId, status }
+}
 const startAnswers = { 200: StartAnswer, 202: StartAnswer }
 
 /** The latest run of an id, where Temporal knows it. */
@@ -69,10 +70,9 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const simId = await inTenant(ground, tenantId, (tx) => simNamed(tx, body))
       const workflowId = provisionAndActivateId(tenantId, simId)
       const run = await known(lifecycles, workflowId, tenantId)
-      if (run?.status === 'running') return started({ ...run, started: false }).body
+      if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
       const input = await inTenant(ground, tenantId, (tx) => provisionInput(tx, simId, body, terms))
-      const answer = started(await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
-      return reply.code(answer.code === 202 ? 202 : 200).send(answer.body)
+      return answerStart(reply, await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
     },
   )
 
@@ -104,8 +104,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         signal,
       })
       await inTenant(ground, tenantId, (tx) => rememberStarts(tx, [workflowId]))
-      const answer = started(run)
-      return reply.code(answer.code === 202 ? 202 : 200).send(answer.body)
+      return answerStart(reply, run)
     },
   )
 
@@ -166,8 +165,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
               workflowId: monthEndId(tenantId, cycleKey),
               input,
             })
-      const answer = started(run)
-      return reply.code(answer.code === 202 ? 202 : 200).send(answer.body)
+      return answerStart(reply, run)
     },
   )
 
