@@ -83,7 +83,8 @@ async function unassign(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at
   // It waits to bring back a SIM that is gone: it reads the SIM again and ends.
   if (workflowId !== null) await signalIfStarted(tx, workflowId, 'renewed')
   if (ticket.effectiveAt !== null) {
-    await moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, { poolId: 0, tariffId: null }, at)
+    const nowhere = { poolId: 0, tariffId: null, contributes: false }
+    await moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, nowhere, at)
   }
 }
 
@@ -92,7 +93,7 @@ async function move(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Da
   await writeLine(tx, line.simId, after, { tag: ticket.tag, clearPending: true })
   await closeMembership(tx, line.simId, at)
   await openMembership(tx, line.simId, after, at)
-  const to = { poolId: after.poolId ?? 0, tariffId: after.tariffId }
+  const to = { poolId: after.poolId ?? 0, tariffId: after.tariffId, contributes: true }
   await moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, to, at)
 }
 

@@ -60,12 +60,14 @@ export async function contribute(
 /**
  * A SIM has belonged to another pool since a cycle's boundary: records, ledger rows and buckets since then
  * belong to the new pool. Runs in the transaction that completes the move.
+ *
+ * @param to `contributes` is false for a SIM that was unassigned: it pays nowhere
  */
 export async function moveUsage(
   tx: TenantTx,
   simId: number,
   from: { readonly poolId: number },
-  to: { readonly poolId: number; readonly tariffId: number | null },
+  to: { readonly poolId: number; readonly tariffId: number | null; readonly contributes: boolean },
   since: Date,
 ): Promise<void> {
   const cycles = (await cyclesSince(tx, since)).filter((cycle) => cycle.startsAt >= since.getTime())
@@ -73,16 +75,15 @@ export async function moveUsage(
     await lockPools(tx, cycle.key, [from.poolId, to.poolId])
     const moved = await ledgerRow(tx, cycle.key, simId, from.poolId)
     if (moved === undefined) continue
+    const contributing = moved.contributing && to.contributes
     if (from.poolId === to.poolId) {
       await sql`
-        update usage_ledger set tariff_id = ${to.tariffId}
+        update usage_ledger set tariff_id = ${to.tariffId}, contributing = ${contributing}
          where cycle_key = ${cycle.key} and sim_id = ${simId} and pool_id = ${to.poolId}`.execute(tx.q)
-      await addToPool(tx, cycle.key, to.poolId, {})
+      await addToPool(tx, cycle.key, to.poolId, { contributing: contributing === moved.contributing ? 0 : -1 })
       continue
     }
     const there = await ledgerRow(tx, cycle.key, simId, to.poolId)
-    // A SIM that left its pool for none pays nothing there: it was unassigned.
-    const contributing = moved.contributing && to.poolId !== 0
     await sql`
       delete from usage_ledger
        where cycle_key = ${cycle.key} and sim_id = ${simId} and pool_id = ${from.poolId}`.execute(tx.q)
