@@ -35,7 +35,7 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Pr
   if (row.closedAt !== null) {
     return { statement: (await poolTotals(tx, key)).length > 0, closedAt: row.closedAt.toISOString() }
   }
-  await divideOverage(tx, key, await ledgerPools(tx, key))
+  await divideOverage(tx, key, await ledgerPools(tx, cycle))
   const lines = await writeStatement(tx, key)
   await markClosed(tx, key)
   const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0

@@ -3,7 +3,7 @@ import { WatchdogMode } from '../domain/codes.ts'
 import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { effectiveMode } from '../rules/mode.ts'
-import { openCycle, tenantTerms } from '../store/cycles.ts'
+import { tenantTerms } from '../store/cycles.ts'
 import { SubjectKind } from '../store/due.ts'
 import { poolRows, readEnforcedSim } from '../store/enforcement.ts'
 import { poolFigures, simFigures } from '../store/figures.ts'
@@ -73,7 +73,6 @@ export async function poolEnforcement(
   if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
   const cycle = await cycleNamed(tx, cycleKey)
   const terms = await tenantTerms(tx)
-  await openCycle(tx, cycle)
   const figures = await poolFigures(tx, cycleKey, [poolId])
   const firing = await isFiring(tx, rule, { kind: SubjectKind.pool, id: poolId }, cycleKey)
   return {

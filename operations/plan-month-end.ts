@@ -1,6 +1,7 @@
 /** What a month end would do, as it stands: changes, capacities, charges and conflicts. Changes nothing. */
+import type { Cycle } from '../domain/cycle.ts'
 import type { PoolChange } from '../domain/month-end.ts'
-import { openCycle } from '../store/cycles.ts'
+import { holdCycles, openCycle } from '../store/cycles.ts'
 import { poolFigures } from '../store/figures.ts'
 import { ledgerPools, queuedChanges, suspensionsToRenew } from '../store/month-end.ts'
 import { findPool } from '../store/pools.ts'
@@ -29,10 +30,9 @@ const MOST = 10_000
 /** @throws ServiceError `cycle_not_found` */
 export async function planMonthEnd(tx: TenantTx, key: string): Promise<MonthEndPlan> {
   const cycle = await cycleNamed(tx, key)
-  await openCycle(tx, cycle)
   const before = new Date(cycle.endsAt)
   const changes = await queuedChanges(tx, { before, afterSimId: 0, limit: MOST, unassign: null })
-  const figures = await poolFigures(tx, key, await ledgerPools(tx, key))
+  const figures = (await hasLedger(tx, cycle)) ? await poolFigures(tx, key, await ledgerPools(tx, cycle)) : []
   return {
     cycle: key,
     endsAt: before.toISOString(),
@@ -46,6 +46,13 @@ export async function planMonthEnd(tx: TenantTx, key: string): Promise<MonthEndP
       overageBytes,
     })),
   }
+}
+
+/** Whether a cycle has a ledger. The running one has, as for everybody who asks for it; no other is opened. */
+async function hasLedger(tx: TenantTx, cycle: Cycle): Promise<boolean> {
+  const now = tx.now.getTime()
+  if (cycle.startsAt <= now && now < cycle.endsAt) await openCycle(tx, cycle)
+  return (await holdCycles(tx, [cycle])).length === 0
 }
 
 async function conflictsOf(tx: TenantTx, changes: readonly PoolChange[]): Promise<MonthEndPlan['conflicts']> {

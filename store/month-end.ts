@@ -1,5 +1,6 @@
 /** What a month end works through: queued changes, suspensions that end with the cycle, and the cycle's row. */
 import { sql } from 'kysely'
+import type { Cycle } from '../domain/cycle.ts'
 import type { PoolChange } from '../domain/month-end.ts'
 import { ensurePools } from './cycles.ts'
 import type { TenantTx } from './tenancy.ts'
@@ -78,14 +79,14 @@ export async function suspensionsToRenew(
   return rows
 }
 
-/** Pools with ledger rows in a cycle; 0 stands for outside pools. */
-export async function ledgerPools(tx: TenantTx, cycleKey: string): Promise<number[]> {
+/** Pools with ledger rows in a cycle, and those that were there before its end; 0 stands for outside pools. */
+export async function ledgerPools(tx: TenantTx, cycle: Cycle): Promise<number[]> {
   const { rows } = await sql<{ poolId: number }>`
-    select pool_id as "poolId" from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
+    select pool_id as "poolId" from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key}
     union
-    select id from pools where tenant_id = ${tx.tenantId}`.execute(tx.q)
+    select id from pools where tenant_id = ${tx.tenantId} and created_at < ${new Date(cycle.endsAt)}`.execute(tx.q)
   const ids = rows.map(({ poolId }) => poolId)
-  await ensurePools(tx, cycleKey, ids)
+  await ensurePools(tx, cycle.key, ids)
   return ids
 }
 
