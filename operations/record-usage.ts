@@ -220,7 +220,8 @@ async function addUp(
             cycleKey: first.cycleKey,
             simId: first.simId,
             poolId: first.poolId,
-            tariffId: first.tariffId,
+            // Some of it may be from before the SIM was provisioned.
+            tariffId: [first, ...rest].find(({ tariffId }) => tariffId !== null)?.tariffId ?? null,
             ...amountsOf([first, ...rest]),
           },
     ),
