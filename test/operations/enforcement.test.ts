@@ -217,6 +217,15 @@ describe('a pool', () => {
     expect(marks.get(plain)).toMatchObject(no)
   })
 
+  test('of a cycle that is yet to come is not over, and the cycle stays to come', async () => {
+    const house = await aPoolOf(1)
+
+    const pool = await house.pool('2027-03')
+
+    expect(pool).toMatchObject({ over: false, overageBytes: 0, rows: [] })
+    expect(await house.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
+  })
+
   test('only monitors where its mode says so, and answers without an alert that it is not over', async () => {
     const house = await aPoolOf(1, WatchdogMode.Monitor)
     await house.use(500)

@@ -40,6 +40,7 @@ export async function aHouse(ground: TestGround, billingCycle = 'P1M') {
     tenantId,
     asTenant,
     rows,
+    unprovisioned: async (count: number) => (await asTenant((tx) => someSims(tx, count))).map(({ id }) => id),
     /** SIMs that were provisioned and activated now. */
     activeSims: (count: number, assignment: { poolId?: number; tariffId?: number } = {}) =>
       asTenant(async (tx) => {

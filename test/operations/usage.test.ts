@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketType } from '../../domain/codes.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
-import { aGround, aPool, aTariff, someSims } from '../setup/estate.ts'
+import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse, type House } from './house.ts'
 
 const ground = await aGround()
@@ -11,7 +11,6 @@ const MINUTE = 60_000
 
 const aPoolOf = (house: House, bytes = 1000) =>
   house.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, bytes)).id)).id)
-const unprovisioned = async (house: House) => (await house.asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
 const counts = (house: House) =>
   house.rows(sql<{ key: string; accepted: number; duplicate: number }>`
     select key, records_accepted as accepted, records_duplicate as duplicate from cycles order by key`)
@@ -126,7 +125,7 @@ describe('a usage record', () => {
 
   test('of a SIM that was never provisioned is kept', async () => {
     const house = await aHouse(ground)
-    const simId = await unprovisioned(house)
+    const [simId = 0] = await house.unprovisioned(1)
 
     await house.record([house.usage(simId, { bytesUp: 9 })])
 

@@ -1,0 +1,641 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { describe, expect, test } from 'vitest'
+import { poolFigures as definition, governingTariff } from '../../domain/allowance.ts'
+import { LogLevel, PoolType, TariffType, TicketType } from '../../domain/codes.ts'
+import type { ChangeFailed } from '../../domain/month-end.ts'
+import { fromMoney } from '../../domain/units.ts'
+import type { SummaryNotification } from '../../notify/notification.ts'
+import { closeCycle } from '../../operations/close-cycle.ts'
+import { createTariff } from '../../operations/create-tariff.ts'
+import { changesOf, noteChangeFailed, renewCycle } from '../../operations/month-end.ts'
+import { planMonthEnd } from '../../operations/plan-month-end.ts'
+import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
+import { poolTotals, type StatementLine, statementLines } from '../../store/statements.ts'
+import { aGround, aPool, aTariff } from '../setup/estate.ts'
+import { aHouse, type House } from './house.ts'
+
+const ground = await aGround()
+const BEGIN = Date.parse('2026-10-01T00:00:00Z')
+const DAY = 86_400_000
+const BOUNDARY = new Date('2026-11-01T00:00:00Z')
+const CLOSE = Date.parse('2026-11-01T06:00:00Z')
+const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+const CYCLE = '2026-10'
+const MONTH_END = { by: 'month-end', cycle: CYCLE } as const
+
+const at = (day: number) => BEGIN + day * DAY
+const close = (house: House, key = CYCLE) => house.asTenant((tx) => closeCycle(tx, key, STEPS))
+const statement = (house: House, key = CYCLE) => house.asTenant((tx) => statementLines(tx, key))
+const notices = (house: House) =>
+  house.rows(sql<{ body: SummaryNotification }>`select body from notifications order by id`)
+const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1000) =>
+  house.asTenant(async (tx) => {
+    const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
+    return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
+  })
+
+/** No call takes a tariff out of use yet. */
+async function deactivate(tariffId: number) {
+  const client = new pg.Client({ connectionString: ground.databaseUrl })
+  await client.connect()
+  await client.query('update tariffs set is_active = false where id = $1', [tariffId])
+  await client.end()
+}
+
+/** Everything that a tenant has, as the database has it; without divisions, which any look at a pool brings up to date. */
+const DIVIDED = ['divided_version', 'limit_bytes', 'overage_bytes', 'remaining_bytes']
+const everything = (house: House) =>
+  house.rows(sql`
+    select 'sims' as t, jsonb_agg(s order by id) as rows from sims s
+    union all select 'ledger', jsonb_agg(to_jsonb(l) - 'overage_bytes' order by cycle_key, sim_id, pool_id) from usage_ledger l
+    union all select 'cycles', jsonb_agg(c order by key) from cycles c
+    union all select 'pools', jsonb_agg(to_jsonb(p) - ${DIVIDED}::text[] order by cycle_key, pool_id)
+                               from pool_cycles p where bytes > 0 or contributing > 0
+    union all select 'due', jsonb_agg(d order by subject_kind, subject_id) from due_subjects d
+    union all select 'statements', jsonb_agg(s order by id) from statements s
+    union all select 'log', jsonb_agg(w order by id) from watchdog_log w
+    union all select 'notices', jsonb_agg(n order by id) from notifications n
+    union all select 'tickets', jsonb_agg(k order by id) from tickets k
+    union all select 'events', jsonb_agg(e order by id) from events e`)
+
+const fee = fc.integer({ min: 0, max: 30_000_000 }).map((micro) => micro / 1_000_000)
+const amount = fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 0, max: 3_000_000_000_000 }))
+const day = fc.integer({ min: 1, max: 29 })
+const tariff = fc.record({
+  type: fc.constantFrom(...Object.values(TariffType)),
+  bytes: amount,
+  simMonthlyFee: fee,
+  fixedBucketCost: fee,
+  smsFee: fee,
+  voiceFee: fee,
+  overageFeePerGb: fee,
+})
+type RandomTariff = typeof tariff extends fc.Arbitrary<infer T> ? T : never
+const life = fc.record({
+  pool: fc.integer({ min: 0, max: 2 }),
+  own: fc.boolean(),
+  joins: day,
+  activated: fc.boolean(),
+  suspended: fc.option(day),
+  leaves: fc.option(day),
+  uses: fc.array(
+    fc.record({
+      day: fc.integer({ min: 0, max: 30 }),
+      bytes: amount,
+      voiceSeconds: fc.integer({ min: 0, max: 500 }),
+      smsCount: fc.integer({ min: 0, max: 9 }),
+    }),
+    { maxLength: 4 },
+  ),
+})
+type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
+const month = fc.record({ tariffs: fc.tuple(tariff, tariff), own: tariff, lives: fc.array(life, { maxLength: 6 }) })
+
+const termsOf = ({ type, bytes, fixedBucketCost, ...fees }: RandomTariff) => ({
+  displayName: 'a tariff',
+  type,
+  ...(type === TariffType.Standard ? { standardTariff: { baseTariffBytes: bytes, ...fees } } : {}),
+  ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: { baseTariffBytes: bytes, ...fees } } : {}),
+  ...(type === TariffType['Fixed Pool']
+    ? { fixedPoolTariff: { fixedCapacityBytes: bytes, fixedBucketCost, ...fees } }
+    : {}),
+})
+
+/** Rounded half up, exactly. */
+const divided = (dividend: bigint, divisor: bigint) => Number((2n * dividend + divisor) / (2n * divisor))
+
+/** What the month of random lives must come to, worked out from the records alone. */
+function expected(
+  { lives, tariffs, own }: { lives: readonly Life[]; tariffs: readonly RandomTariff[]; own: RandomTariff },
+  sims: readonly number[],
+  pools: readonly number[],
+) {
+  const allowance = (of: RandomTariff) => ({ type: of.type, allowanceBytes: of.bytes })
+  return [0, 1, 2].flatMap((place) => {
+    const poolTariff = place === 0 ? null : (tariffs[place - 1] ?? null)
+    const members = lives.flatMap((one, i) => {
+      const simId = sims[i] ?? 0
+      const begins = one.joins
+      const ends = one.leaves !== null && one.leaves > one.joins ? one.leaves : 99
+      // Before it joined and after it left its usage counts outside pools.
+      const here = one.uses.filter((use) => (use.day >= begins && use.day < ends ? one.pool : 0) === place)
+      const lives = one.pool === place
+      const contributing = lives && one.activated
+      if (here.length === 0 && !contributing) return []
+      const sum = (of: (use: Life['uses'][number]) => number) => here.reduce((total, use) => total + of(use), 0)
+      // Its row carries its own tariff only where it belonged.
+      const mayOwn = one.own && (place > 0 || own.type === TariffType.Standard)
+      const hasOwn = lives && mayOwn && (contributing || here.some((use) => use.day >= begins && use.day < ends))
+      return [
+        {
+          simId,
+          contributing,
+          usageBytes: sum((use) => use.bytes),
+          voiceSeconds: sum((use) => use.voiceSeconds),
+          smsCount: sum((use) => use.smsCount),
+          own: hasOwn ? allowance(own) : null,
+        },
+      ]
+    })
+    const figures = definition(poolTariff && allowance(poolTariff), members)
+    const lines = members.map((member, i) => {
+      const governing = governingTariff(
+        member.own && { ...own, ...member.own },
+        poolTariff && { ...poolTariff, ...allowance(poolTariff) },
+      )
+      const overageBytes = figures.rows[i]?.overageBytes ?? 0
+      const micro = (of: (fees: RandomTariff) => number) => (governing === null ? 0 : fromMoney(of(governing)))
+      return {
+        poolId: pools[place] ?? 0,
+        simId: member.simId,
+        bytes: member.usageBytes,
+        voiceSeconds: member.voiceSeconds,
+        smsCount: member.smsCount,
+        limitBytes: figures.rows[i]?.limitBytes,
+        overageBytes,
+        feeMicro: member.contributing ? micro((fees) => fees.simMonthlyFee) : 0,
+        smsMicro: member.smsCount * micro((fees) => fees.smsFee),
+        voiceMicro: divided(BigInt(member.voiceSeconds) * BigInt(micro((fees) => fees.voiceFee)), 60n),
+        overageMicro: divided(BigInt(overageBytes) * BigInt(micro((fees) => fees.overageFeePerGb)), 1_000_000_000n),
+      }
+    })
+    return [{ poolId: pools[place] ?? 0, poolTariff, figures, lines }]
+  })
+}
+
+/** Lives the random month through the operations and closes it. */
+async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<infer T> ? T : never) {
+  const house = await aHouse(ground)
+  ground.now = at(0)
+  const { ownId, pools } = await house.asTenant(async (tx) => {
+    const pools = [0]
+    for (const one of tariffs) {
+      const type = one.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+      pools.push((await aPool(tx, (await createTariff(tx, termsOf(one))).id, { type })).id)
+    }
+    return { ownId: (await createTariff(tx, termsOf(own))).id, pools }
+  })
+  const sims: number[] = []
+  for (const one of lives) {
+    ground.now = at(one.joins)
+    const mayOwn = one.own && (one.pool > 0 || own.type === TariffType.Standard)
+    const assignment = { poolId: pools[one.pool] || null, tariffId: mayOwn ? ownId : null }
+    const [simId = 0] = await house.unprovisioned(1)
+    await house.complete({ simId, type: TicketType.Provision, ...assignment })
+    if (one.activated) await house.complete({ simId, type: TicketType.Activate })
+    if (one.activated && one.suspended !== null && one.suspended > one.joins) {
+      ground.now = at(one.suspended)
+      await house.complete({ simId, type: TicketType.Suspend })
+    }
+    if (one.leaves !== null && one.leaves > one.joins) {
+      ground.now = Math.max(ground.now, at(one.leaves))
+      await house.complete({ simId, type: TicketType.Provision, unassign: true, effectiveAt: new Date(at(one.leaves)) })
+    }
+    sims.push(simId)
+  }
+  ground.now = CLOSE
+  const records = lives.flatMap((one, i) =>
+    one.uses.map((use) =>
+      house.usage(sims[i] ?? 0, {
+        at: new Date(at(use.day)).toISOString(),
+        bytesDown: use.bytes,
+        voiceSeconds: use.voiceSeconds,
+        smsCount: use.smsCount,
+      }),
+    ),
+  )
+  expect((await house.record(records)).rejected).toEqual([])
+  await close(house)
+  return { house, sims, pools }
+}
+
+/** A line's part that was worked out; the rest is names. */
+const figuresOf = (line: StatementLine) => ({
+  poolId: line.poolId,
+  simId: line.simId,
+  bytes: line.bytes,
+  voiceSeconds: line.voiceSeconds,
+  smsCount: line.smsCount,
+  limitBytes: line.limitBytes,
+  overageBytes: line.overageBytes,
+  feeMicro: line.feeMicro,
+  smsMicro: line.smsMicro,
+  voiceMicro: line.voiceMicro,
+  overageMicro: line.overageMicro,
+})
+const total = (lines: readonly StatementLine[], of: (line: StatementLine) => number) =>
+  lines.reduce((sum, line) => sum + of(line), 0)
+const charge = (line: StatementLine) => line.feeMicro + line.smsMicro + line.voiceMicro + line.overageMicro
+
+describe('a statement', () => {
+  test('is what the records and tariffs of the month come to, line by line', async () => {
+    await fc.assert(
+      fc.asyncProperty(month, async (one) => {
+        const { house, sims, pools } = await lived(one)
+        const lines = await statement(house)
+        const should = expected(one, sims, pools)
+
+        expect(lines.filter(({ kind }) => kind === 'sim').map(figuresOf)).toEqual(should.flatMap((pool) => pool.lines))
+        for (const { poolId, poolTariff, figures } of should) {
+          const own = lines.find((line) => line.kind === 'pool' && line.poolId === poolId)
+          const rows = lines.filter((line) => line.kind === 'sim' && line.poolId === poolId)
+          expect(total(rows, (line) => line.overageBytes)).toBe(figures.overageBytes)
+          if (own === undefined) continue
+          expect(own).toMatchObject({
+            bytes: figures.usageBytes,
+            limitBytes: figures.limitBytes,
+            overageBytes: figures.overageBytes,
+            feeMicro: poolTariff?.type === TariffType['Fixed Pool'] ? fromMoney(poolTariff.fixedBucketCost) : 0,
+          })
+        }
+        const totals = await house.asTenant((tx) => poolTotals(tx, CYCLE))
+        expect(totals.reduce((sum, { chargeMicro }) => sum + chargeMicro, 0)).toBe(total(lines, charge))
+        const fixed = one.tariffs.filter((each) => each.type === TariffType['Fixed Pool'])
+        const buckets = fixed.reduce((sum, { fixedBucketCost }) => sum + fromMoney(fixedBucketCost), 0)
+        expect(
+          total(
+            lines.filter(({ kind }) => kind === 'pool'),
+            charge,
+          ),
+        ).toBe(buckets)
+      }),
+      { numRuns: 25 },
+    )
+  }, 60_000)
+})
+
+describe('closing a cycle', () => {
+  test('happens once: the statement, the summary and the event stay as they were', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const poolId = await aPoolOf(house)
+    const [simId = 0] = await house.activeSims(1, { poolId })
+    await house.record([house.usage(simId, { bytesUp: 1500 })])
+    ground.now = CLOSE
+    const [first, second] = await Promise.all([close(house), close(house)])
+    const lines = await statement(house)
+
+    ground.now += DAY
+    await house.record([house.usage(simId, { at: new Date(at(4)).toISOString(), bytesUp: 7 })])
+    const later = await close(house)
+
+    expect(first).toEqual({ statement: true, closedAt: new Date(CLOSE).toISOString() })
+    expect([second, later]).toEqual([first, first])
+    expect(await statement(house)).toEqual(lines)
+    expect(lines.map(({ kind, bytes, overageBytes }) => [kind, bytes, overageBytes])).toEqual([
+      ['pool', 1500, 500],
+      ['sim', 1500, 500],
+    ])
+    expect(await notices(house)).toMatchObject([
+      {
+        body: {
+          kind: 'summary',
+          cycle: { key: CYCLE },
+          figures: {
+            usageMB: 0.0015,
+            overageMB: 0.0005,
+            chargesMicro: total(lines, charge),
+            simsByStatus: { Active: 1 },
+          },
+          pools: [{ name: 'a pool', chargeMicro: total(lines, charge) }],
+        },
+      },
+    ])
+    expect(await house.rows(sql`select title from events where type = 1 and title like 'Billing cycle%'`)).toHaveLength(
+      1,
+    )
+  })
+
+  test('waits for its end, and for a cycle that there is', async () => {
+    const house = await aHouse(ground)
+    ground.now = BOUNDARY.getTime() - 1
+
+    await expect(close(house)).rejects.toMatchObject({ code: 'cycle_open' })
+    await expect(close(house, '2026-10-01')).rejects.toMatchObject({ code: 'cycle_not_found' })
+    await expect(close(house, '20261001T0000Z')).rejects.toMatchObject({ code: 'cycle_not_found' })
+    ground.now += 1
+    await expect(close(house)).resolves.toMatchObject({ statement: false })
+  })
+
+  test('of a cycle in which nothing was leaves one row and tells nobody', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    await aPoolOf(house)
+    ground.now = CLOSE
+
+    const answers = [await close(house), await close(house)]
+
+    expect(answers.map(({ statement }) => statement)).toEqual([false, false])
+    expect((await statement(house)).map(({ kind }) => kind)).toEqual(['empty'])
+    expect(await notices(house)).toEqual([])
+    expect(await house.rows(sql`select 1 from events where type = 1`)).toEqual([])
+  })
+
+  test('tells of changes even where nothing else was', async () => {
+    const house = await aHouse(ground)
+    ground.now = CLOSE
+
+    await house.asTenant((tx) => closeCycle(tx, CYCLE, { ...STEPS, moved: 2, changesFailed: 1 }))
+
+    expect(await notices(house)).toMatchObject([{ body: { figures: { movesApplied: 2, movesFailed: 1 }, pools: [] } }])
+  })
+
+  test('asks a pool’s bucket once a cycle, and none of a pool that was made after its end', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const early = await aPoolOf(house, TariffType['Fixed Pool'])
+    ground.now = BOUNDARY.getTime() + 1000
+    const late = await aPoolOf(house, TariffType['Fixed Pool'])
+    ground.now = CLOSE
+    await close(house)
+    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    await close(house, '2026-11')
+
+    const costs = async (key: string) => (await statement(house, key)).map(({ poolId, feeMicro }) => [poolId, feeMicro])
+    expect(await costs(CYCLE)).toEqual([[early, fromMoney(20)]])
+    expect(await costs('2026-11')).toEqual([
+      [early, fromMoney(20)],
+      [late, fromMoney(20)],
+    ])
+  })
+})
+
+describe('changes queued for the month’s end', () => {
+  test('are listed by SIM in pages, those before the end only, by kind where asked', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
+    const sims = await house.activeSims(6, { poolId: from })
+    await house.asTenant(async (tx) => {
+      for (const [i, id] of sims.slice(0, 5).entries()) {
+        await (i % 2 === 0 ? queueReprovision(tx, { id, poolId: to }) : queueUnprovision(tx, id))
+      }
+    })
+    ground.now = BOUNDARY.getTime()
+    await house.asTenant((tx) => queueUnprovision(tx, sims[5] ?? 0))
+    const list = async (afterSimId: number, limit: number, unassign: boolean | null = null) =>
+      (await house.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId, limit, unassign }))).map(({ simId }) => simId)
+
+    expect(await list(0, 2)).toEqual(sims.slice(0, 2))
+    expect(await list(sims[1] ?? 0, 2)).toEqual(sims.slice(2, 4))
+    expect(await list(sims[3] ?? 0, 2)).toEqual(sims.slice(4, 5))
+    expect(await list(0, 10, true)).toEqual([sims[1], sims[3]])
+    expect(await list(0, 10, false)).toEqual([sims[0], sims[2], sims[4]])
+    expect(
+      await house.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId: 0, limit: 2, unassign: null })),
+    ).toMatchObject([
+      { poolId: to, tariffId: null, unassign: false },
+      { poolId: null, tariffId: null, unassign: true },
+    ])
+  })
+
+  test('that fail are logged once a SIM and cycle, and named in the summary', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [simId = 0, other = 0] = await house.activeSims(2)
+    await house.asTenant((tx) => queueUnprovision(tx, simId))
+    ground.now = CLOSE
+    const failed = (id: number): ChangeFailed => ({
+      simId: id,
+      ticketId: null,
+      code: 'carrier_refused',
+      detail: 'barred',
+    })
+    const note = (id: number, key = CYCLE) => house.asTenant((tx) => noteChangeFailed(tx, key, failed(id)))
+
+    await Promise.all([note(simId), note(simId), note(other)])
+    await note(simId, '2026-11')
+    await close(house)
+
+    expect((await house.log()).map(({ simId: id, cycle, level }) => [id, cycle, level]).toSorted()).toEqual(
+      [
+        [simId, CYCLE, LogLevel.Critical],
+        [other, CYCLE, LogLevel.Critical],
+        [simId, '2026-11', LogLevel.Critical],
+      ].toSorted(),
+    )
+    const [{ body } = { body: undefined }] = await notices(house)
+    expect(body?.failures).toHaveLength(2)
+    expect(body?.failures).toContainEqual({ iccid: expect.any(String), what: 'unassign', reason: 'barred' })
+  })
+})
+
+describe('the next cycle', () => {
+  test('is opened once, after the end of the one before', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.activeSims(1)
+    const renew = () => house.asTenant((tx) => renewCycle(tx, CYCLE))
+    await expect(renew()).rejects.toMatchObject({ code: 'cycle_open' })
+    ground.now = BOUNDARY.getTime()
+
+    const answers = [...(await Promise.all([renew(), renew()])), await renew()]
+
+    expect(answers.filter(({ opened }) => opened)).toHaveLength(1)
+    expect((await house.ledger()).filter(({ cycle }) => cycle === '2026-11')).toMatchObject([
+      { simId, contributing: true, bytes: 0 },
+    ])
+  })
+})
+
+describe('a plan', () => {
+  test.each([
+    ['of the running cycle', CYCLE, at(20)],
+    ['of one that has ended', CYCLE, CLOSE],
+    ['of one that is yet to come', '2027-01', at(20)],
+    ['of one before there was anything', '2026-03', at(20)],
+  ])('%s changes nothing', async (_, cycle, now) => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const pools = [await aPoolOf(house), await aPoolOf(house, TariffType['Fixed Pool'])]
+    const [simId = 0] = await house.activeSims(1, { poolId: pools[0] ?? 0 })
+    await house.record([house.usage(simId, { bytesUp: 1500 })])
+    await house.asTenant((tx) => queueReprovision(tx, { id: simId, poolId: pools[1] ?? 0 }))
+    ground.now = now
+    const before = await everything(house)
+
+    await house.asTenant((tx) => planMonthEnd(tx, cycle))
+
+    expect(await everything(house)).toEqual(before)
+  })
+
+  test('lists changes, conflicts, what would be brought back, and what the pools have come to', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
+    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
+    const [moved = 0, gone = 0, stopped = 0] = await house.activeSims(3, { poolId: from })
+    await house.asTenant(async (tx) => {
+      await queueReprovision(tx, { id: moved, poolId: to, tariffId: own.id })
+      await queueUnprovision(tx, gone)
+    })
+    await deactivate(own.id)
+    await house.complete({
+      simId: stopped,
+      type: TicketType.Suspend,
+      cause: { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'w' },
+    })
+    await house.record([house.usage(moved, { bytesUp: 1500 })])
+
+    const plan = await house.asTenant((tx) => planMonthEnd(tx, CYCLE))
+
+    expect(plan).toMatchObject({
+      cycle: CYCLE,
+      endsAt: BOUNDARY.toISOString(),
+      changes: [
+        { simId: moved, poolId: to, tariffId: own.id, unassign: false },
+        { simId: gone, poolId: null, tariffId: null, unassign: true },
+      ],
+      conflicts: [{ simId: moved, detail: expect.stringContaining(`tariff ${own.id}`) }],
+      renewals: [stopped],
+    })
+    expect(plan.pools).toContainEqual({ poolId: from, usageBytes: 1500, limitBytes: 3000, overageBytes: 500 })
+  })
+})
+
+describe('a change at the boundary', () => {
+  /** Bytes in the ledger, the buckets and the records since the boundary, by pool. */
+  const since = async (house: House) => ({
+    ledger: (await house.ledger())
+      .filter(({ cycle }) => cycle === '2026-11')
+      .map(({ poolId, bytes, contributing }) => [poolId, bytes, contributing]),
+    pools: (
+      await house.rows(sql<{ poolId: number; bytes: number; contributing: number }>`
+        select pool_id as "poolId", bytes, contributing from pool_cycles
+         where cycle_key = '2026-11' and (bytes > 0 or contributing > 0) order by pool_id`)
+    ).map(({ poolId, bytes, contributing }) => [poolId, bytes, contributing]),
+    buckets: (
+      await house.rows(sql<{ poolId: number; bytes: number }>`
+        select subject_id as "poolId", sum(bytes)::bigint as bytes from usage_buckets
+         where subject_kind = 2 and starts_at >= ${BOUNDARY} group by subject_id having sum(bytes) <> 0
+         order by subject_id`)
+    ).map(({ poolId, bytes }) => [poolId, bytes]),
+    records: (
+      await house.rows(sql<{ poolId: number; bytes: number }>`
+        select pool_id as "poolId", sum(bytes_up)::bigint as bytes from usage_records
+         where at >= ${BOUNDARY} group by pool_id order by pool_id`)
+    ).map(({ poolId, bytes }) => [poolId, bytes]),
+  })
+  const later = (hours: number) => new Date(BOUNDARY.getTime() + hours * 3_600_000).toISOString()
+
+  async function twoPools() {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
+    const [simId = 0, stays = 0] = await house.activeSims(2, { poolId: from })
+    await house.record([house.usage(simId, { bytesUp: 1 }), house.usage(stays, { bytesUp: 2 })])
+    ground.now = Date.parse(later(5))
+    await house.record([
+      house.usage(simId, { at: later(0), bytesUp: 10 }),
+      house.usage(simId, { at: later(4), bytesUp: 20 }),
+      house.usage(stays, { at: later(4), bytesUp: 40 }),
+    ])
+    return { house, from, to, simId, stays }
+  }
+
+  test('takes a moved SIM’s usage since then to its new pool, and what comes later too', async () => {
+    const { house, from, to, simId } = await twoPools()
+    const usageBefore = (await house.ledger()).filter(({ cycle }) => cycle === CYCLE)
+
+    await house.complete({ simId, type: TicketType.Provision, poolId: to, cause: MONTH_END, effectiveAt: BOUNDARY })
+    const moved = await since(house)
+    await house.record([house.usage(simId, { at: later(1), bytesUp: 100 })])
+
+    expect(moved).toEqual({
+      ledger: [
+        [to, 30, true],
+        [from, 40, true],
+      ],
+      pools: [
+        [from, 40, 1],
+        [to, 30, 1],
+      ],
+      buckets: [
+        [from, 40],
+        [to, 30],
+      ],
+      records: [
+        [from, 40],
+        [to, 30],
+      ],
+    })
+    expect(await since(house)).toMatchObject({
+      pools: [
+        [from, 40, 1],
+        [to, 130, 1],
+      ],
+      buckets: [
+        [from, 40],
+        [to, 130],
+      ],
+    })
+    expect((await house.ledger()).filter(({ cycle }) => cycle === CYCLE)).toEqual(usageBefore)
+  })
+
+  test('takes an unassigned SIM out of its pool, and it contributes nowhere', async () => {
+    const { house, from, simId } = await twoPools()
+
+    await house.complete({ simId, type: TicketType.Provision, unassign: true, cause: MONTH_END, effectiveAt: BOUNDARY })
+
+    expect(await since(house)).toMatchObject({
+      ledger: [
+        [0, 30, false],
+        [from, 40, true],
+      ],
+      pools: [
+        [0, 30, 0],
+        [from, 40, 1],
+      ],
+      buckets: [[from, 40]],
+      records: [
+        [0, 30],
+        [from, 40],
+      ],
+    })
+  })
+
+  test('ends the contribution of a SIM that leaves from outside a pool', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await house.activeSims(1, { tariffId: own.id })
+    ground.now = Date.parse(later(5))
+    await house.asTenant((tx) => renewCycle(tx, CYCLE))
+
+    await house.complete({ simId, type: TicketType.Provision, unassign: true, cause: MONTH_END, effectiveAt: BOUNDARY })
+
+    expect((await since(house)).pools).toEqual([])
+    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    await close(house, '2026-11')
+    expect(total(await statement(house, '2026-11'), charge)).toBe(0)
+  })
+
+  test('gives a SIM that changes its tariff alone the new one for the new cycle only', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const poolId = await aPoolOf(house)
+    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
+    const [simId = 0] = await house.activeSims(1, { poolId })
+    ground.now = Date.parse(later(5))
+    await house.record([house.usage(simId, { at: later(1), bytesUp: 1 })])
+
+    await house.complete({
+      simId,
+      type: TicketType.Provision,
+      tariffId: own.id,
+      cause: MONTH_END,
+      effectiveAt: BOUNDARY,
+    })
+    await close(house)
+    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    await close(house, '2026-11')
+
+    const limits = async (key: string) => (await statement(house, key)).map(({ limitBytes }) => limitBytes)
+    expect([await limits(CYCLE), await limits('2026-11')]).toEqual([
+      [1000, 1000],
+      [5000, 5000],
+    ])
+  })
+})
