@@ -1,5 +1,6 @@
 /** One table decides what Temporal tries again: HTTP status, and the `retryable` column of domain/errors.ts. */
 import { ApplicationFailure } from '@temporalio/activity'
+import { ApplicationFailureCategory } from '@temporalio/common'
 import { ERRORS } from '../domain/errors.ts'
 
 /** Statuses that another attempt may not meet again; every other 4xx is final unless its code says otherwise. */
@@ -11,6 +12,9 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set(
 
 export const isRetryable = (status: number, code: string): boolean =>
   status >= 500 || RETRYABLE_STATUS.has(status) || RETRYABLE_CODES.has(code)
+
+/** The service's word on the state of things, which workflows reckon with: no warning in a worker's log. */
+const ANSWERS: ReadonlySet<number> = new Set([404, 409, 422])
 
 /** Longest Retry-After that is believed, in milliseconds: an hour. */
 const RETRY_AFTER_MAX_MS = 3_600_000
@@ -42,6 +46,7 @@ export function failureOfAnswer(response: Response, problem: unknown): Applicati
     type: code,
     message: detail,
     nonRetryable: !isRetryable(response.status, code),
+    ...(ANSWERS.has(response.status) ? { category: ApplicationFailureCategory.BENIGN } : {}),
     ...(delay === undefined ? {} : { nextRetryDelay: delay }),
     details: [{ status: response.status, path: new URL(response.url).pathname }],
   })

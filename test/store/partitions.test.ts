@@ -29,22 +29,26 @@ test('usage records go to the partition of their month, made ahead, and no month
     ['2026-03-01T00:00:00Z', '2026-11-30T23:59:59Z', '2026-12-01T00:00:00Z'].map(record),
   )
 
-  expect([...first.made, ...atOnce.made].toSorted()).toEqual([
+  expect([...first, ...atOnce].toSorted()).toEqual([
     'usage_records_2026_11',
     'usage_records_2026_12',
     'usage_records_2027_01',
     'usage_records_2027_02',
   ])
-  expect(again).toEqual({ made: [], blocked: [] })
+  expect(again).toEqual([])
   expect(await storedIn()).toEqual(['usage_records_default', 'usage_records_2026_11', 'usage_records_2026_12'])
 })
 
-test('a month whose records are in the default partition already is named, and its records stay', async () => {
-  const march = Date.parse('2026-03-15T00:00:00Z')
+test('records that came before their partition are moved into it, and are still known as sent', async () => {
+  const tenantId = await aTenant(ground)
+  const [sim] = await inTenant(ground, tenantId, (tx) => someSims(tx, 1))
+  const record = { recordId: 'early', simId: sim?.id, at: '2026-03-02T00:00:00Z', bytesUp: 1 }
+  await recordUsage(ground, tenantId, [record])
 
-  const { made, blocked } = await ensurePartitions(ground.db, march)
+  const made = await ensurePartitions(ground.db, Date.parse('2026-03-15T00:00:00Z'))
+  const again = await recordUsage(ground, tenantId, [record])
 
-  expect(blocked).toEqual(['usage_records_2026_03'])
-  expect(made).toContain('usage_records_2026_04')
-  expect(await storedIn()).toContain('usage_records_default')
+  expect(made).toContain('usage_records_2026_03')
+  expect(await storedIn()).not.toContain('usage_records_default')
+  expect(again).toMatchObject({ accepted: 0, duplicates: 1 })
 })
