@@ -101,7 +101,7 @@ const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     why: 'activities/ reach the service through its REST interface, like any client: never its database or its code',
     imports: ['domain'],
     types: ['rules'],
-    packages: ['@temporalio/activity', 'openapi-fetch'],
+    packages: ['@temporalio/activity', '@temporalio/common', 'openapi-fetch'],
   },
   workflows: {
     why: 'workflows/ is replayed, so its bundle holds only workflows/ and three files of domain/ that import nothing',
