@@ -1,9 +1,9 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTenant } from '../../operations/create-tenant.ts'
 import { importSims } from '../../operations/import-sims.ts'
 import { connect } from '../../store/connect.ts'
-import { type Db, type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
+import { type Db, type Ground, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { freshDatabase } from '../setup/database.ts'
 
 let ground: Ground
@@ -41,6 +41,41 @@ const asTenantRole = (tenant: string | null) =>
     if (tenant !== null) await sql`select set_config('app.tenant', ${tenant}, true)`.execute(q)
     const { rows } = await sql<{ iccid: string }>`select iccid from sims`.execute(q)
     return rows.map(({ iccid }) => iccid)
+  })
+
+const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
+  'suspensions.cause': sql`'user'`,
+  'statements.kind': sql`'sim'`,
+  text: sql`gen_random_uuid()::text`,
+  uuid: sql`gen_random_uuid()`,
+  jsonb: sql`'{}'`,
+  boolean: sql`false`,
+  'timestamp with time zone': sql`now()`,
+  smallint: sql`1`,
+  integer: sql`floor(random() * 1e9)`,
+  bigint: sql`floor(random() * 1e9)`,
+}
+
+/** Writes a row of a tenant with the least that a table asks for. */
+async function writeRow(q: Db | TenantTx['q'], table: string, tenant: string): Promise<void> {
+  const { rows } = await sql<{ name: string; type: string }>`
+    select column_name as name, data_type as type from information_schema.columns
+     where table_schema = 'public' and table_name = ${table} and column_name <> 'tenant_id'
+       and is_nullable = 'NO' and column_default is null and is_identity = 'NO'`.execute(db)
+  const values = rows.map(({ name, type }) => VALUES[`${table}.${name}`] ?? VALUES[type] ?? sql`null`)
+  await sql`
+    insert into ${sql.table(table)} (${sql.join(['tenant_id', ...rows.map(({ name }) => name)].map((name) => sql.ref(name)))})
+    values (${sql.join([tenant, ...values])})`.execute(q)
+}
+
+/** A row of each tenant, whatever it would have to belong to: only who may see it is asked here. */
+const fill = (table: string) =>
+  db.transaction().execute(async (q) => {
+    await sql`set local session_replication_role = replica`.execute(q)
+    for (const tenant of [ours, theirs]) {
+      const { rows } = await sql`select 1 from ${sql.table(table)} where tenant_id = ${tenant}`.execute(q)
+      if (rows.length === 0) await writeRow(q, table, tenant)
+    }
   })
 
 describe('row-level security', () => {
@@ -118,5 +153,120 @@ describe('row-level security', () => {
          and not (c.relrowsecurity and c.relforcerowsecurity) and not c.relispartition`.execute(db)
 
     expect(rows).toEqual([])
+  })
+
+  test('no role reaches a partition past the table that guards it', async () => {
+    const { rows } = await sql<{ grantee: string; relname: string }>`
+      select g.grantee, c.relname from pg_class c
+        join information_schema.role_table_grants g on g.table_schema = 'public' and g.table_name = c.relname
+       where c.relispartition and g.grantee in ('simherd_tenant', 'simherd_platform', 'PUBLIC')`.execute(db)
+
+    expect(rows).toEqual([])
+  })
+
+  test('every view runs with the rights of whoever reads it', async () => {
+    const { rows } = await sql<{ relname: string }>`
+      select relname from pg_class
+       where relnamespace = 'public'::regnamespace and relkind in ('v', 'm')
+         and not coalesce(reloptions @> array['security_invoker=true'], false)`.execute(db)
+
+    expect(rows).toEqual([])
+  })
+})
+
+/** What a tenant's own work may name. */
+const TENANT_TABLES = [
+  'active_spans',
+  'alerts',
+  'cycles',
+  'due_subjects',
+  'events',
+  'idempotency_keys',
+  'mail_work',
+  'mails',
+  'memberships',
+  'notifications',
+  'pool_cycles',
+  'pools',
+  'sims',
+  'statements',
+  'suspensions',
+  'tariffs',
+  'ticket_work',
+  'tickets',
+  'usage_buckets',
+  'usage_ledger',
+  'usage_records',
+  'watchdog_log',
+  'workflow_outbox',
+  'workflow_starts',
+]
+
+describe('each table of the tenants', () => {
+  /** Rights of a role on the tables and views of the service. */
+  const rightsOf = async (role: string) => {
+    const { rows } = await sql<{ name: string; rights: string }>`
+      select table_name as name, string_agg(lower(privilege_type), ' ' order by privilege_type) as rights
+        from information_schema.role_table_grants
+       where table_schema = 'public' and grantee = ${role} group by table_name order by table_name`.execute(db)
+    return Object.fromEntries(rows.map(({ name, rights }) => [name, rights]))
+  }
+
+  test('is one that is known here', async () => {
+    const { rows } = await sql<{ name: string }>`
+      select c.relname as name from pg_class c
+        join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       order by c.relname`.execute(db)
+
+    expect(rows.map(({ name }) => name)).toEqual(['api_keys', ...TENANT_TABLES].toSorted())
+  })
+
+  test.each(TENANT_TABLES)('%s shows nothing without a tenant, and no row of another', async (table) => {
+    await fill(table)
+    const seen = (tenant: string | null) =>
+      db.transaction().execute(async (q) => {
+        await sql`set local role simherd_tenant`.execute(q)
+        if (tenant !== null) await sql`select set_config('app.tenant', ${tenant}, true)`.execute(q)
+        const { rows } = await sql<{ tenant: string }>`
+          select distinct tenant_id as tenant from ${sql.table(table)} where tenant_id is not null`.execute(q)
+        return rows.map((row) => row.tenant)
+      })
+
+    expect(await seen(null)).toEqual([])
+    expect(await seen('')).toEqual([])
+    expect(await seen(theirs)).toEqual([theirs])
+    expect(await seen(ours)).toEqual([ours])
+  })
+
+  test.each(TENANT_TABLES)('%s takes no row for another tenant', async (table) => {
+    const write = inTenant(ground, ours, (tx) => writeRow(tx.q, table, theirs))
+
+    await expect(write).rejects.toThrow(RLS_REFUSED)
+  })
+
+  test('is out of reach for the platform, but for its work lists and its own', async () => {
+    expect(await rightsOf('simherd_platform')).toEqual({
+      api_keys: 'insert select update',
+      due_subjects: 'select',
+      events: 'insert select',
+      idempotency_keys: 'delete insert select',
+      mail_work: 'select',
+      rule_sets: 'insert select update',
+      tariffs: 'insert select',
+      tenants: 'insert select update',
+      ticket_work: 'select update',
+      workflow_outbox: 'select update',
+    })
+  })
+
+  test('keeps what was written once: a tenant changes no statement, log entry, event or tariff', async () => {
+    const rights = await rightsOf('simherd_tenant')
+
+    for (const table of ['statements', 'watchdog_log', 'events', 'tariffs']) {
+      expect(rights[table], table).toBe('insert select')
+    }
+    expect(rights.tenants).toBe('select update')
+    expect(rights.api_keys).toBeUndefined()
   })
 })

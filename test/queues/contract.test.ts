@@ -1,0 +1,231 @@
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { afterAll, describe, expect, test } from 'vitest'
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { executeTickets } from '../../operations/execute-tickets.ts'
+import { openTicket } from '../../operations/tickets.ts'
+import { connect } from '../../store/connect.ts'
+import { type Ground, inTenant } from '../../store/tenancy.ts'
+import { findTicket } from '../../store/tickets.ts'
+import { startSweeps } from '../../worker/sweeps.ts'
+import { workLists } from '../../worker/work-lists.ts'
+import { aCarrier } from '../setup/carrier.ts'
+import { freshDatabase } from '../setup/database.ts'
+import { aTenant, someSims } from '../setup/estate.ts'
+import { requireRedis } from '../setup/requirements.ts'
+import { aGate, aWhile, houseAt, until, type Where } from './house.ts'
+
+const redisUrl = requireRedis('queues on Redis')
+const database = await freshDatabase()
+afterAll(database.drop)
+
+const backends: [string, Where | undefined][] = [
+  ['PostgreSQL', { redisUrl: '', databaseUrl: database.url }],
+  ['Redis', redisUrl === undefined ? undefined : { redisUrl, databaseUrl: database.url }],
+]
+
+for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
+  describe.skipIf(where.databaseUrl === '')(`bells on ${name}`, () => {
+    test('rung twenty times before anybody listens wake once', async () => {
+      const house = houseAt(where)
+      let runs = 0
+      await house.queues.add(Array.from({ length: 20 }, () => house.sim(1)))
+
+      house.consume(async () => void runs++)
+      await until('the run', () => runs > 0)
+      await aWhile()
+
+      expect(runs).toBe(1)
+    })
+
+    test('rung twenty times during a run wake once more, after it', async () => {
+      const house = houseAt(where)
+      const gate = aGate()
+      const log: string[] = []
+      house.consume(async () => {
+        log.push('begin')
+        await gate.opened
+        log.push('end')
+      })
+      await house.queues.add([house.sim(1)])
+      await until('the first run', () => log.length === 1)
+
+      await house.queues.add(Array.from({ length: 20 }, () => house.sim(1)))
+      await aWhile()
+      const during = [...log]
+      gate.open()
+      await until('the second run', () => log.length === 4)
+      await aWhile()
+
+      expect(during).toEqual(['begin'])
+      expect(log).toEqual(['begin', 'end', 'begin', 'end'])
+    })
+
+    test('of one piece of work never run twice at once, and the last is always heard', async () => {
+      const house = houseAt(where)
+      const running = new Set<number>()
+      let [overlaps, rung, heard] = [0, 0, 0]
+      const handle = async (bell: object) => {
+        const simId = 'simId' in bell ? Number(bell.simId) : 0
+        if (running.has(simId)) overlaps++
+        running.add(simId)
+        const seen = rung
+        await new Promise((done) => setTimeout(done, 3))
+        heard = Math.max(heard, seen)
+        running.delete(simId)
+      }
+      house.consume(handle)
+      house.consume(handle)
+
+      for (let i = 0; i < 120; i++) {
+        rung++
+        await house.queues.add([house.sim(i % 2)])
+      }
+      await until('the last bell', () => heard === rung)
+      await until('all runs', () => running.size === 0)
+
+      expect(overlaps).toBe(0)
+    })
+
+    test('of different work run side by side', async () => {
+      const house = houseAt(where)
+      const gate = aGate()
+      const running = new Set<number>()
+      house.consume(async (bell) => {
+        if (bell.queue === 'tickets') running.add(bell.simId)
+        await gate.opened
+      })
+
+      house.queues.ring([1, 2, 3, 4, 5].map((simId) => house.sim(simId)))
+      await until('five at once', () => running.size === 5)
+      gate.open()
+
+      expect([...running].toSorted()).toEqual([1, 2, 3, 4, 5])
+    })
+
+    test('reach the queue they name, once a tenant', async () => {
+      const house = houseAt(where)
+      const heard: string[] = []
+      await house.queues.add(
+        (['evaluate', 'mail', 'workflows'] as const).flatMap((queue) => {
+          const bell = { queue, tenantId: house.tenantId }
+          return [bell, bell]
+        }),
+      )
+      await house.queues.add([house.sim(7), house.sim(8)])
+
+      house.consume(async (bell) => void heard.push(bell.queue === 'tickets' ? `tickets ${bell.simId}` : bell.queue))
+      await until('five runs', () => heard.length === 5)
+      await aWhile()
+
+      expect(heard.toSorted()).toEqual(['evaluate', 'mail', 'tickets 7', 'tickets 8', 'workflows'])
+    })
+
+    test('are heard after a handler that threw, and so is one that was rung during it', async () => {
+      const house = houseAt(where)
+      const gate = aGate()
+      let runs = 0
+      house.consume(async () => {
+        runs++
+        if (runs > 1) return
+        await gate.opened
+        throw new Error('the first run fails')
+      })
+      await house.queues.add([house.sim(1)])
+      await until('the first run', () => runs === 1)
+      await house.queues.add([house.sim(1)])
+      gate.open()
+      await until('the bell that was rung meanwhile', () => runs === 2)
+      await aWhile()
+      await house.queues.add([house.sim(1)])
+      await until('a bell after it', () => runs === 3)
+
+      expect(house.failed).toEqual(['the first run fails'])
+    })
+
+    test('that run are waited for by close, and what waits is left for the next consumer', async () => {
+      const house = houseAt(where)
+      const gate = aGate()
+      const log: string[] = []
+      const first = house.consume(async () => {
+        log.push('begin')
+        await gate.opened
+        log.push('end')
+      })
+      await house.queues.add([house.sim(1)])
+      await until('the run', () => log.length === 1)
+      await house.queues.add([house.sim(1)])
+
+      const closing = first.close().then(() => log.push('closed'))
+      await aWhile()
+      gate.open()
+      await closing
+      const afterClose = [...log]
+      house.consume(async () => void log.push('next consumer'))
+      await until('the next run', () => log.includes('next consumer'))
+
+      expect(afterClose).toEqual(['begin', 'end', 'closed'])
+    })
+
+    test('are counted by queue and state', async () => {
+      const house = houseAt(where)
+      const gate = aGate()
+      let begun = false
+      house.consume(async () => {
+        begun = true
+        await gate.opened
+      })
+      await house.queues.add([house.sim(1)])
+      await until('the run', () => begun)
+
+      const counts = await house.queues.counts()
+      gate.open()
+
+      expect(counts).toMatchObject({ tickets: { active: expect.any(Number), wait: 0 }, mail: { active: 0 } })
+      expect(counts.tickets?.active).toBeGreaterThanOrEqual(1)
+      await expect(house.queues.ping()).resolves.toBeUndefined()
+    })
+  })
+}
+
+describe('work whose bell was lost', () => {
+  test('stands on the work list, and a sweep has it done', async () => {
+    const carrier = await aCarrier()
+    const { db, close } = connect(database.url, { max: 6 })
+    const deaf: Ground = { db, clock: Date.now, ring: () => {} }
+    const tenantId = await aTenant(deaf)
+    const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
+    const { ticketId, simId } = await inTenant(deaf, tenantId, async (tx) => {
+      const [{ id: simId } = { id: 0 }] = await someSims(tx, 1)
+      return { simId, ticketId: await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }) }
+    })
+    const terms = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4 }
+    // A worker that was killed while it waited for the carrier: nothing of it is left but the lease.
+    const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
+    await expect(executeTickets(deaf, dies, terms, tenantId, simId)).rejects.toThrow('killed')
+    const heard: string[] = []
+    const { close: stopListening } = house.consume(async (bell) => {
+      heard.push(bell.queue)
+      if (bell.queue === 'tickets') await executeTickets(deaf, carrier.network, terms, tenantId, bell.simId)
+    })
+    const status = async () => (await inTenant(deaf, tenantId, (tx) => findTicket(tx, ticketId)))?.status
+    await aWhile()
+    const unheard = { heard: [...heard], status: await status() }
+
+    const ground = { ...deaf, ring: house.queues.ring }
+    const sweeping = startSweeps(
+      workLists({ ground, ensureSchedule: async () => undefined }),
+      50,
+      pino({ enabled: false }),
+    )
+    await until('the ticket', async () => (await status()) === TicketStatus.Complete)
+    await sweeping.stop()
+    await stopListening()
+    const { rows } = await inTenant(deaf, tenantId, (tx) => sql`select 1 from ticket_work`.execute(tx.q))
+    await close()
+
+    expect(unheard).toEqual({ heard: [], status: TicketStatus.Processing })
+    expect(heard).toContain('tickets')
+    expect(rows).toEqual([])
+  })
+})

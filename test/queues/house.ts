@@ -1,0 +1,67 @@
+/** Queues of a test: bells of tenants of its own, handlers that the test gives, and a wait for what comes of it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import type { Bell } from '../../domain/bell.ts'
+import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/backend.ts'
+
+export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>
+
+/** A handler for all four queues. */
+export const handledBy = (handle: (bell: Bell) => Promise<void>): Handlers => ({
+  tickets: handle,
+  evaluate: handle,
+  mail: handle,
+  workflows: handle,
+})
+
+/** Opens queues and consumers; both are closed at the test's end where the test has not done so. */
+export function houseAt(where: Where, tenantId = `t${crypto.randomUUID().slice(0, 8)}`) {
+  const lost: Error[] = []
+  const at: QueuesAt = { ...where, onError: (error) => lost.push(error) }
+  const queues = openQueues(at)
+  onTestFinished(() => queues.close())
+  const failed: string[] = []
+  return {
+    at,
+    tenantId,
+    queues,
+    /** Connections that were lost. */
+    lost,
+    /** Messages of handlers that threw. */
+    failed,
+    sim: (simId: number): Bell => ({ queue: 'tickets', tenantId, simId }),
+    /** Bells of other tests are let pass. */
+    consume: (handle: (bell: Bell) => Promise<void>) => {
+      const consumers = consume(
+        at,
+        handledBy(async (bell) => {
+          if (bell.tenantId === tenantId) await handle(bell)
+        }),
+        (_queue, error) => failed.push(error.message),
+      )
+      let closing: Promise<void> | undefined
+      const close = () => {
+        closing ??= consumers.close()
+        return closing
+      }
+      onTestFinished(close)
+      return { close }
+    },
+  }
+}
+
+/** Something that a test lets happen when it wants it to. */
+export function aGate() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { open: () => resolve(), opened: promise }
+}
+
+/** Waits until something holds. @throws Error that says for what it waited in vain */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 20): Promise<void> {
+  for (const deadline = Date.now() + seconds * 1000; !(await holds()); await sleep(20)) {
+    if (Date.now() > deadline) throw new Error(`waited ${seconds} s in vain: ${what}`)
+  }
+}
+
+/** Long enough for a job that should not come to have come. */
+export const aWhile = () => sleep(400)
