@@ -197,6 +197,18 @@ const isPortInUse = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 
 program
+  .command('keys')
+  .description('API keys. All but the first are made by the internal API.')
+  .command('create-operator')
+  .description('Make an operator key straight in the database at DATABASE_URL, and print it.')
+  .option('--name <name>', 'what it is for', 'made by the command line')
+  .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://simherd@db/simherd npx simherd keys create-operator')
+  .action(async ({ name }: { readonly name: string }) => {
+    const { createOperatorKey } = await import('./keys.ts')
+    await createOperatorKey(settingsWith({}), name)
+  })
+
+program
   .command('rules')
   .description("The watchdog's rule set.")
   .command('load')

@@ -53,19 +53,18 @@ export interface Asked {
 /** What to ask for now; undefined where nothing has changed since it was asked last. Pure. */
 function signalFor(wish: Wish, enabled: boolean, at: number, againMs: number): Signal | undefined {
   const before = wish.stored?.asked ?? null
-  const acts = wish.firing && wish.may === 'do' && enabled
-  const wanted: Signal | undefined = acts ? 'overLimit' : wish.firing && wish.suspend !== null ? 'would' : undefined
-  if (wanted === 'overLimit' && before === 'overLimit') {
-    // A pool is asked about again while it is over: its usage grows, and it picks again.
-    const due = wish.subject.name === 'pool' && at - (wish.stored?.askedAt?.getTime() ?? 0) >= againMs
-    return due ? 'overLimit' : undefined
-  }
+  const wanted = wantedFor(wish, enabled)
   if (before === 'overLimit' && wanted !== 'overLimit') return wish.firing ? 'standDown' : 'cleared'
-  if (wanted === 'would' && before === 'would') {
-    const due = wish.subject.name === 'pool' && at - (wish.stored?.askedAt?.getTime() ?? 0) >= againMs
-    return due ? 'would' : undefined
-  }
-  return wanted
+  if (wanted === undefined || wanted !== before) return wanted
+  // A pool is asked about again while it is over: its usage grows, and it picks again.
+  const due = wish.subject.name === 'pool' && at - (wish.stored?.askedAt?.getTime() ?? 0) >= againMs
+  return due ? wanted : undefined
+}
+
+/** What its state asks for, whatever was asked before; nothing where the rule may not even say what it would do. */
+function wantedFor({ firing, may, suspend }: Wish, enabled: boolean): 'overLimit' | 'would' | undefined {
+  if (!firing || suspend === null || may === 'no') return undefined
+  return may === 'do' && enabled ? 'overLimit' : 'would'
 }
 
 /** How long until a pool that is over is asked about again: a sixtieth of the cycle, at most a minute. */

@@ -143,7 +143,7 @@ const SEVERITY = {
 } as const
 
 /** Events of rules that watch the line itself are Connectivity, of all others Billing. */
-const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-changed', 'silent'])
+const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
 
 const eventOf = ({ verdict, transition, message }: Told) => ({
   type: CONNECTIVITY.has(verdict.outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,

@@ -182,4 +182,22 @@ describe('evaluation', () => {
     const changes = (await house.log()).filter(({ rule }) => rule === 'sim-imei-change')
     expect(changes).toMatchObject([{ simId, message: expect.stringContaining('490154203237518') }])
   })
+
+  test('says nothing of a rule that is not to be seen yet', async () => {
+    const files = await shippedRules()
+    const unseen = files.map(({ file, text }) => ({
+      file,
+      text: text.replaceAll('"stage": "enforce"', '"stage": "shadow"'),
+    }))
+    await activateRules(ground, unseen, 'the tests')
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+
+    await house.use(simId, 120 * MB)
+    await house.evaluate()
+    await activateRules(ground, files, 'the tests')
+
+    expect((await house.log()).filter(({ rule }) => rule === 'sim-overage')).toEqual([])
+    expect(await house.requests()).toEqual([])
+  })
 })

@@ -1,0 +1,20 @@
+/** `simherd keys create-operator`: the platform's first key, which every other call asks for. */
+import type { Settings } from '../config/index.ts'
+import { createKey } from '../operations/create-key.ts'
+import { connect } from '../store/connect.ts'
+import { inPlatform } from '../store/tenancy.ts'
+import { requireSettings } from './failures.ts'
+
+/** Makes an operator key straight in the database at DATABASE_URL, and prints it: it is shown this once. */
+export async function createOperatorKey(settings: Settings, name: string): Promise<void> {
+  requireSettings(settings, ['DATABASE_URL'])
+  const { db, close } = connect(settings.DATABASE_URL, { max: 1 })
+  try {
+    const ground = { db, clock: Date.now, ring: () => undefined }
+    const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name, scopes: ['operator'] }))
+    console.log(key)
+    console.error('This operator key reaches every tenant and is not shown again: keep it as a secret (SERVICE_KEY).')
+  } finally {
+    await close()
+  }
+}
