@@ -42,6 +42,8 @@ export interface InternalOptions extends RouteOptions {
   /** Billing cycle of new tenants that name none. */
   readonly billingCycle: string
   readonly lifecycles: LifecycleClient
+  /** Where a workflow's history is shown; null where there is no such page. */
+  readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
   /** Goes into the inputs of workflows. */
   readonly terms: LifecycleTerms
 }

@@ -31,6 +31,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     ground: { db: database.db, clock: Date.now, ring: queues.ring },
     billingCycle: settings.BILLING_CYCLE,
     lifecycles: lifecycle,
+    historyUrl: historyUrlOf(settings),
     terms: lifecycleTerms(settings),
     host: settings.HOST,
     port: settings.PORT,
@@ -53,4 +54,11 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
       await database.close()
     },
   }
+}
+
+/** Where Temporal's own page shows a run. */
+function historyUrlOf({ TEMPORAL_UI_URL: page, TEMPORAL_NAMESPACE: namespace }: Settings) {
+  if (page === '') return null
+  return ({ workflowId, runId }: { readonly workflowId: string; readonly runId: string }) =>
+    `${page.replace(/\/$/, '')}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`
 }

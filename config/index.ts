@@ -29,6 +29,7 @@ export const Settings = Type.Object({
   REDIS_URL: url('Redis for the queues; without it they live in PostgreSQL.'),
   TEMPORAL_ADDRESS: url('Temporal server (host:port) to use instead of an embedded one.'),
   TEMPORAL_NAMESPACE: Type.String({ default: 'default', description: 'Temporal namespace.' }),
+  TEMPORAL_UI_URL: url("Temporal's own page; answers about a workflow then link to its history there."),
   SMTP_URL: url('SMTP server to send through instead of the embedded inbox.'),
   MAIL_FROM: Type.String({ default: 'Simherd <simherd@localhost>', description: 'Sender of the e-mails.' }),
   SERVICE_BASE_URL: url('Where workers reach the public API; default: this machine at PORT.'),

@@ -51,7 +51,7 @@ async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: 
 
 export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
-  { ground, lifecycles, terms },
+  { ground, lifecycles, terms, historyUrl },
 ) => {
   const tags = ['Workflows']
 
@@ -194,11 +194,16 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         operationId: 'readWorkflow',
         summary: 'A workflow: where it stands, what it was given, how it ended',
         tags,
+        description: "Where Temporal's own page is known, the header `Link` (rel=history) leads to the run's history.",
         params: WorkflowId,
         response: { 200: WorkflowInfo },
       },
     },
-    ({ tenantId, params }) => lifecycles.describe(params.workflowId, tenantId),
+    async ({ tenantId, params }, reply) => {
+      const run = await lifecycles.describe(params.workflowId, tenantId)
+      if (historyUrl != null) reply.header('link', `<${historyUrl(run)}>; rel="history"`)
+      return run
+    },
   )
 
   app.post(

@@ -119,6 +119,7 @@ async function bringEverythingUp(settings: Settings, options: StartOptions, endi
     DATA_DIR,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
+    ...(temporal.uiUrl === null ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
     PORT: settings.PORT,
     INTERNAL_PORT: settings.INTERNAL_PORT,
     WORKER_PORT: settings.WORKER_PORT,
