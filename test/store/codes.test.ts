@@ -1,39 +1,73 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import * as codes from '../../domain/codes.ts'
+import {
+  type CodeTable,
+  EventSeverity,
+  EventType,
+  LogLevel,
+  PoolStatus,
+  PoolType,
+  SimStatus,
+  SimType,
+  TariffType,
+  TicketStatus,
+  TicketType,
+  WatchdogMode,
+} from '../../domain/codes.ts'
+import { SubjectKind } from '../../store/due.ts'
 import { aGround } from '../setup/estate.ts'
 
 const ground = await aGround()
 
-/** Every column that holds a code, and the table it is from. */
-const COLUMNS: Readonly<Record<string, codes.CodeTable>> = {
-  'events.severity': codes.EventSeverity,
-  'events.type': codes.EventType,
-  'notifications.level': codes.LogLevel,
-  'pools.status': codes.PoolStatus,
-  'pools.type': codes.PoolType,
-  'pools.watchdog_mode': codes.WatchdogMode,
-  'sims.status': codes.SimStatus,
-  'sims.type': codes.SimType,
-  'sims.watchdog_mode': codes.WatchdogMode,
-  'tariffs.type': codes.TariffType,
-  'tickets.status': codes.TicketStatus,
-  'tickets.type': codes.TicketType,
-  'watchdog_log.level': codes.LogLevel,
+/** Which table of codes each column that has some is held to. */
+const COLUMNS: Readonly<Record<string, CodeTable>> = {
+  'alerts.subject_kind': SubjectKind,
+  'due_subjects.subject_kind': SubjectKind,
+  'events.severity': EventSeverity,
+  'events.type': EventType,
+  'notifications.level': LogLevel,
+  'pools.status': PoolStatus,
+  'pools.type': PoolType,
+  'pools.watchdog_mode': WatchdogMode,
+  'sims.status': SimStatus,
+  'sims.type': SimType,
+  'sims.watchdog_mode': WatchdogMode,
+  'tariffs.type': TariffType,
+  'tickets.status': TicketStatus,
+  'tickets.type': TicketType,
+  'usage_buckets.subject_kind': SubjectKind,
+  'watchdog_log.level': LogLevel,
 }
 
-test('every code column takes exactly the codes of its table', async () => {
+test('every column of codes takes exactly the codes of its table', async () => {
   const { rows } = await sql<{ column: string; definition: string }>`
-    select c.conrelid::regclass::text || '.' || a.attname as column, pg_get_constraintdef(c.oid) as definition
+    select c.conrelid::regclass || '.' || a.attname as column, pg_get_constraintdef(c.oid) as definition
       from pg_constraint c
       join pg_attribute a on a.attrelid = c.conrelid and a.attnum = any(c.conkey)
-     where c.contype = 'c' and c.connamespace = 'public'::regnamespace and a.atttypid = 'smallint'::regtype
-       and pg_get_constraintdef(c.oid) like '%ANY%' and a.attname <> 'subject_kind'`.execute(ground.db)
+      join pg_type t on t.oid = a.atttypid
+     where c.contype = 'c' and c.connamespace = 'public'::regnamespace and t.typname = 'int2'
+       and c.conrelid::regclass::text || '.' || a.attname not in ('pools.warning_threshold_pct', 'sims.warning_threshold_pct')
+     order by 1`.execute(ground.db)
 
-  const taken = Object.fromEntries(
-    rows.map(({ column, definition }) => [column, [...definition.matchAll(/\d+/g)].map(([code]) => Number(code))]),
+  const codesIn = (definition: string) => [...definition.matchAll(/\d+/g)].map(([code]) => Number(code))
+  expect(Object.fromEntries(rows.map(({ column, definition }) => [column, codesIn(definition)]))).toEqual(
+    Object.fromEntries(Object.entries(COLUMNS).map(([column, table]) => [column, Object.values(table)])),
   )
-  expect(taken).toEqual(
-    Object.fromEntries(Object.entries(COLUMNS).map(([name, table]) => [name, Object.values(table)])),
+})
+
+test('every small integer is a column of codes, a percentage or a status of HTTP', async () => {
+  const { rows } = await sql<{ column: string }>`
+    select table_name || '.' || column_name as column
+      from information_schema.columns join information_schema.tables using (table_schema, table_name)
+     where table_schema = 'public' and table_type = 'BASE TABLE' and data_type = 'smallint' order by 1`.execute(
+    ground.db,
   )
+
+  const known = [
+    ...Object.keys(COLUMNS),
+    'idempotency_keys.status',
+    'pools.warning_threshold_pct',
+    'sims.warning_threshold_pct',
+  ]
+  expect(rows.map(({ column }) => column)).toEqual(known.toSorted())
 })
