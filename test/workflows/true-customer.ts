@@ -1,0 +1,178 @@
+/** A tenant of the true service, and what its people and the operator ask for over HTTP. */
+import { expect, vi } from 'vitest'
+import type { Cycle } from '../../domain/cycle.ts'
+import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import type { TrueService } from './true-service.ts'
+import { until } from './until.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into it
+type Body = any
+
+const FEES = { simMonthlyFee: 2, smsFee: 0, voiceFee: 0, overageFeePerGb: 5 }
+export const MB = 1_000_000
+
+const CLOSE_AFTER_MS = 6 * 3_600_000
+
+let tenants = 0
+let iccids = 8_944_500_300_000_000_000n
+let records = 0
+
+export async function aCustomer(house: TrueService) {
+  tenants += 1
+  const billingEmail = `billing-${tenants}@meadow.example`
+  const ask = async (url: string, method: string, path: string, tenantId: string | null, body?: object) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${house.key}`,
+        ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    const json: Body = text === '' ? null : JSON.parse(text)
+    return { status: answer.status, body: json }
+  }
+  const must = async (answer: ReturnType<typeof ask>): Promise<Body> => {
+    const { status, body } = await answer
+    if (status >= 400) throw new Error(`answered ${status}: ${JSON.stringify(body)}`)
+    return body
+  }
+  const named = { name: `Meadow ${tenants}`, billingEmail }
+  const { id: tenantId } = await must(ask(house.internalUrl, 'POST', '/internal/tenants', null, named))
+  const api = (method: string, path: string, body?: object) => must(ask(house.apiUrl, method, path, tenantId, body))
+  const inside = (method: string, path: string, body?: object) =>
+    must(ask(house.internalUrl, method, path, tenantId, body))
+  const workflow = (id: string) => inside('GET', `/internal/workflows/${encodeURIComponent(id)}`)
+
+  const customer = {
+    tenantId,
+    api,
+    inside,
+    /** As `inside`, with the status, whatever it is. */
+    tryInside: (method: string, path: string, body?: object) => ask(house.internalUrl, method, path, tenantId, body),
+    workflow,
+    /** Waits until a workflow has ended, in true time. */
+    ended: async (id: string) => {
+      let seen: Body
+      await until(
+        async () => {
+          seen = await workflow(id)
+          return seen.status !== 'running'
+        },
+        () => seen,
+      )
+      return seen
+    },
+    standardTariff: async (allowanceMB: number): Promise<number> => {
+      const standardTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
+      return (await inside('POST', '/internal/tariffs', { displayName: 'S', type: 0, standardTariff })).id
+    },
+    dynamicTariff: async (allowanceMB: number): Promise<number> => {
+      const dynamicPoolTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
+      return (await inside('POST', '/internal/tariffs', { displayName: 'D', type: 1, dynamicPoolTariff })).id
+    },
+    /** In Enforce mode, of the type its tariff needs. */
+    pool: async (name: string, tariffId: number, type: 0 | 1 = 0): Promise<number> =>
+      (await api('POST', '/api/pools', { name, type, tariffId, watchdogMode: 2 })).id,
+    unprovisioned: async (count: number): Promise<{ id: number; iccid: string }[]> => {
+      const sims = Array.from({ length: count }, () => ({ iccid: String(iccids++) }))
+      return (await inside('POST', '/internal/sims', { sims })).created
+    },
+    start: (simId: number, poolId: number) =>
+      inside('POST', '/internal/workflows/provision-and-activate', { simId, poolId }),
+    /** SIMs taken to Active by their workflows. */
+    active: async (count: number, poolId: number): Promise<number[]> => {
+      const ids = (await customer.unprovisioned(count)).map(({ id }) => id)
+      for (const id of ids) await customer.start(id, poolId)
+      for (const id of ids) {
+        const { result } = await customer.ended(provisionAndActivateId(tenantId, id))
+        expect(result).toMatchObject({ outcome: 'activated' })
+      }
+      return ids
+    },
+    sim: (id: number) => api('GET', `/api/sims/${id}`),
+    untilSim: async (id: number, wanted: object) => {
+      let sim: Body
+      const look = async () => {
+        sim = await customer.sim(id)
+        return Object.entries({ processingTicketCount: 0, ...wanted }).every(([name, value]) => sim[name] === value)
+      }
+      await until(look, () => sim)
+    },
+    usage: async (simId: number, megabytes: number, more: object = {}) => {
+      const at = new Date(await house.now()).toISOString()
+      const record = { recordId: `r${records++}`, simId, at, bytesDown: megabytes * MB, ...more }
+      const answer = await inside('POST', '/internal/usage', { records: [record] })
+      expect(answer).toMatchObject({ rejectedCount: 0 })
+      await house.pump.settled()
+      return record
+    },
+    suspensionId: (simId: number, cycle: string) => suspendOnOverageId(tenantId, simId, cycle),
+    /** @returns the workflow as it is in that phase */
+    untilPhase: async (simId: number, cycle: string, phase: string) => {
+      let seen: Body
+      const look = async () => {
+        seen = await workflow(suspendOnOverageId(tenantId, simId, cycle)).catch((error: Error) => error.message)
+        return seen?.state?.phase === phase
+      }
+      await until(look, () => seen)
+      return seen
+    },
+    signal: (simId: number, cycle: string, name: string) =>
+      inside('POST', `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/signals/${name}`),
+    startMonthEnd: (cycle: string) => inside('POST', '/internal/workflows/month-end-reprovision', { cycle }),
+    /** Runs the month end of a cycle that has ended, its close six hours after that included. @returns its result */
+    monthEnd: async (cycle: Cycle): Promise<Body> => {
+      await customer.startMonthEnd(cycle.key)
+      const id = monthEndId(tenantId, cycle.key)
+      await until(async () => (await workflow(id)).state?.step === 'close')
+      await house.skipTo(cycle.endsAt + CLOSE_AFTER_MS)
+      const { result } = await customer.ended(id)
+      await house.pump.settled()
+      return result
+    },
+    /** Tickets of a SIM as `type/status`, the oldest first. */
+    tickets: async (simId: number): Promise<string[]> => {
+      const all: { simId: number; type: number; status: number }[] = await api('GET', '/api/tickets')
+      return all
+        .filter((ticket) => ticket.simId === simId)
+        .map(({ type, status }) => `${TYPES[type]}/${STATUSES[status]}`)
+        .reverse()
+    },
+    /** The watchdog's log, the oldest first: level and what stands before the first colon, without the ICCID. */
+    log: async (): Promise<string[]> => {
+      const { data } = await api('GET', '/api/watchdog/logs?pageSize=100')
+      const line = ({ level, message }: Body) => `${level} ${message.split(':')[0].replace(/SIM \d{19}/, 'SIM')}`
+      return data.map(line).reverse()
+    },
+    untilLog: (lines: readonly string[]) =>
+      vi.waitFor(async () => expect(await customer.log()).toEqual(lines), { timeout: 15_000, interval: 50 }),
+    mails: () => house.carrier.mails(billingEmail),
+    /** Keys of what was mailed, the oldest first, without the SIM. */
+    mailed: async (): Promise<string[]> => {
+      const { data } = await inside('GET', '/internal/mails?pageSize=100')
+      return data.flatMap((mail: Body) => mail.keys).reverse()
+    },
+    /** Every ticket has ended, every notice is in one mail, every mail came once, the carrier did nothing twice. */
+    expectEachOnce: async () => {
+      await house.pump.settled()
+      const tickets: { status: number }[] = await api('GET', '/api/tickets')
+      expect(tickets.filter(({ status }) => status < 2)).toEqual([])
+      const { data } = await inside('GET', '/internal/mails?pageSize=100')
+      const keys: string[] = data.flatMap((mail: Body) => mail.keys)
+      expect(keys.toSorted()).toEqual([...new Set(keys)].toSorted())
+      expect(data.filter((mail: Body) => mail.status !== 'sent')).toEqual([])
+      const received = (await customer.mails()).map(({ headers }) => headers['message-id'])
+      expect(received.toSorted()).toEqual(data.map((mail: Body) => mail.id).toSorted())
+      expect(await house.carrier.doubleEffects()).toBe(0)
+      expect(house.pump.faults).toEqual([])
+    },
+  }
+  return customer
+}
+export type Customer = Awaited<ReturnType<typeof aCustomer>>
+
+const TYPES = ['activate', 'suspend', 'provision', 'sms', 'refresh']
+const STATUSES = ['pending', 'processing', 'complete', 'failed', 'cancelled']

@@ -1,0 +1,205 @@
+/**
+ * The true service on the server that skips time: both listeners over real PostgreSQL, workers against the Java
+ * server, the simulated carrier, an SMTP inbox, and what a worker does besides workflows driven by a pump.
+ *
+ * One clock for all. The service's is the server's time (server-clock.ts): asked before each request by a proxy in
+ * front of the listeners, and before each job and sweep of the pump. Time runs at its usual pace and leaps only
+ * while a test asks for it with `skipTo`; the server goes from timer to timer then, and never over a workflow task
+ * or an activity in flight. A workflow that waits for a ticket does so in an activity, so the pump executes tickets
+ * meanwhile. What happens outside workflows (an evaluation, a mail, a signal that waits in the outbox) does not
+ * hold time: so before each leap the pump is let come to rest.
+ *
+ * Nothing here waits for a workflow's end through the environment's own client: that lets time leap for as
+ * long as it waits, and once the workflow has ended the next timer is a run's time limit, ten years ahead.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TestWorkflowEnvironment } from '@temporalio/testing'
+import { pino } from 'pino'
+import { startApi } from '../../api/main.ts'
+import { cycleAt, nextCycle } from '../../domain/cycle.ts'
+import { httpNetwork } from '../../network/http.ts'
+import type { CarrierRequest, Network } from '../../network/network.ts'
+import { renderMail } from '../../notify/render.ts'
+import { createTransport } from '../../notify/transport.ts'
+import { createKey } from '../../operations/create-key.ts'
+import { rulesInForce } from '../../operations/rules-in-force.ts'
+import { lifecycleClient } from '../../queues/temporal.ts'
+import { startCarrier } from '../../stack/carrier.ts'
+import { startInbox } from '../../stack/inbox.ts'
+import type { Mail } from '../../stack/inbox-mails.ts'
+import { connect } from '../../store/connect.ts'
+import { ensurePartitions } from '../../store/partitions.ts'
+import { type Ground, inPlatform } from '../../store/tenancy.ts'
+import { createHandlers } from '../../worker/handlers.ts'
+import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
+import { workLists } from '../../worker/work-lists.ts'
+import { freshDatabase } from '../setup/database.ts'
+import { makePump } from './pump.ts'
+import { refreshingProxy, serverClock } from './server-clock.ts'
+import { putRulesInForce } from './true-rules.ts'
+import { until } from './until.ts'
+
+const SECRET = 'secret-of-the-tests'
+const TERMS = { waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' }, closeAfter: 'PT6H' }
+const TICKETS = { leaseMs: 60_000, retryMinMs: 50, retryMaxMs: 200, attempts: 3 }
+const MAILS = { retryMaxMs: 60_000, attempts: 5 }
+const GROUPING = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
+
+const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
+
+/** What is started, so that it is stopped in the opposite order. */
+type Closing = (() => Promise<unknown>)[]
+
+async function startOutside(closing: Closing) {
+  const folder = await mkdtemp(join(tmpdir(), 'simherd-true-'))
+  closing.push(() => rm(folder, { recursive: true, force: true }))
+  const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET })
+  const inbox = await startInbox({ dir: join(folder, 'mails') })
+  closing.push(carrier.stop, inbox.stop)
+  const headers = { authorization: `Bearer ${SECRET}`, accept: 'application/json' }
+  const network = httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 2000 })
+  const operate = (operation: 'provision' | 'unprovision', iccid: string): Promise<unknown> =>
+    fetch(`${carrier.url}/operations`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ ticketId: crypto.randomUUID(), operation, iccid }),
+    })
+  const json = async <T>(url: string) => (await (await fetch(url, { headers })).json()) as T
+  return {
+    network,
+    smtpUrl: inbox.smtpUrl,
+    /** To an address, the oldest first. */
+    mails: async (to: string) =>
+      (await json<Mail[]>(inbox.inboxUrl)).filter((mail) => mail.to.includes(to)).toReversed(),
+    /** What the carrier has done to a line, in its order. */
+    effects: async (iccid: string) =>
+      (await json<{ operation: string }[]>(`${carrier.url}/operations?iccid=${iccid}`)).map(
+        ({ operation }) => operation,
+      ),
+    /** The carrier forgets a line without our knowing: it refuses all but a new provision from then on. */
+    lose: (iccid: string) => operate('unprovision', iccid),
+    /** It has the line again. */
+    find: (iccid: string) => operate('provision', iccid),
+    doubleEffects: async () => (await json<{ doubleEffects: number }>(`${carrier.url}/stats`)).doubleEffects,
+  }
+}
+
+/** Starts all of it. @param path the time-skipping server's program */
+export async function startTrueService(path: string) {
+  const closing: Closing = []
+  const close = async () => {
+    for (const end of closing.toReversed()) await end()
+  }
+  try {
+    return { ...(await startAll(path, closing)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function startAll(path: string, closing: Closing) {
+  installRuntime(log)
+  const env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path } },
+  })
+  closing.push(() => env.teardown())
+  const clock = await serverClock(env)
+  const database = await freshDatabase()
+  closing.push(database.drop)
+  const { db, close: disconnect } = connect(database.url, { max: 12 })
+  closing.push(disconnect)
+  const outside = await startOutside(closing)
+
+  const pump = makePump()
+  const ground: Ground = { db, clock: clock.now, ring: pump.ring }
+  const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
+  await ensurePartitions(db, clock.now())
+  await putRulesInForce(ground)
+
+  const at = { address: env.address, namespace: env.namespace ?? 'default' }
+  const lifecycles = lifecycleClient(at)
+  closing.push(() => lifecycles.close())
+  const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
+  const terms = { lifecycles, terms: TERMS, billingCycle: 'P1M', dependencies: [] }
+  const api = await startApi({ ...anyPort, ...terms, ground, logger: log })
+  closing.push(api.close)
+  const [apiProxy, internalProxy] = [
+    await refreshingProxy(api.apiUrl, clock),
+    await refreshingProxy(api.internalUrl, clock),
+  ]
+  closing.push(apiProxy.stop, internalProxy.stop)
+
+  /** Runs before the carrier is asked: a test makes the carrier slow, or changes a line behind our back. */
+  const carrierKnobs = { before: async (_: CarrierRequest): Promise<void> => {} }
+  const network: Network = {
+    ...outside.network,
+    perform: async (request, options) => {
+      await carrierKnobs.before(request)
+      return outside.network.perform(request, options)
+    },
+  }
+  const transport = createTransport({ smtpUrl: outside.smtpUrl, from: 'Simherd <simherd@localhost>' })
+  closing.push(async () => transport.close())
+  const handlers = createHandlers({
+    ground,
+    network,
+    mailer: { render: renderMail, transport },
+    door: lifecycles,
+    tickets: TICKETS,
+    evaluation: { ...TERMS, ...GROUPING, rules: rulesInForce() },
+    mails: MAILS,
+    onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
+    observe: () => {},
+  })
+  // There are no Schedules on this server; what is swept now and then only has its time in `skipTo`.
+  const lists = workLists({ ground, ensureSchedule: async () => {} })
+  pump.start(
+    handlers,
+    lists.filter(({ everyMs }) => everyMs === undefined),
+    clock.refresh,
+  )
+  closing.push(pump.stop)
+  const workers = startTemporalWorkers({
+    ...at,
+    serviceUrl: apiProxy.url,
+    internalUrl: internalProxy.url,
+    key,
+    log,
+    shutdownGraceMs: 100,
+  })
+  closing.push(() => workers.shutdown())
+  await until(() => workers.isRunning())
+
+  const skipTo = async (instant: number) => {
+    await pump.settled()
+    const left = instant - (await env.currentTimeMs())
+    if (left > 0) await env.sleep(left)
+    await clock.refresh()
+    await ensurePartitions(db, clock.now())
+    await pump.settled()
+  }
+  return {
+    apiUrl: apiProxy.url,
+    internalUrl: internalProxy.url,
+    key,
+    pump,
+    carrier: { ...outside, knobs: carrierKnobs },
+    now: async () => {
+      await clock.refresh()
+      return clock.now()
+    },
+    /** Leaps to an instant; what is due on the way is done. */
+    skipTo,
+    /** Leaps to a day of the next month that will do, at noon in UTC. @returns its cycle */
+    skipToMonth: async (day: number, will: (startsAt: Date) => boolean = () => true) => {
+      let cycle = nextCycle('P1M', cycleAt('P1M', await env.currentTimeMs()))
+      while (!will(new Date(cycle.startsAt))) cycle = nextCycle('P1M', cycle)
+      await skipTo(cycle.startsAt + (day - 0.5) * 86_400_000)
+      return cycle
+    },
+  }
+}
+export type TrueService = Awaited<ReturnType<typeof startTrueService>>
