@@ -115,6 +115,8 @@ export interface EnforcePoolState {
   readonly armed: readonly number[]
   readonly rounds: number
   readonly over: boolean
+  /** Whether all that may be stopped does not cover the overage. */
+  readonly tooLittle: boolean
 }
 /** Signals of enforce-pool. */
 export type EnforcePoolSignal = 'overLimit' | 'cleared' | 'standDown'
@@ -149,6 +151,7 @@ export interface MonthEndPlanInput {
 }
 export interface MonthEndTimerInput {
   readonly tenantId: string
+  /** Comes with the Schedule: it is fixed when the tenant is created. */
   readonly billingCycle: string
 }
 

@@ -11,9 +11,6 @@ import type { MonthEndTimerInput } from '../domain/lifecycle.ts'
 import { short, waiting } from './calls.ts'
 import { answerState, showState } from './visibility.ts'
 
-/** The tenant's billing cycle comes with the Schedule: it is fixed when the tenant is created. */
-export type TimerInput = MonthEndTimerInput & { readonly billingCycle: string }
-
 export interface TimerResult {
   /** How the month end of each cycle ended, in the order they ran. */
   readonly cycles: readonly { readonly cycle: string; readonly status: string }[]
@@ -29,7 +26,7 @@ function scheduledAt(): number {
   return found instanceof Date ? found.getTime() : Date.now()
 }
 
-export async function monthEndTimer({ tenantId, billingCycle }: TimerInput): Promise<TimerResult> {
+export async function monthEndTimer({ tenantId, billingCycle }: MonthEndTimerInput): Promise<TimerResult> {
   const cycles: { cycle: string; status: string }[] = []
   answerState(() => ({ cycles }))
   const ended = previousCycle(billingCycle, cycleAt(billingCycle, scheduledAt()))
