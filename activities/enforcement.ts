@@ -2,6 +2,7 @@
 import { ApplicationFailure, activityInfo, heartbeat } from '@temporalio/activity'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
 import type { ActionAsk, SimEnforcement } from '../domain/enforcement.ts'
+import { toMB } from '../domain/units.ts'
 import type { ArmAsk } from '../domain/workflow-asks.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
 import type { pickTargets } from '../rules/suspend-targets.ts'
@@ -44,6 +45,9 @@ export interface PoolPick {
   readonly simIds: readonly number[]
   /** True where all that may be stopped is not enough to end the pool's overage. */
   readonly tooLittle: boolean
+  readonly overageMB: number
+  /** SIMs that it must leave alone: exempt, in a weaker mode, or held by a person. */
+  readonly passedOver: number
 }
 
 export interface PoolAsk {
@@ -114,10 +118,11 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     const pool = await bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params }))
     const { over, overageBytes, rows } = pool
     if (!over || !pool.enforcementEnabled || pool.mode !== WatchdogMode.Enforce) {
-      return { over, simIds: [], tooLittle: false }
+      return { over, simIds: [], tooLittle: false, overageMB: toMB(overageBytes), passedOver: 0 }
     }
     const { targets, shortfall } = pick(ask.target, overageBytes, rows)
-    return { over, simIds: targets, tooLittle: shortfall }
+    const passedOver = rows.filter((row) => !row.stopped && (row.exempt || row.weaker || row.held)).length
+    return { over, simIds: targets, tooLittle: shortfall, overageMB: toMB(overageBytes), passedOver }
   },
 
   /** Signals, with start, the workflows of SIMs that a pool's rule stops. Safe to run twice: a signal more is none. */

@@ -13,9 +13,7 @@ export interface SimNow {
 }
 
 async function suspenderOf({ internal }: ServiceClient, simId: number): Promise<SimNow['suspendedBy']> {
-  const [newest] = await bodyOf(internal.GET('/internal/cycles', {}))
-  if (newest === undefined) return null
-  const params = { path: { id: simId }, query: { cycle: newest.key } }
+  const params = { path: { id: simId } }
   const { suspension } = await bodyOf(internal.GET('/internal/sims/{id}/enforcement', { params }))
   return suspension?.cause ?? null
 }

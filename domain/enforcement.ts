@@ -1,7 +1,7 @@
 /** What the enforcing workflows are told of SIMs and pools. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from './codes.ts'
-import { Id, Instant, nullable, strictObject } from './schema.ts'
+import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
@@ -53,8 +53,8 @@ export const PoolEnforcement = strictObject({
 })
 export type PoolEnforcement = Static<typeof PoolEnforcement>
 
-/** What enforcement has done, once for each SIM, cycle, rule, action and counter. */
-export const ACTIONS = [
+/** What enforcement does to a SIM. */
+const SIM_ACTIONS = [
   'suspended',
   'wouldSuspend',
   'broughtBack',
@@ -63,10 +63,15 @@ export const ACTIONS = [
   'graceEnding',
   'suspendFailed',
 ] as const
+export type SimAction = (typeof SIM_ACTIONS)[number]
+/** What it does to a SIM, or finds of a pool: all that may be stopped does not cover the overage. */
+const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 
+/** What enforcement has done, once for each SIM or pool, cycle, rule, action and counter. */
 export const ActionAsk = strictObject({
-  simId: Id('SIM'),
+  simId: optional(Id('The SIM; left out where the action is of a pool')),
+  poolId: optional(Id('The pool, with tooLittleToPick')),
   cycle: CycleKey,
   rule: nullable(Name),
   action: Type.Unsafe<Action>({ type: 'string', enum: [...ACTIONS] }),

@@ -3,7 +3,7 @@ import { WatchdogMode } from '../domain/codes.ts'
 import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { effectiveMode } from '../rules/mode.ts'
-import { tenantTerms } from '../store/cycles.ts'
+import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { SubjectKind } from '../store/due.ts'
 import { poolRows, readEnforcedSim } from '../store/enforcement.ts'
 import { poolFigures, simFigures } from '../store/figures.ts'
@@ -18,21 +18,22 @@ const MOST_ROWS = 10_000
 /**
  * A SIM as suspend-on-overage sees it.
  *
+ * @param cycleKey null: the running cycle
  * @param rule the rule that asks to suspend; null where a person started the workflow: then overage decides
  * @throws ServiceError `sim_not_found`, `cycle_not_found`
  */
 export async function simEnforcement(
   tx: TenantTx,
   simId: number,
-  cycleKey: string,
+  cycleKey: string | null,
   rule: string | null,
 ): Promise<SimEnforcement> {
   const sim = await readEnforcedSim(tx, simId)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
-  const cycle = await cycleNamed(tx, cycleKey)
+  const cycle = cycleKey === null ? await currentCycle(tx) : await cycleNamed(tx, cycleKey)
   const terms = await tenantTerms(tx)
   // Once its cycle has ended no rule enforces on it any more.
-  const over = tx.now.getTime() < cycle.endsAt && (await isOver(tx, { simId, poolId: sim.poolId }, cycleKey, rule))
+  const over = tx.now.getTime() < cycle.endsAt && (await isOver(tx, { simId, poolId: sim.poolId }, cycle.key, rule))
   return {
     simId,
     iccid: sim.iccid,

@@ -1,15 +1,17 @@
 /** What enforcement did: an entry in the log, and where people should hear of it a notice. Once each. */
 import { LogLevel } from '../domain/codes.ts'
 import type { Action, ActionAsk } from '../domain/enforcement.ts'
+import { ServiceError } from '../domain/errors.ts'
 import { toMB } from '../domain/units.ts'
 import type { AlertNotification } from '../notify/notification.ts'
 import { simFigures } from '../store/figures.ts'
 import { insertNotifications } from '../store/mails.ts'
+import { poolName } from '../store/pools.ts'
 import { activeRuleSet } from '../store/rule-sets.ts'
-import { simLabel } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { findTenant } from '../store/tenants.ts'
 import { insertLogEntries } from '../store/watchdog.ts'
+import { knownSimLabel } from './known-sim.ts'
 
 const LEVEL: Readonly<Record<Action, LogLevel>> = {
   suspended: LogLevel.Critical,
@@ -19,9 +21,10 @@ const LEVEL: Readonly<Record<Action, LogLevel>> = {
   graceStarted: LogLevel.Warning,
   graceEnding: LogLevel.Warning,
   suspendFailed: LogLevel.Critical,
+  tooLittleToPick: LogLevel.Critical,
 }
 
-const WORDS: Readonly<Record<Action, (sim: string) => string>> = {
+const WORDS: Readonly<Record<Action, (subject: string) => string>> = {
   suspended: (sim) => `SIM ${sim} was suspended`,
   wouldSuspend: (sim) => `SIM ${sim} would have been suspended`,
   broughtBack: (sim) => `SIM ${sim} was brought back`,
@@ -29,25 +32,27 @@ const WORDS: Readonly<Record<Action, (sim: string) => string>> = {
   graceStarted: (sim) => `The grace period of SIM ${sim} has begun`,
   graceEnding: (sim) => `The grace period of SIM ${sim} ends`,
   suspendFailed: (sim) => `SIM ${sim} could not be suspended`,
+  tooLittleToPick: (pool) => `Pool ${pool} stays over its capacity`,
 }
 
 /**
- * Logs an action of a workflow, once for each rule, SIM, cycle, action and counter.
+ * Logs an action of a workflow, once for each rule, SIM or pool, cycle, action and counter.
  *
  * @returns whether it was new
+ * @throws ServiceError `sim_not_found`, `pool_not_found`, `invalid_request` where the action is not one of what is named
  */
 export async function logAction(tx: TenantTx, ask: ActionAsk): Promise<{ logged: boolean }> {
-  const label = await simLabel(tx, ask.simId)
+  const { subject, label, simId, poolId } = await subjectOf(tx, ask)
   const rules = await activeRuleSet(tx)
-  const key = `${ask.rule ?? 'person'}/sim/${ask.simId}/${ask.cycle}/${ask.action}/${ask.counter}`
+  const key = `${ask.rule ?? 'person'}/${subject}/${ask.cycle}/${ask.action}/${ask.counter}`
   const message = `${WORDS[ask.action](label)}: ${ask.detail}`
   const logged = await insertLogEntries(tx, [
     {
       dedupeKey: key,
       rule: ask.rule,
       ruleVersion: rules?.version ?? null,
-      simId: ask.simId,
-      poolId: null,
+      simId,
+      poolId,
       level: LEVEL[ask.action],
       message,
       cycleKey: ask.cycle,
@@ -55,15 +60,32 @@ export async function logAction(tx: TenantTx, ask: ActionAsk): Promise<{ logged:
     },
   ])
   if (logged.size === 0) return { logged: false }
-  if (ask.action === 'graceStarted' || ask.action === 'graceEnding') {
-    await notifyGrace(tx, ask, ask.action, { key, label, message })
+  if (simId !== null && (ask.action === 'graceStarted' || ask.action === 'graceEnding')) {
+    await notifyGrace(tx, { ...ask, simId }, ask.action, { key, label, message })
   }
   return { logged: true }
 }
 
+/** The SIM or the pool of an action: `tooLittleToPick` is of a pool, the others are of a SIM. */
+async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionAsk) {
+  const ofPool = action === 'tooLittleToPick'
+  if (ofPool && poolId != null && simId == null) {
+    const label = await poolName(tx, poolId)
+    if (label === undefined) throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+    return { subject: `pool/${poolId}`, label, simId: null, poolId }
+  }
+  if (!ofPool && simId != null && poolId == null) {
+    return { subject: `sim/${simId}`, label: await knownSimLabel(tx, simId), simId, poolId: null }
+  }
+  const detail = `${action} is of a ${ofPool ? 'pool: give poolId' : 'SIM: give simId'} and nothing else`
+  throw new ServiceError('invalid_request', `${detail}.`, {
+    errors: [{ pointer: ofPool ? '/poolId' : '/simId', detail }],
+  })
+}
+
 async function notifyGrace(
   tx: TenantTx,
-  ask: ActionAsk,
+  ask: ActionAsk & { readonly simId: number },
   kind: 'graceStarted' | 'graceEnding',
   told: { readonly key: string; readonly label: string; readonly message: string },
 ): Promise<void> {

@@ -5,9 +5,9 @@ import { ServiceError } from '../domain/errors.ts'
 import type { ChangeFailed, PoolChange } from '../domain/month-end.ts'
 import { openCycle, tenantTerms } from '../store/cycles.ts'
 import { queuedChanges } from '../store/month-end.ts'
-import { simLabel } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { insertLogEntries } from '../store/watchdog.ts'
+import { knownSimLabel } from './known-sim.ts'
 
 /**
  * The cycle a key names for this tenant.
@@ -46,9 +46,13 @@ export async function changesOf(
   return queuedChanges(tx, { ...ask, before: new Date(cycle.endsAt) })
 }
 
-/** Logs a queued change that failed, once a SIM and cycle. It stays queued and may be tried again. */
+/**
+ * Logs a queued change that failed, once a SIM and cycle. It stays queued and may be tried again.
+ *
+ * @throws ServiceError `sim_not_found`
+ */
 export async function noteChangeFailed(tx: TenantTx, key: string, failed: ChangeFailed): Promise<void> {
-  const label = await simLabel(tx, failed.simId)
+  const label = await knownSimLabel(tx, failed.simId)
   const ticket = failed.ticketId === null ? '' : ` Ticket ${failed.ticketId}.`
   await insertLogEntries(tx, [
     {

@@ -1,12 +1,12 @@
 /** What one run of suspend-on-overage knows, and how it tells of itself. */
 import { ActivityFailure, log, workflowInfo } from '@temporalio/workflow'
-import type { Action } from '../domain/enforcement.ts'
+import type { SimAction } from '../domain/enforcement.ts'
 import type { SuspendOnOverageInput, SuspendOnOverageResult, SuspendOnOverageState } from '../domain/lifecycle.ts'
 import { short } from './calls.ts'
 import type { Demand, Mailbox } from './suspend-messages.ts'
 import { showState } from './visibility.ts'
 
-type Counts = Partial<Record<Action, number>>
+type Counts = Partial<Record<SimAction, number>>
 
 export interface SuspendRun {
   readonly input: SuspendOnOverageInput
@@ -78,7 +78,7 @@ export function phaseTo(run: SuspendRun, phase: SuspendOnOverageState['phase'], 
  *
  * An entry that the service refuses is no reason to leave the SIM alone: it is noted in the worker's log.
  */
-export async function tell(run: SuspendRun, action: Action, detail: string, ticketId: string | null): Promise<void> {
+export async function tell(run: SuspendRun, action: SimAction, detail: string, ticketId: string | null): Promise<void> {
   const { tenantId, simId, cycleKey, rule } = run.input
   const counter = run.counts[action] ?? 0
   run.counts[action] = counter + 1

@@ -21,15 +21,15 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
     {
       schema: {
         operationId: 'readSimEnforcement',
-        summary: 'A SIM as enforcement sees it',
+        summary: 'A SIM as enforcement sees it; without a cycle in the running one',
         tags,
         params: SimParams,
-        querystring: Type.Object({ cycle: Cycle, rule: Type.Optional(Rule) }),
+        querystring: Type.Object({ cycle: Type.Optional(Cycle), rule: Type.Optional(Rule) }),
         response: { 200: SimEnforcement },
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(ground, tenantId, (tx) => simEnforcement(tx, params.id, query.cycle, query.rule ?? null)),
+      inTenant(ground, tenantId, (tx) => simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null)),
   )
 
   app.get(

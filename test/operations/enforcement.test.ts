@@ -307,4 +307,36 @@ describe('an action of a workflow', () => {
 
     expect((await notices(house)).map(({ kind }) => kind)).toEqual(['graceStarted', 'graceEnding'])
   })
+
+  test('is logged as Critical, once a rule, pool and cycle, where a pool has too little to pick', async () => {
+    const house = await aPoolOf(1)
+    const { poolId } = house
+    const ofPool: ActionAsk = { ...ask(0), simId: null, poolId, action: 'tooLittleToPick' }
+    const log = (one: ActionAsk) => house.asTenant((tx) => logAction(tx, one))
+
+    expect(await log(ofPool)).toEqual({ logged: true })
+    expect(await log({ ...ofPool, detail: 'other words' })).toEqual({ logged: false })
+    expect(await log({ ...ofPool, rule: 'another-rule' })).toEqual({ logged: true })
+    expect(await log({ ...ofPool, cycle: '2026-12' })).toEqual({ logged: true })
+    expect((await house.log())[0]).toMatchObject({
+      key: `${RULE}/pool/${poolId}/${CYCLE}/tooLittleToPick/0`,
+      level: LogLevel.Critical,
+      simId: null,
+      message: 'Pool a pool stays over its capacity: it is 4 MB over',
+    })
+  })
+
+  test('of a SIM or a pool that is not there, or of the other kind, is refused', async () => {
+    const house = await aPoolOf(1)
+    const [simId = 0] = house.sims
+    const codeOf = (also: Partial<ActionAsk>) =>
+      house.asTenant((tx) => logAction(tx, ask(simId, also))).catch(({ code }: { code: string }) => code)
+
+    expect(await codeOf({ simId: 999_999 })).toBe('sim_not_found')
+    expect(await codeOf({ simId: null, poolId: 999_999, action: 'tooLittleToPick' })).toBe('pool_not_found')
+    expect(await codeOf({ action: 'tooLittleToPick' })).toBe('invalid_request')
+    expect(await codeOf({ simId: null, poolId: house.poolId })).toBe('invalid_request')
+    expect(await codeOf({ poolId: house.poolId })).toBe('invalid_request')
+    expect(await house.log()).toEqual([])
+  })
 })

@@ -250,6 +250,19 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
       expect(house.model.calls('/arm')).toBe(0)
     })
 
+    test('tells once that all it may stop does not cover the overage', async () => {
+      over(1)
+      await ask('overLimit')
+      await house.untilState(id(), { rounds: 1, tooLittle: true })
+      await ask('overLimit')
+      await house.untilState(id(), { rounds: 2, tooLittle: true })
+      await suspended(1)
+
+      const told = house.model.actions.filter(({ action }) => action === 'tooLittleToPick')
+      expect(told).toMatchObject([{ poolId, cycle: cycleKey, rule: 'pool-overage', counter: 0 }])
+      expect(told[0]?.['detail']).toContain('0.001 MB over')
+    })
+
     test('standing down drops the grace of the SIMs it armed', async () => {
       over(1)
       await ask('overLimit')

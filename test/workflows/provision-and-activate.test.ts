@@ -18,7 +18,6 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
   afterAll(() => house?.close())
   beforeEach(() => {
     clear(house.model)
-    house.model.cycles.push({ key: '2026-11', endsAt: '2026-12-01T00:00:00.000Z', closedAt: null })
   })
 
   test('takes an Unprovisioned SIM to Active by two tickets, the tag with the first', async () => {

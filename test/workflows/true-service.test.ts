@@ -257,6 +257,25 @@ describe.skipIf(path === undefined)('on the true service', () => {
         result: { over: false },
       })
     })
+
+    test('a pool whose overage is of a SIM it must leave alone says so once, and stops whom it may', async () => {
+      const cycle = await house.skipToMonth(10)
+      const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
+      const [exempt = 0, other = 0] = await customer.active(2, poolId)
+      await customer.inside('PATCH', `/internal/sims/${exempt}/watchdog`, { isWatchdogExempt: true })
+      await customer.usage(other, 110)
+      await customer.usage(exempt, 150)
+      await customer.untilPhase(other, cycle.key, 'suspended')
+      const told = ['2 Pool shared is 60 MB over its capacity', '2 Pool shared stays over its capacity']
+      await customer.untilLog([...told, '2 SIM was suspended'])
+      await house.skipTo((await house.now()) + HOUR)
+      await customer.usage(exempt, 100)
+      const id = enforcePoolId(customer.tenantId, poolId, cycle.key)
+      await vi.waitFor(async () => expect((await customer.workflow(id)).state.rounds).toBeGreaterThan(1), 10_000)
+
+      expect(await customer.sim(exempt)).toMatchObject({ status: 1 })
+      expect(await customer.log()).toEqual([...told, '2 SIM was suspended'])
+    })
   })
 
   describe('month-end-reprovision', () => {
