@@ -7,7 +7,7 @@ import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/
 export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>
 
 /** A handler for all four queues. */
-export const handledBy = (handle: (bell: Bell) => Promise<void>): Handlers => ({
+const handledBy = (handle: (bell: Bell) => Promise<void>): Handlers => ({
   tickets: handle,
   evaluate: handle,
   mail: handle,
