@@ -264,6 +264,21 @@ describe('a statement', () => {
       { numRuns: 25 },
     )
   }, 60_000)
+
+  test('knows the tariff of a SIM whose usage began before it was provisioned', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await house.unprovisioned(1)
+    await house.complete({ simId, type: TicketType.Provision, tariffId })
+    ground.now = CLOSE
+    const used = (day: number) => house.usage(simId, { at: new Date(at(day)).toISOString(), smsCount: 1 })
+    await house.record([used(2), used(4)])
+
+    await close(house)
+
+    expect(await statement(house)).toMatchObject([{ tariffId, smsCount: 2, smsMicro: 2 * fromMoney(0.05) }])
+  })
 })
 
 describe('closing a cycle', () => {
