@@ -9,6 +9,7 @@ import { dedupeId, type QueueName } from '../../queues/catalog.ts'
 import type { Sweep } from '../../worker/sweeps.ts'
 
 const SWEEP_EVERY_MS = 100
+const RESTS_WITHIN_MS = 20_000
 
 export interface Pump {
   readonly ring: (bells: readonly Bell[]) => void
@@ -83,7 +84,9 @@ export function makePump(): Pump {
       sweeping = rounds()
     },
     async settled() {
+      const deadline = Date.now() + RESTS_WITHIN_MS
       for (let before = -1; before !== rung; ) {
+        if (Date.now() > deadline) throw new Error('what is due stays due: the handlers do not end it')
         before = rung
         await sweepOnce()
         await idle()

@@ -12,8 +12,9 @@ describe.skipIf(path === undefined)('on the true service', () => {
   let house: TrueService
   let customer: Customer
   beforeAll(async () => {
-    // Cycles end in UTC, wherever the service runs: here it is tomorrow already for the last ten hours of a day.
+    // Cycles end in UTC, wherever the service runs: here the day begins 14 hours earlier.
     vi.stubEnv('TZ', 'Pacific/Kiritimati')
+    expect(new Date().getTimezoneOffset()).toBe(-14 * 60)
     house = await startTrueService(path ?? '')
   })
   afterAll(async () => {
@@ -114,7 +115,7 @@ describe.skipIf(path === undefined)('on the true service', () => {
       await house.skipTo(cycle.endsAt - 5 * SECOND)
       const early = await customer.tryInside('POST', '/internal/workflows/month-end-reprovision', { cycle: cycle.key })
       expect(early).toMatchObject({ status: 409, body: { code: 'cycle_open' } })
-      expect(await customer.sim(simId)).toMatchObject({ status: 2 })
+      expect(await customer.sim(simId)).toMatchObject({ status: 2, usageMB: 150 })
       await house.skipTo(cycle.endsAt)
       expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 1, moved: 0, changesFailed: 0, statement: true })
 
