@@ -2,8 +2,9 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 
-const count = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description }))
+/** 10 TB, or 300,000 years of voice: beyond it a record is a mistake, and sums would leave the safe integers. */
+const MOST = 10_000_000_000_000
+const count = (description: string) => Type.Optional(Type.Integer({ minimum: -MOST, maximum: MOST, description }))
 
 export const UsageRecord = Type.Object(
   {

@@ -3,6 +3,7 @@
  *
  * The PostgreSQL backend keeps its tables in a schema of its own beside the service's.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createPostgresBackend, Queue, Worker, withBackend } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Bell } from '../domain/bell.ts'
@@ -19,6 +20,15 @@ export interface QueuesAt {
 export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<void> }
 
 const SCHEMA = 'simherd_queues'
+
+/** Longer than any job runs: an attempt at the carrier, or a mail. */
+const CLOSE_MS = 60_000
+
+/**
+ * How soon the job of a worker that was killed is given to another, which until then keeps its bell from being
+ * heard. Milliseconds; a live worker renews its lock at half the time.
+ */
+const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5000 } as const
 
 /** Done jobs are of no use to anybody; failed ones are kept a day for whoever looks. */
 const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
@@ -67,7 +77,7 @@ export type Queues = ReturnType<typeof openQueues>
 /**
  * Runs the jobs of all queues with these handlers.
  *
- * @returns `close` waits for running jobs to end; started ones are not broken off
+ * @returns `close` waits for running jobs to end, a minute at the most
  */
 export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: string, error: Error) => void) {
   const { workerOf, closeShared } = connectionTo(at)
@@ -83,7 +93,11 @@ export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: stri
   }
   return {
     close: async () => {
-      await Promise.all(workers.map((worker) => worker.close()))
+      // A queue that is away would be waited for without end.
+      await Promise.race([
+        Promise.all(workers.map((worker) => worker.close())),
+        sleep(CLOSE_MS, undefined, { ref: false }),
+      ])
       await closeShared()
     },
   }
@@ -99,7 +113,11 @@ function inPostgres(connectionString: string) {
   return {
     queueOf: (name: QueueName) => new PgQueue<Bell>(name, { connection }),
     workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
-      new PgWorker<JobOf<Q>>(name, (job) => handle(job.data), { connection, concurrency: CONCURRENCY[name] }),
+      new PgWorker<JobOf<Q>>(name, (job) => handle(job.data), {
+        connection,
+        concurrency: CONCURRENCY[name],
+        ...TAKEN_OVER,
+      }),
     closeShared: async () => {},
   }
 }
@@ -111,7 +129,11 @@ function inRedis(url: string, onError: (error: Error) => void) {
   return {
     queueOf: (name: QueueName) => new Queue<Bell>(name, { connection }),
     workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
-      new Worker<JobOf<Q>>(name, (job) => handle(job.data), { connection, concurrency: CONCURRENCY[name] }),
+      new Worker<JobOf<Q>>(name, (job) => handle(job.data), {
+        connection,
+        concurrency: CONCURRENCY[name],
+        ...TAKEN_OVER,
+      }),
     closeShared: async () => {
       await connection.quit().catch(() => connection.disconnect())
     },

@@ -17,7 +17,11 @@ export interface Ground {
   readonly clock: () => number
   /** Wakes workers after a commit; must not throw. */
   readonly ring: (bells: readonly Bell[]) => void
+  /** How often a transaction that was broken off for a deadlock is done again. Default: 3; tests allow none. */
+  readonly deadlockRetries?: number
 }
+
+const DEADLOCK_RETRIES = 3
 
 /** An open transaction within one tenant's rows. */
 export interface TenantTx {
@@ -31,8 +35,26 @@ export interface TenantTx {
 
 type BellWithoutTenant = Bell extends infer B ? (B extends Bell ? Omit<B, 'tenantId'> : never) : never
 
-/** Runs work in one transaction that sees and writes only this tenant's rows. Bells ring after the commit. */
+/** PostgreSQL broke a circle of waits by ending one of the transactions in it: that one is done again. */
+const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '40P01'
+
+/**
+ * Runs work in one transaction that sees and writes only this tenant's rows. Bells ring after the commit.
+ *
+ * The work may run again from its beginning, where the database broke it off for a deadlock.
+ */
 export async function inTenant<T>(ground: Ground, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+  const retries = ground.deadlockRetries ?? DEADLOCK_RETRIES
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await onceInTenant(ground, tenantId, work)
+    } catch (error) {
+      if (attempt >= retries || !isDeadlock(error)) throw error
+    }
+  }
+}
+
+async function onceInTenant<T>(ground: Ground, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const bells: Bell[] = []
   const result = await ground.db.transaction().execute(async (q) => {
     await sql`select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)`.execute(q)

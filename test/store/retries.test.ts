@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { aGround, aTenant, someSims } from '../setup/estate.ts'
+
+const ground = await aGround()
+
+test('a transaction that was broken off for a deadlock is done again', async () => {
+  const tenantId = await aTenant(ground)
+  const [a, b] = (await inTenant(ground, tenantId, (tx) => someSims(tx, 2))).map(({ id }) => id)
+  const patient = { ...ground, deadlockRetries: 3 }
+  let runs = 0
+  const lock = (tx: TenantTx, id: number | undefined) =>
+    sql`update sims set tag = tag || 'x' where id = ${id}`.execute(tx.q)
+  const both = (first: number | undefined, second: number | undefined) =>
+    inTenant(patient, tenantId, async (tx) => {
+      runs++
+      await lock(tx, first)
+      await sleep(200)
+      await lock(tx, second)
+    })
+
+  await Promise.all([both(a, b), both(b, a)])
+
+  const tags = await inTenant(ground, tenantId, async (tx) => {
+    const { rows } = await sql<{ tag: string }>`select tag from sims where id in (${a}, ${b})`.execute(tx.q)
+    return rows.map(({ tag }) => tag)
+  })
+  expect(runs).toBe(3)
+  expect(tags).toEqual(['xx', 'xx'])
+})
