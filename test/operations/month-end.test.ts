@@ -1,35 +1,32 @@
-import fc from 'fast-check'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { poolFigures as definition, governingTariff } from '../../domain/allowance.ts'
 import { LogLevel, PoolType, TariffType, TicketType } from '../../domain/codes.ts'
 import type { ChangeFailed } from '../../domain/month-end.ts'
 import { fromMoney } from '../../domain/units.ts'
-import type { SummaryNotification } from '../../notify/notification.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
-import { createTariff } from '../../operations/create-tariff.ts'
 import { changesOf, noteChangeFailed, renewCycle } from '../../operations/month-end.ts'
 import { planMonthEnd } from '../../operations/plan-month-end.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
-import { poolTotals, type StatementLine, statementLines } from '../../store/statements.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse, type House } from './house.ts'
+import {
+  at,
+  BOUNDARY,
+  CLOSE,
+  CYCLE,
+  charge,
+  close,
+  DAY,
+  MONTH_END,
+  notices,
+  STEPS,
+  statement,
+  total,
+} from './october.ts'
 
 const ground = await aGround()
-const BEGIN = Date.parse('2026-10-01T00:00:00Z')
-const DAY = 86_400_000
-const BOUNDARY = new Date('2026-11-01T00:00:00Z')
-const CLOSE = Date.parse('2026-11-01T06:00:00Z')
-const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-const CYCLE = '2026-10'
-const MONTH_END = { by: 'month-end', cycle: CYCLE } as const
 
-const at = (day: number) => BEGIN + day * DAY
-const close = (house: House, key = CYCLE) => house.asTenant((tx) => closeCycle(tx, key, STEPS))
-const statement = (house: House, key = CYCLE) => house.asTenant((tx) => statementLines(tx, key))
-const notices = (house: House) =>
-  house.rows(sql<{ body: SummaryNotification }>`select body from notifications order by id`)
 const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1000) =>
   house.asTenant(async (tx) => {
     const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
@@ -59,228 +56,6 @@ const everything = (house: House) =>
     union all select 'notices', jsonb_agg(n order by id) from notifications n
     union all select 'tickets', jsonb_agg(k order by id) from tickets k
     union all select 'events', jsonb_agg(e order by id) from events e`)
-
-const fee = fc.integer({ min: 0, max: 30_000_000 }).map((micro) => micro / 1_000_000)
-const amount = fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 0, max: 3_000_000_000_000 }))
-const day = fc.integer({ min: 1, max: 29 })
-const tariff = fc.record({
-  type: fc.constantFrom(...Object.values(TariffType)),
-  bytes: amount,
-  simMonthlyFee: fee,
-  fixedBucketCost: fee,
-  smsFee: fee,
-  voiceFee: fee,
-  overageFeePerGb: fee,
-})
-type RandomTariff = typeof tariff extends fc.Arbitrary<infer T> ? T : never
-const life = fc.record({
-  pool: fc.integer({ min: 0, max: 2 }),
-  own: fc.boolean(),
-  joins: day,
-  activated: fc.boolean(),
-  suspended: fc.option(day),
-  leaves: fc.option(day),
-  uses: fc.array(
-    fc.record({
-      day: fc.integer({ min: 0, max: 30 }),
-      bytes: amount,
-      voiceSeconds: fc.integer({ min: 0, max: 500 }),
-      smsCount: fc.integer({ min: 0, max: 9 }),
-    }),
-    { maxLength: 4 },
-  ),
-})
-type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
-const month = fc.record({ tariffs: fc.tuple(tariff, tariff), own: tariff, lives: fc.array(life, { maxLength: 6 }) })
-
-const termsOf = ({ type, bytes, fixedBucketCost, ...fees }: RandomTariff) => ({
-  displayName: 'a tariff',
-  type,
-  ...(type === TariffType.Standard ? { standardTariff: { baseTariffBytes: bytes, ...fees } } : {}),
-  ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: { baseTariffBytes: bytes, ...fees } } : {}),
-  ...(type === TariffType['Fixed Pool']
-    ? { fixedPoolTariff: { fixedCapacityBytes: bytes, fixedBucketCost, ...fees } }
-    : {}),
-})
-
-/** Rounded half up, exactly. */
-const divided = (dividend: bigint, divisor: bigint) => Number((2n * dividend + divisor) / (2n * divisor))
-
-/** What the month of random lives must come to, worked out from the records alone. */
-function expected(
-  { lives, tariffs, own }: { lives: readonly Life[]; tariffs: readonly RandomTariff[]; own: RandomTariff },
-  sims: readonly number[],
-  pools: readonly number[],
-) {
-  const allowance = (of: RandomTariff) => ({ type: of.type, allowanceBytes: of.bytes })
-  return [0, 1, 2].flatMap((place) => {
-    const poolTariff = place === 0 ? null : (tariffs[place - 1] ?? null)
-    const members = lives.flatMap((one, i) => {
-      const simId = sims[i] ?? 0
-      const begins = one.joins
-      const ends = one.leaves !== null && one.leaves > one.joins ? one.leaves : 99
-      // Before it joined and after it left its usage counts outside pools.
-      const here = one.uses.filter((use) => (use.day >= begins && use.day < ends ? one.pool : 0) === place)
-      const lives = one.pool === place
-      const contributing = lives && one.activated
-      if (here.length === 0 && !contributing) return []
-      const sum = (of: (use: Life['uses'][number]) => number) => here.reduce((total, use) => total + of(use), 0)
-      // Its row carries its own tariff only where it belonged.
-      const mayOwn = one.own && (place > 0 || own.type === TariffType.Standard)
-      const hasOwn = lives && mayOwn && (contributing || here.some((use) => use.day >= begins && use.day < ends))
-      return [
-        {
-          simId,
-          contributing,
-          usageBytes: sum((use) => use.bytes),
-          voiceSeconds: sum((use) => use.voiceSeconds),
-          smsCount: sum((use) => use.smsCount),
-          own: hasOwn ? allowance(own) : null,
-        },
-      ]
-    })
-    const figures = definition(poolTariff && allowance(poolTariff), members)
-    const lines = members.map((member, i) => {
-      const governing = governingTariff(
-        member.own && { ...own, ...member.own },
-        poolTariff && { ...poolTariff, ...allowance(poolTariff) },
-      )
-      const overageBytes = figures.rows[i]?.overageBytes ?? 0
-      const micro = (of: (fees: RandomTariff) => number) => (governing === null ? 0 : fromMoney(of(governing)))
-      return {
-        poolId: pools[place] ?? 0,
-        simId: member.simId,
-        bytes: member.usageBytes,
-        voiceSeconds: member.voiceSeconds,
-        smsCount: member.smsCount,
-        limitBytes: figures.rows[i]?.limitBytes,
-        overageBytes,
-        feeMicro: member.contributing ? micro((fees) => fees.simMonthlyFee) : 0,
-        smsMicro: member.smsCount * micro((fees) => fees.smsFee),
-        voiceMicro: divided(BigInt(member.voiceSeconds) * BigInt(micro((fees) => fees.voiceFee)), 60n),
-        overageMicro: divided(BigInt(overageBytes) * BigInt(micro((fees) => fees.overageFeePerGb)), 1_000_000_000n),
-      }
-    })
-    return [{ poolId: pools[place] ?? 0, poolTariff, figures, lines }]
-  })
-}
-
-/** Lives the random month through the operations and closes it. */
-async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<infer T> ? T : never) {
-  const house = await aHouse(ground)
-  ground.now = at(0)
-  const { ownId, pools } = await house.asTenant(async (tx) => {
-    const pools = [0]
-    for (const one of tariffs) {
-      const type = one.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
-      pools.push((await aPool(tx, (await createTariff(tx, termsOf(one))).id, { type })).id)
-    }
-    return { ownId: (await createTariff(tx, termsOf(own))).id, pools }
-  })
-  const sims: number[] = []
-  for (const one of lives) {
-    ground.now = at(one.joins)
-    const mayOwn = one.own && (one.pool > 0 || own.type === TariffType.Standard)
-    const assignment = { poolId: pools[one.pool] || null, tariffId: mayOwn ? ownId : null }
-    const [simId = 0] = await house.unprovisioned(1)
-    await house.complete({ simId, type: TicketType.Provision, ...assignment })
-    if (one.activated) await house.complete({ simId, type: TicketType.Activate })
-    if (one.activated && one.suspended !== null && one.suspended > one.joins) {
-      ground.now = at(one.suspended)
-      await house.complete({ simId, type: TicketType.Suspend })
-    }
-    if (one.leaves !== null && one.leaves > one.joins) {
-      ground.now = Math.max(ground.now, at(one.leaves))
-      await house.complete({ simId, type: TicketType.Provision, unassign: true, effectiveAt: new Date(at(one.leaves)) })
-    }
-    sims.push(simId)
-  }
-  ground.now = CLOSE
-  const records = lives.flatMap((one, i) =>
-    one.uses.map((use) =>
-      house.usage(sims[i] ?? 0, {
-        at: new Date(at(use.day)).toISOString(),
-        bytesDown: use.bytes,
-        voiceSeconds: use.voiceSeconds,
-        smsCount: use.smsCount,
-      }),
-    ),
-  )
-  expect((await house.record(records)).rejected).toEqual([])
-  await close(house)
-  return { house, sims, pools }
-}
-
-/** A line's part that was worked out; the rest is names. */
-const figuresOf = (line: StatementLine) => ({
-  poolId: line.poolId,
-  simId: line.simId,
-  bytes: line.bytes,
-  voiceSeconds: line.voiceSeconds,
-  smsCount: line.smsCount,
-  limitBytes: line.limitBytes,
-  overageBytes: line.overageBytes,
-  feeMicro: line.feeMicro,
-  smsMicro: line.smsMicro,
-  voiceMicro: line.voiceMicro,
-  overageMicro: line.overageMicro,
-})
-const total = (lines: readonly StatementLine[], of: (line: StatementLine) => number) =>
-  lines.reduce((sum, line) => sum + of(line), 0)
-const charge = (line: StatementLine) => line.feeMicro + line.smsMicro + line.voiceMicro + line.overageMicro
-
-describe('a statement', () => {
-  test('is what the records and tariffs of the month come to, line by line', async () => {
-    await fc.assert(
-      fc.asyncProperty(month, async (one) => {
-        const { house, sims, pools } = await lived(one)
-        const lines = await statement(house)
-        const should = expected(one, sims, pools)
-
-        expect(lines.filter(({ kind }) => kind === 'sim').map(figuresOf)).toEqual(should.flatMap((pool) => pool.lines))
-        for (const { poolId, poolTariff, figures } of should) {
-          const own = lines.find((line) => line.kind === 'pool' && line.poolId === poolId)
-          const rows = lines.filter((line) => line.kind === 'sim' && line.poolId === poolId)
-          expect(total(rows, (line) => line.overageBytes)).toBe(figures.overageBytes)
-          if (own === undefined) continue
-          expect(own).toMatchObject({
-            bytes: figures.usageBytes,
-            limitBytes: figures.limitBytes,
-            overageBytes: figures.overageBytes,
-            feeMicro: poolTariff?.type === TariffType['Fixed Pool'] ? fromMoney(poolTariff.fixedBucketCost) : 0,
-          })
-        }
-        const totals = await house.asTenant((tx) => poolTotals(tx, CYCLE))
-        expect(totals.reduce((sum, { chargeMicro }) => sum + chargeMicro, 0)).toBe(total(lines, charge))
-        const fixed = one.tariffs.filter((each) => each.type === TariffType['Fixed Pool'])
-        const buckets = fixed.reduce((sum, { fixedBucketCost }) => sum + fromMoney(fixedBucketCost), 0)
-        expect(
-          total(
-            lines.filter(({ kind }) => kind === 'pool'),
-            charge,
-          ),
-        ).toBe(buckets)
-      }),
-      { numRuns: 25 },
-    )
-  }, 60_000)
-
-  test('knows the tariff of a SIM whose usage began before it was provisioned', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
-    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-    const [simId = 0] = await house.unprovisioned(1)
-    await house.complete({ simId, type: TicketType.Provision, tariffId })
-    ground.now = CLOSE
-    const used = (day: number) => house.usage(simId, { at: new Date(at(day)).toISOString(), smsCount: 1 })
-    await house.record([used(2), used(4)])
-
-    await close(house)
-
-    expect(await statement(house)).toMatchObject([{ tariffId, smsCount: 2, smsMicro: 2 * fromMoney(0.05) }])
-  })
-})
-
 describe('closing a cycle', () => {
   test('happens once: the statement, the summary and the event stay as they were', async () => {
     ground.now = at(3)
