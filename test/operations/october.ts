@@ -5,7 +5,7 @@ import { closeCycle } from '../../operations/close-cycle.ts'
 import { type StatementLine, statementLines } from '../../store/statements.ts'
 import type { House } from './house.ts'
 
-export const BEGIN = Date.parse('2026-10-01T00:00:00Z')
+const BEGIN = Date.parse('2026-10-01T00:00:00Z')
 export const DAY = 86_400_000
 export const BOUNDARY = new Date('2026-11-01T00:00:00Z')
 export const CLOSE = Date.parse('2026-11-01T06:00:00Z')
