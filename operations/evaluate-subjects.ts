@@ -6,7 +6,7 @@
  * overwrites a newer one, and every entry and notice has a key it is written once for.
  */
 import { evaluateSubject } from '../rules/evaluate.ts'
-import { claimDue, type DueMark, dropDue, settleDue } from '../store/due.ts'
+import { claimDue, type DueMark, settleDue } from '../store/due.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
 import { type Batch, readBatch } from './read-batch.ts'
@@ -43,14 +43,9 @@ async function settle(
   const checks = await writeDecisions(tx, batch, decided, terms)
   const nextAt = new Map<string, number>()
   for (const { subject } of decided) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
-  const known = marks.filter((mark) => nextAt.has(keyOf(mark)))
   await settleDue(
     tx,
-    known.map((mark) => ({ ...mark, nextAt: nextAt.get(keyOf(mark)) ?? 0 })),
-  )
-  await dropDue(
-    tx,
-    marks.filter((mark) => !nextAt.has(keyOf(mark))),
+    marks.map((mark) => ({ ...mark, nextAt: nextAt.get(keyOf(mark)) ?? null })),
   )
 }
 

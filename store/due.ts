@@ -69,12 +69,14 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
 }
 
 /**
- * Replaces marks by the next look at each subject, but only marks that have not been set anew meanwhile.
- * Rows are locked in key order, as those who set marks do it: else the two could wait for each other.
+ * Replaces marks by the next look at each subject, but only marks that have not been set anew meanwhile. Without
+ * a next look a subject is taken off the list for good: it is gone, or has nothing to evaluate.
+ *
+ * All are locked in key order before any is changed, as those who set marks do.
  */
 export async function settleDue(
   tx: TenantTx,
-  settled: readonly (DueMark & { readonly nextAt: number })[],
+  settled: readonly (DueMark & { readonly nextAt: number | null })[],
 ): Promise<void> {
   await sql`
     with held as (
@@ -85,20 +87,15 @@ export async function settleDue(
           on d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq
        order by d.subject_kind, d.subject_id
          for update of d
+    ), gone as (
+      delete from due_subjects d using held
+       where held."nextAt" is null
+         and d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id
     )
     update due_subjects d set due_at = to_timestamp(held."nextAt" / 1000)
       from held
-     where d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id`.execute(
-    tx.q,
-  )
-}
-
-/** Takes subjects off the list for good: they are gone or have nothing to evaluate. */
-export async function dropDue(tx: TenantTx, marks: readonly DueMark[]): Promise<void> {
-  await sql`
-    delete from due_subjects d
-     using jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as s(kind smallint, id bigint, seq bigint)
-     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq`.execute(
+     where held."nextAt" is not null
+       and d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id`.execute(
     tx.q,
   )
 }

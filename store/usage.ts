@@ -196,6 +196,12 @@ export interface CycleCounts {
 
 /** Adds to what a cycle has received. */
 export async function countRecords(tx: TenantTx, counts: readonly CycleCounts[]): Promise<void> {
+  // In key order first: an update takes them as it comes upon them.
+  await sql`
+    select 1 from cycles
+     where tenant_id = ${tx.tenantId} and key = any(${counts.map(({ cycleKey }) => cycleKey)}::text[])
+     order by key
+       for no key update`.execute(tx.q)
   await sql`
     update cycles c
        set records_accepted = c.records_accepted + r.accepted, records_duplicate = c.records_duplicate + r.duplicates,
