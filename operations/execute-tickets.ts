@@ -9,6 +9,7 @@
 import { TicketStatus } from '../domain/codes.ts'
 import { type CarrierOperation, judge } from '../domain/ticket-decisions.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../network/network.ts'
+import { currentCycle } from '../store/cycles.ts'
 import { lockLine } from '../store/lines.ts'
 import { poolName } from '../store/pools.ts'
 import { tariffName } from '../store/tariffs.ts'
@@ -47,6 +48,8 @@ export async function executeTickets(
     if (claim.do === 'stop') return
     if (claim.do === 'again') continue
     const failure = await ask(network, claim.request, terms.leaseMs)
+    // On its own: opening a cycle marks everything due, which must not wait while the SIM is locked.
+    await inTenant(ground, tenantId, currentCycle)
     await inTenant(ground, tenantId, (tx) => finish(tx, claim.ticket, failure, terms))
     if (failure?.retryable === true) return
   }

@@ -21,8 +21,13 @@ export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<v
 
 const SCHEMA = 'simherd_queues'
 
-/** Longer than any job runs: an attempt at the carrier, or a mail. */
-const CLOSE_MS = 60_000
+/** Longer than a job usually runs: an attempt at the carrier, or a mail. What is left then, a sweep finds again. */
+const CLOSE_MS = 25_000
+/** Longer than a queue that is there takes to close. */
+const QUEUE_CLOSE_MS = 5000
+
+/** Waits for something, but no longer than this: a backend that is away would be waited for without end. */
+const atMost = (ms: number, what: Promise<unknown>) => Promise.race([what, sleep(ms, undefined, { ref: false })])
 
 /**
  * How soon the job of a worker that was killed is given to another, which until then keeps its bell from being
@@ -67,7 +72,7 @@ export function openQueues(at: QueuesAt) {
       return Object.fromEntries(all)
     },
     close: async () => {
-      await Promise.all([...queues.values()].map((queue) => queue.close()))
+      await atMost(QUEUE_CLOSE_MS, Promise.all([...queues.values()].map((queue) => queue.close())))
       await closeShared()
     },
   }
@@ -77,7 +82,7 @@ export type Queues = ReturnType<typeof openQueues>
 /**
  * Runs the jobs of all queues with these handlers.
  *
- * @returns `close` waits for running jobs to end, a minute at the most
+ * @returns `close` waits for running jobs to end, 25 s at the most
  */
 export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: string, error: Error) => void) {
   const { workerOf, closeShared } = connectionTo(at)
@@ -93,11 +98,7 @@ export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: stri
   }
   return {
     close: async () => {
-      // A queue that is away would be waited for without end.
-      await Promise.race([
-        Promise.all(workers.map((worker) => worker.close())),
-        sleep(CLOSE_MS, undefined, { ref: false }),
-      ])
+      await atMost(CLOSE_MS, Promise.all(workers.map((worker) => worker.close())))
       await closeShared()
     },
   }
@@ -135,7 +136,11 @@ function inRedis(url: string, onError: (error: Error) => void) {
         ...TAKEN_OVER,
       }),
     closeShared: async () => {
-      await connection.quit().catch(() => connection.disconnect())
+      await atMost(
+        QUEUE_CLOSE_MS,
+        connection.quit().catch(() => undefined),
+      )
+      connection.disconnect()
     },
   }
 }

@@ -5,6 +5,7 @@ import type { Cause } from '../../domain/ticket.ts'
 import { applyTicket } from '../../operations/apply-ticket.ts'
 import { recordUsage } from '../../operations/record-usage.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
+import { currentCycle } from '../../store/cycles.ts'
 import { lockLine } from '../../store/lines.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets.ts'
@@ -34,6 +35,8 @@ export interface LedgerRow {
 export async function aHouse(ground: TestGround, billingCycle = 'P1M') {
   const tenantId = await aTenant(ground, billingCycle)
   const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  // Opened before several tickets would do it at once, as the sweep at a cycle's boundary does.
+  await asTenant(currentCycle)
   const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
   let number = 0
   return {
