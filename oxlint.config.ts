@@ -76,7 +76,7 @@ const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   queues: {
     why: 'queues/ reaches BullMQ and Temporal; what a job does is in operations/',
     imports: ['domain'],
-    packages: ['node:timers/promises', 'bullmq', 'ioredis', '@temporalio/client', '@temporalio/common'],
+    packages: ['bullmq', 'ioredis', '@temporalio/client', '@temporalio/common'],
   },
   notify: {
     why: 'notify/ renders and sends what it is given: no database, no queue',

@@ -3,7 +3,6 @@
  *
  * The PostgreSQL backend keeps its tables in a schema of its own beside the service's.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createPostgresBackend, Queue, Worker, withBackend } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Bell } from '../domain/bell.ts'
@@ -27,7 +26,8 @@ const CLOSE_MS = 25_000
 const QUEUE_CLOSE_MS = 5000
 
 /** Waits for something, but no longer than this: a backend that is away would be waited for without end. */
-const atMost = (ms: number, what: Promise<unknown>) => Promise.race([what, sleep(ms, undefined, { ref: false })])
+const atMost = (ms: number, what: Promise<unknown>) =>
+  Promise.race([what, new Promise<void>((resolve) => setTimeout(resolve, ms).unref())])
 
 /**
  * How soon the job of a worker that was killed is given to another, which until then keeps its bell from being
