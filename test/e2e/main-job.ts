@@ -187,6 +187,13 @@ async function isClosed(service: Service, player: Player, key: string): Promise<
 async function settled(service: Service, player: Player) {
   await eventually('all is done', async () => {
     const counts = await service.call('GET', '/internal/counts', player.tenantId)
+    // What was suspended comes back by its own workflow, which may be behind the close.
+    const running = await service.call(
+      'GET',
+      '/internal/workflows?type=suspend-on-overage&status=running',
+      player.tenantId,
+    )
+    if (running.pagination.totalItems > 0) return false
     const { Pending = 0, Processing = 0 } = counts.ticketsByStatus
     return counts.due.notices === 0 && (counts.mailsByStatus.pending ?? 0) === 0 && Pending + Processing === 0
   })
