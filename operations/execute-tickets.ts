@@ -43,13 +43,13 @@ export async function executeTickets(
   tenantId: string,
   simId: number,
 ): Promise<void> {
+  // On its own: opening a cycle marks everything due, which must not wait while the SIM is locked.
+  await inTenant(ground, tenantId, currentCycle)
   for (;;) {
     const claim = await inTenant(ground, tenantId, (tx) => claimNext(tx, simId, terms))
     if (claim.do === 'stop') return
     if (claim.do === 'again') continue
     const failure = await ask(network, claim.request, terms.leaseMs)
-    // On its own: opening a cycle marks everything due, which must not wait while the SIM is locked.
-    await inTenant(ground, tenantId, currentCycle)
     await inTenant(ground, tenantId, (tx) => finish(tx, claim.ticket, failure, terms))
     if (failure?.retryable === true) return
   }
