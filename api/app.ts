@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { ERRORS, ServiceError } from '../domain/errors.ts'
+import { useEtags } from './etag.ts'
 import type { Metrics } from './metrics.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
 import { useAnswerChecks, useValidation } from './validation.ts'
@@ -41,6 +42,7 @@ export function buildApp(options: AppOptions) {
   })
   useValidation(app)
   useProblems(app)
+  useEtags(app)
   if (options.checkAnswers === true) useAnswerChecks(app)
   const { metrics } = options
   if (metrics !== undefined) {
@@ -88,6 +90,9 @@ function acceptJson(app: FastifyInstance): void {
  * Has the paths of a scope take no body: absent, empty, `{}` or `null`, under any content type.
  */
 export function takeNoBody(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    route.config = { ...route.config, bodiless: true }
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
     if (['', '{}', 'null'].includes(body.replaceAll(/\s/g, ''))) done(null, undefined)

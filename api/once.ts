@@ -7,6 +7,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../store/idempotency.ts'
 import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../store/tenancy.ts'
+import type { Resource } from '../store/versions.ts'
+import { mustBeAsSeen, onBehalfOf } from './change.ts'
 
 /** How long an answer is kept. */
 const KEEP_MS = 24 * 3_600_000
@@ -20,6 +22,8 @@ interface Terms {
   readonly status?: number
   /** The answer holds a secret: it is kept without it, and a replay is refused. */
   readonly secret?: boolean
+  /** What `If-Match` speaks of. */
+  readonly resource?: Resource
 }
 interface Outcome<T> {
   readonly status: number
@@ -34,8 +38,15 @@ export async function onceInTenant<T>(
   work: (tx: TenantTx) => Promise<T>,
   terms: Terms = {},
 ): Promise<T> {
-  const { tenantId } = exchange.request
-  return answer(exchange, await inTenant(ground, tenantId, (tx) => once(tx, exchange.request, work, terms)))
+  const { request } = exchange
+  const guarded = async (tx: TenantTx) => {
+    if (terms.resource !== undefined) await mustBeAsSeen(tx, request, terms.resource)
+    return work(tx)
+  }
+  const outcome = await inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+    once(tx, request, guarded, terms),
+  )
+  return answer(exchange, outcome)
 }
 
 /** Does the platform's own work once. */
@@ -45,7 +56,8 @@ export async function onceInPlatform<T>(
   work: (tx: PlatformTx) => Promise<T>,
   terms: Terms = {},
 ): Promise<T> {
-  return answer(exchange, await inPlatform(ground, (tx) => once(tx, exchange.request, work, terms)))
+  const { request } = exchange
+  return answer(exchange, await inPlatform(onBehalfOf(ground, request), (tx) => once(tx, request, work, terms)))
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {
@@ -89,11 +101,12 @@ async function once<Tx extends TenantTx | PlatformTx, T>(
 }
 
 /** Quoted, as the header's draft says, or bare, as everybody does it. */
+export const ONCE_KEY = /^(?:"[ !#-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$/
+
 function keyOf(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key']
   if (header === undefined) return undefined
-  const key = typeof header === 'string' ? header.replace(/^"(.*)"$/, '$1') : ''
-  if (/^[\x21-\x7e ]{1,255}$/.test(key)) return key
+  if (typeof header === 'string' && ONCE_KEY.test(header)) return header.replaceAll('"', '')
   const detail = 'must be 1 to 255 printable characters'
   throw new ServiceError('invalid_request', `Idempotency-Key ${detail}`, {
     errors: [{ parameter: 'Idempotency-Key', detail }],

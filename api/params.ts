@@ -8,6 +8,8 @@ export const SimParams = Type.Object({ id: Id('SIM id') })
 export const SimOrIccidParams = Type.Object({
   idOrIccid: Type.String({ description: 'SIM id, or ICCID (18 to 22 digits)' }),
 })
+export const EventParams = Type.Object({ id: Id('Event id') })
+export const OrderParams = Type.Object({ orderId: Id('Order id') })
 export const TariffParams = Type.Object({ id: Id('Tariff id') })
 /** Not checked as a UUID here: what is none names no ticket, which is 404. */
 export const TicketParams = Type.Object({ id: Type.String({ description: 'Ticket id (UUID)' }) })

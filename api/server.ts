@@ -10,8 +10,10 @@ import type { LifecycleClient } from '../queues/temporal.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './app.ts'
 import { useKeys } from './auth.ts'
-import { useDocsPage, useOpenapi } from './description.ts'
+import { useOpenapi } from './description.ts'
+import { useDocsPage } from './docs-page.ts'
 import { type Dependency, healthRoutes } from './health.ts'
+import { auditRoutes } from './internal/audit.ts'
 import { countRoutes } from './internal/counts.ts'
 import { cycleRoutes } from './internal/cycles.ts'
 import { keyRoutes } from './internal/keys.ts'
@@ -70,13 +72,14 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   scheduleRoutes,
   countRoutes,
   ruleRoutes,
+  auditRoutes,
 ]
 
 /** The public listener, ready to listen or to be asked by `inject`. */
 export async function buildPublic(routes: RouteOptions, options: AppOptions = {}): Promise<App> {
   const app = buildApp(options)
   const complete = refuseOtherMethods(app)
-  await useOpenapi(app, 'Simherd', 'Connectivity management: SIMs, pools, tariffs, tickets, watchdog log and events.')
+  await useOpenapi(app, 'public')
   await useDocsPage(app)
   const scope: FastifyPluginAsyncTypebox = async (api) => {
     useKeys(api, routes.ground, 'public')
@@ -96,7 +99,7 @@ export async function buildInternal(
   const metrics = options.metrics ?? createMetrics()
   const app = buildApp({ ...options, metrics })
   const complete = refuseOtherMethods(app)
-  await useOpenapi(app, 'Simherd, internal interface', 'Operating the platform. Every call takes an operator key.')
+  await useOpenapi(app, 'internal')
   await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
   const scope: FastifyPluginAsyncTypebox = async (internal) => {
     useKeys(internal, routes.ground, 'internal')

@@ -57,11 +57,23 @@ export const ERRORS = {
     title: 'There is no such ticket',
     remedy: 'Look at the id; another tenant’s ticket does not exist for you.',
   },
+  bulk_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such bulk run',
+    remedy: 'Look at the id; another tenant’s run does not exist for you.',
+  },
   event_not_found: {
     status: 404,
     retryable: false,
     title: 'There is no such event',
     remedy: 'Look at the id; another tenant’s event does not exist for you.',
+  },
+  order_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such order',
+    remedy: 'Look at the id; another tenant’s order does not exist for you.',
   },
   key_not_found: {
     status: 404,
@@ -99,10 +111,40 @@ export const ERRORS = {
     title: 'The state of the SIM does not allow this',
     remedy: 'Read the SIM: its status, or an open ticket, stands in the way.',
   },
+  pool_in_use: {
+    status: 409,
+    retryable: false,
+    title: 'The pool has SIMs, or SIMs that are about to come',
+    remedy: 'Move its SIMs out at the end of the billing cycle, undo what is queued into it, then delete it.',
+  },
   ticket_not_pending: {
     status: 409,
     retryable: false,
     title: 'The ticket is not pending any more',
+    remedy: 'Nothing: what is Processing or final cannot be cancelled.',
+  },
+  order_not_pending: {
+    status: 409,
+    retryable: false,
+    title: 'The order is not pending any more',
+    remedy: 'Read the order: what is being processed, has ended or was cancelled stays so.',
+  },
+  order_state_conflict: {
+    status: 409,
+    retryable: false,
+    title: 'The status of the order does not allow this step',
+    remedy: 'Read the order, and take the step that its status asks for.',
+  },
+  sim_exists: {
+    status: 409,
+    retryable: false,
+    title: 'There is a SIM with this ICCID already',
+    remedy: 'Look at the ICCIDs that `errors` names: an ICCID is one line in the world. Nothing was done.',
+  },
+  bulk_ended: {
+    status: 409,
+    retryable: false,
+    title: 'Nothing of the bulk run waits any more',
     remedy: 'Nothing: what is Processing or final cannot be cancelled.',
   },
   cycle_open: {
@@ -129,12 +171,30 @@ export const ERRORS = {
     title: 'The answer held a secret that is shown only once',
     remedy: 'Make a new key, and revoke the one whose secret was lost.',
   },
+  precondition_failed: {
+    status: 412,
+    retryable: false,
+    title: 'The resource has changed since the caller read it',
+    remedy: 'Read it again, decide anew, and send the new `ETag` in `If-Match`.',
+  },
   payload_too_large: { status: 413, retryable: false, title: 'The body is too large', remedy: 'Send it in parts.' },
   unsupported_media_type: {
     status: 415,
     retryable: false,
     title: 'The body has a content type this path does not take',
     remedy: 'Send a content type that the path’s description lists.',
+  },
+  bulk_too_large: {
+    status: 422,
+    retryable: false,
+    title: 'The filter of the bulk run finds more SIMs than a run may have',
+    remedy: 'Narrow the filter, to one pool for instance, and start several runs.',
+  },
+  sim_repeated: {
+    status: 422,
+    retryable: false,
+    title: 'The bulk run names the SIM a second time',
+    remedy: 'Nothing: the SIM gets one ticket, for where it is named first.',
   },
   tariff_inactive: {
     status: 422,
@@ -159,6 +219,30 @@ export const ERRORS = {
     retryable: false,
     title: 'Bytes and GB of the tariff differ',
     remedy: 'Send bytes or GB, or both with 1 GB = 10^9 bytes.',
+  },
+  order_type_unavailable: {
+    status: 422,
+    retryable: false,
+    title: 'This type cannot be ordered just now',
+    remedy: 'Choose a type that `GET /api/orders/pricing` lists.',
+  },
+  order_type_mismatch: {
+    status: 422,
+    retryable: false,
+    title: 'The step is for the other type of order',
+    remedy: 'Ship and deliver physical SIMs; complete eSIMs.',
+  },
+  order_quantity_mismatch: {
+    status: 422,
+    retryable: false,
+    title: 'The number of SIMs is not the order’s quantity',
+    remedy: 'Name as many ICCIDs as were ordered. Nothing was done.',
+  },
+  shipping_address_missing: {
+    status: 422,
+    retryable: false,
+    title: 'The order has no shipping address',
+    remedy: 'Give the address with the call: `shippingLine1` at least.',
   },
   idempotency_key_reused: {
     status: 422,

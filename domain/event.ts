@@ -1,7 +1,7 @@
 /** The event log. Source: service document, sections 2.9, 4.8 and 6. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, EventSeverity, EventType } from './codes.ts'
-import { DateFilter, pageQuery } from './page.ts'
+import { codeSchema, EventSeverity, EventType, metadataOf } from './codes.ts'
+import { codeList, DateFilter, pageQuery } from './page.ts'
 import { Id, Instant, strictObject } from './schema.ts'
 
 export const Event = strictObject({
@@ -25,3 +25,10 @@ export const EventQuery = Type.Object({
   ...pageQuery,
 })
 export type EventQuery = Static<typeof EventQuery>
+
+/** The list of severities is called `severty`: the interface's own spelling. */
+export const EventMetadata = strictObject({ type: codeList('Event types'), severty: codeList('Severities') })
+export const eventMetadata: Static<typeof EventMetadata> = {
+  type: metadataOf(EventType),
+  severty: metadataOf(EventSeverity),
+}

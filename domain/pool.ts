@@ -56,6 +56,15 @@ export const NewPool = strictObject({
 })
 export type NewPool = Static<typeof NewPool>
 
+/** What replaces a pool's settings: a nullable field that is left out becomes null. */
+export const PoolUpdate = strictObject({
+  name: Type.String({ minLength: 3, maxLength: 50, description: 'Pool display name, 3 to 50 characters' }),
+  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
+  warningThresholdPct: optional(ThresholdPct),
+  enableBurnRateAlerts: optional(BurnRate),
+})
+export type PoolUpdate = Static<typeof PoolUpdate>
+
 /**
  * Refuses a tariff whose structure the pool cannot have.
  *

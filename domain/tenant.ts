@@ -12,6 +12,11 @@ export type Tenant = Static<typeof Tenant>
 const Name = Type.String({ minLength: 2, maxLength: 100, description: 'Tenant display name, 2 to 100 characters' })
 const BillingEmail = Type.String({ format: 'email', maxLength: 254, description: 'Billing contact e-mail address' })
 
+export const TenantName = strictObject({ name: Name })
+export const TenantBillingEmail = strictObject({ billingEmail: BillingEmail })
+/** What a change of the tenant answers. */
+export const TenantAnswer = strictObject({ id: Type.String({ description: 'Tenant id' }) })
+
 export const NewTenant = strictObject({
   name: Name,
   billingEmail: BillingEmail,

@@ -3,6 +3,7 @@ import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
 import type { CloseAsk } from '../domain/month-end.ts'
 import { MICRO, toMB } from '../domain/units.ts'
 import type { SummaryNotification } from '../notify/notification.ts'
+import { noteChange } from '../store/audit.ts'
 import { simsByStatus } from '../store/counts.ts'
 import { holdCycleAlone, openCycle } from '../store/cycles.ts'
 import { insertEvent } from '../store/events.ts'
@@ -38,6 +39,7 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Pr
   await divideOverage(tx, key, await ledgerPools(tx, cycle))
   const lines = await writeStatement(tx, key)
   await markClosed(tx, key)
+  await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
   const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
   if (lines > 0 || changed) await tell(tx, key, steps)
   return { statement: lines > 0, closedAt: tx.now.toISOString() }

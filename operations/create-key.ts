@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { ServiceError } from '../domain/errors.ts'
 import type { NewKey, WithSecret } from '../domain/tenant.ts'
+import { noteChange } from '../store/audit.ts'
 import { insertKey } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
 
@@ -33,6 +34,8 @@ export async function createKey(tx: PlatformTx, tenantId: string | null, key: Ne
   const id = randomBytes(6).toString('hex')
   const secret = randomBytes(32).toString('base64url')
   await insertKey(tx, { id, tenantId, name: key.name, scopes: key.scopes, secretHash: hashSecret(secret), expiresAt })
+  const { name, scopes } = key
+  await noteChange(tx, { subject: 'key', id, tenantId, before: null, after: { name, scopes, expiresAt } })
   return { id, key: `sim_${id}_${secret}` }
 }
 

@@ -1,6 +1,7 @@
 import { ServiceError } from '../domain/errors.ts'
 import { mustFit, type NewPool } from '../domain/pool.ts'
 import { mustBeActive } from '../domain/tariff.ts'
+import { noteChange } from '../store/audit.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
 import { insertPool } from '../store/pools.ts'
 import { findTariff } from '../store/tariffs.ts'
@@ -19,5 +20,6 @@ export async function createPool(tx: TenantTx, pool: NewPool): Promise<{ id: num
   mustFit(pool.type, tariff.type)
   const id = await insertPool(tx, pool)
   await markDue(tx, [{ kind: SubjectKind.pool, id }])
+  await noteChange(tx, { subject: 'pool', id, before: null, after: pool })
   return { id }
 }

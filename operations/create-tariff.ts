@@ -1,4 +1,5 @@
 import { type NewTariff, termsOf } from '../domain/tariff.ts'
+import { noteChange } from '../store/audit.ts'
 import { insertTariff } from '../store/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../store/tenancy.ts'
 
@@ -8,6 +9,8 @@ import type { PlatformTx, TenantTx } from '../store/tenancy.ts'
  * @returns its id
  * @throws ServiceError invalid_request, tariff_units_disagree
  */
-export const createTariff = async (tx: TenantTx | PlatformTx, tariff: NewTariff): Promise<{ id: number }> => ({
-  id: await insertTariff(tx, tariff, termsOf(tariff)),
-})
+export async function createTariff(tx: TenantTx | PlatformTx, tariff: NewTariff): Promise<{ id: number }> {
+  const id = await insertTariff(tx, tariff, termsOf(tariff))
+  await noteChange(tx, { subject: 'tariff', id, before: null, after: tariff })
+  return { id }
+}

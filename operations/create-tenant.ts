@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { parseBillingCycle } from '../domain/cycle.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { NewTenant, WithSecret } from '../domain/tenant.ts'
+import { noteChange } from '../store/audit.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
 import { insertTenant } from '../store/tenants.ts'
 import { createKey } from './create-key.ts'
@@ -26,6 +27,14 @@ export async function createTenant(
   }
   const id = `t${randomBytes(6).toString('hex')}`
   await insertTenant(tx, { id, name: tenant.name, billingEmail: tenant.billingEmail, billingCycle })
+  const { name, billingEmail } = tenant
+  await noteChange(tx, {
+    subject: 'tenant',
+    id,
+    tenantId: id,
+    before: null,
+    after: { name, billingEmail, billingCycle },
+  })
   const { key } = await createKey(tx, id, { name: 'first key', scopes: ['read', 'write', 'admin'] })
   return { id, key }
 }

@@ -3,6 +3,7 @@ import { LogLevel } from '../domain/codes.ts'
 import { type Cycle, cycleOfKey, nextCycle } from '../domain/cycle.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { ChangeFailed, PoolChange } from '../domain/month-end.ts'
+import { noteChange } from '../store/audit.ts'
 import { openCycle, tenantTerms } from '../store/cycles.ts'
 import { queuedChanges } from '../store/month-end.ts'
 import type { TenantTx } from '../store/tenancy.ts'
@@ -73,5 +74,8 @@ export async function noteChangeFailed(tx: TenantTx, key: string, failed: Change
 export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly opened: boolean }> {
   const ended = await endedCycle(tx, key)
   const { billingCycle } = await tenantTerms(tx)
-  return { opened: await openCycle(tx, nextCycle(billingCycle, ended)) }
+  const next = nextCycle(billingCycle, ended)
+  const opened = await openCycle(tx, next)
+  if (opened) await noteChange(tx, { subject: 'cycle', id: next.key, before: null, after: { openedAt: tx.now } })
+  return { opened }
 }

@@ -2,8 +2,9 @@
 import { EventSeverity, EventType, SimStatus } from '../domain/codes.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { QueueReprovision } from '../domain/sim.ts'
+import { noteChange } from '../store/audit.ts'
 import { insertEvent } from '../store/events.ts'
-import { type LockedSim, lockSim, queueChange } from '../store/sim-changes.ts'
+import { type LockedSim, lockSim, type QueuedChange, queueChange } from '../store/sim-changes.ts'
 import { simLabel } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { checkAssignment } from './tickets.ts'
@@ -17,7 +18,7 @@ import { checkAssignment } from './tickets.ts'
 export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: number }> {
   const sim = await lockProvisioned(tx, id)
   if (sim.pendingUnassign) return { id }
-  await queueChange(tx, id, { poolId: null, tariffId: null, unassign: true })
+  await queue(tx, id, sim, { poolId: null, tariffId: null, unassign: true })
   const dropped = sim.pendingPoolId === null && sim.pendingTariffId === null ? '' : ` In place of ${targetOf(sim)}.`
   await tell(tx, id, `is unprovisioned at the end of the billing cycle.${dropped}`)
   return { id }
@@ -39,10 +40,21 @@ export async function queueReprovision(
   const change = { pendingPoolId: poolId ?? sim.pendingPoolId, pendingTariffId: tariffId ?? sim.pendingTariffId }
   const after = { poolId: change.pendingPoolId ?? sim.poolId, tariffId: change.pendingTariffId ?? sim.tariffId }
   await checkAssignment(tx, after, change.pendingTariffId)
-  await queueChange(tx, id, { poolId: change.pendingPoolId, tariffId: change.pendingTariffId, unassign: false })
+  await queue(tx, id, sim, { poolId: change.pendingPoolId, tariffId: change.pendingTariffId, unassign: false })
   const dropped = sim.pendingUnassign ? ' It is not unprovisioned, as was queued before.' : ''
   await tell(tx, id, `changes to ${targetOf(change)} at the end of the billing cycle.${dropped}`)
   return { id }
+}
+
+async function queue(tx: TenantTx, id: number, sim: LockedSim, to: QueuedChange): Promise<void> {
+  await queueChange(tx, id, to)
+  const { pendingPoolId, pendingTariffId, pendingUnassign } = sim
+  await noteChange(tx, {
+    subject: 'sim',
+    id,
+    before: { pendingPoolId, pendingTariffId, pendingUnassign },
+    after: { pendingPoolId: to.poolId, pendingTariffId: to.tariffId, pendingUnassign: to.unassign },
+  })
 }
 
 const targetOf = (sim: Pick<LockedSim, 'pendingPoolId' | 'pendingTariffId'>): string =>

@@ -4,6 +4,7 @@ import { EventSeverity, EventType } from '../domain/codes.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { loadRuleSet, type RuleText } from '../rules/load.ts'
 import type { Rule } from '../rules/rule.ts'
+import { noteChange } from '../store/audit.ts'
 import { markAllDue } from '../store/due.ts'
 import { insertPlatformEvent } from '../store/events.ts'
 import { activateRuleSet, activeRuleSet, activeRuleVersion } from '../store/rule-sets.ts'
@@ -61,7 +62,16 @@ export async function activateRules(
     await tellPlatform(ground, 'Rule set rejected', `${faults.length} fault(s); the set before stays in force.`)
     throw new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors: lines })
   }
-  const outcome = await inPlatform(ground, (tx) => activateRuleSet(tx, { hash: hashOf(files), files, author }))
+  const outcome = await inPlatform(ground, async (tx) => {
+    const before = await activeRuleVersion(tx)
+    const activated = await activateRuleSet(tx, { hash: hashOf(files), files, author })
+    const { version, changed } = activated
+    if (changed) {
+      const was = before === undefined ? null : { version: before }
+      await noteChange(tx, { subject: 'rules', id: version, before: was, after: { version, author } })
+    }
+    return activated
+  })
   if (!outcome.changed) return outcome
   await tellPlatform(
     ground,

@@ -1,11 +1,14 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../domain/codes.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { SimWatchdogChange } from '../domain/sim.ts'
+import { noteChange } from '../store/audit.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
 import { insertEvent } from '../store/events.ts'
 import { lockSim, setWatchdog } from '../store/sim-changes.ts'
 import { simLabel } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
+
+const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts', 'isWatchdogExempt'] as const
 
 /**
  * Changes a SIM's own watchdog settings; null lets it inherit its pool's. The SIM and its pool are
@@ -27,6 +30,13 @@ export async function setSimWatchdog(
     { kind: SubjectKind.sim, id },
     ...(sim.poolId === null ? [] : [{ kind: SubjectKind.pool, id: sim.poolId }]),
   ])
+  const given = SETTINGS.filter((name) => change[name] !== undefined)
+  await noteChange(tx, {
+    subject: 'sim',
+    id,
+    before: Object.fromEntries(given.map((name) => [name, sim[name]])),
+    after: Object.fromEntries(given.map((name) => [name, change[name]])),
+  })
   const label = await simLabel(tx, id)
   await insertEvent(tx, {
     type: EventType.Platform,

@@ -1,5 +1,6 @@
 import { ServiceError } from '../domain/errors.ts'
-import { setTag } from '../store/sim-changes.ts'
+import { noteChange } from '../store/audit.ts'
+import { lockSim, setTag } from '../store/sim-changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /**
@@ -8,6 +9,10 @@ import type { TenantTx } from '../store/tenancy.ts'
  * @throws ServiceError sim_not_found
  */
 export async function tagSim(tx: TenantTx, { id, tag }: { id: number; tag: string }): Promise<{ id: number }> {
-  if (!(await setTag(tx, id, tag))) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  const sim = await lockSim(tx, id)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  if (sim.tag === tag) return { id }
+  await setTag(tx, id, tag)
+  await noteChange(tx, { subject: 'sim', id, before: { tag: sim.tag }, after: { tag } })
   return { id }
 }

@@ -1,10 +1,11 @@
 /** Opening and cancelling tickets. One transaction each; executing them is execute-tickets.ts. */
 import { TariffType, TicketStatus, type TicketType } from '../domain/codes.ts'
-import { ServiceError } from '../domain/errors.ts'
+import { type ErrorCode, ServiceError } from '../domain/errors.ts'
 import type { Cause, Ticket } from '../domain/ticket.ts'
-import { type Line, lineAfter, mayOpen } from '../domain/ticket-decisions.ts'
+import { type Ask, type Line, lineAfter, mayOpen } from '../domain/ticket-decisions.ts'
+import { noteChange } from '../store/audit.ts'
 import { lockLine } from '../store/lines.ts'
-import { findPool } from '../store/pools.ts'
+import { holdPool } from '../store/pools.ts'
 import { findTariff } from '../store/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { endTicket, findTicket, insertTicket, openTickets, toTicket } from '../store/tickets.ts'
@@ -42,26 +43,37 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest): Prom
     cause: request.cause,
   }
   const before = await openTickets(tx, request.simId)
-  const conflict = mayOpen(line, before, ask)
-  if (conflict !== undefined) {
-    throw new ServiceError(conflict.code, `SIM ${request.simId}: ${conflict.detail}${waitingFor(before.length)}.`)
-  }
+  const conflict = conflictOf(line, before, ask)
+  if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
   if (ask.poolId !== null || ask.tariffId !== null) {
     await checkAssignment(tx, lineAfter(before.reduce(lineAfter, line), ask), ask.tariffId)
   }
-  return insertTicket(tx, {
-    ...ask,
-    simId: request.simId,
-    tag: request.tag ?? null,
-    message: request.message ?? null,
-    effectiveAt: request.effectiveAt ?? null,
+  const { simId, tag = null, message = null, effectiveAt = null } = request
+  const id = await insertTicket(tx, { ...ask, simId, tag, message, effectiveAt })
+  const { type, poolId, tariffId, unassign } = ask
+  await noteChange(tx, {
+    subject: 'ticket',
+    id,
+    before: null,
+    after: { simId, type, poolId, tariffId, unassign, tag, effectiveAt },
   })
+  return id
+}
+
+/** Why a ticket may not be opened on a SIM behind these open tickets, in words that name the SIM. */
+export function conflictOf(
+  line: Line & { readonly simId: number },
+  before: readonly Ask[],
+  ask: Ask,
+): { readonly code: ErrorCode; readonly detail: string } | undefined {
+  const conflict = mayOpen(line, before, ask)
+  return conflict && { ...conflict, detail: `SIM ${line.simId}: ${conflict.detail}${waitingFor(before.length)}.` }
 }
 
 const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} open ticket(s) before this one`)
 
 /**
- * Whether a SIM may belong to this pool with this own tariff.
+ * Whether a SIM may belong to this pool with this own tariff. The pool is not deleted until the transaction ends.
  *
  * @param newTariffId the tariff to assign; null where the SIM keeps its own: it may have become inactive since
  */
@@ -70,7 +82,7 @@ export async function checkAssignment(
   after: Pick<Line, 'poolId' | 'tariffId'>,
   newTariffId: number | null,
 ): Promise<void> {
-  if (after.poolId !== null && (await findPool(tx, after.poolId)) === undefined) {
+  if (after.poolId !== null && !(await holdPool(tx, after.poolId))) {
     throw new ServiceError('pool_not_found', `There is no pool ${after.poolId}.`)
   }
   if (newTariffId === null) return
@@ -102,5 +114,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
     throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
   }
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
+  const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }
+  await noteChange(tx, { subject: 'ticket', id, ...status })
   return toTicket({ ...ticket, status: TicketStatus.Cancelled })
 }

@@ -30,13 +30,26 @@ export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Da
   if (at <= tx.now) tx.ring({ queue: 'evaluate' })
 }
 
+/** Marks a pool and every SIM in it due at once: its watchdog settings are theirs too. */
+export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
+  await sql`
+    insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
+    select kind, id, ${tx.now}, nextval('due_seq')
+      from (select 1 as kind, id from sims where pool_id = ${poolId}
+            union all select 2, ${poolId}::bigint) s
+     order by kind, id
+    on conflict (tenant_id, subject_kind, subject_id) do update
+      set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
+  tx.ring({ queue: 'evaluate' })
+}
+
 /** Marks every provisioned SIM, every pool and the tenant due: a new cycle, a new rule set. */
 export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
   await sql`
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
     select kind, id, ${at}, nextval('due_seq')
       from (select 1 as kind, id from sims where status <> 0
-            union all select 2, id from pools
+            union all select 2, id from pools where deleted_at is null
             union all select 3, 0) s
      order by kind, id
     on conflict (tenant_id, subject_kind, subject_id) do update

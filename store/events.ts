@@ -46,6 +46,13 @@ export async function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Pag
   return toPage(page, totalItems, rows.map(toEvent))
 }
 
+/** One event. */
+export async function findEvent(tx: TenantTx, id: number): Promise<Event | undefined> {
+  const { rows } = await sql<EventRow>`
+    select id, type, severity, title, description, at from events where id = ${id}`.execute(tx.q)
+  return rows[0] && toEvent(rows[0])
+}
+
 /** Writes an event of this tenant, at the transaction's instant. */
 export async function insertEvent(tx: TenantTx, event: NewEvent): Promise<void> {
   await sql`

@@ -158,7 +158,7 @@ export async function poolFactRows(
       left join used u on u.pool_id = p.id
       left join windows w on w.subject_id = p.id
       left join seen on seen.pool_id = p.id
-     where p.id = any(${[...ids]}::integer[])`.execute(tx.q)
+     where p.id = any(${[...ids]}::integer[]) and p.deleted_at is null`.execute(tx.q)
   return rows
 }
 
@@ -190,7 +190,7 @@ export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<Ten
     )
     select n.name, s.all_sims as "simCount", s.active as "activeSimCount", s.suspended as "suspendedSimCount",
            s.unprovisioned as "unprovisionedSimCount",
-           (select count(*) from pools where tenant_id = ${tx.tenantId})::integer as "poolCount",
+           (select count(*) from pools where tenant_id = ${tx.tenantId} and deleted_at is null)::integer as "poolCount",
            c.over_pools as "overPoolCount", c.bytes as "usageBytes", c.overage_bytes as "overageBytes",
            (select max(starts_at) from usage_buckets
              where tenant_id = ${tx.tenantId} and subject_kind = 3 and subject_id = 0) as "newestUsageAt"

@@ -84,7 +84,9 @@ export async function ledgerPools(tx: TenantTx, cycle: Cycle): Promise<number[]>
   const { rows } = await sql<{ poolId: number }>`
     select pool_id as "poolId" from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key}
     union
-    select id from pools where tenant_id = ${tx.tenantId} and created_at < ${new Date(cycle.endsAt)}`.execute(tx.q)
+    select id from pools
+     where tenant_id = ${tx.tenantId} and created_at < ${new Date(cycle.endsAt)}
+       and (deleted_at is null or deleted_at > ${new Date(cycle.startsAt)})`.execute(tx.q)
   const ids = rows.map(({ poolId }) => poolId)
   await ensurePools(tx, cycle.key, ids)
   return ids

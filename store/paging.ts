@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../domain/errors.ts'
 import { offsetOf, type PageRequest, spanOf } from '../domain/page.ts'
-import type { TenantTx } from './tenancy.ts'
+import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** The parts of a paged select. */
 export interface PagedSelect {
@@ -19,7 +19,7 @@ export interface PagedSelect {
  * The count stands beside the page, so that a page past the end has right totals too.
  */
 export async function readPage<Row>(
-  tx: TenantTx,
+  tx: TenantTx | PlatformTx,
   { columns, from, orderBy }: PagedSelect,
   page: PageRequest,
 ): Promise<{ rows: Row[]; totalItems: number }> {

@@ -40,7 +40,7 @@ const columns = sql`p.id, p.name, p.type, p.watchdog_mode, p.warning_threshold_p
 
 const fromPools = (where: RawBuilder<unknown>) => sql`
   from pools p join tariffs t on t.id = p.tariff_id
- where p.tenant_id = app_tenant() ${where}`
+ where p.tenant_id = app_tenant() and p.deleted_at is null ${where}`
 
 const NO_FIGURES = { limitBytes: 0, usageBytes: 0, remainingBytes: 0, overageBytes: 0, voiceSeconds: 0, smsCount: 0 }
 
@@ -97,15 +97,65 @@ export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefin
 
 /** A pool without its figures: what is needed to decide. */
 export async function findPool(tx: TenantTx, id: number): Promise<PoolRecord | undefined> {
+  return findPoolRecord(tx, id, sql``)
+}
+
+/** Locks a pool against every other change, and against whoever is about to put a SIM into it. */
+export const lockPool = (tx: TenantTx, id: number): Promise<PoolRecord | undefined> =>
+  findPoolRecord(tx, id, sql`for update`)
+
+/** Keeps a pool from being deleted until the transaction ends. @returns whether there is one */
+export const holdPool = async (tx: TenantTx, id: number): Promise<boolean> =>
+  (await findPoolRecord(tx, id, sql`for key share`)) !== undefined
+
+async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown>): Promise<PoolRecord | undefined> {
   const { rows } = await sql<PoolRecord>`
     select id, name, type, watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
            enable_burn_rate_alerts as "enableBurnRateAlerts", status, tariff_id as "tariffId"
-      from pools where tenant_id = app_tenant() and id = ${id}::bigint`.execute(tx.q)
+      from pools
+     where tenant_id = app_tenant() and id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
   return rows[0]
 }
 
+/** The name of a pool, a deleted one too. */
 export async function poolName(tx: TenantTx, id: number): Promise<string | undefined> {
-  return (await findPool(tx, id))?.name
+  const { rows } = await sql<{ name: string }>`
+    select name from pools where tenant_id = app_tenant() and id = ${id}::bigint`.execute(tx.q)
+  return rows[0]?.name
+}
+
+/** What a caller may replace of a pool. */
+export type PoolSettings = Pick<PoolRecord, 'name' | 'watchdogMode' | 'warningThresholdPct' | 'enableBurnRateAlerts'>
+
+/** Replaces a pool's settings. Call with the pool locked. */
+export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Promise<void> {
+  await sql`
+    update pools
+       set name = ${to.name}, watchdog_mode = ${to.watchdogMode}, warning_threshold_pct = ${to.warningThresholdPct},
+           enable_burn_rate_alerts = ${to.enableBurnRateAlerts}, version = version + 1, updated_at = ${tx.now}
+     where id = ${id}`.execute(tx.q)
+}
+
+/** What keeps a pool from being deleted, as numbers of SIMs. Call with the pool locked. */
+export async function poolUses(
+  tx: TenantTx,
+  id: number,
+): Promise<{ readonly sims: number; readonly queued: number; readonly tickets: number }> {
+  const { rows } = await sql<{ sims: number; queued: number; tickets: number }>`
+    select (select total_sim_count from pools where id = ${id}) as sims,
+           (select count(*) from sims
+             where tenant_id = app_tenant() and pending_since is not null and pending_pool_id = ${id})::integer as queued,
+           (select count(*) from tickets
+             where tenant_id = app_tenant() and status in (0, 1) and pool_id = ${id})::integer as tickets`.execute(tx.q)
+  return rows[0] ?? { sims: 0, queued: 0, tickets: 0 }
+}
+
+/** Takes a pool out of everybody's sight. Call with the pool locked and unused. */
+export async function removePool(tx: TenantTx, id: number): Promise<void> {
+  await sql`
+    update pools set deleted_at = ${tx.now}, version = version + 1, updated_at = ${tx.now} where id = ${id}`.execute(
+    tx.q,
+  )
 }
 
 /**

@@ -14,13 +14,13 @@ import type { TenantTx } from './tenancy.ts'
 export async function insertSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string; id: number }[]> {
   if (sims.length === 0) return []
   const { rows } = await sql<{ iccid: string; id: number }>`
-    insert into sims (iccid, imsi, msisdn, tag, type, watchdog_mode, warning_threshold_pct, enable_burn_rate_alerts,
-                      is_watchdog_exempt, status_since, created_at, updated_at)
-    select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.tag, ''), coalesce(s.type, 0),
-           s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts", coalesce(s."isWatchdogExempt", false),
-           ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
+    insert into sims (iccid, imsi, msisdn, imei, tag, type, watchdog_mode, warning_threshold_pct,
+                      enable_burn_rate_alerts, is_watchdog_exempt, status_since, created_at, updated_at)
+    select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.imei, ''), coalesce(s.tag, ''),
+           coalesce(s.type, 0), s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
+           coalesce(s."isWatchdogExempt", false), ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
       from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
-        as s(iccid text, imsi text, msisdn text, tag text, type smallint, "watchdogMode" smallint,
+        as s(iccid text, imsi text, msisdn text, imei text, tag text, type smallint, "watchdogMode" smallint,
              "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean)
      order by s.iccid
     on conflict (iccid) do nothing
@@ -28,21 +28,39 @@ export async function insertSims(tx: TenantTx, sims: readonly NewSim[]): Promise
   return rows
 }
 
-/** What decides about queued changes and watchdog settings of a SIM. */
+/**
+ * Which SIMs {@link insertSims} would write: it writes them and takes them back, because only the insert itself
+ * knows of ICCIDs that are another tenant's. Uses up ids.
+ */
+export async function insertableSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string }[]> {
+  await sql`savepoint dry_run`.execute(tx.q)
+  const inserted = await insertSims(tx, sims)
+  await sql`rollback to savepoint dry_run`.execute(tx.q)
+  return inserted.map(({ iccid }) => ({ iccid }))
+}
+
+/** What decides about tag, queued changes and watchdog settings of a SIM. */
 export interface LockedSim {
+  readonly tag: string
   readonly status: SimStatus
   readonly poolId: number | null
   readonly tariffId: number | null
   readonly pendingPoolId: number | null
   readonly pendingTariffId: number | null
   readonly pendingUnassign: boolean
+  readonly watchdogMode: WatchdogMode | null
+  readonly warningThresholdPct: number | null
+  readonly enableBurnRateAlerts: boolean | null
+  readonly isWatchdogExempt: boolean
 }
 
-/** Locks a SIM and reads what is queued for it. */
+/** Locks a SIM and reads what callers change of it directly. */
 export async function lockSim(tx: TenantTx, id: number): Promise<LockedSim | undefined> {
   const { rows } = await sql<LockedSim>`
-    select status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
-           pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign"
+    select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
+           pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign",
+           watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
+           enable_burn_rate_alerts as "enableBurnRateAlerts", is_watchdog_exempt as "isWatchdogExempt"
       from sims where id = ${id} for update`.execute(tx.q)
   return rows[0]
 }

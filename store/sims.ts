@@ -147,21 +147,29 @@ function matching(search: string) {
   return sql`and (s.iccid ilike ${pattern} or s.imsi ilike ${pattern} or s.msisdn ilike ${pattern} or s.tag ilike ${pattern})`
 }
 
+/** The filters of lists of SIMs, on the SIMs as `s`; what is left out lets all through. */
+export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<unknown> => sql`
+  ${status == null ? sql`` : sql`and s.status = ${status}`}
+  ${poolId == null ? sql`` : sql`and s.pool_id = ${poolId}::bigint`}
+  ${search == null ? sql`` : matching(search)}`
+
+interface SimFilter {
+  readonly status?: SimStatus | null | undefined
+  readonly poolId?: number | null | undefined
+  readonly search?: string | null | undefined
+}
+
 /** A page of the SIMs, by id. */
 export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Sim>> {
   const page = pageRequest(query)
-  const from = fromSims(sql`
-    ${query.status === undefined ? sql`` : sql`and s.status = ${query.status}`}
-    ${query.poolId === undefined ? sql`` : sql`and s.pool_id = ${query.poolId}::bigint`}
-    ${query.search === undefined ? sql`` : matching(query.search)}`)
+  const from = fromSims(simsMatching(query))
   const { rows, totalItems } = await readPage<SimRow>(tx, { columns, from, orderBy: sql`id` }, page)
   return toPage(page, totalItems, await toSims(tx, rows))
 }
 
 /** A SIM with all that is shown of it. */
-export async function readSim(tx: TenantTx, lookup: SimLookup): Promise<Sim | undefined> {
-  const where = lookup.by === 'id' ? sql`and s.id = ${lookup.id}` : sql`and s.iccid = ${lookup.iccid}`
-  const { rows } = await sql<SimRow>`select ${columns} ${fromSims(where)}`.execute(tx.q)
+export async function readSim(tx: TenantTx, id: number): Promise<Sim | undefined> {
+  const { rows } = await sql<SimRow>`select ${columns} ${fromSims(sql`and s.id = ${id}`)}`.execute(tx.q)
   const [sim] = await toSims(tx, rows)
   return sim
 }

@@ -10,6 +10,15 @@ import type { Bell } from '../domain/bell.ts'
 /** A pool of connections. */
 export type Db = Kysely<unknown>
 
+/** On whose behalf something is changed. */
+export interface Caller {
+  /** The API key it came with. */
+  readonly keyId: string
+  readonly requestId: string
+  /** Operation of the interface: its operationId. */
+  readonly action: string
+}
+
 /** What operations run with. */
 export interface Ground {
   readonly db: Db
@@ -17,6 +26,8 @@ export interface Ground {
   readonly clock: () => number
   /** Wakes workers after a commit; must not throw. */
   readonly ring: (bells: readonly Bell[]) => void
+  /** On whose behalf; left out: the service's own. */
+  readonly caller?: Caller
   /** How often a transaction that was broken off for a deadlock is done again. Default: 3; tests allow none. */
   readonly deadlockRetries?: number
 }
@@ -29,6 +40,8 @@ export interface TenantTx {
   readonly tenantId: string
   /** The transaction's instant: one for all that it writes. */
   readonly now: Date
+  /** Null where the service works by itself. */
+  readonly caller: Caller | null
   /** Wakes a worker once this transaction has committed. */
   readonly ring: (bell: BellWithoutTenant) => void
 }
@@ -62,6 +75,7 @@ async function onceInTenant<T>(ground: Ground, tenantId: string, work: (tx: Tena
       q,
       tenantId,
       now: new Date(ground.clock()),
+      caller: ground.caller ?? null,
       ring: (bell) => bells.push({ ...bell, tenantId }),
     })
   })
@@ -73,12 +87,14 @@ async function onceInTenant<T>(ground: Ground, tenantId: string, work: (tx: Tena
 export interface PlatformTx {
   readonly q: Transaction<unknown>
   readonly now: Date
+  /** Null where the service works by itself. */
+  readonly caller: Caller | null
 }
 
 /** Runs work in one transaction on the platform's few cross-tenant tables, and on nothing else. */
 export async function inPlatform<T>(ground: Ground, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
   return ground.db.transaction().execute(async (q) => {
     await sql`select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true)`.execute(q)
-    return work({ q, now: new Date(ground.clock()) })
+    return work({ q, now: new Date(ground.clock()), caller: ground.caller ?? null })
   })
 }

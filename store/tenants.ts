@@ -10,6 +10,20 @@ export async function findTenant(tx: TenantTx): Promise<Tenant | undefined> {
   return rows[0]
 }
 
+/** The tenant of this transaction, locked. */
+export async function lockTenant(tx: TenantTx): Promise<Tenant | undefined> {
+  const { rows } = await sql<Tenant>`
+    select id, name, billing_email as "billingEmail" from tenants where id = ${tx.tenantId} for update`.execute(tx.q)
+  return rows[0]
+}
+
+/** Writes what a tenant may change of itself. */
+export async function writeTenant(tx: TenantTx, { name, billingEmail }: Tenant): Promise<void> {
+  await sql`
+    update tenants set name = ${name}, billing_email = ${billingEmail}, version = version + 1, updated_at = ${tx.now}
+     where id = ${tx.tenantId}`.execute(tx.q)
+}
+
 export async function tenantExists(tx: PlatformTx, id: string): Promise<boolean> {
   const { rows } = await sql`select 1 from tenants where id = ${id}`.execute(tx.q)
   return rows.length > 0

@@ -4,6 +4,7 @@ import { Instant, nullable, strictObject } from '../../domain/schema.ts'
 import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
 import { BOUNDS, STAGES, type Stage } from '../../rules/rule-file.ts'
 import { inPlatform } from '../../store/tenancy.ts'
+import { onBehalfOf } from '../change.ts'
 import type { InternalOptions } from '../server.ts'
 
 const Rules = strictObject({
@@ -68,6 +69,6 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         },
       },
     },
-    ({ body }) => activateRules(ground, body.files, body.author),
+    (request) => activateRules(onBehalfOf(ground, request), request.body.files, request.body.author),
   )
 }

@@ -1,6 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../../domain/schema.ts'
+import { noteChange } from '../../store/audit.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { onBehalfOf } from '../change.ts'
 import type { InternalOptions } from '../server.ts'
 
 const ScheduleInfo = strictObject({
@@ -11,8 +15,12 @@ const ScheduleInfo = strictObject({
   lastAt: nullable(Instant('The last cycle end it started a month end for')),
 })
 
-export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { lifecycles }) => {
+export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles }) => {
   const tags = ['Workflows']
+  const note = (request: FastifyRequest, paused: boolean) =>
+    inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+      noteChange(tx, { subject: 'schedule', id: 'month-end', before: null, after: { paused } }),
+    )
 
   app.get(
     '/schedules/month-end',
@@ -37,7 +45,9 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: { 200: ScheduleInfo },
       },
     },
-    async ({ tenantId }) => {
+    async (request) => {
+      const { tenantId } = request
+      await note(request, true)
       await lifecycles.pauseSchedule(tenantId, 'paused by the internal interface')
       return lifecycles.describeSchedule(tenantId)
     },
@@ -53,7 +63,9 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: { 200: ScheduleInfo },
       },
     },
-    async ({ tenantId }) => {
+    async (request) => {
+      const { tenantId } = request
+      await note(request, false)
       await lifecycles.resumeSchedule(tenantId, 'resumed by the internal interface')
       return lifecycles.describeSchedule(tenantId)
     },

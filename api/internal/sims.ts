@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
 import { IdAnswer } from '../../domain/schema.ts'
-import { ImportResult, ImportSims, SimWatchdogChange } from '../../domain/sim.ts'
-import { importSims } from '../../operations/import-sims.ts'
+import { ImportPreview, ImportQuery, ImportResult, ImportSims, SimWatchdogChange } from '../../domain/sim.ts'
+import { importSims, previewSimImport } from '../../operations/import-sims.ts'
 import { setSimWatchdog } from '../../operations/set-sim-watchdog.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { changeInTenant } from '../change.ts'
 import { onceInTenant } from '../once.ts'
 import { SimParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
@@ -26,11 +28,20 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
           summary: 'Take in SIMs as delivered: unprovisioned',
           tags,
           consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
+          querystring: ImportQuery,
           body: ImportSims,
-          response: { 200: ImportResult },
+          response: { 200: Type.Union([ImportResult, ImportPreview]) },
         },
       },
-      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => importSims(tx, request.body.sims)),
+      async (request, reply) => {
+        const { sims } = request.body
+        const file = request.simFile ?? undefined
+        // A dry run leaves nothing behind, no answer under an Idempotency-Key either: the key is for the run after it.
+        if (request.query.dryRun === true) {
+          return inTenant(ground, request.tenantId, (tx) => previewSimImport(tx, sims, file))
+        }
+        return onceInTenant(ground, { request, reply }, (tx) => importSims(tx, sims, file))
+      },
     )
   }
   await app.register(files)
@@ -47,6 +58,9 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         response: { 200: IdAnswer },
       },
     },
-    ({ tenantId, params, body }) => inTenant(ground, tenantId, (tx) => setSimWatchdog(tx, { ...body, id: params.id })),
+    (request) => {
+      const { id } = request.params
+      return changeInTenant(ground, request, (tx) => setSimWatchdog(tx, { ...request.body, id }), { kind: 'sim', id })
+    },
   )
 }

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../domain/lifecycle.ts'
@@ -16,8 +16,10 @@ import {
 } from '../../domain/workflow-asks.ts'
 import { armInput, monthEndInput, provisionInput, simNamed, suspendInput } from '../../operations/start-workflows.ts'
 import type { LifecycleClient, Started } from '../../queues/temporal.ts'
+import { noteChange } from '../../store/audit.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { holdRun, rememberStarts } from '../../store/workflow-outbox.ts'
+import { onBehalfOf } from '../change.ts'
 import type { InternalOptions } from '../server.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
@@ -55,6 +57,12 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
 ) => {
   const tags = ['Workflows']
 
+  /** What is asked of a workflow is in the audit trail before Temporal hears of it. */
+  const noteAsk = (request: FastifyRequest, workflowId: string, after: object) =>
+    inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+      noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after }),
+    )
+
   app.post(
     '/workflows/provision-and-activate',
     {
@@ -66,12 +74,14 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: startAnswers,
       },
     },
-    async ({ tenantId, body }, reply) => {
+    async (request, reply) => {
+      const { tenantId, body } = request
       const simId = await inTenant(ground, tenantId, (tx) => simNamed(tx, body))
       const workflowId = provisionAndActivateId(tenantId, simId)
       const run = await known(lifecycles, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
       const input = await inTenant(ground, tenantId, (tx) => provisionInput(tx, simId, body, terms))
+      await noteAsk(request, workflowId, input)
       return answerStart(reply, await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
     },
   )
@@ -87,7 +97,8 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: startAnswers,
       },
     },
-    async ({ tenantId, body }, reply) => {
+    async (request, reply) => {
+      const { tenantId, body } = request
       const ask = await inTenant(ground, tenantId, (tx) => suspendInput(tx, body, terms))
       const { workflowId, input } = ask
       if (ask.known) {
@@ -96,6 +107,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'completed' }
       }
       const signal = 'overLimit' as const
+      await noteAsk(request, workflowId, input)
       const run = await lifecycles.signalWithStart({
         do: 'signalWithStart',
         type: 'suspend-on-overage',
@@ -124,10 +136,12 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         },
       },
     },
-    async ({ tenantId, body }) => {
+    async (request) => {
+      const { tenantId, body } = request
       const { input, workflowId, first } = await inTenant(ground, tenantId, (tx) => armInput(tx, body, terms))
       const { signal } = body
       if (first && signal === 'cleared') return { workflowId, started: false }
+      await noteAsk(request, workflowId, { signal })
       const run = await lifecycles.signalWithStart({
         do: 'signalWithStart',
         type: 'suspend-on-overage',
@@ -150,9 +164,11 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: startAnswers,
       },
     },
-    async ({ tenantId, body }, reply) => {
+    async (request, reply) => {
+      const { tenantId, body } = request
       const input = await inTenant(ground, tenantId, (tx) => monthEndInput(tx, body, terms))
       const { cycleKey } = input
+      if (body.dryRun !== true) await noteAsk(request, monthEndId(tenantId, cycleKey), input)
       const run =
         body.dryRun === true
           ? await lifecycles.start({
@@ -217,13 +233,16 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: { 202: strictObject({}) },
       },
     },
-    async ({ tenantId, params: { workflowId, name } }, reply) => {
+    async (request, reply) => {
+      const { tenantId } = request
+      const { workflowId, name } = request.params
       await lifecycles.describe(workflowId, tenantId)
       const taken = SIGNALS[workflowId.split(':')[0] ?? ''] ?? []
       if (!taken.includes(name)) {
         const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
         throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
       }
+      await noteAsk(request, workflowId, { signal: name })
       // A person's word that it is not to act again this cycle: enforcement passes the SIM over from now on.
       if (name === 'resume') await inTenant(ground, tenantId, (tx) => holdRun(tx, workflowId))
       await lifecycles.signal(workflowId, name)
@@ -242,8 +261,10 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: { 202: strictObject({}) },
       },
     },
-    async ({ tenantId, params: { workflowId } }, reply) => {
-      await lifecycles.describe(workflowId, tenantId)
+    async (request, reply) => {
+      const { workflowId } = request.params
+      await lifecycles.describe(workflowId, request.tenantId)
+      await noteAsk(request, workflowId, { cancel: true })
       await lifecycles.cancel(workflowId)
       return reply.code(202).send({})
     },

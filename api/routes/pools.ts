@@ -2,19 +2,26 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { PageQuery, pageOf } from '../../domain/page.ts'
-import { NewPool, Pool, PoolMetadata, poolMetadata } from '../../domain/pool.ts'
+import { NewPool, Pool, PoolMetadata, PoolUpdate, poolMetadata } from '../../domain/pool.ts'
 import { IdAnswer } from '../../domain/schema.ts'
 import { SimSummary } from '../../domain/sim.ts'
 import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog-log.ts'
 import { createPool } from '../../operations/create-pool.ts'
+import { deletePool } from '../../operations/delete-pool.ts'
+import { updatePool } from '../../operations/update-pool.ts'
 import { findPool, pageOfPools, readPool } from '../../store/pools.ts'
 import { simsOfPool } from '../../store/sims.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { versionOf } from '../../store/versions.ts'
 import { pageOfLog } from '../../store/watchdog-log.ts'
+import { takeNoBody } from '../app.ts'
+import { changeInTenant } from '../change.ts'
+import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
 import { PoolParams } from '../params.ts'
 import type { RouteOptions } from '../server.ts'
 
+const resourceOf = ({ id }: { readonly id: number }) => ({ kind: 'pool', id }) as const
 const notFound = (id: number) => new ServiceError('pool_not_found', `There is no pool ${id}.`)
 
 async function mustExist(tx: TenantTx, id: number): Promise<void> {
@@ -68,13 +75,58 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
   app.get(
     '/pools/:id',
     { schema: { operationId: 'getPool', summary: 'One pool', tags, params: PoolParams, response: { 200: Pool } } },
-    ({ tenantId, params }) =>
+    ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
+        answersVersion(reply, await versionOf(tx, resourceOf(params)))
         const pool = await readPool(tx, params.id)
         if (pool === undefined) throw notFound(params.id)
         return pool
       }),
   )
+
+  app.put(
+    '/pools/:id',
+    {
+      schema: {
+        operationId: 'updatePool',
+        summary: "Replace a pool's name and watchdog settings",
+        description: 'What is left out of the nullable fields becomes null.',
+        tags,
+        params: PoolParams,
+        body: PoolUpdate,
+        response: { 200: IdAnswer },
+      },
+    },
+    (request) =>
+      changeInTenant(
+        ground,
+        request,
+        (tx) => updatePool(tx, { ...request.body, id: request.params.id }),
+        resourceOf(request.params),
+      ),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/pools/:id',
+      {
+        schema: {
+          operationId: 'deletePool',
+          summary: 'Delete a pool that has no SIMs, and none queued to move into it',
+          tags,
+          params: PoolParams,
+          response: { 204: Type.Null({ description: 'The pool is permanently deleted' }) },
+        },
+      },
+      async (request, reply) => {
+        const { params } = request
+        await changeInTenant(ground, request, (tx) => deletePool(tx, params.id), resourceOf(params))
+        return reply.code(204).send(null)
+      },
+    )
+  }
+  await app.register(withoutBody)
 
   app.get(
     '/pools/:id/sims',

@@ -6,14 +6,18 @@ import { lookupOf, QueueReprovision, Sim, SimMetadata, SimQuery, simMetadata, Ta
 import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog-log.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
 import { tagSim } from '../../operations/tag-sim.ts'
-import { pageOfSims, readSim, simExists } from '../../store/sims.ts'
+import { findSimId, pageOfSims, readSim, simExists } from '../../store/sims.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { versionOf } from '../../store/versions.ts'
 import { pageOfLog } from '../../store/watchdog-log.ts'
 import { takeNoBody } from '../app.ts'
+import { changeInTenant } from '../change.ts'
+import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
 import { SimOrIccidParams, SimParams } from '../params.ts'
 import type { RouteOptions } from '../server.ts'
 
+const resourceOf = ({ id }: { readonly id: number }) => ({ kind: 'sim', id }) as const
 const notFound = (which: string | number) => new ServiceError('sim_not_found', `There is no SIM ${which}.`)
 
 export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
@@ -57,10 +61,13 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         response: { 200: Sim },
       },
     },
-    ({ tenantId, params }) =>
+    ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
         const lookup = lookupOf(params.idOrIccid)
-        const sim = lookup && (await readSim(tx, lookup))
+        const id = lookup && (await findSimId(tx, lookup))
+        if (id === undefined) throw notFound(params.idOrIccid)
+        answersVersion(reply, await versionOf(tx, resourceOf({ id })))
+        const sim = await readSim(tx, id)
         if (sim === undefined) throw notFound(params.idOrIccid)
         return sim
       }),
@@ -78,7 +85,13 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         response: { 200: IdAnswer },
       },
     },
-    ({ tenantId, params, body }) => inTenant(ground, tenantId, (tx) => tagSim(tx, { id: params.id, tag: body.tag })),
+    (request) =>
+      changeInTenant(
+        ground,
+        request,
+        (tx) => tagSim(tx, { id: request.params.id, tag: request.body.tag }),
+        resourceOf(request.params),
+      ),
   )
 
   app.post(
@@ -94,8 +107,11 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, (tx) =>
-        queueReprovision(tx, { ...request.body, id: request.params.id }),
+      onceInTenant(
+        ground,
+        { request, reply },
+        (tx) => queueReprovision(tx, { ...request.body, id: request.params.id }),
+        { resource: resourceOf(request.params) },
       ),
   )
 
@@ -131,7 +147,10 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
           response: { 200: IdAnswer },
         },
       },
-      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => queueUnprovision(tx, request.params.id)),
+      (request, reply) =>
+        onceInTenant(ground, { request, reply }, (tx) => queueUnprovision(tx, request.params.id), {
+          resource: resourceOf(request.params),
+        }),
     )
   }
   await app.register(withoutBody)

@@ -4,6 +4,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/tariff.ts'
 import { findTariff, listTariffs } from '../../store/tariffs.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { answersVersion, NEVER_CHANGED } from '../etag.ts'
 import { TariffParams } from '../params.ts'
 import type { RouteOptions } from '../server.ts'
 
@@ -47,8 +48,9 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: Tariff },
       },
     },
-    ({ tenantId, params }) =>
+    ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
+        answersVersion(reply, NEVER_CHANGED)
         const tariff = await findTariff(tx, params.id)
         if (tariff === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${params.id}.`)
         return tariff

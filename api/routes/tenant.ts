@@ -1,26 +1,66 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServiceError } from '../../domain/errors.ts'
-import { Tenant } from '../../domain/tenant.ts'
+import { Tenant, TenantAnswer, TenantBillingEmail, TenantName } from '../../domain/tenant.ts'
+import { changeTenant } from '../../operations/change-tenant.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants.ts'
+import { versionOf } from '../../store/versions.ts'
+import { changeInTenant } from '../change.ts'
+import { answersVersion } from '../etag.ts'
 import type { RouteOptions } from '../server.ts'
 
 export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Tenant']
+  const config = { scope: 'admin' } as const
+  const resource = { kind: 'tenant' } as const
+
   app.get(
     '/tenant',
     {
       schema: {
         operationId: 'getTenant',
         summary: 'The tenant the key acts for',
-        tags: ['Tenant'],
+        tags,
         response: { 200: Tenant },
       },
     },
-    ({ tenantId }) =>
+    ({ tenantId }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
+        answersVersion(reply, await versionOf(tx, resource))
         const tenant = await findTenant(tx)
         if (tenant === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tenantId}.`)
         return tenant
       }),
+  )
+
+  app.patch(
+    '/tenant/name',
+    {
+      config,
+      schema: {
+        operationId: 'renameTenant',
+        summary: 'Change the display name',
+        tags,
+        body: TenantName,
+        response: { 200: TenantAnswer },
+      },
+    },
+    (request) => changeInTenant(ground, request, (tx) => changeTenant(tx, 'name', request.body.name), resource),
+  )
+
+  app.patch(
+    '/tenant/billing-email',
+    {
+      config,
+      schema: {
+        operationId: 'changeBillingEmail',
+        summary: 'Change where alerts and statements are mailed to',
+        tags,
+        body: TenantBillingEmail,
+        response: { 200: TenantAnswer },
+      },
+    },
+    (request) =>
+      changeInTenant(ground, request, (tx) => changeTenant(tx, 'billingEmail', request.body.billingEmail), resource),
   )
 }

@@ -17,6 +17,8 @@ import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets.ts'
 import { takeNoBody } from '../app.ts'
+import { changeInTenant } from '../change.ts'
+import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
 import { TicketParams, ticketIdOf } from '../params.ts'
 import type { RouteOptions } from '../server.ts'
@@ -66,9 +68,10 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: Ticket },
       },
     },
-    ({ tenantId, params }) =>
+    ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
         const ticket = await findTicket(tx, ticketIdOf(params.id))
+        answersVersion(reply, ticket?.status)
         if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)
         return toTicket(ticket)
       }),
@@ -137,7 +140,10 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
           response: { 200: Ticket },
         },
       },
-      ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => cancelTicket(tx, ticketIdOf(params.id))),
+      (request) => {
+        const id = ticketIdOf(request.params.id)
+        return changeInTenant(ground, request, (tx) => cancelTicket(tx, id), { kind: 'ticket', id })
+      },
     )
   }
   await app.register(withoutBody)

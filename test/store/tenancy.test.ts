@@ -178,6 +178,7 @@ describe('row-level security', () => {
 const TENANT_TABLES = [
   'active_spans',
   'alerts',
+  'audit_log',
   'cycles',
   'due_subjects',
   'events',
@@ -248,6 +249,7 @@ describe('each table of the tenants', () => {
   test('is out of reach for the platform, but for its work lists and its own', async () => {
     expect(await rightsOf('simherd_platform')).toEqual({
       api_keys: 'insert select update',
+      audit_log: 'insert select',
       due_subjects: 'select',
       events: 'insert select',
       idempotency_keys: 'delete insert select',
@@ -263,7 +265,7 @@ describe('each table of the tenants', () => {
   test('keeps what was written once: a tenant changes no statement, log entry, event or tariff', async () => {
     const rights = await rightsOf('simherd_tenant')
 
-    for (const table of ['statements', 'watchdog_log', 'events', 'tariffs']) {
+    for (const table of ['statements', 'watchdog_log', 'events', 'tariffs', 'audit_log']) {
       expect(rights[table], table).toBe('insert select')
     }
     expect(rights.tenants).toBe('select update')

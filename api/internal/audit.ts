@@ -1,0 +1,28 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { AuditEntry, AuditQuery } from '../../domain/audit.ts'
+import { pageOf } from '../../domain/page.ts'
+import { pageOfAudit } from '../../store/audit.ts'
+import { inPlatform, inTenant } from '../../store/tenancy.ts'
+import type { InternalOptions } from '../server.ts'
+
+export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  app.get(
+    '/audit',
+    {
+      config: { tenant: 'optional' },
+      schema: {
+        operationId: 'listAudit',
+        summary: 'Who changed what, when, from what to what; newest first',
+        description:
+          'Without X-Tenant-Id what concerns no tenant: operator keys, tariffs and prices of the platform, rule sets. What the service does by itself is in the event log.',
+        tags: ['Audit'],
+        querystring: AuditQuery,
+        response: { 200: pageOf(AuditEntry) },
+      },
+    },
+    ({ tenantId, query }) =>
+      tenantId === ''
+        ? inPlatform(ground, (tx) => pageOfAudit(tx, query))
+        : inTenant(ground, tenantId, (tx) => pageOfAudit(tx, query)),
+  )
+}

@@ -1,0 +1,57 @@
+/** The audit trail of the internal interface. */
+import { type Static, Type } from 'typebox'
+import { DateFilter, pageQuery } from './page.ts'
+import { Id, Instant, strictObject } from './schema.ts'
+
+/** What a caller can change. */
+export const AUDIT_SUBJECTS = [
+  'tenant',
+  'key',
+  'tariff',
+  'pool',
+  'sim',
+  'ticket',
+  'bulk-tickets',
+  'order',
+  'order-prices',
+  'cycle',
+  'workflow',
+  'schedule',
+  'rules',
+] as const
+export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
+
+const Subject = Type.Unsafe<AuditSubject>({
+  type: 'string',
+  enum: [...AUDIT_SUBJECTS],
+  description: 'The kind of thing that was changed',
+})
+const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
+const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
+const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
+const Action = Type.String({ maxLength: 100, description: 'operationId of what was asked for' })
+const Values = (description: string) => Type.Unsafe<object | null>({ type: ['object', 'null'], description })
+
+export const AuditEntry = strictObject({
+  id: Id('Id of the entry'),
+  at: Instant('When'),
+  keyId: KeyId,
+  requestId: RequestId,
+  action: Action,
+  subject: Subject,
+  subjectId: SubjectId,
+  before: Values('What changed, as it was; null where it was not there'),
+  after: Values('What changed, as it is; null where it is gone'),
+})
+export type AuditEntry = Static<typeof AuditEntry>
+
+export const AuditQuery = Type.Object({
+  subject: Type.Optional(Subject),
+  subjectId: Type.Optional(SubjectId),
+  keyId: Type.Optional(KeyId),
+  requestId: Type.Optional(RequestId),
+  action: Type.Optional(Action),
+  date: Type.Optional(DateFilter),
+  ...pageQuery,
+})
+export type AuditQuery = Static<typeof AuditQuery>

@@ -1,0 +1,71 @@
+/** The audit trail: who changed what, on whose behalf, from what to what. Written with the change, never changed. */
+import { type RawBuilder, sql } from 'kysely'
+import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/audit.ts'
+import { type Page, pageRequest, toPage } from '../domain/page.ts'
+import { readPage, within } from './paging.ts'
+import type { PlatformTx, TenantTx } from './tenancy.ts'
+
+/** One change of one thing. */
+export interface Change {
+  readonly subject: AuditSubject
+  readonly id: string | number
+  /** What changed, as it was; null: it was not there. No secrets. */
+  readonly before: object | null
+  /** As it is now; null: it is gone. */
+  readonly after: object | null
+  /** In the platform's transactions: the tenant it concerns; left out: the platform itself. */
+  readonly tenantId?: string | null
+}
+
+/** Adds to the audit trail what a caller changes; what the service does by itself is not in it. */
+export async function noteChange(tx: TenantTx | PlatformTx, change: Change): Promise<void> {
+  const { caller } = tx
+  if (caller === null) return
+  const tenantId = 'tenantId' in tx ? tx.tenantId : (change.tenantId ?? null)
+  const json = (value: object | null) => sql`${value === null ? null : JSON.stringify(value)}::jsonb`
+  await sql`
+    insert into audit_log (tenant_id, at, key_id, request_id, action, subject, subject_id, before, after)
+    values (${tenantId}, ${tx.now}, ${caller.keyId}, ${caller.requestId}, ${caller.action}, ${change.subject},
+            ${String(change.id)}, ${json(change.before)}, ${json(change.after)})`.execute(tx.q)
+}
+
+interface AuditRow extends Omit<AuditEntry, 'at'> {
+  readonly at: Date
+}
+
+/** A page of the trail, newest first: a tenant's in its transaction, in the platform's what concerns no tenant. */
+export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery): Promise<Page<AuditEntry>> {
+  const page = pageRequest(query)
+  const equal = (column: RawBuilder<unknown>, value: string | undefined) =>
+    value === undefined ? sql`` : sql`and ${column} = ${value}`
+  const owner = 'tenantId' in tx ? sql`tenant_id = app_tenant()` : sql`tenant_id is null`
+  const { rows, totalItems } = await readPage<AuditRow>(
+    tx,
+    {
+      columns: sql`id, at, key_id as "keyId", request_id as "requestId", action, subject, subject_id as "subjectId",
+                   before, after`,
+      from: sql`
+        from audit_log
+       where ${owner} ${equal(sql`subject`, query.subject)} ${equal(sql`subject_id`, query.subjectId)}
+             ${equal(sql`key_id`, query.keyId)} ${equal(sql`request_id`, query.requestId)}
+             ${equal(sql`action`, query.action)} ${within(sql`at`, query.date)}`,
+      orderBy: sql`id desc`,
+    },
+    page,
+  )
+  return toPage(
+    page,
+    totalItems,
+    rows.map(({ id, at, keyId, requestId, action, subject, subjectId, before, after }) => ({
+      id,
+      at: at.toISOString(),
+      keyId,
+      requestId,
+      action,
+      subject,
+      subjectId,
+      before,
+      after,
+    })),
+  )
+}

@@ -1,0 +1,47 @@
+/** Versions of single resources: the first part of their ETags. */
+import { type RawBuilder, sql } from 'kysely'
+import type { TenantTx } from './tenancy.ts'
+
+/** A resource that changes. */
+export type Resource =
+  | { readonly kind: 'pool' | 'sim' | 'order'; readonly id: number }
+  | { readonly kind: 'ticket'; readonly id: string }
+  | { readonly kind: 'tenant' }
+
+/** Where a version stands. A ticket only ever goes on to a higher status, so that is its version. */
+function rowOf(resource: Resource): RawBuilder<unknown> {
+  switch (resource.kind) {
+    case 'pool':
+      return sql`version from pools where tenant_id = app_tenant() and id = ${resource.id}::bigint and deleted_at is null`
+    case 'sim':
+      return sql`version from sims where tenant_id = app_tenant() and id = ${resource.id}::bigint`
+    case 'order':
+      return sql`version from orders where tenant_id = app_tenant() and id = ${resource.id}::bigint`
+    case 'ticket':
+      return sql`status as version from tickets where tenant_id = app_tenant() and id = ${resource.id}::uuid`
+    case 'tenant':
+      return sql`version from tenants where id = app_tenant()`
+  }
+}
+
+/** A resource's version now; undefined where there is none. */
+export async function versionOf(tx: TenantTx, resource: Resource): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number }>`select ${rowOf(resource)}`.execute(tx.q)
+  return rows[0]?.version
+}
+
+/**
+ * A resource's version, which stays until the transaction ends; undefined where there is none.
+ *
+ * A ticket is held by its SIM, which whoever changes it locks first.
+ */
+export async function holdVersion(tx: TenantTx, resource: Resource): Promise<number | undefined> {
+  if (resource.kind !== 'ticket') {
+    const { rows } = await sql<{ version: number }>`select ${rowOf(resource)} for update`.execute(tx.q)
+    return rows[0]?.version
+  }
+  await sql`
+    select 1 from sims where id = (select sim_id from tickets where tenant_id = app_tenant() and id = ${resource.id}::uuid)
+       for update`.execute(tx.q)
+  return versionOf(tx, resource)
+}
