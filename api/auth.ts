@@ -17,6 +17,8 @@ declare module 'fastify' {
     tenantId: string
     /** Id of the key it came with. */
     keyId: string
+    /** The tenant its key is for; null: an operator key. */
+    keyTenantId: string | null
   }
   interface FastifyContextConfig {
     /** Whether a tenant must be named. Default: required. */
@@ -34,6 +36,7 @@ declare module 'fastify' {
 export function useKeys(app: FastifyInstance, ground: Ground, listener: 'public' | 'internal'): void {
   app.decorateRequest('tenantId', '')
   app.decorateRequest('keyId', '')
+  app.decorateRequest('keyTenantId', null)
   app.addHook('onRequest', async (request) => {
     const { scope, tenant = 'required' } = request.routeOptions.config
     const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
@@ -42,10 +45,11 @@ export function useKeys(app: FastifyInstance, ground: Ground, listener: 'public'
       if (listener === 'internal' && key.tenantId !== null)
         throw forbidden('The internal interface takes operator keys only.')
       if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
-      return { keyId: key.id, tenantId: await tenantOf(tx, request, key, tenant) }
+      return { keyId: key.id, keyTenantId: key.tenantId, tenantId: await tenantOf(tx, request, key, tenant) }
     })
     request.tenantId = caller.tenantId
     request.keyId = caller.keyId
+    request.keyTenantId = caller.keyTenantId
   })
 }
 

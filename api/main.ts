@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Dependency } from './health.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import type { RequestLimit } from './rate-limit.ts'
 import { buildInternal, buildPublic, type InternalOptions } from './server.ts'
 
 export interface ApiConfig extends InternalOptions {
@@ -9,6 +10,7 @@ export interface ApiConfig extends InternalOptions {
   readonly port: number
   readonly internalHost: string
   readonly internalPort: number
+  readonly requestLimit?: RequestLimit
   /** What `/readyz` looks at. */
   readonly dependencies: readonly Dependency[]
   readonly logger?: FastifyBaseLogger

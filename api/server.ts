@@ -5,6 +5,7 @@
  * A new resource is a file in routes/ or internal/ and its line in the list here.
  */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { EsimTerms } from '../operations/esim-profiles.ts'
 import type { LifecycleTerms } from '../operations/start-workflows.ts'
 import type { LifecycleClient } from '../queues/temporal.ts'
 import type { Ground } from '../store/tenancy.ts'
@@ -14,9 +15,12 @@ import { useOpenapi } from './description.ts'
 import { useDocsPage } from './docs-page.ts'
 import { type Dependency, healthRoutes } from './health.ts'
 import { auditRoutes } from './internal/audit.ts'
+import { bulkTicketRoutes } from './internal/bulk-tickets.ts'
 import { countRoutes } from './internal/counts.ts'
 import { cycleRoutes } from './internal/cycles.ts'
 import { keyRoutes } from './internal/keys.ts'
+import { orderPriceRoutes } from './internal/order-prices.ts'
+import { orderRoutes as internalOrderRoutes } from './internal/orders.ts'
 import { ruleRoutes } from './internal/rules.ts'
 import { scheduleRoutes } from './internal/schedules.ts'
 import { simRoutes as internalSimRoutes } from './internal/sims.ts'
@@ -27,7 +31,9 @@ import { usageRoutes } from './internal/usage.ts'
 import { enforcementRoutes } from './internal/watchdog.ts'
 import { workflowRoutes } from './internal/workflows.ts'
 import { createMetrics } from './metrics.ts'
+import { type RequestLimit, useRateLimit } from './rate-limit.ts'
 import { eventRoutes } from './routes/events.ts'
+import { orderRoutes } from './routes/orders.ts'
 import { poolRoutes } from './routes/pools.ts'
 import { simRoutes } from './routes/sims.ts'
 import { tariffRoutes } from './routes/tariffs.ts'
@@ -48,6 +54,8 @@ export interface InternalOptions extends RouteOptions {
   readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
   /** Goes into the inputs of workflows. */
   readonly terms: LifecycleTerms
+  /** Where eSIM profiles come from. */
+  readonly esim: EsimTerms
 }
 
 const PUBLIC: readonly FastifyPluginAsyncTypebox<RouteOptions>[] = [
@@ -55,6 +63,7 @@ const PUBLIC: readonly FastifyPluginAsyncTypebox<RouteOptions>[] = [
   poolRoutes,
   simRoutes,
   ticketRoutes,
+  orderRoutes,
   tenantRoutes,
   tariffRoutes,
   eventRoutes,
@@ -65,6 +74,8 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   internalTariffRoutes,
   internalSimRoutes,
   internalTicketRoutes,
+  internalOrderRoutes,
+  orderPriceRoutes,
   usageRoutes,
   cycleRoutes,
   enforcementRoutes,
@@ -76,13 +87,17 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
 ]
 
 /** The public listener, ready to listen or to be asked by `inject`. */
-export async function buildPublic(routes: RouteOptions, options: AppOptions = {}): Promise<App> {
+export async function buildPublic(
+  routes: RouteOptions & { readonly requestLimit?: RequestLimit },
+  options: AppOptions = {},
+): Promise<App> {
   const app = buildApp(options)
   const complete = refuseOtherMethods(app)
   await useOpenapi(app, 'public')
   await useDocsPage(app)
   const scope: FastifyPluginAsyncTypebox = async (api) => {
     useKeys(api, routes.ground, 'public')
+    if (routes.requestLimit !== undefined) await useRateLimit(api, routes.requestLimit)
     for (const plugin of PUBLIC) await api.register(plugin, routes)
   }
   await app.register(scope, { prefix: '/api' })

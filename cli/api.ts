@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { databaseDependency } from '../api/health.ts'
 import { startApi } from '../api/main.ts'
 import type { Settings } from '../config/index.ts'
+import { openRequestCounts } from '../queues/request-counts.ts'
 import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import { openLate } from '../worker/late-queues.ts'
@@ -27,12 +28,15 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const at = { redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost }
   const queues = openLate(at, schema.check, { log, signal: stopping.signal })
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
+  const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
   const api = await startApi({
+    requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
     ground: { db: database.db, clock: Date.now, ring: queues.ring },
     billingCycle: settings.BILLING_CYCLE,
     lifecycles: lifecycle,
     historyUrl: historyUrlOf(settings),
     terms: lifecycleTerms(settings),
+    esim: { smdpHost: settings.ESIM_SMDP_HOST, iccidPrefix: settings.ESIM_ICCID_PREFIX },
     host: settings.HOST,
     port: settings.PORT,
     internalHost: settings.INTERNAL_HOST,
@@ -49,6 +53,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     stop: async () => {
       stopping.abort()
       await api.close()
+      await counts?.close()
       await queues.close()
       await lifecycle.close()
       await database.close()

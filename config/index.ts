@@ -41,12 +41,28 @@ export const Settings = Type.Object({
     default: 'P1M',
     description: 'Billing cycle of new tenants: P1M (calendar months in UTC), or whole days, hours or minutes.',
   }),
+  ESIM_SMDP_HOST: Type.String({
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\\d{1,5})?$',
+    default: 'smdp.simherd.example',
+    description: 'Host that eSIM profiles are downloaded from (SM-DP+); it is in their activation codes.',
+  }),
+  ESIM_ICCID_PREFIX: Type.String({
+    pattern: '^89\\d{3,8}$',
+    default: '8999901',
+    description: 'First digits of the ICCIDs made for eSIMs: 89, country code, issuer; the default is nobody’s.',
+  }),
   RULES_DIR: Type.String({ default: '', description: 'Folder of rule files; default: the shipped ones.' }),
   LOG_LEVEL: Type.Unsafe<'debug' | 'info' | 'warn' | 'error'>({
     type: 'string',
     enum: ['debug', 'info', 'warn', 'error'],
     default: 'info',
     description: 'Least level that is logged.',
+  }),
+  RATE_LIMIT: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 1200,
+    description: 'Requests a tenant’s API key may make in a minute; 0: no limit. Counted in Redis where there is one.',
   }),
   CLOSE_AFTER: duration(
     'PT6H',

@@ -256,6 +256,12 @@ export const ERRORS = {
     title: 'The rule set has faults and was not activated',
     remedy: 'Mend the faults that `errors` names; the set before stays in force.',
   },
+  rate_limited: {
+    status: 429,
+    retryable: true,
+    title: 'The key makes too many requests',
+    remedy: 'Wait as long as `Retry-After` says, and go on.',
+  },
   internal_error: {
     status: 500,
     retryable: true,
