@@ -2,7 +2,7 @@
 import { SimStatus, TicketType } from '../domain/codes.ts'
 import { suspendOnOverageId } from '../domain/lifecycle.ts'
 import { lineAfter } from '../domain/ticket-decisions.ts'
-import { contribute, moveUsage } from '../store/contributions.ts'
+import { contribute, goBy, moveUsage } from '../store/contributions.ts'
 import { currentCycle } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
 import {
@@ -73,6 +73,8 @@ async function provision(tx: TenantTx, line: LockedLine, ticket: TicketRecord, a
   const after = lineAfter(line, ticket)
   await writeLine(tx, line.simId, after, { provisionedAt: at, tag: ticket.tag })
   await openMembership(tx, line.simId, after, at)
+  // It may have been here earlier in the cycle, under another tariff.
+  await goBy(tx, { simId: line.simId, poolId: after.poolId ?? 0, tariffId: after.tariffId }, at)
 }
 
 async function unassign(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
@@ -93,8 +95,13 @@ async function move(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Da
   await writeLine(tx, line.simId, after, { tag: ticket.tag, clearPending: true })
   await closeMembership(tx, line.simId, at)
   await openMembership(tx, line.simId, after, at)
-  const to = { poolId: after.poolId ?? 0, tariffId: after.tariffId, contributes: true }
-  await moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, to, at)
+  const to = { poolId: after.poolId ?? 0, tariffId: after.tariffId }
+  if (ticket.effectiveAt !== null) {
+    return moveUsage(tx, line.simId, { poolId: line.poolId ?? 0 }, { ...to, contributes: true }, at)
+  }
+  // In the middle of a cycle: what was used stays where it was used, and it contributes to both pools.
+  if (isActive(line)) await contribute(tx, { simId: line.simId, ...to }, at)
+  else await goBy(tx, { simId: line.simId, ...to }, at)
 }
 
 async function markTouched(tx: TenantTx, line: LockedLine, poolAfter: number | null): Promise<void> {

@@ -176,8 +176,7 @@ async function place(
     index,
     record: {
       ...record,
-      poolId: places[i]?.poolId ?? 0,
-      tariffId: places[i]?.tariffId ?? null,
+      poolId: places[i] ?? 0,
       cycleKey: cycleAt(billingCycle, record.at).key,
     },
   }))
@@ -220,8 +219,6 @@ async function addUp(
             cycleKey: first.cycleKey,
             simId: first.simId,
             poolId: first.poolId,
-            // Some of it may be from before the SIM was provisioned.
-            tariffId: [first, ...rest].find(({ tariffId }) => tariffId !== null)?.tariffId ?? null,
             ...amountsOf([first, ...rest]),
           },
     ),

@@ -57,6 +57,23 @@ export async function contribute(
   }
 }
 
+/** From an instant on, a SIM has this own tariff in a pool (0: none): its rows since then go by the last one. */
+export async function goBy(
+  tx: TenantTx,
+  sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
+  since: Date,
+): Promise<void> {
+  for (const cycle of await cyclesSince(tx, since)) {
+    await lockPools(tx, cycle.key, [sim.poolId])
+    const { rows } = await sql`
+      update usage_ledger set tariff_id = ${sim.tariffId}
+       where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and sim_id = ${sim.simId}
+         and pool_id = ${sim.poolId} and tariff_id is distinct from ${sim.tariffId}::integer
+      returning 1`.execute(tx.q)
+    if (rows.length > 0) await addToPool(tx, cycle.key, sim.poolId, {})
+  }
+}
+
 /**
  * A SIM has belonged to another pool since a cycle's boundary: records, ledger rows and buckets since then
  * belong to the new pool. Runs in the transaction that completes the move.

@@ -30,26 +30,25 @@ export interface PlacedRecord extends ReadRecord {
   readonly simId: number
   /** The pool the SIM was in at that time; 0: none. */
   readonly poolId: number
-  readonly tariffId: number | null
   readonly cycleKey: string
 }
 
-/** The pool and own tariff of a SIM at each instant, in the order asked. Outside any membership: pool 0. */
+/** The pool of a SIM at each instant, in the order asked. Outside any membership: pool 0. */
 export async function placesAt(
   tx: TenantTx,
   asked: readonly { readonly simId: number; readonly at: number }[],
-): Promise<{ poolId: number; tariffId: number | null }[]> {
-  const { rows } = await sql<{ poolId: number; tariffId: number | null }>`
-    select coalesce(m.pool_id, 0) as "poolId", m.tariff_id as "tariffId"
+): Promise<number[]> {
+  const { rows } = await sql<{ poolId: number }>`
+    select coalesce(m.pool_id, 0) as "poolId"
       from rows from (jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as ("simId" bigint, at double precision))
            with ordinality as a("simId", at, n)
       left join lateral (
-        select pool_id, tariff_id from memberships m
+        select pool_id from memberships m
          where m.sim_id = a."simId" and m.from_at <= to_timestamp(a.at / 1000)
            and (m.to_at is null or m.to_at > to_timestamp(a.at / 1000))
          order by m.from_at desc limit 1) m on true
      order by a.n`.execute(tx.q)
-  return rows
+  return rows.map(({ poolId }) => poolId)
 }
 
 /** What is already stored under the identities of a chunk. Key: {@link identity}. */
@@ -117,23 +116,30 @@ export async function ledgerSums(tx: TenantTx, keys: readonly LedgerKey[]): Prom
 }
 
 /** Adds usage to the ledger, to the pools' totals and to the cycles' counts. Call with the pools locked. */
-export async function addToLedger(
-  tx: TenantTx,
-  rows: readonly (LedgerKey & Amounts & { readonly tariffId: number | null })[],
-): Promise<void> {
+export async function addToLedger(tx: TenantTx, rows: readonly (LedgerKey & Amounts)[]): Promise<void> {
   const json = JSON.stringify(rows)
   const set = sql`jsonb_to_recordset(${json}::jsonb) as r("cycleKey" text, "simId" bigint, "poolId" integer,
-    "tariffId" integer, bytes bigint, "voiceSeconds" bigint, "smsCount" bigint)`
+    bytes bigint, "voiceSeconds" bigint, "smsCount" bigint)`
   // Made with nothing and added to then: a correction is no row of its own, and what is inserted may not be negative.
+  // Its tariff is the last one in force there, whichever was when the record was made: later ones are noted by tickets.
   await sql`
     insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id)
-    select "cycleKey", "simId", "poolId", "tariffId" from ${set}
-     order by "cycleKey", "simId", "poolId"
+    select r."cycleKey", r."simId", r."poolId",
+           (select m.tariff_id from memberships m
+             where m.sim_id = r."simId" and m.pool_id = r."poolId" and m.from_at < c.ends_at
+               and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
+             order by m.from_at desc limit 1)
+      from ${set}
+      join cycles c on c.tenant_id = ${tx.tenantId} and c.key = r."cycleKey"
+     where not exists (select 1 from usage_ledger l
+                        where l.tenant_id = ${tx.tenantId} and l.cycle_key = r."cycleKey" and l.sim_id = r."simId"
+                          and l.pool_id = r."poolId")
+     order by r."cycleKey", r."simId", r."poolId"
     on conflict do nothing`.execute(tx.q)
   await sql`
     update usage_ledger l
        set bytes = l.bytes + r.bytes, voice_seconds = l.voice_seconds + r."voiceSeconds",
-           sms_count = l.sms_count + r."smsCount", tariff_id = coalesce(l.tariff_id, r."tariffId")
+           sms_count = l.sms_count + r."smsCount"
       from ${set}
      where l.tenant_id = ${tx.tenantId} and l.cycle_key = r."cycleKey" and l.sim_id = r."simId"
        and l.pool_id = r."poolId"`.execute(tx.q)

@@ -68,17 +68,16 @@ function expected(
     const poolTariff = place === 0 ? null : (tariffs[place - 1] ?? null)
     const members = lives.flatMap((one, i) => {
       const simId = sims[i] ?? 0
-      const begins = one.joins
       const ends = one.leaves !== null && one.leaves > one.joins ? one.leaves : 99
       // Before it joined and after it left its usage counts outside pools.
-      const here = one.uses.filter((use) => (use.day >= begins && use.day < ends ? one.pool : 0) === place)
+      const here = one.uses.filter((use) => (use.day >= one.joins && use.day < ends ? one.pool : 0) === place)
       const lives = one.pool === place
       const contributing = lives && one.activated
       if (here.length === 0 && !contributing) return []
       const sum = (of: (use: Life['uses'][number]) => number) => here.reduce((total, use) => total + of(use), 0)
-      // Its row carries its own tariff only where it belonged.
+      // A row goes by the last tariff in force in its cycle and pool, whenever its usage was.
       const mayOwn = one.own && (place > 0 || own.type === TariffType.Standard)
-      const hasOwn = lives && mayOwn && (contributing || here.some((use) => use.day >= begins && use.day < ends))
+      const hasOwn = lives && mayOwn
       return [
         {
           simId,
