@@ -1,57 +1,67 @@
 /** Lists of SIMs as CSV and NDJSON: read into the body that JSON has, records unchecked. */
-import { parse } from 'csv-parse/sync'
+import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
+import type { SimFile } from '../operations/import-sims.ts'
+import { readSimCsv, type SimRecords } from './sim-csv.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Where the records of the body stand in the file; null where it is JSON. */
+    simFile: SimFile | null
+  }
+}
 
 /** Has a scope take NDJSON and CSV besides JSON. */
 export function takeSimFiles(app: FastifyInstance): void {
-  app.addContentTypeParser<string>(
-    ['application/x-ndjson', 'application/ndjson'],
-    { parseAs: 'string' },
-    async (_request: FastifyRequest, body: string) => ({ sims: readNdjson(body) }),
-  )
-  app.addContentTypeParser<string>(
-    'text/csv',
-    { parseAs: 'string' },
-    async (_request: FastifyRequest, body: string) => ({ sims: readCsv(body) }),
+  app.decorateRequest('simFile', null)
+  const take = (types: string[], read: (text: string) => SimRecords) =>
+    app.addContentTypeParser<Buffer>(types, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+      const { sims, ...file } = read(textOf(body))
+      request.simFile = file
+      return { sims }
+    })
+  take(['application/x-ndjson', 'application/ndjson'], readNdjson)
+  take(['text/csv'], readSimCsv)
+}
+
+const NEXT = 'save it as UTF-8 (in Excel: "CSV UTF-8") and send it again'
+
+/**
+ * The text of a file.
+ *
+ * @throws ServiceError invalid_request where it is not UTF-8, naming the first line that is not
+ */
+function textOf(body: Buffer): string {
+  const utf16 = /^(?:\xFF\xFE|\xFE\xFF|[^\0]\0|\0[^\0])/.test(body.toString('latin1', 0, 4))
+  if (utf16) throw new ServiceError('invalid_request', `The file is not UTF-8, it looks like UTF-16: ${NEXT}.`)
+  if (isUtf8(body)) return body.toString('utf8')
+  const lines = body.toString('latin1').split('\n')
+  const line = lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1')))
+  throw new ServiceError(
+    'invalid_request',
+    `The file is not UTF-8, line ${line + 1} is the first that is not: ${NEXT}.`,
   )
 }
 
-/** A line that is no JSON stays text, and is rejected where records are checked. */
-function readNdjson(text: string): unknown[] {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  return lines.map((line): unknown => {
+/** A line that is no JSON is kept as one that could not be read. */
+function readNdjson(text: string): SimRecords {
+  const sims: unknown[] = []
+  const lines: number[] = []
+  const unreadable = new Map<number, string>()
+  for (const [at, line] of text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .entries()) {
+    if (line.trim() === '') continue
+    lines.push(at + 1)
     try {
-      return JSON.parse(line)
-    } catch {
-      return line
+      sims.push(JSON.parse(line))
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      unreadable.set(sims.length, `is no JSON: ${why}`)
+      sims.push(null)
     }
-  })
-}
-
-const INTEGERS = new Set(['type', 'watchdogMode', 'warningThresholdPct'])
-const BOOLEANS = new Set(['enableBurnRateAlerts', 'isWatchdogExempt'])
-
-/** The first line names the columns; an empty cell is no value. */
-function readCsv(text: string): unknown[] {
-  let rows: Record<string, string>[]
-  try {
-    rows = parse<Record<string, string>>(text, { columns: true, bom: true, skip_empty_lines: true, trim: true })
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ServiceError('invalid_request', `The CSV cannot be read: ${why}`)
   }
-  return rows.map((row) =>
-    Object.fromEntries(
-      Object.entries(row)
-        .filter(([, cell]) => cell !== '')
-        .map(([column, cell]) => [column, valueOf(column, cell)]),
-    ),
-  )
-}
-
-function valueOf(column: string, cell: string): unknown {
-  if (INTEGERS.has(column) && /^\d+$/.test(cell)) return Number(cell)
-  if (BOOLEANS.has(column) && /^(true|false)$/i.test(cell)) return cell.toLowerCase() === 'true'
-  return cell
+  return { sims, lines, unreadable }
 }

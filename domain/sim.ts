@@ -68,12 +68,12 @@ export const SimSummary = strictObject({
 })
 export type SimSummary = Static<typeof SimSummary>
 
-export const SimQuery = Type.Object({
+export const simFilters = {
   search: Type.Optional(Type.String({ description: 'Part of the ICCID, IMSI, MSISDN or tag, upper or lower case' })),
   status: Type.Optional(codeSchema(SimStatus, 'SIM status')),
   poolId: Type.Optional(Id('SIMs in this pool')),
-  ...pageQuery,
-})
+}
+export const SimQuery = Type.Object({ ...simFilters, ...pageQuery })
 export type SimQuery = Static<typeof SimQuery>
 
 export const TagChange = strictObject({ tag: Tag })
@@ -136,6 +136,9 @@ export const NewSim = strictObject({
   iccid: Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' }),
   imsi: optional(Type.String({ pattern: '^\\d{0,15}$', description: 'IMSI, at most 15 digits' })),
   msisdn: optional(Type.String({ pattern: '^\\+?\\d{0,15}$', description: 'MSISDN, at most 15 digits' })),
+  imei: optional(
+    Type.String({ pattern: '^(\\d{14,16})?$', description: 'IMEI of the device it is in, 14 to 16 digits' }),
+  ),
   type: optional(codeSchema(SimType, 'SIM type; left out: physical')),
   tag: optional(Tag),
   ...ownSettings,
@@ -151,17 +154,42 @@ export const ImportSims = strictObject({
   }),
 })
 
-export const ImportResult = strictObject({
-  created: Type.Array(strictObject({ iccid: Type.String(), id: Id('SIM id') })),
+export const ImportQuery = Type.Object({
+  dryRun: Type.Optional(Type.Boolean({ description: 'Write nothing; answer what would be created and rejected' })),
+})
+
+const verdicts = {
   rejected: Type.Array(
     strictObject({
       index: Type.Integer({ description: 'Place in the request, from 0' }),
       code: Type.Unsafe<'invalid_request' | 'sim_exists'>({ type: 'string', enum: ['invalid_request', 'sim_exists'] }),
-      detail: Type.String({ description: 'Why' }),
+      detail: Type.String({ description: 'Why: the field, what was got, what was expected; of files the line too' }),
     }),
   ),
+  warnings: Type.Array(
+    strictObject({
+      index: Type.Integer({ description: 'Place in the request, from 0' }),
+      field: Type.String({ description: 'The field that looks wrong' }),
+      detail: Type.String({ description: 'Why' }),
+    }),
+    { description: 'What looks wrong about SIMs that are created all the same; the first 1,000' },
+  ),
+  warningCount: Type.Integer({ description: 'All warnings, those that are left out too' }),
+}
+
+export const ImportResult = strictObject({
+  created: Type.Array(strictObject({ iccid: Type.String(), id: Id('SIM id') })),
+  ...verdicts,
 })
 export type ImportResult = Static<typeof ImportResult>
+
+/** What an import would come to. */
+export const ImportPreview = strictObject({
+  dryRun: Type.Literal(true),
+  created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),
+  ...verdicts,
+})
+export type ImportPreview = Static<typeof ImportPreview>
 
 /** Own watchdog settings: what is left out stays, null inherits the pool's value. */
 export const SimWatchdogChange = strictObject({ ...ownSettings, isWatchdogExempt: optional(Exempt) })

@@ -29,6 +29,21 @@ export async function noteChange(tx: TenantTx | PlatformTx, change: Change): Pro
             ${String(change.id)}, ${json(change.before)}, ${json(change.after)})`.execute(tx.q)
 }
 
+/** Adds many things that were not there before to the trail, in one statement. */
+export async function noteCreated(
+  tx: TenantTx,
+  subject: AuditSubject,
+  made: readonly { readonly id: number; readonly after: object }[],
+): Promise<void> {
+  const { caller } = tx
+  if (caller === null || made.length === 0) return
+  await sql`
+    insert into audit_log (tenant_id, at, key_id, request_id, action, subject, subject_id, before, after)
+    select ${tx.tenantId}, ${tx.now}::timestamptz, ${caller.keyId}, ${caller.requestId}, ${caller.action}, ${subject},
+           m.id, null, m.after
+      from jsonb_to_recordset(${JSON.stringify(made)}::jsonb) as m(id text, after jsonb)`.execute(tx.q)
+}
+
 interface AuditRow extends Omit<AuditEntry, 'at'> {
   readonly at: Date
 }

@@ -38,7 +38,7 @@ describe('import', () => {
       [3, 'invalid_request'],
       [4, 'invalid_request'],
     ])
-    expect(body.rejected[0].detail).toContain('/iccid')
+    expect(body.rejected[0].detail).toContain('iccid')
   })
 
   test('sent again it adds only what is missing; an ICCID is one line in the world', async () => {

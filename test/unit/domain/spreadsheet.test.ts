@@ -1,0 +1,118 @@
+import { parse } from 'csv-parse/sync'
+import { stringify } from 'csv-stringify/sync'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { asTextCell, digitsOf, isRounded, looksRounded, neutralised } from '../../../domain/spreadsheet.ts'
+
+const SIGNS = ['=', '+', '-', '@', '\uFF1D', '\uFF0B', '\uFF0D', '\uFF20']
+const NUMBER = /^[+-]?\d+(\.\d+)?$/
+/** Text of the characters that matter here, and of any others. */
+const text = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom(...SIGNS, "'", '"', ' ', '\t', '\r', '\n', ';', ',', '.', '1', 'a', '\u200B', '“'),
+  }),
+  fc.string({ unit: 'grapheme' }),
+)
+
+/** All texts of up to some letters. */
+const textsOf = (letters: readonly string[], most: number): string[] =>
+  most === 0 ? [''] : ['', ...textsOf(letters, most - 1).flatMap((rest) => letters.map((letter) => letter + rest))]
+
+describe('neutralised', () => {
+  test.each([
+    ['=1+1', "'=1+1"],
+    ['+cmd', "'+cmd"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['-2+3', "'-2+3"],
+    ['  =1', "'  =1"],
+    ['"=1', `'"=1`],
+    ['\t1', "'\t1"],
+    ['\r=1', "'\r'=1"],
+    ['\u200B=1', "'\u200B=1"],
+    ['＝1', "'＝1"],
+    ["'=1", "''=1"],
+    ['pump;=1', "pump;'=1"],
+    ['+49 170 1', "'+49 170 1"],
+    ['-5', '-5'],
+    ['-5.25', '-5.25'],
+    ['+491701234567', '+491701234567'],
+    ['-', "'-"],
+    ['a=b', 'a=b'],
+    ["it's", "it's"],
+    ["'quoted'", "'quoted'"],
+    ['', ''],
+  ])('%j becomes %j', (cell, expected) => {
+    expect(neutralised(cell)).toBe(expected)
+  })
+
+  test('no cell begins like a formula, wherever a program splits it', () => {
+    fc.assert(
+      fc.property(text, (cell) => {
+        for (const part of neutralised(cell).split(/[;\t\r\n]/)) {
+          const first = part.replace(/^[\p{Z}\p{C}"\p{Pi}\p{Pf}]+/u, '')
+          expect(NUMBER.test(part) || !SIGNS.includes(first[0] ?? '')).toBe(true)
+        }
+        expect(['\t', '\r', '\n']).not.toContain(neutralised(cell)[0])
+      }),
+    )
+  })
+
+  test('different texts stay different, so that nothing is lost', () => {
+    const texts = new Set(textsOf(['=', "'", ';', '1', 'a', '\t'], 6))
+
+    expect(new Set([...texts].map(neutralised)).size).toBe(texts.size)
+  })
+
+  test('only apostrophes are added', () => {
+    fc.assert(
+      fc.property(text, (cell) => {
+        const made = neutralised(cell)
+        expect(made.replaceAll("'", '')).toBe(cell.replaceAll("'", ''))
+      }),
+    )
+  })
+
+  test('goes through a CSV file and back', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(text, text), { minLength: 1 }), (rows) => {
+        const cells = rows.map((row) => row.map(neutralised))
+        const csv = stringify(cells, { record_delimiter: 'windows', quoted_empty: true })
+        expect(parse(csv, { record_delimiter: '\r\n' })).toEqual(cells)
+      }),
+    )
+  })
+})
+
+describe('digits that stay text', () => {
+  test('come back as they were', () => {
+    expect(digitsOf(asTextCell('8944500102198304826'))).toBe('8944500102198304826')
+    expect(asTextCell('')).toBe('')
+  })
+
+  test.each([
+    ['8944 5001 0219 8304 826', '8944500102198304826'],
+    ['8944\u00A05001', '89445001'],
+    ["'89445001", '89445001'],
+    ['+49 170', '+49170'],
+    ['8.94E+18', '8.94E+18'],
+  ])('%j are read as %j', (cell, digits) => {
+    expect(digitsOf(cell)).toBe(digits)
+  })
+})
+
+test.each([
+  ['8.94E+18', true],
+  ['8,94E+18', true],
+  ['9e18', true],
+  ['2.62016E+14', true],
+  ['8944500102198304826', false],
+  ['E18', false],
+  ['8.94', false],
+])('%j is a rounded number: %j', (cell, expected) => {
+  expect(isRounded(cell)).toBe(expected)
+})
+
+test('zeros from the 16th digit on look rounded', () => {
+  expect(looksRounded('8944500102198300000')).toBe(true)
+  expect(looksRounded('8944500102198304826')).toBe(false)
+})
