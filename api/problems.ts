@@ -4,7 +4,8 @@ import { type Static, Type } from 'typebox'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../domain/errors.ts'
 import { strictObject } from '../domain/schema.ts'
 
-const CODES = Object.keys(ERRORS).filter((code) => code in ERRORS)
+export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
+export const CODES = Object.keys(ERRORS).filter(isCode)
 
 export const Problem = strictObject({
   type: Type.String({ description: 'Relative address of the description of the code' }),
@@ -12,7 +13,7 @@ export const Problem = strictObject({
   status: Type.Integer({ description: 'HTTP status' }),
   detail: Type.String({ description: 'What was wrong this time, and what to do' }),
   instance: Type.String({ description: 'The path that was asked for' }),
-  code: Type.String({ enum: CODES, description: 'Stable code' }),
+  code: Type.String({ enum: [...CODES], description: 'Stable code' }),
   errors: Type.Optional(
     Type.Array(
       strictObject({

@@ -2,23 +2,37 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, EventSeverity, EventType, metadataOf } from './codes.ts'
 import { codeList, DateFilter, pageQuery } from './page.ts'
-import { Id, Instant, strictObject } from './schema.ts'
+import { Id, Instant, strictObject, Text } from './schema.ts'
 
-export const Event = strictObject({
-  id: Id('Event id'),
-  type: codeSchema(EventType, 'Event type'),
-  severity: codeSchema(EventSeverity, 'Severity'),
-  title: Type.String({ description: 'Short title' }),
-  description: Type.String({ description: 'Detailed description' }),
-  date: Instant('When it happened'),
-})
+export const Event = strictObject(
+  {
+    id: Id('Event id'),
+    type: codeSchema(EventType, 'Event type'),
+    severity: codeSchema(EventSeverity, 'Severity'),
+    title: Type.String({ description: 'Short title' }),
+    description: Type.String({ description: 'Detailed description' }),
+    date: Instant('When it happened'),
+  },
+  {
+    examples: [
+      {
+        id: 1,
+        type: EventType.Connectivity,
+        severity: EventSeverity.Info,
+        title: 'SIM activated',
+        description: 'SIM 8999900000000000017 (meter 17) was activated.',
+        date: '2026-11-20T12:00:00.000Z',
+      },
+    ],
+  },
+)
 export type Event = Static<typeof Event>
 
 /** What an operation writes of an event; id and instant are the store's. */
 export type NewEvent = Pick<Event, 'type' | 'severity' | 'title' | 'description'>
 
 export const EventQuery = Type.Object({
-  searchTerm: Type.Optional(Type.String({ description: 'Part of the title or description, upper or lower case' })),
+  searchTerm: Type.Optional(Text('Part of the title or description, upper or lower case', 'activated')),
   date: Type.Optional(DateFilter),
   severity: Type.Optional(codeSchema(EventSeverity, 'Severity')),
   type: Type.Optional(codeSchema(EventType, 'Event type')),

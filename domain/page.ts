@@ -1,16 +1,21 @@
 /** Lists: the envelope, the query that asks for a page, and the filters lists share. */
 import { type Static, type TSchema, Type } from 'typebox'
-import { strictObject } from './schema.ts'
+import { strictObject, Text } from './schema.ts'
 
 /** Service document, section 2.1. */
-export const Pagination = strictObject({
-  page: Type.Integer({ description: 'The page that was asked for, from 1' }),
-  pageSize: Type.Integer({ description: 'Most items a page holds' }),
-  totalItems: Type.Integer({ description: 'Items on all pages' }),
-  totalPages: Type.Integer({ description: 'Pages; 0 when there is no item' }),
-  hasNextPage: Type.Boolean({ description: 'Whether a later page has items' }),
-  hasPreviousPage: Type.Boolean({ description: 'Whether an earlier page has items' }),
-})
+export const Pagination = strictObject(
+  {
+    page: Type.Integer({ description: 'The page that was asked for, from 1' }),
+    pageSize: Type.Integer({ description: 'Most items a page holds' }),
+    totalItems: Type.Integer({ description: 'Items on all pages' }),
+    totalPages: Type.Integer({ description: 'Pages; 0 when there is no item' }),
+    hasNextPage: Type.Boolean({ description: 'Whether a later page has items' }),
+    hasPreviousPage: Type.Boolean({ description: 'Whether an earlier page has items' }),
+  },
+  {
+    examples: [{ page: 1, pageSize: 100, totalItems: 1, totalPages: 1, hasNextPage: false, hasPreviousPage: false }],
+  },
+)
 export type Pagination = Static<typeof Pagination>
 
 /** The envelope of a page of something. */
@@ -93,8 +98,8 @@ export function spanOf(text: string): Span | undefined {
 
 /** Entry of a metadata list. */
 export const CodeLabel = strictObject({
-  code: Type.Integer({ description: 'Code' }),
-  description: Type.String({ description: 'Label' }),
+  code: Type.Integer({ description: 'Code', examples: [1] }),
+  description: Text('Label', 'Active'),
 })
 /** A metadata list: every code of a resource, and its label. Unknown codes must be tolerated: more may come. */
 export const codeList = (description: string) => Type.Array(CodeLabel, { description })

@@ -14,55 +14,110 @@ const ThresholdPct = Type.Integer({
 })
 const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabled' })
 
-export const Pool = strictObject({
-  id: Id('Pool id'),
-  name: Type.String({ description: 'Pool name' }),
-  type: codeSchema(PoolType, 'Pool type'),
-  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
-  warningThresholdPct: nullable(ThresholdPct),
-  enableBurnRateAlerts: nullable(BurnRate),
-  status: codeSchema(PoolStatus, 'Pool status'),
-  createdAt: Instant('Creation timestamp'),
-  updatedAt: Instant('Last update timestamp'),
-  activatedAt: Instant('Activation timestamp'),
-  activeSimCount: Type.Integer({ description: 'Number of active SIMs' }),
-  totalSimCount: Type.Integer({ description: 'Total SIMs in the pool' }),
-  limitMB: Type.Number({ description: 'Total capacity in MB' }),
-  usageMB: Type.Number({ description: 'Data consumed this cycle in MB' }),
-  isOverage: Type.Boolean({ description: 'Whether the pool is in overage' }),
-  remainingMB: Type.Number({ description: 'Remaining capacity in MB' }),
-  overageMB: Type.Number({ description: 'Overage consumption in MB' }),
-  voiceMins: Type.Number({ description: 'Voice minutes used' }),
-  smsCount: Type.Integer({ description: 'SMS count' }),
-  tariffId: Id('Assigned tariff id'),
-  tariff: TariffSummary,
-  daysUntilRenewal: Type.Integer({ description: 'Days until the next billing cycle renewal, rounded up' }),
-})
+export const Pool = strictObject(
+  {
+    id: Id('Pool id'),
+    name: Type.String({ description: 'Pool name' }),
+    type: codeSchema(PoolType, 'Pool type'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
+    warningThresholdPct: nullable(ThresholdPct),
+    enableBurnRateAlerts: nullable(BurnRate),
+    status: codeSchema(PoolStatus, 'Pool status'),
+    createdAt: Instant('Creation timestamp'),
+    updatedAt: Instant('Last update timestamp'),
+    activatedAt: Instant('Activation timestamp'),
+    activeSimCount: Type.Integer({ description: 'Number of active SIMs' }),
+    totalSimCount: Type.Integer({ description: 'Total SIMs in the pool' }),
+    limitMB: Type.Number({ description: 'Total capacity in MB' }),
+    usageMB: Type.Number({ description: 'Data consumed this cycle in MB' }),
+    isOverage: Type.Boolean({ description: 'Whether the pool is in overage' }),
+    remainingMB: Type.Number({ description: 'Remaining capacity in MB' }),
+    overageMB: Type.Number({ description: 'Overage consumption in MB' }),
+    voiceMins: Type.Number({ description: 'Voice minutes used' }),
+    smsCount: Type.Integer({ description: 'SMS count' }),
+    tariffId: Id('Assigned tariff id'),
+    tariff: TariffSummary,
+    daysUntilRenewal: Type.Integer({ description: 'Days until the next billing cycle renewal, rounded up' }),
+  },
+  {
+    examples: [
+      {
+        id: 1,
+        name: 'Household meters',
+        type: PoolType.Standard,
+        watchdogMode: WatchdogMode.Monitor,
+        warningThresholdPct: 80,
+        enableBurnRateAlerts: null,
+        status: PoolStatus.Active,
+        createdAt: '2026-09-14T08:00:00.000Z',
+        updatedAt: '2026-10-02T09:30:00.000Z',
+        activatedAt: '2026-09-14T08:00:00.000Z',
+        activeSimCount: 40,
+        totalSimCount: 42,
+        limitMB: 4000,
+        usageMB: 1834.25,
+        isOverage: false,
+        remainingMB: 2165.75,
+        overageMB: 0,
+        voiceMins: 12.5,
+        smsCount: 96,
+        tariffId: 1,
+        tariff: { id: 1, displayName: 'Metering 100 MB', type: TariffType.Standard },
+        daysUntilRenewal: 11,
+      },
+    ],
+  },
+)
 export type Pool = Static<typeof Pool>
 
-export const NewPool = strictObject({
-  name: optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 50,
-      description: 'Pool display name, 1 to 50 characters; else "Pool <id>"',
-    }),
-  ),
-  type: codeSchema(PoolType, 'Pool type'),
-  tariffId: Id('Tariff to assign'),
-  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
-  warningThresholdPct: optional(ThresholdPct),
-  enableBurnRateAlerts: optional(BurnRate),
-})
+export const NewPool = strictObject(
+  {
+    name: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 50,
+        description: 'Pool display name, 1 to 50 characters; else "Pool <id>"',
+      }),
+    ),
+    type: codeSchema(PoolType, 'Pool type'),
+    tariffId: Id('Tariff to assign'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
+    warningThresholdPct: optional(ThresholdPct),
+    enableBurnRateAlerts: optional(BurnRate),
+  },
+  {
+    examples: [
+      {
+        name: 'Garden sensors',
+        type: PoolType.Standard,
+        tariffId: 1,
+        watchdogMode: WatchdogMode.Monitor,
+        warningThresholdPct: 80,
+      },
+    ],
+  },
+)
 export type NewPool = Static<typeof NewPool>
 
 /** What replaces a pool's settings: a nullable field that is left out becomes null. */
-export const PoolUpdate = strictObject({
-  name: Type.String({ minLength: 3, maxLength: 50, description: 'Pool display name, 3 to 50 characters' }),
-  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
-  warningThresholdPct: optional(ThresholdPct),
-  enableBurnRateAlerts: optional(BurnRate),
-})
+export const PoolUpdate = strictObject(
+  {
+    name: Type.String({ minLength: 3, maxLength: 50, description: 'Pool display name, 3 to 50 characters' }),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
+    warningThresholdPct: optional(ThresholdPct),
+    enableBurnRateAlerts: optional(BurnRate),
+  },
+  {
+    examples: [
+      {
+        name: 'Garden sensors',
+        watchdogMode: WatchdogMode.Enforce,
+        warningThresholdPct: 90,
+        enableBurnRateAlerts: true,
+      },
+    ],
+  },
+)
 export type PoolUpdate = Static<typeof PoolUpdate>
 
 /**

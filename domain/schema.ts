@@ -1,9 +1,15 @@
 /** Building blocks of the resources' schemas. */
-import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 
-/** An object that has these fields and no others. */
-export const strictObject = <T extends TProperties>(properties: T, options: { description?: string } = {}) =>
-  Type.Object(properties, { ...options, additionalProperties: false })
+/** An object that has these fields and no others; the first example is what the OpenAPI document shows. */
+export const strictObject = <T extends TProperties>(
+  properties: T,
+  options: { description?: string; examples?: readonly Static<TObject<T>>[] } = {},
+) => Type.Object(properties, { ...options, additionalProperties: false })
+
+/** Text, with an example of it. */
+export const Text = (description: string, example: string, more: { minLength?: number; maxLength?: number } = {}) =>
+  Type.String({ ...more, description, examples: [example] })
 
 /** A value or null: one schema with two types rather than a union, so that a wrong value gets one message. */
 export function nullable<T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(

@@ -2,8 +2,8 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from './codes.ts'
 import { codeList, pageQuery } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
-import { Tariff } from './tariff.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+import { TARIFF_EXAMPLE, Tariff } from './tariff.ts'
 
 const ThresholdPct = Type.Integer({
   minimum: 1,
@@ -12,7 +12,7 @@ const ThresholdPct = Type.Integer({
 })
 const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabled' })
 const Exempt = Type.Boolean({ description: 'Whether the watchdog is disabled for this SIM' })
-const Tag = Type.String({ maxLength: 128, description: 'User-defined label, at most 128 characters' })
+const Tag = Text('User-defined label, at most 128 characters', 'meter 17', { maxLength: 128 })
 
 const usage = {
   limitMB: Type.Number({ description: 'Data limit in MB' }),
@@ -22,54 +22,115 @@ const usage = {
   overageMB: Type.Number({ description: 'Overage consumption in MB' }),
 }
 
-export const Sim = strictObject({
-  id: Id('SIM id'),
-  tag: Type.String({ description: 'User-defined label' }),
-  iccid: Type.String({ description: 'ICCID' }),
-  poolId: nullable(Id('Assigned pool id')),
-  tariffId: nullable(Id('Assigned tariff id: the own one, which the pool may override')),
-  imsi: Type.String({ description: 'IMSI; empty until known' }),
-  msisdn: Type.String({ description: 'MSISDN; empty until known' }),
-  imei: Type.String({ description: 'Last seen IMEI; empty until known' }),
-  status: codeSchema(SimStatus, 'SIM status'),
-  updatedAt: Instant('Last update timestamp'),
-  provisionedAt: nullable(Instant('Provisioning timestamp')),
-  lastSeenAt: nullable(Instant('Last network activity')),
-  ...usage,
-  voiceMins: Type.Number({ description: 'Voice minutes used' }),
-  smsCount: Type.Integer({ description: 'SMS count' }),
-  type: codeSchema(SimType, 'SIM type'),
-  esimQrPayload: nullable(Type.String({ description: 'eSIM activation payload (eSIMs only)' })),
-  esimQrDataUrl: nullable(Type.String({ description: 'eSIM QR code as a data URL (eSIMs only)' })),
-  pendingPoolId: nullable(Id('Queued pool change')),
-  pendingTariffId: nullable(Id('Queued tariff change')),
-  pendingUnassign: Type.Boolean({ description: 'Whether the SIM is queued to be unassigned' }),
-  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
-  isWatchdogExempt: Exempt,
-  warningThresholdPct: nullable(ThresholdPct),
-  enableBurnRateAlerts: nullable(BurnRate),
-  processingTicket: Type.Boolean({ description: 'Whether a ticket is open' }),
-  processingTicketCount: Type.Integer({ description: 'Number of open tickets' }),
-  tariff: Type.Union([Tariff, strictObject({})], { description: 'The tariff that governs the SIM; {} without one' }),
-})
+export const Sim = strictObject(
+  {
+    id: Id('SIM id'),
+    tag: Type.String({ description: 'User-defined label' }),
+    iccid: Type.String({ description: 'ICCID' }),
+    poolId: nullable(Id('Assigned pool id')),
+    tariffId: nullable(Id('Assigned tariff id: the own one, which the pool may override')),
+    imsi: Type.String({ description: 'IMSI; empty until known' }),
+    msisdn: Type.String({ description: 'MSISDN; empty until known' }),
+    imei: Type.String({ description: 'Last seen IMEI; empty until known' }),
+    status: codeSchema(SimStatus, 'SIM status'),
+    updatedAt: Instant('Last update timestamp'),
+    provisionedAt: nullable(Instant('Provisioning timestamp')),
+    lastSeenAt: nullable(Instant('Last network activity')),
+    ...usage,
+    voiceMins: Type.Number({ description: 'Voice minutes used' }),
+    smsCount: Type.Integer({ description: 'SMS count' }),
+    type: codeSchema(SimType, 'SIM type'),
+    esimQrPayload: nullable(Type.String({ description: 'eSIM activation payload (eSIMs only)' })),
+    esimQrDataUrl: nullable(Type.String({ description: 'eSIM QR code as a data URL (eSIMs only)' })),
+    pendingPoolId: nullable(Id('Queued pool change')),
+    pendingTariffId: nullable(Id('Queued tariff change')),
+    pendingUnassign: Type.Boolean({ description: 'Whether the SIM is queued to be unassigned' }),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
+    isWatchdogExempt: Exempt,
+    warningThresholdPct: nullable(ThresholdPct),
+    enableBurnRateAlerts: nullable(BurnRate),
+    processingTicket: Type.Boolean({ description: 'Whether a ticket is open' }),
+    processingTicketCount: Type.Integer({ description: 'Number of open tickets' }),
+    tariff: Type.Union([Tariff, strictObject({})], { description: 'The tariff that governs the SIM; {} without one' }),
+  },
+  {
+    examples: [
+      {
+        id: 1,
+        tag: 'meter 17',
+        iccid: '8999900000000000017',
+        poolId: 1,
+        tariffId: null,
+        imsi: '001010000000017',
+        msisdn: '+999500000017',
+        imei: '004999010640000',
+        status: SimStatus.Active,
+        updatedAt: '2026-10-02T09:30:00.000Z',
+        provisionedAt: '2026-09-15T10:00:00.000Z',
+        lastSeenAt: '2026-11-20T11:58:07.000Z',
+        limitMB: 100,
+        usageMB: 41.5,
+        remainingMB: 58.5,
+        isOverage: false,
+        overageMB: 0,
+        voiceMins: 0,
+        smsCount: 3,
+        type: SimType['Physical SIM'],
+        esimQrPayload: null,
+        esimQrDataUrl: null,
+        pendingPoolId: null,
+        pendingTariffId: null,
+        pendingUnassign: false,
+        watchdogMode: WatchdogMode.Monitor,
+        isWatchdogExempt: false,
+        warningThresholdPct: 80,
+        enableBurnRateAlerts: null,
+        processingTicket: false,
+        processingTicketCount: 0,
+        tariff: TARIFF_EXAMPLE,
+      },
+    ],
+  },
+)
 export type Sim = Static<typeof Sim>
 
 /** A SIM as the list of a pool shows it. */
-export const SimSummary = strictObject({
-  id: Id('SIM id'),
-  iccid: Type.String({ description: 'ICCID' }),
-  tag: Type.String({ description: 'User-defined label' }),
-  status: codeSchema(SimStatus, 'SIM status'),
-  ...usage,
-  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
-  isWatchdogExempt: Exempt,
-  warningThresholdPct: nullable(ThresholdPct),
-  enableBurnRateAlerts: nullable(BurnRate),
-})
+export const SimSummary = strictObject(
+  {
+    id: Id('SIM id'),
+    iccid: Type.String({ description: 'ICCID' }),
+    tag: Type.String({ description: 'User-defined label' }),
+    status: codeSchema(SimStatus, 'SIM status'),
+    ...usage,
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
+    isWatchdogExempt: Exempt,
+    warningThresholdPct: nullable(ThresholdPct),
+    enableBurnRateAlerts: nullable(BurnRate),
+  },
+  {
+    examples: [
+      {
+        id: 1,
+        iccid: '8999900000000000017',
+        tag: 'meter 17',
+        status: SimStatus.Active,
+        limitMB: 100,
+        usageMB: 41.5,
+        remainingMB: 58.5,
+        isOverage: false,
+        overageMB: 0,
+        watchdogMode: WatchdogMode.Monitor,
+        isWatchdogExempt: false,
+        warningThresholdPct: 80,
+        enableBurnRateAlerts: null,
+      },
+    ],
+  },
+)
 export type SimSummary = Static<typeof SimSummary>
 
 export const simFilters = {
-  search: Type.Optional(Type.String({ description: 'Part of the ICCID, IMSI, MSISDN or tag, upper or lower case' })),
+  search: Type.Optional(Text('Part of the ICCID, IMSI, MSISDN or tag, upper or lower case', 'meter')),
   status: Type.Optional(codeSchema(SimStatus, 'SIM status')),
   poolId: Type.Optional(Id('SIMs in this pool')),
 }

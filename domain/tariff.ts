@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TariffType } from './codes.ts'
 import { ServiceError } from './errors.ts'
 import { codeList } from './page.ts'
-import { Id, nullable, optional, strictObject } from './schema.ts'
+import { Id, nullable, optional, strictObject, Text } from './schema.ts'
 import { fromGb } from './units.ts'
 
 /** 10^15 bytes a SIM and 9 × 10^15 a pool: what stays exact when an estate is added up. */
@@ -41,22 +41,37 @@ export const FixedPoolTariff = strictObject({
   ...fixedFees,
 })
 
-export const Tariff = strictObject({
-  id: Id('Tariff id'),
-  displayName: Type.String({ description: 'Human-readable name' }),
-  description: Type.String({ description: 'Description' }),
-  isActive: Type.Boolean({ description: 'Whether the tariff is available for new assignments' }),
-  type: codeSchema(TariffType, 'Tariff type'),
-  standardTariff: nullable(BaseTariff),
-  dynamicPoolTariff: nullable(BaseTariff),
-  fixedPoolTariff: nullable(FixedPoolTariff),
-})
+const FEES = { simMonthlyFee: 0.9, smsFee: 0.04, voiceFee: 0.11, overageFeePerGb: 8 }
+export const TARIFF_EXAMPLE = {
+  id: 1,
+  displayName: 'Metering 100 MB',
+  description: 'For devices that send readings',
+  isActive: true,
+  type: TariffType.Standard,
+  standardTariff: { baseTariffBytes: 100_000_000, baseTariffGb: 0.1, ...FEES },
+  dynamicPoolTariff: null,
+  fixedPoolTariff: null,
+}
+
+export const Tariff = strictObject(
+  {
+    id: Id('Tariff id'),
+    displayName: Type.String({ description: 'Human-readable name' }),
+    description: Type.String({ description: 'Description' }),
+    isActive: Type.Boolean({ description: 'Whether the tariff is available for new assignments' }),
+    type: codeSchema(TariffType, 'Tariff type'),
+    standardTariff: nullable(BaseTariff),
+    dynamicPoolTariff: nullable(BaseTariff),
+    fixedPoolTariff: nullable(FixedPoolTariff),
+  },
+  { examples: [TARIFF_EXAMPLE] },
+)
 export type Tariff = Static<typeof Tariff>
 
 /** The tariff as a pool embeds it. */
 export const TariffSummary = strictObject({
   id: Id('Tariff id'),
-  displayName: Type.String({ description: 'Human-readable name' }),
+  displayName: Text('Human-readable name', 'Metering 100 MB'),
   type: codeSchema(TariffType, 'Tariff type'),
 })
 export type TariffSummary = Static<typeof TariffSummary>
@@ -73,14 +88,21 @@ const NewFixedTerms = strictObject({
   ...fixedFees,
 })
 
-export const NewTariff = strictObject({
-  displayName: Type.String({ minLength: 1, maxLength: 100, description: 'Human-readable name' }),
-  description: optional(Type.String({ maxLength: 1000, description: 'Description' })),
-  type: codeSchema(TariffType, 'Tariff type'),
-  standardTariff: optional(NewBaseTerms),
-  dynamicPoolTariff: optional(NewBaseTerms),
-  fixedPoolTariff: optional(NewFixedTerms),
-})
+export const NewTariff = strictObject(
+  {
+    displayName: Type.String({ minLength: 1, maxLength: 100, description: 'Human-readable name' }),
+    description: optional(Type.String({ maxLength: 1000, description: 'Description' })),
+    type: codeSchema(TariffType, 'Tariff type'),
+    standardTariff: optional(NewBaseTerms),
+    dynamicPoolTariff: optional(NewBaseTerms),
+    fixedPoolTariff: optional(NewFixedTerms),
+  },
+  {
+    examples: [
+      { displayName: 'Metering 100 MB', type: TariffType.Standard, standardTariff: { baseTariffGb: 0.1, ...FEES } },
+    ],
+  },
+)
 export type NewTariff = Static<typeof NewTariff>
 
 /** The terms of a tariff in one shape, whatever its type. */

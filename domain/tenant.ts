@@ -1,27 +1,31 @@
 /** The tenant, and the API keys that act for it. Source: service document, section 2.7; internal interface. */
 import { type Static, Type } from 'typebox'
-import { Instant, nullable, optional, strictObject } from './schema.ts'
+import { DURATION_PATTERN } from './duration.ts'
+import { Instant, nullable, optional, strictObject, Text } from './schema.ts'
+
+const TenantId = Text('Tenant id', 'tf622080bc0a0')
 
 export const Tenant = strictObject({
-  id: Type.String({ description: 'Tenant id' }),
-  name: Type.String({ description: 'Tenant display name' }),
-  billingEmail: Type.String({ description: 'Billing contact e-mail address' }),
+  id: TenantId,
+  name: Text('Tenant display name', 'Meadow Metering'),
+  billingEmail: Text('Billing contact e-mail address', 'billing@meadow.example'),
 })
 export type Tenant = Static<typeof Tenant>
 
-const Name = Type.String({ minLength: 2, maxLength: 100, description: 'Tenant display name, 2 to 100 characters' })
+const Name = Text('Tenant display name, 2 to 100 characters', 'Meadow Metering', { minLength: 2, maxLength: 100 })
 const BillingEmail = Type.String({ format: 'email', maxLength: 254, description: 'Billing contact e-mail address' })
 
 export const TenantName = strictObject({ name: Name })
 export const TenantBillingEmail = strictObject({ billingEmail: BillingEmail })
 /** What a change of the tenant answers. */
-export const TenantAnswer = strictObject({ id: Type.String({ description: 'Tenant id' }) })
+export const TenantAnswer = strictObject({ id: TenantId })
 
 export const NewTenant = strictObject({
   name: Name,
   billingEmail: BillingEmail,
   billingCycle: optional(
     Type.String({
+      examples: ['P1M'],
       description: 'P1M (calendar months in UTC), or whole days, hours or minutes (P7D, PT6H, PT5M); fixed at creation',
     }),
   ),
@@ -38,7 +42,7 @@ const ScopeSchema = Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES], desc
 export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
   scopes.some((scope) => SCOPES.indexOf(scope) >= SCOPES.indexOf(needed))
 
-const KeyName = Type.String({ minLength: 1, maxLength: 100, description: 'What the key is for, 1 to 100 characters' })
+const KeyName = Text('What the key is for, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
 
 export const NewKey = strictObject({
   name: KeyName,
@@ -47,20 +51,34 @@ export const NewKey = strictObject({
 })
 export type NewKey = Static<typeof NewKey>
 
+export const RotateKey = strictObject({
+  expireOldAfter: optional(
+    Type.String({
+      pattern: DURATION_PATTERN,
+      maxLength: 30,
+      examples: ['PT1H'],
+      description: 'How long the old key goes on working: an ISO 8601 duration, at most P30D; without one PT1H',
+    }),
+  ),
+})
+export type RotateKey = Static<typeof RotateKey>
+
 export const ApiKey = strictObject({
-  id: Type.String({ description: 'Key id; the middle part of the key itself' }),
-  name: Type.String({ description: 'What the key is for' }),
+  id: Text('Key id; the middle part of the key itself', '6a34354728b4'),
+  prefix: Text('What the key begins with: all of it but the secret', 'sim_6a34354728b4'),
+  name: Text('What the key is for', 'billing export'),
   scopes: Type.Array(ScopeSchema),
   createdAt: Instant('When it was made'),
   expiresAt: nullable(Instant('When it stops working')),
   revokedAt: nullable(Instant('When it was revoked')),
   lastUsedAt: nullable(Instant('When it was last used, to the minute')),
+  replacedBy: nullable(Text('Id of the key that took its place; null where it was not rotated', '0f1e2d3c4b5a')),
 })
 export type ApiKey = Static<typeof ApiKey>
 
 /** A new key, or a new tenant with its first key. */
 export const WithSecret = strictObject({
-  id: Type.String({ description: 'Id of what was made' }),
-  key: Type.String({ description: 'The API key; shown this once' }),
+  id: Text('Id of what was made', '6a34354728b4'),
+  key: Text('The API key; shown this once', 'sim_6a34354728b4_the-secret-part-is-shown-once-and-only-here'),
 })
 export type WithSecret = Static<typeof WithSecret>

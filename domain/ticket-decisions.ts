@@ -6,6 +6,15 @@ import { SimStatus, TicketType } from './codes.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Cause } from './ticket.ts'
 
+/** Why a SIM cannot be given a pool and a tariff, whatever its state. */
+export const ASSIGNMENT_PROBLEMS = [
+  'sim_not_found',
+  'pool_not_found',
+  'tariff_not_found',
+  'tariff_inactive',
+  'tariff_needs_pool',
+] as const satisfies readonly ErrorCode[]
+
 /** The part of a SIM that tickets change. */
 export interface Line {
   readonly status: SimStatus

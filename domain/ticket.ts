@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from './codes.ts'
 import { codeList } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
 
 const ProvisioningInfo = strictObject({
   pendingPoolId: nullable(Id('Target pool')),
@@ -20,11 +20,23 @@ const fields = {
   provisioningInfo: nullable(ProvisioningInfo),
 }
 
-export const Ticket = strictObject(fields)
+const EXAMPLE = {
+  id: '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
+  simId: 1,
+  type: TicketType.Provision,
+  status: TicketStatus.Pending,
+  created: '2026-11-20T12:00:00.000Z',
+  provisioningInfo: { pendingPoolId: 1, pendingTariffId: null, pendingUnassign: false, pendingTag: null },
+}
+
+export const Ticket = strictObject(fields, { examples: [EXAMPLE] })
 export type Ticket = Static<typeof Ticket>
 
-const WorkflowId = Type.String({ minLength: 1, maxLength: 300, description: 'The workflow that asks' })
-const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
+const WorkflowId = Text('The workflow that asks', 'suspend-on-overage:tf622080bc0a0:1:2026-11', {
+  minLength: 1,
+  maxLength: 300,
+})
+const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
 const by = <T extends string>(who: T) => Type.Literal(who)
 
 /** Who asked for a ticket, and why. */
@@ -46,15 +58,31 @@ export const Cause = Type.Union(
 export type Cause = Static<typeof Cause>
 
 /** A ticket as the internal interface shows it. */
-export const TicketDetail = strictObject({
-  ...fields,
-  attempts: Type.Integer({ description: 'How often the carrier was asked' }),
-  nextAttemptAt: nullable(Instant('When it is tried next; null once it has ended')),
-  failureCode: nullable(Type.String({ description: 'Why it failed: a stable code' })),
-  failureText: nullable(Type.String({ description: 'Why it failed, or why its last attempt did' })),
-  finishedAt: nullable(Instant('When it ended')),
-  cause: Cause,
-})
+export const TicketDetail = strictObject(
+  {
+    ...fields,
+    attempts: Type.Integer({ description: 'How often the carrier was asked' }),
+    nextAttemptAt: nullable(Instant('When it is tried next; null once it has ended')),
+    failureCode: nullable(Type.String({ description: 'Why it failed: a stable code' })),
+    failureText: nullable(Type.String({ description: 'Why it failed, or why its last attempt did' })),
+    finishedAt: nullable(Instant('When it ended')),
+    cause: Cause,
+  },
+  {
+    examples: [
+      {
+        ...EXAMPLE,
+        status: TicketStatus.Failed,
+        attempts: 12,
+        nextAttemptAt: null,
+        failureCode: 'carrier_unavailable',
+        failureText: 'The carrier did not answer within 20 s.',
+        finishedAt: '2026-11-20T12:41:09.000Z',
+        cause: { by: 'user' },
+      },
+    ],
+  },
+)
 export type TicketDetail = Static<typeof TicketDetail>
 
 const SimId = Id('Target SIM id')
@@ -63,7 +91,7 @@ export type SimAsk = Static<typeof SimAsk>
 
 export const SmsAsk = strictObject({
   simId: SimId,
-  message: Type.String({ minLength: 1, maxLength: 1600, description: 'Text of the SMS, 1 to 1,600 characters' }),
+  message: Text('Text of the SMS, 1 to 1,600 characters', 'reboot', { minLength: 1, maxLength: 1600 }),
 })
 export type SmsAsk = Static<typeof SmsAsk>
 
@@ -81,7 +109,7 @@ const internal = {
 }
 export const InternalProvisionAsk = strictObject({
   ...provision,
-  tag: optional(Type.String({ maxLength: 128, description: 'Tag to apply on completion' })),
+  tag: optional(Text('Tag to apply on completion', 'meter 17', { maxLength: 128 })),
   ...internal,
 })
 export type InternalProvisionAsk = Static<typeof InternalProvisionAsk>

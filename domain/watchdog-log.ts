@@ -2,20 +2,34 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel, metadataOf, WatchdogMode } from './codes.ts'
 import { codeList, DateFilter, pageQuery } from './page.ts'
-import { Id, Instant, nullable, strictObject } from './schema.ts'
+import { Id, Instant, nullable, strictObject, Text } from './schema.ts'
 
-export const WatchdogLogEntry = strictObject({
-  id: Id('Log entry id'),
-  simId: nullable(Id('Associated SIM, if any')),
-  poolId: nullable(Id('Associated pool, if any')),
-  level: codeSchema(LogLevel, 'Log level'),
-  message: Type.String({ description: 'Log message' }),
-  date: Instant('When it was written'),
-})
+export const WatchdogLogEntry = strictObject(
+  {
+    id: Id('Log entry id'),
+    simId: nullable(Id('Associated SIM, if any')),
+    poolId: nullable(Id('Associated pool, if any')),
+    level: codeSchema(LogLevel, 'Log level'),
+    message: Type.String({ description: 'Log message' }),
+    date: Instant('When it was written'),
+  },
+  {
+    examples: [
+      {
+        id: 1,
+        simId: 1,
+        poolId: null,
+        level: LogLevel.Warning,
+        message: 'SIM 8999900000000000017 (meter 17) has used 80 % of its 100 MB.',
+        date: '2026-11-20T12:00:00.000Z',
+      },
+    ],
+  },
+)
 export type WatchdogLogEntry = Static<typeof WatchdogLogEntry>
 
 const filters = {
-  searchTerm: Type.Optional(Type.String({ description: 'Part of the message, upper or lower case' })),
+  searchTerm: Type.Optional(Text('Part of the message, upper or lower case', 'has used')),
   date: Type.Optional(DateFilter),
   level: Type.Optional(codeSchema(LogLevel, 'Log level')),
   ...pageQuery,

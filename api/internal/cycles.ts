@@ -70,6 +70,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.get(
     '/cycles/:key/changes',
     {
+      config: { problems: ['cycle_not_found'] },
       schema: {
         operationId: 'listQueuedChanges',
         summary: 'Changes queued before the end of the cycle and still queued',
@@ -93,6 +94,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.post(
     '/cycles/:key/change-failed',
     {
+      config: { problems: ['cycle_not_found', 'sim_not_found'] },
       schema: {
         operationId: 'noteChangeFailed',
         summary: 'Log a queued change that failed; it stays queued',
@@ -112,6 +114,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.get(
     '/cycles/:key/suspensions',
     {
+      config: { problems: ['cycle_not_found'] },
       schema: {
         operationId: 'listSuspensionsToRenew',
         summary: 'What the watchdog suspended until the renewal',
@@ -137,6 +140,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.post(
     '/cycles/:key/renew',
     {
+      config: { problems: ['cycle_not_found', 'cycle_open'] },
       schema: {
         operationId: 'renewCycle',
         summary: 'Open the cycle after this one',
@@ -151,6 +155,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.post(
     '/cycles/:key/close',
     {
+      config: { problems: ['cycle_not_found', 'cycle_open'] },
       schema: {
         operationId: 'closeCycle',
         summary: 'Make the statement of a cycle that has ended; twice answers the same',
@@ -172,6 +177,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.get(
     '/cycles/:key/statement',
     {
+      config: { problems: ['cycle_not_found'] },
       schema: {
         operationId: 'readStatement',
         summary: 'The statement of a closed cycle',
@@ -198,6 +204,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.get(
     '/cycles/:key/plan',
     {
+      config: { problems: ['cycle_not_found'] },
       schema: {
         operationId: 'planMonthEnd',
         summary: 'What the month end would do, without doing it',

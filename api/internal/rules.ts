@@ -54,7 +54,7 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
     '/rules',
     {
       bodyLimit: RULES_BYTES,
-      config: { tenant: 'none' },
+      config: { tenant: 'none', problems: ['rules_rejected'], once: false },
       schema: {
         operationId: 'loadRules',
         summary: 'Put a rule set in force, the whole of it or nothing',

@@ -25,6 +25,7 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.get(
     '/schedules/month-end',
     {
+      config: { problems: ['not_found'] },
       schema: {
         operationId: 'readMonthEndSchedule',
         summary: 'The Schedule that starts the month end',
@@ -38,6 +39,7 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/schedules/month-end/pause',
     {
+      config: { problems: ['not_found'], once: false },
       schema: {
         operationId: 'pauseMonthEndSchedule',
         summary: 'Start no month ends until it is resumed',
@@ -56,6 +58,7 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/schedules/month-end/resume',
     {
+      config: { problems: ['not_found'], once: false },
       schema: {
         operationId: 'resumeMonthEndSchedule',
         summary: 'Start month ends again',

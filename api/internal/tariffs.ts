@@ -9,7 +9,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   app.post(
     '/tariffs',
     {
-      config: { tenant: 'optional' },
+      config: { tenant: 'optional', problems: ['tariff_units_disagree'] },
       schema: {
         operationId: 'createTariff',
         summary: 'Make a tariff; without X-Tenant-Id one that every tenant is offered',

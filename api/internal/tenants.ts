@@ -8,7 +8,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   app.post(
     '/tenants',
     {
-      config: { tenant: 'none' },
+      config: { tenant: 'none', problems: ['secret_already_shown'] },
       schema: {
         operationId: 'createTenant',
         summary: 'Make a tenant and its first key',

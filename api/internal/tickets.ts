@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { InternalProvisionAsk, InternalSimAsk, Ticket, TicketAnswer, TicketDetail } from '../../domain/ticket.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../store/tickets.ts'
@@ -39,6 +40,9 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   app.post(
     '/tickets/provision',
     {
+      config: {
+        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
+      },
       schema: {
         operationId: 'openProvisionTicket',
         summary: 'Provision an unprovisioned SIM; with a cause of month end, move a provisioned one',
@@ -82,7 +86,10 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   for (const { path, operationId, type, unassign, summary } of asks) {
     app.post(
       `/tickets/${path}`,
-      { schema: { operationId, summary, tags, body: InternalSimAsk, response } },
+      {
+        config: { problems: ['sim_not_found', 'sim_state_conflict'] },
+        schema: { operationId, summary, tags, body: InternalSimAsk, response },
+      },
       (request, reply) =>
         onceInTenant(ground, { request, reply }, async (tx) => ({
           id: await openTicket(tx, { ...commonOf(request.body), type, unassign }),
@@ -93,6 +100,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   app.get(
     '/tickets/:id',
     {
+      config: { problems: ['ticket_not_found'], versioned: true },
       schema: {
         operationId: 'getTicketDetail',
         summary: 'A ticket, with its attempts and why it failed',
@@ -115,6 +123,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
     scope.delete(
       '/tickets/:id',
       {
+        config: { problems: ['ticket_not_found', 'ticket_not_pending'], versioned: true },
         schema: {
           operationId: 'cancelTicketInternally',
           summary: 'Cancel a pending ticket',

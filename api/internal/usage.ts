@@ -27,6 +27,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.post<{ Body: Readable }>(
     '/usage',
     {
+      config: { once: false },
       schema: {
         operationId: 'recordUsage',
         summary: 'Take in usage records: JSON, NDJSON or CSV, gzip accepted',

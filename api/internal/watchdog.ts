@@ -19,6 +19,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
   app.get(
     '/sims/:id/enforcement',
     {
+      config: { problems: ['sim_not_found', 'cycle_not_found'] },
       schema: {
         operationId: 'readSimEnforcement',
         summary: 'A SIM as enforcement sees it; without a cycle in the running one',
@@ -35,6 +36,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
   app.get(
     '/pools/:id/enforcement',
     {
+      config: { problems: ['pool_not_found', 'cycle_not_found'] },
       schema: {
         operationId: 'readPoolEnforcement',
         summary: 'A pool as enforcement sees it, and whom to pick from',
@@ -51,6 +53,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
   app.post(
     '/watchdog/actions',
     {
+      config: { problems: ['sim_not_found', 'pool_not_found'] },
       schema: {
         operationId: 'logAction',
         summary: 'Log what enforcement did, once',

@@ -5,6 +5,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../domain/lifecycle.ts'
 import { pageOf, pageRequest, toPage } from '../../domain/page.ts'
 import { strictObject } from '../../domain/schema.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
 import {
   ArmAsk,
   StartAnswer,
@@ -66,6 +67,10 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/provision-and-activate',
     {
+      config: {
+        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
+        once: false,
+      },
       schema: {
         operationId: 'startProvisionAndActivate',
         summary: 'Take a SIM from unprovisioned to active',
@@ -89,6 +94,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/suspend-on-overage',
     {
+      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], once: false },
       schema: {
         operationId: 'startSuspendOnOverage',
         summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
@@ -123,6 +129,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/enforce-pool/arm',
     {
+      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], once: false },
       schema: {
         operationId: 'armSuspension',
         summary: "Tell a SIM's suspend-on-overage that its pool's rule stops it, or no longer does",
@@ -156,6 +163,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/month-end-reprovision',
     {
+      config: { problems: ['cycle_not_found', 'cycle_open'], once: false },
       schema: {
         operationId: 'startMonthEnd',
         summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
@@ -206,6 +214,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.get(
     '/workflows/:workflowId',
     {
+      config: { problems: ['workflow_not_found'] },
       schema: {
         operationId: 'readWorkflow',
         summary: 'A workflow: where it stands, what it was given, how it ended',
@@ -225,6 +234,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/:workflowId/signals/:name',
     {
+      config: { problems: ['workflow_not_found', 'workflow_not_running'], once: false },
       schema: {
         operationId: 'signalWorkflow',
         summary: 'Signal a running workflow',
@@ -253,6 +263,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/:workflowId/cancel',
     {
+      config: { problems: ['workflow_not_found', 'workflow_not_running'], once: false },
       schema: {
         operationId: 'cancelWorkflow',
         summary: 'Ask a running workflow to cancel itself',

@@ -40,7 +40,10 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
 
   app.get(
     '/events/:id',
-    { schema: { operationId: 'getEvent', summary: 'One event', tags, params: EventParams, response: { 200: Event } } },
+    {
+      config: { problems: ['event_not_found'], versioned: true },
+      schema: { operationId: 'getEvent', summary: 'One event', tags, params: EventParams, response: { 200: Event } },
+    },
     ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
         const event = await findEvent(tx, params.id)

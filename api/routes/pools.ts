@@ -48,6 +48,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
   app.post(
     '/pools',
     {
+      config: { problems: ['tariff_not_found', 'tariff_inactive', 'tariff_pool_mismatch'] },
       schema: {
         operationId: 'createPool',
         summary: 'Make a pool; it is active at once',
@@ -74,7 +75,10 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
 
   app.get(
     '/pools/:id',
-    { schema: { operationId: 'getPool', summary: 'One pool', tags, params: PoolParams, response: { 200: Pool } } },
+    {
+      config: { problems: ['pool_not_found'], versioned: true },
+      schema: { operationId: 'getPool', summary: 'One pool', tags, params: PoolParams, response: { 200: Pool } },
+    },
     ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
         answersVersion(reply, await versionOf(tx, resourceOf(params)))
@@ -87,6 +91,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
   app.put(
     '/pools/:id',
     {
+      config: { problems: ['pool_not_found'], versioned: true },
       schema: {
         operationId: 'updatePool',
         summary: "Replace a pool's name and watchdog settings",
@@ -111,6 +116,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
     scope.delete(
       '/pools/:id',
       {
+        config: { problems: ['pool_not_found', 'pool_in_use'], versioned: true },
         schema: {
           operationId: 'deletePool',
           summary: 'Delete a pool that has no SIMs, and none queued to move into it',
@@ -131,6 +137,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
   app.get(
     '/pools/:id/sims',
     {
+      config: { problems: ['pool_not_found'] },
       schema: {
         operationId: 'listPoolSims',
         summary: 'All SIMs that are in the pool now',
@@ -149,6 +156,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
   app.get(
     '/pools/:id/watchdog-logs',
     {
+      config: { problems: ['pool_not_found'] },
       schema: {
         operationId: 'listPoolWatchdogLogs',
         summary: 'Watchdog log entries of the pool',

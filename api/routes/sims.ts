@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { pageOf } from '../../domain/page.ts'
 import { IdAnswer } from '../../domain/schema.ts'
 import { lookupOf, QueueReprovision, Sim, SimMetadata, SimQuery, simMetadata, TagChange } from '../../domain/sim.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
 import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog-log.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
 import { tagSim } from '../../operations/tag-sim.ts'
@@ -53,6 +54,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
   app.get(
     '/sims/:idOrIccid',
     {
+      config: { problems: ['sim_not_found'], versioned: true },
       schema: {
         operationId: 'getSim',
         summary: 'One SIM, by id or by ICCID',
@@ -76,6 +78,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
   app.patch(
     '/sims/:id/tag',
     {
+      config: { problems: ['sim_not_found'], versioned: true },
       schema: {
         operationId: 'tagSim',
         summary: 'Label a SIM; an empty tag takes the label off',
@@ -97,6 +100,10 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
   app.post(
     '/sims/:id/queue-reprovision',
     {
+      config: {
+        problems: [...ASSIGNMENT_PROBLEMS, 'sim_state_conflict'],
+        versioned: true,
+      },
       schema: {
         operationId: 'queueReprovision',
         summary: 'Change pool, tariff or both at the end of the billing cycle',
@@ -118,6 +125,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
   app.get(
     '/sims/:id/watchdog-logs',
     {
+      config: { problems: ['sim_not_found'] },
       schema: {
         operationId: 'listSimWatchdogLogs',
         summary: 'Watchdog log entries of the SIM',
@@ -139,6 +147,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
     scope.post(
       '/sims/:id/queue-unprovision',
       {
+        config: { problems: ['sim_not_found', 'sim_state_conflict'], versioned: true },
         schema: {
           operationId: 'queueUnprovision',
           summary: 'Unprovision at the end of the billing cycle',

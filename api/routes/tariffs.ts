@@ -40,6 +40,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.get(
     '/tariffs/:id',
     {
+      config: { problems: ['tariff_not_found'], versioned: true },
       schema: {
         operationId: 'getTariff',
         summary: 'One tariff',

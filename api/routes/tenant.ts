@@ -17,6 +17,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.get(
     '/tenant',
     {
+      config: { versioned: true },
       schema: {
         operationId: 'getTenant',
         summary: 'The tenant the key acts for',
@@ -36,7 +37,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.patch(
     '/tenant/name',
     {
-      config,
+      config: { ...config, versioned: true },
       schema: {
         operationId: 'renameTenant',
         summary: 'Change the display name',
@@ -51,7 +52,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.patch(
     '/tenant/billing-email',
     {
-      config,
+      config: { ...config, versioned: true },
       schema: {
         operationId: 'changeBillingEmail',
         summary: 'Change where alerts and statements are mailed to',

@@ -13,6 +13,7 @@ import {
   TicketMetadata,
   ticketMetadata,
 } from '../../domain/ticket.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets.ts'
@@ -60,6 +61,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.get(
     '/tickets/:id',
     {
+      config: { problems: ['ticket_not_found'], versioned: true },
       schema: {
         operationId: 'getTicket',
         summary: 'One ticket',
@@ -88,16 +90,23 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     { path: 'refresh', type: TicketType.Refresh, operationId: 'refreshSim', summary: 'Force a network reconnection' },
   ] as const
   for (const { path, type, operationId, summary } of asks) {
-    app.post(`/tickets/${path}`, { schema: { operationId, summary, tags, body: SimAsk, response } }, (request, reply) =>
-      onceInTenant(ground, { request, reply }, async (tx) => ({
-        id: await openTicket(tx, { simId: request.body.simId, type, cause }),
-      })),
+    const config = { problems: ['sim_not_found', 'sim_state_conflict'] } as const
+    app.post(
+      `/tickets/${path}`,
+      { config, schema: { operationId, summary, tags, body: SimAsk, response } },
+      (request, reply) =>
+        onceInTenant(ground, { request, reply }, async (tx) => ({
+          id: await openTicket(tx, { simId: request.body.simId, type, cause }),
+        })),
     )
   }
 
   app.post(
     '/tickets/send-sms',
-    { schema: { operationId: 'sendSms', summary: 'Send an SMS to the SIM', tags, body: SmsAsk, response } },
+    {
+      config: { problems: ['sim_not_found', 'sim_state_conflict'] },
+      schema: { operationId: 'sendSms', summary: 'Send an SMS to the SIM', tags, body: SmsAsk, response },
+    },
     (request, reply) =>
       onceInTenant(ground, { request, reply }, async (tx) => ({
         id: await openTicket(tx, { ...request.body, type: TicketType['Send SMS'], cause }),
@@ -107,6 +116,9 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.post(
     '/tickets/provision',
     {
+      config: {
+        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
+      },
       schema: {
         operationId: 'provisionSim',
         summary: 'Provision an unassigned SIM; it is suspended until it is activated',
@@ -132,6 +144,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     scope.delete(
       '/tickets/:id',
       {
+        config: { problems: ['ticket_not_found', 'ticket_not_pending'], versioned: true },
         schema: {
           operationId: 'cancelTicket',
           summary: 'Cancel a pending ticket',

@@ -1,0 +1,119 @@
+/** What an operation can answer but success: by what it is, and by what its route declares. */
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
+import { CODES } from '../problems.ts'
+import type { JsonObject } from './json.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Codes that this route can answer, besides those that every route of its kind can. */
+    problems?: readonly ErrorCode[]
+    /** False for a POST that takes no `Idempotency-Key`: doing it twice is no different from doing it once. */
+    once?: boolean
+    /** A GET that answers an `ETag`, or a change that heeds `If-Match`. */
+    versioned?: boolean
+    /** Takes no body: absent, empty, `{}` or `null`. */
+    bodiless?: boolean
+  }
+}
+
+/** What its route says of an operation. */
+export interface Declared {
+  readonly problems: readonly ErrorCode[]
+  readonly once: boolean
+  readonly versioned: boolean
+  readonly bodiless: boolean
+  readonly tenant: 'required' | 'optional' | 'none'
+}
+
+const isChange = (method: string) => !['get', 'head'].includes(method)
+
+/** Whether an `Idempotency-Key` means something to it. */
+export const takesOnceKey = (method: string, { once }: Declared) => method === 'post' && once
+
+/** Every code an operation with a key can answer. */
+export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
+  const { problems, versioned, bodiless, tenant } = declared
+  const codes: readonly (ErrorCode | false)[] = [
+    'invalid_request',
+    'unauthorized',
+    'forbidden',
+    // A segment beyond any id's length.
+    path.includes('{') && 'not_found',
+    tenant !== 'none' && 'tenant_not_found',
+    ...problems,
+    takesOnceKey(method, declared) && 'idempotency_in_progress',
+    isChange(method) && versioned && 'precondition_failed',
+    isChange(method) && 'payload_too_large',
+    isChange(method) && !bodiless && 'unsupported_media_type',
+    takesOnceKey(method, declared) && 'idempotency_key_reused',
+    'internal_error',
+    'unavailable',
+  ]
+  return [...new Set(codes.filter((code) => code !== false))]
+}
+
+/** Statuses whose answer is the same wherever it is met: they have one place in the document. */
+const SHARED: Readonly<Record<number, string>> = {
+  400: 'InvalidRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  412: 'PreconditionFailed',
+  413: 'PayloadTooLarge',
+  415: 'UnsupportedMediaType',
+  429: 'RateLimited',
+  500: 'InternalError',
+  503: 'Unavailable',
+}
+
+const HEADERS_OF: Readonly<Record<number, JsonObject>> = {
+  401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
+  409: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
+  429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
+  503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
+}
+
+function problemAnswer(status: number, codes: readonly ErrorCode[]): JsonObject {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join('\n\n'),
+    'x-codes': [...codes],
+    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' }, ...HEADERS_OF[status] },
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOfProblem(code) }])),
+      },
+    },
+  }
+}
+
+const exampleOfProblem = (code: ErrorCode): JsonObject => ({
+  type: `/problems/${code}`,
+  title: ERRORS[code].title,
+  status: ERRORS[code].status,
+  detail: ERRORS[code].remedy,
+  instance: '/api/pools/1',
+  code,
+  requestId: '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10',
+})
+
+/** The answers for these codes, by status. */
+export function problemAnswers(codes: readonly ErrorCode[]): JsonObject {
+  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b)
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const shared = SHARED[status]
+      const own = codes.filter((code) => ERRORS[code].status === status)
+      return [status, shared === undefined ? problemAnswer(status, own) : { $ref: `#/components/responses/${shared}` }]
+    }),
+  )
+}
+
+/** The answers that operations refer to: with every code of their status. */
+export function sharedAnswers(): JsonObject {
+  return Object.fromEntries(
+    Object.entries(SHARED).flatMap(([status, name]) => {
+      const codes = CODES.filter((code) => ERRORS[code].status === Number(status))
+      return codes.length === 0 ? [] : [[name, problemAnswer(Number(status), codes)]]
+    }),
+  )
+}

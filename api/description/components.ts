@@ -1,0 +1,94 @@
+/** Parameters, headers and answers that operations refer to. */
+import { ONCE_KEY } from '../once.ts'
+import { sharedAnswers } from './answers.ts'
+import type { Json, JsonObject } from './json.ts'
+import { namedSchemas } from './named.ts'
+
+const text = (description: string, example: string, more: JsonObject = {}): JsonObject => ({
+  description,
+  schema: { type: 'string', ...more },
+  example,
+})
+const parameter = (name: string, content: JsonObject): JsonObject => ({
+  in: 'header',
+  name,
+  required: false,
+  ...content,
+})
+/** Of answers that always have it. */
+const always = (content: JsonObject): JsonObject => ({ required: true, ...content })
+
+const PARAMETERS: JsonObject = {
+  'X-Tenant-Id': parameter(
+    'X-Tenant-Id',
+    text('With an operator key: the tenant to act for. A tenant’s own key needs none.', 'tf622080bc0a0'),
+  ),
+  'Idempotency-Key': parameter(
+    'Idempotency-Key',
+    text(
+      'The same request with the same key is done once, and answered alike for 24 hours. 1 to 255 printable ' +
+        'characters, bare or in double quotes; take a UUID.',
+      '2d0f8f3e-6c1b-4a57-9a5e-0b7a53c1f0aa',
+      { pattern: ONCE_KEY.source },
+    ),
+  ),
+  'If-Match': parameter(
+    'If-Match',
+    text(
+      'The `ETag` of what you have read: the change is made only where nobody has changed it since.',
+      '"3.kq0PuXbN3hK1yqVf"',
+    ),
+  ),
+  'If-None-Match': parameter(
+    'If-None-Match',
+    text('The `ETag` of the answer you have: 304 without a body where it is still the same.', '"3.kq0PuXbN3hK1yqVf"'),
+  ),
+}
+
+const HEADERS: JsonObject = {
+  'X-Request-Id': always(
+    text('Names this request in the logs; yours where you sent one.', '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10'),
+  ),
+  'WWW-Authenticate': always(text('How to send a key.', 'Bearer realm="simherd"')),
+  'Retry-After': {
+    description: 'Seconds after which trying again makes sense.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 5,
+  },
+  ETag: always(text('Names this state of the resource: `"<version>.<digest>"`.', '"3.kq0PuXbN3hK1yqVf"')),
+  'Idempotency-Replayed': text('`true` where the answer is the kept one of an earlier request with this key.', 'true', {
+    enum: ['true'],
+  }),
+}
+
+const RESPONSES: JsonObject = {
+  NotModified: {
+    description: 'It is still what `If-None-Match` names; there is no body.',
+    headers: {
+      'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+      ETag: { $ref: '#/components/headers/ETag' },
+    },
+  },
+}
+
+/** The parts that the operations refer to, directly or through another. */
+export function componentsFor(paths: Json): JsonObject {
+  const all: Readonly<Record<string, JsonObject>> = {
+    schemas: namedSchemas(),
+    parameters: PARAMETERS,
+    headers: HEADERS,
+    responses: { ...RESPONSES, ...sharedAnswers() },
+  }
+  const found: Record<string, JsonObject> = {}
+  const pending = [JSON.stringify(paths)]
+  for (let text = pending.pop(); text !== undefined; text = pending.pop()) {
+    for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)) {
+      const part = all[kind]?.[name]
+      const parts = (found[kind] ??= {})
+      if (part === undefined || name in parts) continue
+      parts[name] = part
+      pending.push(JSON.stringify(part))
+    }
+  }
+  return found
+}

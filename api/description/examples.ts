@@ -1,0 +1,52 @@
+/** Examples, from the schemas: the first of a schema's own, else put together from those of its parts. */
+import { isObject, type Json, type JsonObject } from './json.ts'
+
+/** Of formats, where a field has no example of its own. */
+const OF_FORMAT: Readonly<Record<string, string>> = {
+  'date-time': '2026-11-20T12:00:00.000Z',
+  date: '2026-11-20',
+  email: 'billing@meadow.example',
+  uuid: '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
+}
+
+/**
+ * An example that fits a schema.
+ *
+ * @returns undefined where the schema, or a required part of it, says too little to make one up
+ */
+export function exampleOf(schema: Json | undefined): Json | undefined {
+  if (!isObject(schema)) return undefined
+  const { examples, enum: codes, const: only, anyOf, properties, items } = schema
+  if (Array.isArray(examples)) return examples[0]
+  if (only !== undefined) return only
+  if (schema.default !== undefined) return schema.default
+  if (Array.isArray(codes)) return codes[0]
+  if (Array.isArray(anyOf)) return exampleOf(anyOf[0])
+  switch (typeOf(schema)) {
+    case 'object':
+      return isObject(properties) ? ofProperties(properties, schema.required) : {}
+    case 'array': {
+      const item = exampleOf(items)
+      return item === undefined ? undefined : [item]
+    }
+    case 'string':
+      return typeof schema.format === 'string' ? OF_FORMAT[schema.format] : undefined
+    case 'integer':
+    case 'number':
+      return typeof schema.minimum === 'number' ? schema.minimum : 0
+    case 'boolean':
+      return false
+    default:
+      return undefined
+  }
+}
+
+const typeOf = ({ type }: JsonObject): Json | undefined => (Array.isArray(type) ? type[0] : type)
+
+/** All fields that have an example; none at all where a required one has none. */
+function ofProperties(properties: JsonObject, required: Json | undefined): JsonObject | undefined {
+  const fields = Object.entries(properties).map(([name, field]) => [name, exampleOf(field)] as const)
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
+  if (fields.some(([name, value]) => value === undefined && isRequired(name))) return undefined
+  return Object.fromEntries(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+}
