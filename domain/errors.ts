@@ -79,7 +79,7 @@ export const ERRORS = {
     status: 404,
     retryable: false,
     title: 'There is no such API key',
-    remedy: 'Look at the id; a revoked key is gone.',
+    remedy: 'Look at the id; `GET /internal/keys` lists the keys there are.',
   },
   workflow_not_found: {
     status: 404,
@@ -164,6 +164,12 @@ export const ERRORS = {
     retryable: true,
     title: 'A request with this Idempotency-Key is being worked on',
     remedy: 'Send the same request again after `Retry-After`: its answer will be the first one’s.',
+  },
+  key_not_active: {
+    status: 409,
+    retryable: false,
+    title: 'The API key does not work any more, or was rotated already',
+    remedy: 'Rotate the key that took its place, or make a new one.',
   },
   secret_already_shown: {
     status: 409,

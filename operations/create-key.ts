@@ -1,7 +1,7 @@
 /** API keys: `sim_<id>_<secret>`. The id finds the row; of the secret only the SHA-256 is kept. */
 import { createHash, randomBytes } from 'node:crypto'
 import { ServiceError } from '../domain/errors.ts'
-import type { NewKey, WithSecret } from '../domain/tenant.ts'
+import type { NewKey, Scope, WithSecret } from '../domain/tenant.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertKey } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
@@ -31,11 +31,28 @@ export async function createKey(tx: PlatformTx, tenantId: string | null, key: Ne
   }
   const expiresAt = key.expiresAt == null ? null : new Date(key.expiresAt)
   if (expiresAt !== null && expiresAt <= tx.now) throw wrong('/expiresAt', 'must lie in the future')
+  return issueKey(tx, tenantId, { name: key.name, scopes: key.scopes, expiresAt })
+}
+
+/** What a key is made of, but its secret. */
+export interface KeyTerms {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date | null
+}
+
+/** Makes a key of terms that were checked. @param rotatedFrom the key whose place it takes */
+export async function issueKey(
+  tx: PlatformTx,
+  tenantId: string | null,
+  { name, scopes, expiresAt }: KeyTerms,
+  rotatedFrom?: string,
+): Promise<WithSecret> {
   const id = randomBytes(6).toString('hex')
   const secret = randomBytes(32).toString('base64url')
-  await insertKey(tx, { id, tenantId, name: key.name, scopes: key.scopes, secretHash: hashSecret(secret), expiresAt })
-  const { name, scopes } = key
-  await noteChange(tx, { subject: 'key', id, tenantId, before: null, after: { name, scopes, expiresAt } })
+  await insertKey(tx, { id, tenantId, name, scopes, secretHash: hashSecret(secret), expiresAt })
+  const after = { name, scopes, expiresAt, ...(rotatedFrom === undefined ? {} : { rotatedFrom }) }
+  await noteChange(tx, { subject: 'key', id, tenantId, before: null, after })
   return { id, key: `sim_${id}_${secret}` }
 }
 

@@ -13,6 +13,7 @@ interface KeyRow {
   readonly expires_at: Date | null
   readonly revoked_at: Date | null
   readonly last_used_at: Date | null
+  readonly replaced_by: string | null
 }
 
 /** A key as it is checked. */
@@ -32,12 +33,14 @@ const ofTenant = (tenantId: string | null): RawBuilder<unknown> => sql`tenant_id
 
 const toApiKey = (row: KeyRow): ApiKey => ({
   id: row.id,
+  prefix: `sim_${row.id}`,
   name: row.name,
   scopes: [...row.scopes],
   createdAt: row.created_at.toISOString(),
   expiresAt: row.expires_at?.toISOString() ?? null,
   revokedAt: row.revoked_at?.toISOString() ?? null,
   lastUsedAt: row.last_used_at?.toISOString() ?? null,
+  replacedBy: row.replaced_by,
 })
 
 export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | undefined> {
@@ -51,7 +54,7 @@ export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | u
 /** Keys of a tenant (null: the platform's), revoked ones too, the oldest first. */
 export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise<ApiKey[]> {
   const { rows } = await sql<KeyRow>`
-    select id, tenant_id, name, scopes, secret_hash, created_at, expires_at, revoked_at, last_used_at
+    select id, tenant_id, name, scopes, secret_hash, created_at, expires_at, revoked_at, last_used_at, replaced_by
       from api_keys where ${ofTenant(tenantId)} order by created_at, id`.execute(tx.q)
   return rows.map(toApiKey)
 }
@@ -72,12 +75,32 @@ export async function insertKey(tx: PlatformTx, key: KeyToStore): Promise<void> 
             ${key.expiresAt})`.execute(tx.q)
 }
 
-/** Revokes a key; a revoked one keeps its first instant. @returns whether there is such a key */
-export async function revokeKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<boolean> {
-  const { rows } = await sql`
-    update api_keys set revoked_at = coalesce(revoked_at, ${tx.now})
-     where id = ${id} and ${ofTenant(tenantId)} returning 1`.execute(tx.q)
-  return rows.length > 0
+/** A key as it is changed. */
+export interface HeldKey {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  /** The key that took its place. */
+  readonly replacedBy: string | null
+}
+
+/** A key of a tenant (null: of the platform), locked. */
+export async function lockKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<HeldKey | undefined> {
+  const { rows } = await sql<HeldKey>`
+    select id, name, scopes, expires_at as "expiresAt", revoked_at as "revokedAt", replaced_by as "replacedBy"
+      from api_keys where id = ${id} and ${ofTenant(tenantId)} for update`.execute(tx.q)
+  return rows[0]
+}
+
+export async function markRevoked(tx: PlatformTx, id: string): Promise<void> {
+  await sql`update api_keys set revoked_at = ${tx.now} where id = ${id}`.execute(tx.q)
+}
+
+/** Has another key take its place, and lets it work until then. */
+export async function markReplaced(tx: PlatformTx, id: string, replacedBy: string, expiresAt: Date): Promise<void> {
+  await sql`update api_keys set replaced_by = ${replacedBy}, expires_at = ${expiresAt} where id = ${id}`.execute(tx.q)
 }
 
 export async function touchKey(tx: PlatformTx, id: string): Promise<void> {

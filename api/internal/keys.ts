@@ -1,12 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { ServiceError } from '../../domain/errors.ts'
 import { strictObject } from '../../domain/schema.ts'
-import { ApiKey, NewKey, WithSecret } from '../../domain/tenant.ts'
+import { ApiKey, NewKey, RotateKey, WithSecret } from '../../domain/tenant.ts'
 import { createKey } from '../../operations/create-key.ts'
-import { listKeys, revokeKey } from '../../store/keys.ts'
+import { revokeKey } from '../../operations/revoke-key.ts'
+import { rotateKey } from '../../operations/rotate-key.ts'
+import { listKeys } from '../../store/keys.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { takeNoBody } from '../app.ts'
+import { onBehalfOf } from '../change.ts'
 import { onceInPlatform } from '../once.ts'
 import { KeyParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
@@ -21,7 +23,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
   app.post(
     '/keys',
     {
-      config,
+      config: { ...config, problems: ['secret_already_shown'] },
       schema: {
         operationId: 'createKey',
         summary: 'Make an API key; without X-Tenant-Id an operator key',
@@ -51,12 +53,35 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
     (request) => inPlatform(ground, (tx) => listKeys(tx, ownerOf(request))),
   )
 
+  app.post(
+    '/keys/:id/rotate',
+    {
+      config: { ...config, problems: ['key_not_found', 'key_not_active', 'secret_already_shown'] },
+      schema: {
+        operationId: 'rotateKey',
+        summary: 'Put a new key in the place of another: the same name, scopes and expiry',
+        description: 'The old key goes on working for `expireOldAfter`, but never longer than it would have.',
+        tags,
+        params: KeyParams,
+        body: RotateKey,
+        response: { 201: WithSecret },
+      },
+    },
+    (request, reply) =>
+      onceInPlatform(
+        ground,
+        { request, reply },
+        (tx) => rotateKey(tx, ownerOf(request), request.params.id, request.body),
+        { status: 201, secret: true },
+      ),
+  )
+
   const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
     takeNoBody(scope)
     scope.delete(
       '/keys/:id',
       {
-        config,
+        config: { ...config, problems: ['key_not_found'] },
         schema: {
           operationId: 'revokeKey',
           summary: 'Revoke an API key, from now on',
@@ -65,12 +90,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
           response: { 200: strictObject({ id: Type.String() }) },
         },
       },
-      (request) =>
-        inPlatform(ground, async (tx) => {
-          const { id } = request.params
-          if (await revokeKey(tx, ownerOf(request), id)) return { id }
-          throw new ServiceError('key_not_found', `There is no API key ${id}.`)
-        }),
+      (request) => inPlatform(onBehalfOf(ground, request), (tx) => revokeKey(tx, ownerOf(request), request.params.id)),
     )
   }
   await app.register(withoutBody)

@@ -9,6 +9,10 @@ async function keyWith(body: Record<string, unknown>) {
   const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
   return { id: made.body.id as string, key: made.body.key as string }
 }
+async function listed(id: string) {
+  const list = await house.tenant.inside('GET', '/internal/keys')
+  return list.body.find((each: { id: string }) => each.id === id)
+}
 const withKey = (key: string) => asking(house.outside, { authorization: `Bearer ${key}` })
 
 describe('API keys', () => {
@@ -72,14 +76,41 @@ describe('API keys', () => {
     const noon = new Date(NOON).toISOString()
     expect(list.body.find((each: { id: string }) => each.id === id)).toEqual({
       id,
+      prefix: key.slice(0, -44),
       name: 'short-lived',
       scopes: ['write'],
       createdAt: noon,
       expiresAt: null,
       revokedAt: noon,
       lastUsedAt: null,
+      replacedBy: null,
     })
     expect(JSON.stringify(list.body)).not.toContain(key.slice(-43))
+  })
+
+  test('revoking twice keeps the first instant', async () => {
+    const { id } = await keyWith({ scopes: ['read'] })
+    await house.tenant.inside('DELETE', `/internal/keys/${id}`)
+    house.now = NOON + 60_000
+    const again = await house.tenant.inside('DELETE', `/internal/keys/${id}`)
+    house.now = NOON
+
+    expect(again).toMatchObject({ status: 200, body: { id } })
+    expect(await listed(id)).toMatchObject({ revokedAt: new Date(NOON).toISOString() })
+  })
+
+  test('the last use is shown, to the minute', async () => {
+    const { id, key } = await keyWith({ scopes: ['read'] })
+    const used: unknown[] = []
+    for (const seconds of [0, 59, 61]) {
+      house.now = NOON + seconds * 1000
+      await withKey(key)('GET', '/api/tenant')
+      used.push((await listed(id)).lastUsedAt)
+    }
+    house.now = NOON
+
+    const at = (seconds: number) => new Date(NOON + seconds * 1000).toISOString()
+    expect(used).toEqual([at(0), at(0), at(61)])
   })
 
   test("another tenant's key cannot be revoked", async () => {
@@ -116,6 +147,130 @@ describe('API keys', () => {
 
     expect(elsewhere.status).toBe(403)
     expect(inside).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+})
+
+describe('rotating a key', () => {
+  const rotate = (id: string, body?: unknown) => house.tenant.inside('POST', `/internal/keys/${id}/rotate`, body)
+  const statusOf = async (key: string) => (await withKey(key)('GET', '/api/tenant')).status
+  const after = (ms: number) => new Date(NOON + ms).toISOString()
+  const HOUR = 3_600_000
+
+  test('makes one of the same name, scopes and expiry; the old one works for another hour', async () => {
+    const old = await keyWith({ scopes: ['read', 'write'], name: 'billing', expiresAt: after(100 * HOUR) })
+
+    const made = await rotate(old.id)
+    const during = [await statusOf(old.key), await statusOf(made.body.key)]
+    house.now = NOON + HOUR
+    const later = [await statusOf(old.key), await statusOf(made.body.key)]
+    house.now = NOON
+
+    expect(made).toMatchObject({ status: 201, body: { id: expect.any(String), key: expect.stringMatching(/^sim_/) } })
+    expect([during, later]).toEqual([
+      [200, 200],
+      [401, 200],
+    ])
+    expect(await listed(old.id)).toMatchObject({ expiresAt: after(HOUR), replacedBy: made.body.id })
+    expect(await listed(made.body.id)).toMatchObject({
+      name: 'billing',
+      scopes: ['read', 'write'],
+      expiresAt: after(100 * HOUR),
+      replacedBy: null,
+    })
+  })
+
+  test.each([
+    ['PT0S', null, 0],
+    ['P7D', null, 7 * 24 * HOUR],
+    ['P7D', 2 * HOUR, 2 * HOUR],
+    [null, 60_000, 60_000],
+  ])('for %s with an expiry of %s ms ends the old one after %s ms', async (expireOldAfter, expiresIn, endsIn) => {
+    const { id } = await keyWith({ scopes: ['read'], ...(expiresIn === null ? {} : { expiresAt: after(expiresIn) }) })
+
+    const made = await rotate(id, { expireOldAfter })
+
+    expect(made.status).toBe(201)
+    expect(await listed(id)).toMatchObject({ expiresAt: after(endsIn) })
+  })
+
+  test.each([['1 hour'], ['P31D'], ['P99999999999999999999W'], ['-PT1H'], [3600]])(
+    'for %j is refused',
+    async (wrong) => {
+      const { id } = await keyWith({ scopes: ['read'] })
+
+      const answer = await rotate(id, { expireOldAfter: wrong })
+
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/expireOldAfter' }] } })
+      expect(await listed(id)).toMatchObject({ expiresAt: null, replacedBy: null })
+    },
+  )
+
+  test('is refused where it was revoked, has expired or was rotated', async () => {
+    const revoked = await keyWith({ scopes: ['read'] })
+    await house.tenant.inside('DELETE', `/internal/keys/${revoked.id}`)
+    const expired = await keyWith({ scopes: ['read'], expiresAt: after(1) })
+    const rotated = await keyWith({ scopes: ['read'] })
+    const { body: successor } = await rotate(rotated.id)
+
+    house.now = NOON + 1
+    const answers = [await rotate(revoked.id), await rotate(expired.id), await rotate(rotated.id)]
+    house.now = NOON
+
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([409, 'key_not_active']))
+    expect(answers[2]?.body.detail).toContain(successor.id)
+    expect((await rotate(successor.id)).status).toBe(201)
+  })
+
+  test('of another tenant, of the platform or of nobody is 404', async () => {
+    const ours = await keyWith({ scopes: ['read'] })
+    const path = (id: string) => `/internal/keys/${id}/rotate`
+
+    const answers = [
+      await house.other.inside('POST', path(ours.id)),
+      await house.operate('POST', path(ours.id)),
+      await house.tenant.inside('POST', path('nobody')),
+    ]
+
+    expect(answers.map(({ body }) => body.code)).toEqual(Array(3).fill('key_not_found'))
+  })
+
+  test('twice at the same time makes one', async () => {
+    const { id } = await keyWith({ scopes: ['read'] })
+
+    const answers = await Promise.all([rotate(id), rotate(id)])
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409])
+  })
+
+  test('an operator key is rotated without a tenant', async () => {
+    const old = await house.operate('POST', '/internal/keys', { name: 'ops', scopes: ['operator'] })
+
+    const made = await house.operate('POST', `/internal/keys/${old.body.id}/rotate`)
+    const asked = await asking(house.inside, { authorization: `Bearer ${made.body.key}` })('GET', '/internal/keys')
+
+    expect(made.status).toBe(201)
+    expect(asked.body).toContainEqual(expect.objectContaining({ id: old.body.id, replacedBy: made.body.id }))
+  })
+
+  test('is in the audit trail with making and revoking, without a secret', async () => {
+    const old = await keyWith({ scopes: ['read'], name: 'traced' })
+    const made = await rotate(old.id, { expireOldAfter: 'PT0S' })
+    await house.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
+
+    const trailOf = async (id: string) =>
+      (await house.tenant.inside('GET', `/internal/audit?subject=key&subjectId=${id}`)).body.data
+    const [ofOld, ofNew] = [await trailOf(old.id), await trailOf(made.body.id)]
+
+    const now = after(0)
+    expect(ofOld).toMatchObject([
+      { action: 'rotateKey', before: { expiresAt: null }, after: { expiresAt: now, replacedBy: made.body.id } },
+      { action: 'createKey', before: null, after: { name: 'traced', scopes: ['read'], expiresAt: null } },
+    ])
+    expect(ofNew).toMatchObject([
+      { action: 'revokeKey', before: { revokedAt: null }, after: { revokedAt: now } },
+      { action: 'rotateKey', before: null, after: { name: 'traced', scopes: ['read'], rotatedFrom: old.id } },
+    ])
+    for (const { key } of [old, made.body]) expect(JSON.stringify([ofOld, ofNew])).not.toContain(key.slice(-43))
   })
 })
 
