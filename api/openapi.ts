@@ -16,6 +16,7 @@ async function describe(build: (ground: Ground) => Promise<App>): Promise<object
 }
 
 const nowhere = lifecycleClient({ address: '127.0.0.1:1', namespace: 'none' })
+const esim = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
 const terms = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
 
 /** The public interface. */
@@ -23,4 +24,6 @@ export const openapiDocument = (): Promise<object> => describe((ground) => build
 
 /** The internal interface. */
 export const internalOpenapiDocument = (): Promise<object> =>
-  describe((ground) => buildInternal({ ground, billingCycle: 'P1M', lifecycles: nowhere, terms, dependencies: [] }))
+  describe((ground) =>
+    buildInternal({ ground, billingCycle: 'P1M', lifecycles: nowhere, terms, esim, dependencies: [] }),
+  )

@@ -42,6 +42,10 @@ export type TicketType = CodeOf<typeof TicketType>
 export const TicketStatus = { Pending: 0, Processing: 1, Complete: 2, Failed: 3, Cancelled: 4 } as const
 export type TicketStatus = CodeOf<typeof TicketStatus>
 
+/** Service document, section 2.6. */
+export const OrderType = { 'Physical SIM': 1, eSIM: 2 } as const
+export type OrderType = CodeOf<typeof OrderType>
+
 /** Service document, section 2.8. */
 export const TariffType = { Standard: 0, 'Dynamic Pool': 1, 'Fixed Pool': 2 } as const
 export type TariffType = CodeOf<typeof TariffType>

@@ -1,0 +1,49 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { OrderPrices } from '../../domain/order.ts'
+import { setOrderPrices, toPrices } from '../../operations/set-order-prices.ts'
+import { ownPrices } from '../../store/order-prices.ts'
+import { inPlatform, inTenant } from '../../store/tenancy.ts'
+import { changeInTenant, onBehalfOf } from '../change.ts'
+import type { InternalOptions } from '../server.ts'
+
+export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const tags = ['Orders']
+  const config = { tenant: 'optional' } as const
+
+  app.get(
+    '/order-prices',
+    {
+      config,
+      schema: {
+        operationId: 'getOrderPrices',
+        summary: 'What a unit costs: the platform’s prices, or with X-Tenant-Id those the tenant has of its own',
+        tags,
+        response: { 200: OrderPrices },
+      },
+    },
+    ({ tenantId }) =>
+      tenantId === ''
+        ? inPlatform(ground, async (tx) => ({ prices: toPrices(await ownPrices(tx)) }))
+        : inTenant(ground, tenantId, async (tx) => ({ prices: toPrices(await ownPrices(tx)) })),
+  )
+
+  app.put(
+    '/order-prices',
+    {
+      config,
+      schema: {
+        operationId: 'setOrderPrices',
+        summary: 'Replace what a unit costs from now on; orders that were made keep their price',
+        description:
+          'Without X-Tenant-Id the platform’s prices: a type that is left out cannot be ordered. With it the tenant’s own: for a type that is left out the platform’s price holds.',
+        tags,
+        body: OrderPrices,
+        response: { 200: OrderPrices },
+      },
+    },
+    (request) =>
+      request.tenantId === ''
+        ? inPlatform(onBehalfOf(ground, request), (tx) => setOrderPrices(tx, request.body))
+        : changeInTenant(ground, request, (tx) => setOrderPrices(tx, request.body)),
+  )
+}

@@ -1,0 +1,126 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import {
+  filterOf,
+  NewOrder,
+  Order,
+  OrderAnswer,
+  OrderMetadata,
+  OrderQuery,
+  OrderStatusAnswer,
+  orderMetadata,
+  PricingEntry,
+} from '../../domain/order.ts'
+import { pageOf } from '../../domain/page.ts'
+import { createOrder } from '../../operations/create-order.ts'
+import { cancelOrder, orderNotFound } from '../../operations/order-steps.ts'
+import { toPrices } from '../../operations/set-order-prices.ts'
+import { pricesInForce } from '../../store/order-prices.ts'
+import { findOrder, pageOfOrders, toOrder } from '../../store/orders.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { takeNoBody } from '../app.ts'
+import { changeInTenant } from '../change.ts'
+import { onceInTenant } from '../once.ts'
+import { OrderParams } from '../params.ts'
+import type { RouteOptions } from '../server.ts'
+
+export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Orders']
+
+  app.get(
+    '/orders',
+    {
+      schema: {
+        operationId: 'listOrders',
+        summary: 'Orders, newest first',
+        tags,
+        querystring: OrderQuery,
+        response: { 200: pageOf(Order) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfOrders(tx, filterOf(query))),
+  )
+
+  app.post(
+    '/orders',
+    {
+      config: { problems: ['order_type_unavailable'] },
+      schema: {
+        operationId: 'createOrder',
+        summary: 'Order SIMs at the price of this moment',
+        tags,
+        body: NewOrder,
+        response: { 200: OrderAnswer },
+      },
+    },
+    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => createOrder(tx, request.body)),
+  )
+
+  app.get(
+    '/orders/pricing',
+    {
+      schema: {
+        operationId: 'getOrderPricing',
+        summary: 'What a unit of each type that can be ordered costs now',
+        tags,
+        response: { 200: Type.Array(PricingEntry) },
+      },
+    },
+    ({ tenantId }) => inTenant(ground, tenantId, async (tx) => toPrices(await pricesInForce(tx))),
+  )
+
+  app.get(
+    '/orders/metadata',
+    {
+      schema: {
+        operationId: 'getOrderMetadata',
+        summary: 'Labels of order types',
+        tags,
+        response: { 200: OrderMetadata },
+      },
+    },
+    async () => orderMetadata,
+  )
+
+  app.get(
+    '/orders/:orderId',
+    {
+      config: { problems: ['order_not_found'] },
+      schema: {
+        operationId: 'getOrder',
+        summary: 'One order',
+        tags,
+        params: OrderParams,
+        response: { 200: Order },
+      },
+    },
+    ({ tenantId, params: { orderId } }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const order = await findOrder(tx, orderId)
+        if (order === undefined) throw orderNotFound(orderId)
+        return toOrder(order)
+      }),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/orders/:orderId',
+      {
+        config: { bodiless: true, versioned: true, problems: ['order_not_found', 'order_not_pending'] },
+        schema: {
+          operationId: 'cancelOrder',
+          summary: 'Cancel a pending order',
+          tags,
+          params: OrderParams,
+          response: { 200: OrderStatusAnswer },
+        },
+      },
+      (request) => {
+        const { orderId } = request.params
+        return changeInTenant(ground, request, (tx) => cancelOrder(tx, orderId), { kind: 'order', id: orderId })
+      },
+    )
+  }
+  await app.register(withoutBody)
+}

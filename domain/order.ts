@@ -1,0 +1,253 @@
+/** Orders of SIMs. Source: service document, sections 2.6 and 4.5. Prices are in the currency's units. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, metadataOf, OrderType } from './codes.ts'
+import { ServiceError } from './errors.ts'
+import { ICCID } from './identifiers.ts'
+import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from './page.ts'
+import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+
+/** Ours but Pending and Cancelled: the specification shows no others. A set of words, not of codes. */
+export const ORDER_STATUSES = [
+  'Pending',
+  'Processing',
+  'Shipped',
+  'Delivered',
+  'Completed',
+  'Cancelled',
+  'Failed',
+] as const
+export type OrderStatus = (typeof ORDER_STATUSES)[number]
+
+/** Most SIMs of one order. */
+export const MOST_SIMS = 10_000
+/** Times the most SIMs it is still exact in micro-units. */
+const PRICE_MAX = 100_000
+
+const text = (description: string, maxLength = 1000) => Type.String({ maxLength, description })
+const ADDRESS = {
+  shippingCompany: text('Delivery company name'),
+  shippingLine1: text('Address line 1'),
+  shippingLine2: text('Address line 2'),
+  shippingCity: text('City'),
+  shippingCountry: text('Country'),
+  shippingPostcode: text('Postcode / ZIP'),
+  shippingExtraInfo: text('Delivery instructions'),
+}
+export type AddressField = keyof typeof ADDRESS
+export type Address = Readonly<Record<AddressField, string | null>>
+export const ADDRESS_FIELDS: readonly AddressField[] = [
+  'shippingCompany',
+  'shippingLine1',
+  'shippingLine2',
+  'shippingCity',
+  'shippingCountry',
+  'shippingPostcode',
+  'shippingExtraInfo',
+]
+
+const givenAddress = {
+  shippingCompany: optional(ADDRESS.shippingCompany),
+  shippingLine1: optional(ADDRESS.shippingLine1),
+  shippingLine2: optional(ADDRESS.shippingLine2),
+  shippingCity: optional(ADDRESS.shippingCity),
+  shippingCountry: optional(ADDRESS.shippingCountry),
+  shippingPostcode: optional(ADDRESS.shippingPostcode),
+  shippingExtraInfo: optional(ADDRESS.shippingExtraInfo),
+}
+/** An address as a request gives it, whole or in part. */
+export type GivenAddress = { readonly [Field in AddressField]?: string | null }
+
+const Status = Type.Unsafe<OrderStatus>({
+  type: 'string',
+  enum: [...ORDER_STATUSES],
+  description: 'Order status: a string, not a code',
+})
+const Quantity = Type.Integer({
+  minimum: 1,
+  maximum: MOST_SIMS,
+  description: `Number of SIMs ordered, 1 to ${MOST_SIMS}`,
+})
+const Price = Type.Number({ minimum: 0, maximum: PRICE_MAX, description: 'Price per unit' })
+
+const fields = {
+  id: Id('Order id'),
+  type: codeSchema(OrderType, 'Order type'),
+  quantity: Quantity,
+  unitPrice: Type.Number({ description: 'Price per unit, as it was when the order was made' }),
+  total: Type.Number({ description: 'Total order cost: quantity × unit price' }),
+  status: Status,
+  date: Instant('Order date'),
+  paymentInvoiceId: nullable(Type.String({ description: 'Payment provider invoice reference' })),
+  paymentReceiptUrl: nullable(Type.String({ description: 'Link to the payment provider receipt' })),
+  shippingCompany: nullable(ADDRESS.shippingCompany),
+  shippingLine1: nullable(ADDRESS.shippingLine1),
+  shippingLine2: nullable(ADDRESS.shippingLine2),
+  shippingCity: nullable(ADDRESS.shippingCity),
+  shippingCountry: nullable(ADDRESS.shippingCountry),
+  shippingPostcode: nullable(ADDRESS.shippingPostcode),
+  shippingExtraInfo: nullable(ADDRESS.shippingExtraInfo),
+  trackingNumber: nullable(Type.String({ description: 'Carrier tracking number' })),
+  shippingCarrier: nullable(Type.String({ description: 'Carrier name' })),
+}
+export const Order = strictObject(fields)
+export type Order = Static<typeof Order>
+
+/** An order as the internal interface shows it. */
+export const OrderDetail = strictObject({
+  ...fields,
+  updatedAt: Instant('When it last changed'),
+  failureReason: nullable(Type.String({ description: 'Why it failed' })),
+  simCount: Type.Integer({ description: 'SIMs that were made for it' }),
+})
+export type OrderDetail = Static<typeof OrderDetail>
+
+export const NewOrder = strictObject({
+  type: codeSchema(OrderType, 'Order type'),
+  quantity: Quantity,
+  ...givenAddress,
+})
+export type NewOrder = Static<typeof NewOrder>
+
+/** What making an order answers. */
+export const OrderAnswer = strictObject({
+  id: Id('Order id'),
+  status: Status,
+  cost: Type.Number({ description: 'Total order cost' }),
+})
+export type OrderAnswer = Static<typeof OrderAnswer>
+
+/** What a step of an order answers. */
+export const OrderStatusAnswer = strictObject({ id: Id('Order id'), status: Status })
+export type OrderStatusAnswer = Static<typeof OrderStatusAnswer>
+
+export const PricingEntry = strictObject({ type: codeSchema(OrderType, 'Order type'), price: Price })
+export type PricingEntry = Static<typeof PricingEntry>
+
+/** Prices of one owner: a type that is not in the list has none. */
+export const OrderPrices = strictObject({
+  prices: Type.Array(PricingEntry, { maxItems: Object.keys(OrderType).length, description: 'At most one a type' }),
+})
+export type OrderPrices = Static<typeof OrderPrices>
+
+export const OrderMetadata = strictObject({ types: codeList('Order types') })
+export const orderMetadata: Static<typeof OrderMetadata> = { types: metadataOf(OrderType) }
+
+const ORDERS_A_PAGE = 10
+export const OrderQuery = Type.Object({
+  search: Type.Optional(
+    Type.String({
+      description: 'Part of the address, tracking number, carrier, status or invoice reference, upper or lower case',
+    }),
+  ),
+  type: Type.Optional(Type.String({ description: 'Order type: its code or its label, upper or lower case' })),
+  status: Type.Optional(
+    Type.String({ description: `Order status, upper or lower case: ${ORDER_STATUSES.join(', ')}` }),
+  ),
+  date: Type.Optional(DateFilter),
+  ...pageQuery,
+  pageSize: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: ORDERS_A_PAGE,
+      description: 'Most items of the page, 1 to 100',
+    }),
+  ),
+})
+export type OrderQuery = Static<typeof OrderQuery>
+
+/** What of a list of orders is asked for. */
+export interface OrderFilter {
+  readonly search: string | undefined
+  readonly type: OrderType | undefined
+  readonly status: OrderStatus | undefined
+  readonly date: string | undefined
+  readonly page: PageRequest
+}
+
+const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
+function wrongFilter(parameter: string, got: string, expected: string): ServiceError {
+  const detail = `must be ${expected}`
+  return new ServiceError('invalid_request', `${parameter} ${detail}; got '${got}'.`, {
+    errors: [{ parameter, detail }],
+  })
+}
+
+/**
+ * The filter a query means.
+ *
+ * @throws ServiceError invalid_request where the type or the status is none, naming the parameter
+ */
+export function filterOf({ search, type, status, date, page, pageSize = ORDERS_A_PAGE }: OrderQuery): OrderFilter {
+  const types = Object.entries(OrderType)
+  const foundType =
+    type === undefined ? undefined : types.find(([label, code]) => same(type, label) || type === `${code}`)
+  if (type !== undefined && foundType === undefined) {
+    throw wrongFilter('type', type, types.map(([label, code]) => `${code} (${label})`).join(' or '))
+  }
+  const foundStatus = status === undefined ? undefined : ORDER_STATUSES.find((known) => same(status, known))
+  if (status !== undefined && foundStatus === undefined) {
+    throw wrongFilter('status', status, `one of ${ORDER_STATUSES.join(', ')}`)
+  }
+  return {
+    search,
+    type: foundType?.[1],
+    status: foundStatus,
+    date,
+    page: pageRequest({ pageSize, ...(page === undefined ? {} : { page }) }),
+  }
+}
+
+const Iccid = Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' })
+const someIccids = (description: string) =>
+  optional(Type.Array(Iccid, { minItems: 1, maxItems: MOST_SIMS, description }))
+const Word = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
+
+/** What is handed to the carrier; the SIMs as a list of ICCIDs or as records, not both. */
+export const Shipment = strictObject({
+  shippingCarrier: Word('Carrier name'),
+  trackingNumber: Word('Carrier tracking number'),
+  ...givenAddress,
+  iccids: someIccids('ICCIDs of the SIMs, as many as were ordered'),
+  sims: optional(
+    Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
+      minItems: 1,
+      maxItems: MOST_SIMS,
+      description: 'The SIMs with what is known of them',
+    }),
+  ),
+})
+export type Shipment = Static<typeof Shipment>
+
+/** What a shipment by CSV or NDJSON says beside its SIMs. */
+export const ShipmentQuery = Type.Object({
+  shippingCarrier: Type.Optional(Word('Carrier name, where the body is CSV or NDJSON')),
+  trackingNumber: Type.Optional(Word('Carrier tracking number, where the body is CSV or NDJSON')),
+})
+
+export const Completion = strictObject({
+  iccids: someIccids('ICCIDs of the profiles, as many as were ordered; left out: made'),
+})
+export type Completion = Static<typeof Completion>
+
+export const Failure = strictObject({
+  reason: Type.String({ minLength: 1, maxLength: 500, description: 'Why the order cannot be fulfilled' }),
+})
+
+/** The payment of an order: what is left out stays, an empty text takes it off. */
+export const OrderPayment = strictObject({
+  paymentInvoiceId: optional(text('Payment provider invoice reference', 200)),
+  paymentReceiptUrl: optional(
+    Type.String({
+      maxLength: 2000,
+      pattern: '^(https?://\\S+)?$',
+      description: 'Link to the payment provider receipt: http or https',
+    }),
+  ),
+})
+export type OrderPayment = Static<typeof OrderPayment>
+
+/** A SIM of an order. */
+export const OrderSim = strictObject({ id: Id('SIM id'), iccid: Type.String({ description: 'ICCID' }) })
+export type OrderSim = Static<typeof OrderSim>

@@ -1,0 +1,411 @@
+/** Orders as a tenant sees them: service document, sections 2.6, 3, 4.5 and 8. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { aSim, NOON, type Tenant, useHouse } from './house.ts'
+
+const house = useHouse()
+
+const ADDRESS = {
+  shippingCompany: 'Meadow Ltd',
+  shippingLine1: '1 Meadow Lane',
+  shippingLine2: 'Barn 4',
+  shippingCity: 'Ghent',
+  shippingCountry: 'Belgium',
+  shippingPostcode: '9000',
+  shippingExtraInfo: 'Ring twice',
+}
+
+const placed = async (tenant: Tenant, over: Record<string, unknown> = {}): Promise<number> => {
+  const { body } = await tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...over })
+  return body.id
+}
+const titles = async (tenant: Tenant): Promise<string[]> => {
+  const { body } = await tenant.ask('GET', '/api/events?type=1')
+  return body.data.map(({ title }: { title: string }) => title)
+}
+
+describe('POST /api/orders', () => {
+  test('answers id, status and cost, and nothing else', async () => {
+    const { status, body } = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...ADDRESS })
+
+    expect(status).toBe(200)
+    expect(body).toEqual({ id: expect.any(Number), status: 'Pending', cost: 7.5 })
+    expect(await titles(house.tenant)).toContain(`Order ${body.id} was placed`)
+  })
+
+  test.each([
+    ['no type', { type: undefined }, '/type'],
+    ['a type that is none', { type: 3 }, '/type'],
+    ['the code 0', { type: 0 }, '/type'],
+    ['a type as text', { type: '1' }, '/type'],
+    ['no quantity', { quantity: undefined }, '/quantity'],
+    ['a quantity of 0', { quantity: 0 }, '/quantity'],
+    ['a quantity of 10,001', { quantity: 10_001 }, '/quantity'],
+    ['half a SIM', { quantity: 1.5 }, '/quantity'],
+    ['a required field as null', { quantity: null }, '/quantity'],
+    ['a field that is none', { unitPrice: 0 }, '/unitPrice'],
+    ['an address line that is a number', { shippingLine1: 5 }, '/shippingLine1'],
+    ['an address line of 1,001 characters', { shippingLine1: 'x'.repeat(1001) }, '/shippingLine1'],
+  ])('%s is refused, and the answer says where', async (_what, wrong, pointer) => {
+    const answer = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...wrong })
+
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
+  })
+
+  test.each([1, 10_000])('a quantity of %i is taken', async (quantity) => {
+    const answer = await house.tenant.ask('POST', '/api/orders', { type: 2, quantity })
+
+    expect(answer).toMatchObject({ status: 200, body: { cost: quantity } })
+  })
+
+  test('the same Idempotency-Key orders once; another body under it is refused', async () => {
+    const key = { 'idempotency-key': 'order-once' }
+    const before = (await house.tenant.ask('GET', '/api/orders')).body.pagination.totalItems
+
+    const first = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 4 }, key)
+    const again = await house.tenant.ask('POST', '/api/orders', { quantity: 4, type: 1 }, key)
+    const other = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 5 }, key)
+
+    expect(again.body).toEqual(first.body)
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+    expect((await house.tenant.ask('GET', '/api/orders')).body.pagination.totalItems).toBe(before + 1)
+  })
+
+  test('the price is that of the moment of the order', async () => {
+    const id = await placed(house.tenant, { type: 2, quantity: 7 })
+
+    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0.1 }] })
+    const later = await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 7 })
+    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+
+    const { body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+    expect(body).toMatchObject({ unitPrice: 1, total: 7 })
+    expect(later.body.cost).toBe(0.7)
+  })
+})
+
+describe('GET /api/orders/{orderId}', () => {
+  test('has exactly its fields in their order', async () => {
+    const id = await placed(house.tenant, ADDRESS)
+
+    const { status, body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+
+    const expected = {
+      id,
+      type: 1,
+      quantity: 3,
+      unitPrice: 2.5,
+      total: 7.5,
+      status: 'Pending',
+      date: new Date(NOON).toISOString(),
+      paymentInvoiceId: null,
+      paymentReceiptUrl: null,
+      ...ADDRESS,
+      trackingNumber: null,
+      shippingCarrier: null,
+    }
+    expect(status).toBe(200)
+    expect(body).toEqual(expected)
+    expect(Object.keys(body)).toEqual(Object.keys(expected))
+  })
+
+  test('an address that was left out, or null, is null; any other is as it came', async () => {
+    const nothing = Object.fromEntries(Object.keys(ADDRESS).map((field) => [field, null]))
+    const without = await placed(house.tenant, nothing)
+    const odd = await placed(house.tenant, { shippingLine1: '  é%_\\ "x"\n', shippingCountry: '' })
+
+    expect((await house.tenant.ask('GET', `/api/orders/${without}`)).body).toMatchObject(nothing)
+    expect((await house.tenant.ask('GET', `/api/orders/${odd}`)).body).toMatchObject({
+      shippingLine1: '  é%_\\ "x"\n',
+      shippingCountry: '',
+    })
+  })
+
+  test.each([
+    ['4711', 404, 'order_not_found'],
+    ['99999999999', 404, 'order_not_found'],
+    ['9007199254740992', 400, 'invalid_request'],
+    ['0', 400, 'invalid_request'],
+    ['abc', 400, 'invalid_request'],
+  ])('%s: %i %s', async (segment, status, code) => {
+    for (const method of ['GET', 'DELETE']) {
+      expect(await house.tenant.ask(method, `/api/orders/${segment}`)).toMatchObject({ status, body: { code } })
+    }
+  })
+
+  test('another tenant’s order is not there, to read or to cancel', async () => {
+    const id = await placed(house.tenant)
+
+    for (const method of ['GET', 'DELETE']) {
+      expect(await house.other.ask(method, `/api/orders/${id}`)).toMatchObject({
+        status: 404,
+        body: { code: 'order_not_found' },
+      })
+    }
+    expect((await house.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Pending')
+  })
+})
+
+describe('DELETE /api/orders/{orderId}', () => {
+  test('cancels a pending order, once, and says so in an event', async () => {
+    const id = await placed(house.tenant)
+
+    const cancelled = await house.tenant.ask('DELETE', `/api/orders/${id}`)
+    const again = await house.tenant.ask('DELETE', `/api/orders/${id}`)
+
+    expect(cancelled.status).toBe(200)
+    expect(cancelled.body).toEqual({ id, status: 'Cancelled' })
+    expect(again).toMatchObject({ status: 409, body: { code: 'order_not_pending' } })
+    expect((await house.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Cancelled')
+    expect((await titles(house.tenant)).filter((title) => title === `Order ${id} was cancelled`)).toHaveLength(1)
+  })
+
+  test.each([undefined, '', '{}', 'null'])('takes %j for no body, under any content type', async (body) => {
+    const id = await placed(house.tenant)
+
+    const answer = await house.tenant.ask('DELETE', `/api/orders/${id}`, body, { 'content-type': 'application/xml' })
+
+    expect(answer).toMatchObject({ status: 200, body: { status: 'Cancelled' } })
+  })
+
+  test('takes no body', async () => {
+    const id = await placed(house.tenant)
+
+    expect(await house.tenant.ask('DELETE', `/api/orders/${id}`, { why: 'no' })).toMatchObject({ status: 400 })
+    expect((await house.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Pending')
+  })
+
+  test('of two at once one cancels', async () => {
+    const id = await placed(house.tenant)
+
+    const answers = await Promise.all([1, 2, 3].map(() => house.tenant.ask('DELETE', `/api/orders/${id}`)))
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409])
+    expect((await titles(house.tenant)).filter((title) => title === `Order ${id} was cancelled`)).toHaveLength(1)
+  })
+
+  test('of a cancel and a process at once one gets the order', async () => {
+    for (let round = 0; round < 10; round++) {
+      const id = await placed(house.tenant)
+
+      const [cancel, process] = await Promise.all([
+        house.tenant.ask('DELETE', `/api/orders/${id}`),
+        house.tenant.inside('POST', `/internal/orders/${id}/process`),
+      ])
+
+      expect([cancel.status, process.status].toSorted()).toEqual([200, 409])
+      const { body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+      expect(body.status).toBe(cancel.status === 200 ? 'Cancelled' : 'Processing')
+    }
+  })
+
+  test('a cancel of what has changed since is refused where If-Match asks for it', async () => {
+    const id = await placed(house.tenant)
+    await house.tenant.inside('PATCH', `/internal/orders/${id}`, { paymentInvoiceId: 'in_1' })
+
+    const stale = await house.tenant.ask('DELETE', `/api/orders/${id}`, undefined, { 'if-match': '"1"' })
+    const fresh = await house.tenant.ask('DELETE', `/api/orders/${id}`, undefined, { 'if-match': '"2"' })
+
+    expect(stale).toMatchObject({ status: 412, body: { code: 'precondition_failed' } })
+    expect(fresh.status).toBe(200)
+  })
+})
+
+describe('GET /api/orders', () => {
+  /** A tenant whose orders these tests know. */
+  const ids: Record<string, number> = {}
+  const inside = (path: string, body?: unknown) => house.other.inside('POST', `/internal/orders/${path}`, body)
+  beforeAll(async () => {
+    const day = 24 * 3_600_000
+    const at = async (name: string, instant: number, over: Record<string, unknown>) => {
+      house.now = instant
+      ids[name] = await placed(house.other, { quantity: 1, ...over })
+    }
+    await at('first', NOON - day, { shippingLine1: '100%_sure\\', shippingCompany: 'Acme', shippingPostcode: 'N1 9GU' })
+    await at('second', NOON, { type: 2, shippingLine2: 'Barn', shippingCity: 'Lyon', shippingExtraInfo: 'at the Gate' })
+    await at('third', NOON, { shippingLine1: 'Meadow', shippingCountry: 'France' })
+    house.now = NOON
+    await house.other.ask('DELETE', `/api/orders/${ids.first}`)
+    await inside(`${ids.third}/process`)
+    const { iccid } = { iccid: '8944500102700000001' }
+    await inside(`${ids.third}/ship`, { shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-0815', iccids: [iccid] })
+    await house.other.inside('PATCH', `/internal/orders/${ids.second}`, { paymentInvoiceId: 'INV-ABC' })
+  })
+  const found = async (query: string): Promise<string[]> => {
+    const { body } = await house.other.ask('GET', `/api/orders?${query}`)
+    const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]))
+    return body.data.map(({ id }: { id: number }) => names.get(id))
+  }
+
+  test('lists the newest first, and of one instant the last that was made', async () => {
+    expect(await found('')).toEqual(['third', 'second', 'first'])
+  })
+
+  test('items are whole orders', async () => {
+    const list = await house.other.ask('GET', '/api/orders?search=Lyon')
+    const one = await house.other.ask('GET', `/api/orders/${ids.second}`)
+
+    expect(list.body.data).toEqual([one.body])
+  })
+
+  test.each([
+    ['search=acme', ['first']],
+    ['search=100%25', ['first']],
+    ['search=%25', ['first']],
+    ['search=_', ['first']],
+    ['search=%5C', ['first']],
+    ['search=n1%209gu', ['first']],
+    ['search=barn', ['second']],
+    ['search=LYON', ['second']],
+    ['search=gate', ['second']],
+    ['search=inv-abc', ['second']],
+    ['search=meadow', ['third']],
+    ['search=france', ['third']],
+    ['search=0815', ['third']],
+    ['search=pigeon', ['third']],
+    ['search=shipp', ['third']],
+    ['search=', ['third', 'second', 'first']],
+    ['search=nothing', []],
+    ['type=2', ['second']],
+    ['type=esim', ['second']],
+    ['type=1', ['third', 'first']],
+    ['type=Physical%20SIM', ['third', 'first']],
+    ['type=', ['third', 'second', 'first']],
+    ['status=Pending', ['second']],
+    ['status=shipped', ['third']],
+    ['status=CANCELLED', ['first']],
+    ['status=Failed', []],
+    ['date=2026-11-20', ['third', 'second']],
+    ['date=2026-11-19', ['first']],
+    ['date=2026-11-20T12:00:00Z', ['third', 'second']],
+    ['date=2026-11-20T12:00:01Z', []],
+    ['date=2026-11-19T13:00:00%2B02:00', ['third', 'second', 'first']],
+    ['type=1&status=shipped&search=post&date=2026-11-20', ['third']],
+  ])('%s finds %j', async (query, names) => {
+    expect(await found(query)).toEqual(names)
+  })
+
+  test.each([
+    ['type=3', 'type'],
+    ['type=sim', 'type'],
+    ['status=1', 'status'],
+    ['status=Open', 'status'],
+    ['date=yesterday', 'date'],
+    ['date=2026-02-30', 'date'],
+    ['page=0', 'page'],
+    ['page=x', 'page'],
+    ['pageSize=0', 'pageSize'],
+    ['pageSize=101', 'pageSize'],
+  ])('%s is refused, naming the parameter', async (query, parameter) => {
+    const answer = await house.other.ask('GET', `/api/orders?${query}`)
+
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
+  })
+
+  test('a page has ten orders where none is asked for, and right totals past the end', async () => {
+    for (let i = 0; i < 11; i++) await placed(house.tenant)
+    const { totalItems } = (await house.tenant.ask('GET', '/api/orders?pageSize=100')).body.pagination
+
+    const first = await house.tenant.ask('GET', '/api/orders')
+    const past = await house.tenant.ask('GET', '/api/orders?page=1000')
+
+    expect(first.body.data).toHaveLength(10)
+    expect(first.body.pagination).toMatchObject({ page: 1, pageSize: 10, totalItems, hasNextPage: true })
+    expect(past.body.data).toEqual([])
+    expect(past.body.pagination).toMatchObject({ totalItems, totalPages: Math.ceil(totalItems / 10) })
+  })
+})
+
+describe('GET /api/orders/pricing', () => {
+  const pricing = async (tenant: Tenant) => (await tenant.ask('GET', '/api/orders/pricing')).body
+  const SHIPPED = [
+    { type: 1, price: 2.5 },
+    { type: 2, price: 1 },
+  ]
+
+  test('has an entry for each type, of exactly its fields', async () => {
+    expect(await pricing(house.tenant)).toEqual(SHIPPED)
+  })
+
+  test('a tenant’s own price takes the place of the platform’s, for that tenant', async () => {
+    const set = await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 1.234567 }] })
+    const ours = await pricing(house.tenant)
+    const theirs = await pricing(house.other)
+    const own = await house.tenant.inside('GET', '/internal/order-prices')
+    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+
+    expect(set).toMatchObject({ status: 200, body: { prices: [{ type: 1, price: 1.234567 }] } })
+    expect(own.body).toEqual(set.body)
+    expect(ours).toEqual([
+      { type: 1, price: 1.234567 },
+      { type: 2, price: 1 },
+    ])
+    expect(theirs).toEqual(SHIPPED)
+    expect(await pricing(house.tenant)).toEqual(SHIPPED)
+  })
+
+  test('a type without a price is not listed, and cannot be ordered', async () => {
+    const before = await house.operate('GET', '/internal/order-prices')
+    await house.operate('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0 }] })
+    const listed = await pricing(house.tenant)
+    const physical = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
+    const free = await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 9 })
+    await house.operate('PUT', '/internal/order-prices', before.body)
+
+    expect(before.body).toEqual({ prices: SHIPPED })
+    expect(listed).toEqual([{ type: 2, price: 0 }])
+    expect(physical).toMatchObject({ status: 422, body: { code: 'order_type_unavailable' } })
+    expect(free).toMatchObject({ status: 200, body: { cost: 0 } })
+    expect(await pricing(house.tenant)).toEqual(SHIPPED)
+  })
+
+  test.each([
+    [{ prices: [{ type: 3, price: 1 }] }, '/prices/0/type'],
+    [{ prices: [{ type: 1, price: -1 }] }, '/prices/0/price'],
+    [{ prices: [{ type: 1, price: 100_001 }] }, '/prices/0/price'],
+    [
+      {
+        prices: [
+          { type: 1, price: 1 },
+          { type: 1, price: 2 },
+        ],
+      },
+      '/prices/1/type',
+    ],
+    [{}, '/prices'],
+  ])('%j is refused', async (body, pointer) => {
+    const answer = await house.operate('PUT', '/internal/order-prices', body)
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
+  })
+
+  test('the dearest order there can be is exact', async () => {
+    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 99_999.999999 }] })
+    const { body } = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 10_000 })
+    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+
+    expect(body.cost).toBe(999_999_999.99)
+  })
+})
+
+describe('GET /api/orders/metadata', () => {
+  test('lists the types under the key `types`', async () => {
+    const { body } = await house.tenant.ask('GET', '/api/orders/metadata')
+
+    expect(body).toEqual({
+      types: [
+        { code: 1, description: 'Physical SIM' },
+        { code: 2, description: 'eSIM' },
+      ],
+    })
+  })
+})
+
+test('a SIM that was imported belongs to no order', async () => {
+  const { id } = await aSim(house.tenant)
+  const orderId = await placed(house.tenant)
+
+  const { body } = await house.tenant.inside('GET', `/internal/orders/${orderId}/sims`)
+
+  expect(body.data.map((sim: { id: number }) => sim.id)).not.toContain(id)
+})

@@ -1,0 +1,189 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { OrderType } from '../../../domain/codes.ts'
+import { type Address, filterOf, MOST_SIMS, ORDER_STATUSES, type OrderStatus } from '../../../domain/order.ts'
+import {
+  ORDER_STEPS,
+  type OrderStep,
+  totalMicroOf,
+  whyNot,
+  whyNotSoMany,
+  whyNotThere,
+} from '../../../domain/order-decisions.ts'
+import { fromMoney, toMoney } from '../../../domain/units.ts'
+
+const { 'Physical SIM': PHYSICAL, eSIM } = OrderType
+const STEPS = Object.keys(ORDER_STEPS) as OrderStep[]
+
+/** What each step makes of an order of each type in each status; a code where it is refused. */
+const TABLE: readonly [
+  step: OrderStep,
+  type: OrderType,
+  outcomes: Partial<Record<OrderStatus, OrderStatus>>,
+  else_: string,
+][] = [
+  ['cancel', PHYSICAL, { Pending: 'Cancelled' }, 'order_not_pending'],
+  ['cancel', eSIM, { Pending: 'Cancelled' }, 'order_not_pending'],
+  ['process', PHYSICAL, { Pending: 'Processing' }, 'order_not_pending'],
+  ['process', eSIM, { Pending: 'Processing' }, 'order_not_pending'],
+  ['ship', PHYSICAL, { Processing: 'Shipped' }, 'order_state_conflict'],
+  ['ship', eSIM, {}, 'order_type_mismatch'],
+  ['deliver', PHYSICAL, { Shipped: 'Delivered' }, 'order_state_conflict'],
+  ['deliver', eSIM, {}, 'order_type_mismatch'],
+  ['complete', PHYSICAL, {}, 'order_type_mismatch'],
+  ['complete', eSIM, { Processing: 'Completed' }, 'order_state_conflict'],
+  ['fail', PHYSICAL, { Pending: 'Failed', Processing: 'Failed' }, 'order_state_conflict'],
+  ['fail', eSIM, { Pending: 'Failed', Processing: 'Failed' }, 'order_state_conflict'],
+]
+
+describe('steps of an order', () => {
+  test.each(
+    TABLE.flatMap(([step, type, outcomes, otherwise]) =>
+      ORDER_STATUSES.map((status) => [step, type, status, outcomes[status] ?? otherwise] as const),
+    ),
+  )('%s of type %i from %s: %s', (step, type, status, outcome) => {
+    const refusal = whyNot(step, { type, status })
+
+    expect(refusal?.code ?? ORDER_STEPS[step].to).toBe(outcome)
+  })
+
+  test('every step is in the table, for both types', () => {
+    expect(TABLE.map(([step, type]) => `${step} ${type}`).sort()).toEqual(
+      STEPS.flatMap((step) => [`${step} ${PHYSICAL}`, `${step} ${eSIM}`]).sort(),
+    )
+  })
+
+  test('a refusal says what the order is and what the step takes', () => {
+    expect(whyNot('ship', { type: PHYSICAL, status: 'Pending' })?.detail).toBe(
+      'is Pending: "ship" takes one that is Processing',
+    )
+    expect(whyNot('ship', { type: eSIM, status: 'Processing' })?.detail).toBe(
+      'is of type eSIM: "ship" is for type Physical SIM',
+    )
+  })
+
+  const anyType = fc.constantFrom(PHYSICAL, eSIM)
+  const anySteps = fc.array(fc.constantFrom(...STEPS), { maxLength: 30 })
+
+  test('whatever is asked for in whatever order, an order ends, and in an end of its type', () => {
+    fc.assert(
+      fc.property(anyType, anySteps, (type, steps) => {
+        const seen: OrderStatus[] = ['Pending']
+        for (const step of steps) {
+          const status = seen.at(-1)!
+          if (whyNot(step, { type, status }) === undefined) seen.push(ORDER_STEPS[step].to)
+        }
+        expect(new Set(seen).size).toBe(seen.length)
+        expect(seen.length).toBeLessThanOrEqual(4)
+        const foreign = type === PHYSICAL ? ['Completed'] : ['Shipped', 'Delivered']
+        expect(seen.filter((status) => foreign.includes(status))).toEqual([])
+      }),
+    )
+  })
+
+  test('what is cancelled was never processed', () => {
+    fc.assert(
+      fc.property(anyType, anySteps, (type, steps) => {
+        let status: OrderStatus = 'Pending'
+        let processed = false
+        for (const step of steps) {
+          if (whyNot(step, { type, status }) !== undefined) continue
+          status = ORDER_STEPS[step].to
+          processed ||= step === 'process'
+        }
+        expect(processed && status === 'Cancelled').toBe(false)
+      }),
+    )
+  })
+})
+
+describe('cost', () => {
+  test('is exact for every price and quantity, and comes out as the number nearest to it', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 100_000_000_000 }),
+        fc.integer({ min: 1, max: MOST_SIMS }),
+        (micro, count) => {
+          const total = totalMicroOf(count, micro)
+          expect(BigInt(total)).toBe(BigInt(micro) * BigInt(count))
+          expect(fromMoney(toMoney(micro))).toBe(micro)
+          expect(fromMoney(toMoney(total))).toBe(total)
+        },
+      ),
+    )
+  })
+})
+
+describe('fulfilment', () => {
+  test('takes as many SIMs as were ordered, and names both numbers else', () => {
+    expect(whyNotSoMany(3, 3)).toBeUndefined()
+    expect(whyNotSoMany(2, 3)).toMatchObject({ code: 'order_quantity_mismatch', detail: expect.stringMatching(/3.*2/) })
+    expect(whyNotSoMany(4, 3)).toMatchObject({ code: 'order_quantity_mismatch', detail: expect.stringMatching(/3.*4/) })
+  })
+
+  const NOWHERE: Address = {
+    shippingCompany: null,
+    shippingLine1: null,
+    shippingLine2: null,
+    shippingCity: null,
+    shippingCountry: null,
+    shippingPostcode: null,
+    shippingExtraInfo: null,
+  }
+  test.each([
+    ['none at all', {}, false],
+    ['an empty one', { shippingLine1: '' }, false],
+    ['a blank one', { shippingLine1: ' \t' }, false],
+    ['a country alone', { shippingCountry: 'DE' }, false],
+    ['a first line', { shippingLine1: '1 Meadow Lane' }, true],
+  ])('an address: %s', (_which, address, enough) => {
+    expect(whyNotThere({ ...NOWHERE, ...address }) === undefined).toBe(enough)
+  })
+})
+
+describe('filterOf', () => {
+  test.each([
+    ['1', PHYSICAL],
+    ['2', eSIM],
+    ['esim', eSIM],
+    ['ESIM', eSIM],
+    ['Physical SIM', PHYSICAL],
+    ['physical sim', PHYSICAL],
+  ])('type %j is %i', (type, code) => {
+    expect(filterOf({ type }).type).toBe(code)
+  })
+
+  test.each(['0', '3', '01', '1.0', 'physical', 'toString', ' 1', '%'])('type %j is refused by name', (type) => {
+    expect(() => filterOf({ type })).toThrow(
+      expect.objectContaining({ code: 'invalid_request', errors: [expect.objectContaining({ parameter: 'type' })] }),
+    )
+  })
+
+  test.each(
+    ORDER_STATUSES.flatMap(
+      (status) =>
+        [
+          [status, status],
+          [status.toUpperCase(), status],
+        ] as const,
+    ),
+  )('status %j is %s', (text, status) => {
+    expect(filterOf({ status: text }).status).toBe(status)
+  })
+
+  test.each(['0', 'Open', 'Pend', 'toString'])('status %j is refused by name', (status) => {
+    expect(() => filterOf({ status })).toThrow(
+      expect.objectContaining({ code: 'invalid_request', errors: [expect.objectContaining({ parameter: 'status' })] }),
+    )
+  })
+
+  test('asks for the first ten, newest first, where it says nothing', () => {
+    expect(filterOf({})).toEqual({
+      search: undefined,
+      type: undefined,
+      status: undefined,
+      date: undefined,
+      page: { page: 1, pageSize: 10 },
+    })
+  })
+})
