@@ -13,6 +13,8 @@ export const OrderParams = Type.Object({ orderId: Id('Order id') })
 export const TariffParams = Type.Object({ id: Id('Tariff id') })
 /** Not checked as a UUID here: what is none names no ticket, which is 404. */
 export const TicketParams = Type.Object({ id: Type.String({ description: 'Ticket id (UUID)' }) })
+/** As ticket ids. */
+export const BulkParams = Type.Object({ id: Type.String({ description: 'Id of the bulk run (UUID)' }) })
 export const KeyParams = Type.Object({ id: Type.String({ description: 'Key id' }) })
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -25,4 +27,14 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export function ticketIdOf(segment: string): string {
   if (UUID.test(segment)) return segment.toLowerCase()
   throw new ServiceError('ticket_not_found', `There is no ticket ${segment}: ticket ids are UUIDs.`)
+}
+
+/**
+ * The bulk run a path segment names.
+ *
+ * @throws ServiceError bulk_not_found where it is no UUID
+ */
+export function bulkIdOf(segment: string): string {
+  if (UUID.test(segment)) return segment.toLowerCase()
+  throw new ServiceError('bulk_not_found', `There is no bulk run ${segment}: their ids are UUIDs.`)
 }

@@ -74,6 +74,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   internalTariffRoutes,
   internalSimRoutes,
   internalTicketRoutes,
+  bulkTicketRoutes,
   internalOrderRoutes,
   orderPriceRoutes,
   usageRoutes,

@@ -4,6 +4,7 @@
  */
 export type Bell =
   | { readonly queue: 'tickets'; readonly tenantId: string; readonly simId: number }
+  | { readonly queue: 'bulk'; readonly tenantId: string }
   | { readonly queue: 'evaluate'; readonly tenantId: string }
   | { readonly queue: 'mail'; readonly tenantId: string }
   | { readonly queue: 'workflows'; readonly tenantId: string }

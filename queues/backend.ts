@@ -88,6 +88,7 @@ export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: stri
   const { workerOf, closeShared } = connectionTo(at)
   const workers = [
     workerOf('tickets', handlers.tickets),
+    workerOf('bulk', handlers.bulk),
     workerOf('evaluate', handlers.evaluate),
     workerOf('mail', handlers.mail),
     workerOf('workflows', handlers.workflows),

@@ -7,7 +7,7 @@
  */
 import type { Bell } from '../domain/bell.ts'
 
-export const QUEUES = ['tickets', 'evaluate', 'mail', 'workflows'] as const
+export const QUEUES = ['tickets', 'bulk', 'evaluate', 'mail', 'workflows'] as const
 export type QueueName = (typeof QUEUES)[number]
 
 /** The bell that a queue carries. */
@@ -17,13 +17,15 @@ export type JobOf<Q extends QueueName> = Extract<Bell, { queue: Q }>
 export const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   // Waits for the carrier most of the time.
   tickets: 20,
+  // One a tenant, and all of it SQL.
+  bulk: 2,
   // One a tenant, and all of it CPU and SQL.
   evaluate: 2,
   mail: 4,
   workflows: 4,
 }
 
-/** What is run by one job at a time: a SIM's tickets, a tenant's evaluation, mails, workflow requests. */
+/** What is run by one job at a time: a SIM's tickets, a tenant's bulk runs, its evaluation, mails, workflow requests. */
 export function dedupeId(bell: Bell): string {
   return bell.queue === 'tickets' ? `${bell.tenantId}-${bell.simId}` : bell.tenantId
 }

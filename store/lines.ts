@@ -18,6 +18,24 @@ export async function lockLine(tx: TenantTx, simId: number): Promise<LockedLine 
   return rows[0]
 }
 
+/** Locks SIMs, in the order of their ids. */
+export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise<void> {
+  await sql`
+    select 1 from sims where tenant_id = app_tenant() and id = any(${[...simIds]}::bigint[])
+     order by id for update`.execute(tx.q)
+}
+
+/** Reads the part of SIMs that tickets change, by id; locks nothing. */
+export async function readLines(tx: TenantTx, simIds: readonly number[]): Promise<LockedLine[]> {
+  const { rows } = await sql<LockedLine>`
+    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
+           u.cause as "suspendedBy"
+      from sims s left join suspensions u on u.sim_id = s.id and u.closed_at is null
+     where s.tenant_id = app_tenant() and s.id = any(${[...simIds]}::bigint[])
+     order by s.id`.execute(tx.q)
+  return rows
+}
+
 /** Settles a SIM's state after a ticket. */
 export async function writeLine(
   tx: TenantTx,

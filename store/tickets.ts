@@ -95,20 +95,31 @@ export interface NewTicket extends Ask {
 }
 
 /** Writes a Pending ticket and puts its SIM on the work list. @returns the ticket's id */
-export async function insertTicket(tx: TenantTx, ticket: NewTicket): Promise<string> {
+export async function insertTicket(tx: TenantTx, { simId, ...ticket }: NewTicket): Promise<string> {
   const id = randomUUID()
+  await insertTickets(tx, [{ id, simId }], { ...ticket, bulkId: null })
+  return id
+}
+
+/** Writes the same Pending ticket for each of these SIMs, and puts them on the work list. Call with them locked. */
+export async function insertTickets(
+  tx: TenantTx,
+  each: readonly { readonly id: string; readonly simId: number }[],
+  ticket: Omit<NewTicket, 'simId'> & { readonly bulkId: string | null },
+): Promise<void> {
+  const simIds = each.map(({ simId }) => simId)
   await sql`
     insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
-                         next_attempt_at)
-    values (${id}, ${ticket.simId}, ${ticket.type}, ${tx.now}, ${ticket.poolId}, ${ticket.tariffId}, ${ticket.unassign},
-            ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb, ${ticket.effectiveAt}, ${tx.now})`.execute(
-    tx.q,
-  )
+                         next_attempt_at, bulk_id)
+    select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, ${ticket.poolId}::integer, ${ticket.tariffId}::integer,
+           ${ticket.unassign}::boolean, ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb,
+           ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid
+      from unnest(${each.map(({ id }) => id)}::uuid[], ${simIds}::bigint[]) as t(id, sim_id)`.execute(tx.q)
   await sql`
-    insert into ticket_work as w (sim_id, due_at) values (${ticket.simId}, ${tx.now})
+    insert into ticket_work as w (sim_id, due_at)
+    select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id
     on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
-  tx.ring({ queue: 'tickets', simId: ticket.simId })
-  return id
+  for (const simId of simIds) tx.ring({ queue: 'tickets', simId })
 }
 
 export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord | undefined> {
@@ -121,6 +132,14 @@ export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRe
   const { rows } = await sql<TicketRow>`
     select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq`.execute(tx.q)
   return rows.map(toRecord)
+}
+
+/** The open tickets of each of these SIMs, the oldest first; SIMs without any are left out. */
+export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {
+  const { rows } = await sql<TicketRow>`
+    select ${columns} from tickets
+     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1) order by sim_id, seq`.execute(tx.q)
+  return Map.groupBy(rows.map(toRecord), ({ simId }) => simId)
 }
 
 /** The oldest open ticket of a SIM. Call with the SIM locked. */

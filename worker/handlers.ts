@@ -1,8 +1,10 @@
 /** What each queue's job does: one line to an operation. */
+import type { Bell } from '../domain/bell.ts'
 import type { Network } from '../network/network.ts'
 import { evaluateSubjects } from '../operations/evaluate-subjects.ts'
 import type { EvaluationTerms } from '../operations/evaluation.ts'
 import { executeTickets, type TicketTerms } from '../operations/execute-tickets.ts'
+import { openBulkTickets } from '../operations/open-bulk-tickets.ts'
 import { type Mailer, type MailTerms, sendMails } from '../operations/send-mails.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflow-requests.ts'
 import type { Handlers } from '../queues/backend.ts'
@@ -17,6 +19,8 @@ export interface HandlerOptions {
   readonly tickets: TicketTerms
   readonly evaluation: EvaluationTerms
   readonly mails: MailTerms
+  /** Rings, and settles when all bells have been taken. */
+  readonly add: (bells: readonly Bell[]) => Promise<void>
   readonly onRequestFailed: (workflowId: string, error: unknown) => void
   readonly observe: (queue: QueueName, outcome: 'done' | 'failed', ms: number) => void
 }
@@ -38,6 +42,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
     }
   return {
     tickets: measured(({ tenantId, simId }) => executeTickets(ground, network, options.tickets, tenantId, simId)),
+    bulk: measured(({ tenantId }) => openBulkTickets(ground, options.add, tenantId)),
     evaluate: measured(({ tenantId }) => evaluateSubjects(ground, options.evaluation, tenantId)),
     mail: measured(({ tenantId }) => sendMails(ground, mailer, options.mails, tenantId)),
     workflows: measured(() => carryOutWorkflowRequests(ground, door, options.onRequestFailed)),

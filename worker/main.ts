@@ -86,7 +86,8 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
 
   /** Jobs and sweeps need the schema: a worker may be there before the migrations are. */
   const work = async () => {
-    if ((await queues.opened) === undefined) return undefined
+    const opened = await queues.opened
+    if (opened === undefined) return undefined
     const rules = await untilDone('the rules', () => activateFirstRules(ground, ruleFiles, log), {
       log,
       signal: stopping.signal,
@@ -100,6 +101,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       tickets: ticketTerms(settings),
       evaluation: evaluationTerms(settings),
       mails: mailTerms(settings),
+      add: opened.add,
       onRequestFailed: (workflowId, error) =>
         log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),
       observe: jobs.observe,

@@ -1,5 +1,6 @@
 /** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
 import type { Bell } from '../domain/bell.ts'
+import { tenantsWithBulkWork } from '../store/bulk-tickets.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { tenantsDue } from '../store/due.ts'
 import { forgetAnswers } from '../store/idempotency.ts'
@@ -38,6 +39,9 @@ export function workLists({ ground, ensureSchedule }: SweptGround): Sweep[] {
     cycleBoundaries(ground),
     bells('tickets', async (tx) =>
       (await dueTicketWork(tx, MOST_BELLS)).map(({ tenantId, simId }) => ({ queue: 'tickets', tenantId, simId })),
+    ),
+    bells('bulk runs', async (tx) =>
+      (await tenantsWithBulkWork(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'bulk', tenantId })),
     ),
     bells('subjects', async (tx) => (await tenantsDue(tx)).map((tenantId) => ({ queue: 'evaluate', tenantId }))),
     bells('mails', async (tx) =>

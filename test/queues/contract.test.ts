@@ -107,7 +107,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const house = houseAt(where)
       const heard: string[] = []
       await house.queues.add(
-        (['evaluate', 'mail', 'workflows'] as const).flatMap((queue) => {
+        (['bulk', 'evaluate', 'mail', 'workflows'] as const).flatMap((queue) => {
           const bell = { queue, tenantId: house.tenantId }
           return [bell, bell]
         }),
@@ -115,10 +115,10 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       await house.queues.add([house.sim(7), house.sim(8)])
 
       house.consume(async (bell) => void heard.push(bell.queue === 'tickets' ? `tickets ${bell.simId}` : bell.queue))
-      await until('five runs', () => heard.length === 5)
+      await until('six runs', () => heard.length === 6)
       await aWhile()
 
-      expect(heard.toSorted()).toEqual(['evaluate', 'mail', 'tickets 7', 'tickets 8', 'workflows'])
+      expect(heard.toSorted()).toEqual(['bulk', 'evaluate', 'mail', 'tickets 7', 'tickets 8', 'workflows'])
     })
 
     test('are heard after a handler that threw, and so is one that was rung during it', async () => {

@@ -6,9 +6,10 @@ import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/
 
 export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>
 
-/** A handler for all four queues. */
+/** A handler for all queues. */
 const handledBy = (handle: (bell: Bell) => Promise<void>): Handlers => ({
   tickets: handle,
+  bulk: handle,
   evaluate: handle,
   mail: handle,
   workflows: handle,

@@ -43,6 +43,7 @@ import { until } from './until.ts'
 
 const SECRET = 'secret-of-the-tests'
 const TERMS = { waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' }, closeAfter: 'PT6H' }
+const ESIM = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
 const TICKETS = { leaseMs: 60_000, retryMinMs: 50, retryMaxMs: 200, attempts: 3 }
 const MAILS = { retryMaxMs: 60_000, attempts: 5 }
 const GROUPING = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
@@ -123,7 +124,7 @@ async function startAll(path: string, closing: Closing) {
   const lifecycles = lifecycleClient(at)
   closing.push(() => lifecycles.close())
   const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
-  const terms = { lifecycles, terms: TERMS, billingCycle: 'P1M', dependencies: [] }
+  const terms = { lifecycles, terms: TERMS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
   const api = await startApi({ ...anyPort, ...terms, ground, logger: log })
   closing.push(api.close)
   const [apiProxy, internalProxy] = [
@@ -151,6 +152,7 @@ async function startAll(path: string, closing: Closing) {
     tickets: TICKETS,
     evaluation: { ...TERMS, ...GROUPING, rules: rulesInForce() },
     mails: MAILS,
+    add: async (bells) => pump.ring(bells),
     onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
     observe: () => {},
   })

@@ -1,0 +1,131 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import {
+  BulkAsk,
+  BulkAskQuery,
+  BulkItem,
+  BulkItemQuery,
+  BulkPlan,
+  BulkRun,
+  BulkRunDetail,
+} from '../../domain/bulk-tickets.ts'
+import { PageQuery, pageOf } from '../../domain/page.ts'
+import {
+  cancelBulkTickets,
+  noBulkRun,
+  planBulkTickets,
+  runOf,
+  startBulkTickets,
+} from '../../operations/bulk-tickets.ts'
+import { pageOfItems, pageOfRuns, runExists } from '../../store/bulk-reads.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { takeNoBody } from '../app.ts'
+import { takeBulkFiles } from '../bulk-csv.ts'
+import { changeInTenant } from '../change.ts'
+import { onceInTenant } from '../once.ts'
+import { BulkParams, bulkIdOf } from '../params.ts'
+import type { InternalOptions } from '../server.ts'
+
+/** 100,000 SIMs in the longest form. */
+const ASK_BYTES = 8 * 1024 * 1024
+
+export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const tags = ['Bulk tickets']
+
+  const files: FastifyPluginAsyncTypebox = async (scope) => {
+    takeBulkFiles(scope)
+    scope.post(
+      '/bulk-tickets',
+      {
+        bodyLimit: ASK_BYTES,
+        schema: {
+          operationId: 'startBulkTickets',
+          summary: 'Open a ticket on each of many SIMs; as a dry run only say on which, and which are refused',
+          description:
+            'SIMs by id, by ICCID, by a filter, or as CSV with a column iccid or simId; with CSV the other fields ' +
+            'stand in the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the ' +
+            'answer, run after run. A SIM that cannot have the ticket is refused by itself.',
+          tags,
+          consumes: ['application/json', 'text/csv'],
+          querystring: BulkAskQuery,
+          body: BulkAsk,
+          response: { 200: BulkPlan, 202: BulkRunDetail },
+        },
+      },
+      (request, reply) => {
+        const asked = { ...request.query, ...request.body }
+        // Whoever asks for a dry run in either place wants one.
+        if (request.query.dryRun === true || request.body.dryRun === true) {
+          return onceInTenant(ground, { request, reply }, (tx) => planBulkTickets(tx, asked))
+        }
+        return onceInTenant(ground, { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
+      },
+    )
+  }
+  await app.register(files)
+
+  app.get(
+    '/bulk-tickets',
+    {
+      schema: {
+        operationId: 'listBulkTickets',
+        summary: 'Bulk runs, newest first',
+        tags,
+        querystring: PageQuery,
+        response: { 200: pageOf(BulkRun) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfRuns(tx, query)),
+  )
+
+  app.get(
+    '/bulk-tickets/:id',
+    {
+      schema: {
+        operationId: 'getBulkTickets',
+        summary: 'A bulk run, with its SIMs by what has become of them',
+        tags,
+        params: BulkParams,
+        response: { 200: BulkRunDetail },
+      },
+    },
+    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => runOf(tx, bulkIdOf(params.id))),
+  )
+
+  app.get(
+    '/bulk-tickets/:id/items',
+    {
+      schema: {
+        operationId: 'listBulkTicketItems',
+        summary: 'The SIMs of a bulk run, in the order of its request',
+        tags,
+        params: BulkParams,
+        querystring: BulkItemQuery,
+        response: { 200: pageOf(BulkItem) },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const id = bulkIdOf(params.id)
+        if (!(await runExists(tx, id))) throw noBulkRun(id)
+        return pageOfItems(tx, id, query)
+      }),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/bulk-tickets/:id',
+      {
+        schema: {
+          operationId: 'cancelBulkTickets',
+          summary: 'Cancel what a bulk run has not opened yet, and its pending tickets',
+          tags,
+          params: BulkParams,
+          response: { 200: BulkRunDetail },
+        },
+      },
+      (request) => changeInTenant(ground, request, (tx) => cancelBulkTickets(tx, bulkIdOf(request.params.id))),
+    )
+  }
+  await app.register(withoutBody)
+}
