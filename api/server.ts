@@ -18,6 +18,7 @@ import { auditRoutes } from './internal/audit.ts'
 import { bulkTicketRoutes } from './internal/bulk-tickets.ts'
 import { countRoutes } from './internal/counts.ts'
 import { cycleRoutes } from './internal/cycles.ts'
+import { exportRoutes } from './internal/exports.ts'
 import { keyRoutes } from './internal/keys.ts'
 import { orderPriceRoutes } from './internal/order-prices.ts'
 import { orderRoutes as internalOrderRoutes } from './internal/orders.ts'
@@ -84,6 +85,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   scheduleRoutes,
   countRoutes,
   ruleRoutes,
+  exportRoutes,
   auditRoutes,
 ]
 

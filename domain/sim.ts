@@ -129,12 +129,12 @@ export const SimSummary = strictObject(
 )
 export type SimSummary = Static<typeof SimSummary>
 
-export const simFilters = {
+export const SimQuery = Type.Object({
   search: Type.Optional(Text('Part of the ICCID, IMSI, MSISDN or tag, upper or lower case', 'meter')),
   status: Type.Optional(codeSchema(SimStatus, 'SIM status')),
   poolId: Type.Optional(Id('SIMs in this pool')),
-}
-export const SimQuery = Type.Object({ ...simFilters, ...pageQuery })
+  ...pageQuery,
+})
 export type SimQuery = Static<typeof SimQuery>
 
 export const TagChange = strictObject({ tag: Tag })

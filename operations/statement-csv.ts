@@ -1,5 +1,6 @@
 /** A statement as a spreadsheet reads it. Formulas in names are neutralised; amounts are in units of the currency. */
 import { stringify } from 'csv-stringify/sync'
+import { neutralised } from '../domain/spreadsheet.ts'
 import { MICRO, toMB, toMinutes } from '../domain/units.ts'
 import type { StatementLine } from '../store/statements.ts'
 
@@ -24,5 +25,5 @@ export const statementCsv = (lines: readonly StatementLine[]): string =>
         overage: money(line.overageMicro),
         total: money(line.feeMicro + line.smsMicro + line.voiceMicro + line.overageMicro),
       })),
-    { header: true, escape_formulas: true, bom: true },
+    { header: true, cast: { string: neutralised }, bom: true },
   )

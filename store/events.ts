@@ -1,10 +1,11 @@
 /** The event log: a tenant's events, and the platform's, which every tenant sees. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { EventSeverity, EventType } from '../domain/codes.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
+import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from './keyset.ts'
 import { containing, readPage, within } from './paging.ts'
-import type { PlatformTx, TenantTx } from './tenancy.ts'
+import type { Ground, PlatformTx, TenantTx } from './tenancy.ts'
 
 interface EventRow {
   readonly id: number
@@ -24,27 +25,46 @@ const toEvent = (row: EventRow): Event => ({
   date: row.at.toISOString(),
 })
 
+function matching({ type, severity, searchTerm, date }: EventQuery): RawBuilder<unknown> {
+  const term = searchTerm === undefined ? undefined : containing(searchTerm)
+  return sql`
+    ${type === undefined ? sql`` : sql`and type = ${type}`}
+    ${severity === undefined ? sql`` : sql`and severity = ${severity}`}
+    ${term === undefined ? sql`` : sql`and (title ilike ${term} or description ilike ${term})`}
+    ${within(sql`at`, date)}`
+}
+
 /** A page of the events, newest first. */
 export async function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Page<Event>> {
   const page = pageRequest(query)
-  const term = query.searchTerm === undefined ? undefined : containing(query.searchTerm)
   const { rows, totalItems } = await readPage<EventRow>(
     tx,
     {
       columns: sql`id, type, severity, title, description, at`,
       from: sql`
         from events
-       where true
-         ${query.type === undefined ? sql`` : sql`and type = ${query.type}`}
-         ${query.severity === undefined ? sql`` : sql`and severity = ${query.severity}`}
-         ${term === undefined ? sql`` : sql`and (title ilike ${term} or description ilike ${term})`}
-         ${within(sql`at`, query.date)}`,
+       where true ${matching(query)}`,
       orderBy: sql`at desc, id desc`,
     },
     page,
   )
   return toPage(page, totalItems, rows.map(toEvent))
 }
+
+/** All events, newest first, page by page. The tenant's and the platform's are read apart: each has its order in the index. */
+export const listEvents = (ground: Ground, tenantId: string, query: EventQuery): AsyncGenerator<Event[]> =>
+  keysetPages(ground, tenantId, async (tx, after: Instant | null) => {
+    const newest = (owner: RawBuilder<unknown>) => sql`(
+      select id, type, severity, title, description, at, at::text as place
+        from events
+       where ${owner} ${olderThan(sql`at`, after)} ${matching(query)}
+       order by at desc, id desc limit ${KEYSET_PAGE})`
+    const { rows } = await sql<EventRow & Instant>`
+      select id, type, severity, title, description, at, place
+        from (${newest(sql`tenant_id = app_tenant()`)} union all ${newest(sql`tenant_id is null`)}) e
+       order by at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: rows.map(toEvent), next: placeAfter(rows, instantOf) }
+  })
 
 /** One event. */
 export async function findEvent(tx: TenantTx, id: number): Promise<Event | undefined> {

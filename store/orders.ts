@@ -4,8 +4,9 @@ import type { OrderType } from '../domain/codes.ts'
 import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../domain/order.ts'
 import { type Page, toPage } from '../domain/page.ts'
 import { toMoney } from '../domain/units.ts'
+import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from './keyset.ts'
 import { containing, readPage, within } from './paging.ts'
-import type { TenantTx } from './tenancy.ts'
+import type { Ground, TenantTx } from './tenancy.ts'
 
 /** An order as it is kept: money in micro-units. */
 export interface OrderRecord extends Address {
@@ -83,28 +84,40 @@ function holding(search: string | undefined): RawBuilder<unknown> {
   return sql`and (${sql.join(each, sql` or `)})`
 }
 
+const matching = ({ search, type, status, date }: Omit<OrderFilter, 'page'>): RawBuilder<unknown> => sql`
+  ${holding(search)}
+  ${type === undefined ? sql`` : sql`and type = ${type}`}
+  ${status === undefined ? sql`` : sql`and status = ${status}`}
+  ${within(sql`created_at`, date)}`
+
 /** A page of the orders, newest first. */
-export async function pageOfOrders(
-  tx: TenantTx,
-  { search, type, status, date, page }: OrderFilter,
-): Promise<Page<Order>> {
+export async function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<Page<Order>> {
   const { rows, totalItems } = await readPage<OrderRecord>(
     tx,
     {
       columns,
-      from: sql`
-        from orders
-       where tenant_id = app_tenant()
-         ${holding(search)}
-         ${type === undefined ? sql`` : sql`and type = ${type}`}
-         ${status === undefined ? sql`` : sql`and status = ${status}`}
-         ${within(sql`created_at`, date)}`,
+      from: sql`from orders where tenant_id = app_tenant() ${matching(filter)}`,
       orderBy: sql`"createdAt" desc, id desc`,
     },
-    page,
+    filter.page,
   )
-  return toPage(page, totalItems, rows.map(toOrder))
+  return toPage(filter.page, totalItems, rows.map(toOrder))
 }
+
+/** All orders, newest first, page by page. */
+export const listOrders = (
+  ground: Ground,
+  tenantId: string,
+  filter: Omit<OrderFilter, 'page'>,
+): AsyncGenerator<Order[]> =>
+  keysetPages(ground, tenantId, async (tx, after: Instant | null) => {
+    const { rows } = await sql<OrderRecord & Instant>`
+      select ${columns}, created_at::text as place
+        from orders
+       where tenant_id = app_tenant() ${olderThan(sql`created_at`, after)} ${matching(filter)}
+       order by created_at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: rows.map(toOrder), next: placeAfter(rows, instantOf) }
+  })
 
 const oneOrder = (id: number) => sql<OrderRecord>`
   select ${columns} from orders where tenant_id = app_tenant() and id = ${id}::bigint`

@@ -7,8 +7,9 @@ import type { NewPool, Pool } from '../domain/pool.ts'
 import { toMB, toMinutes } from '../domain/units.ts'
 import { currentCycle } from './cycles.ts'
 import { type PoolFigures, poolFigures } from './figures.ts'
+import { KEYSET_PAGE, keysetPages, placeAfter } from './keyset.ts'
 import { readPage } from './paging.ts'
-import type { TenantTx } from './tenancy.ts'
+import type { Ground, TenantTx } from './tenancy.ts'
 
 interface PoolRow {
   readonly id: number
@@ -87,6 +88,15 @@ export async function pageOfPools(tx: TenantTx, query: PageQuery): Promise<Page<
   const { rows, totalItems } = await readPage<PoolRow>(tx, select, page)
   return toPage(page, totalItems, await withFigures(tx, rows))
 }
+
+/** All pools, by id, page by page. */
+export const listPools = (ground: Ground, tenantId: string): AsyncGenerator<Pool[]> =>
+  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+    const where = after === null ? sql`` : sql`and p.id > ${after}`
+    const { rows } = await sql<PoolRow>`
+      select ${columns} ${fromPools(where)} order by p.id limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: await withFigures(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+  })
 
 /** A pool with its figures. */
 export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefined> {

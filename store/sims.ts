@@ -8,9 +8,10 @@ import type { Tariff } from '../domain/tariff.ts'
 import { toMB, toMinutes } from '../domain/units.ts'
 import { currentCycle } from './cycles.ts'
 import { type SimFigures, simFigures } from './figures.ts'
+import { KEYSET_PAGE, keysetPages, placeAfter } from './keyset.ts'
 import { containing, readPage } from './paging.ts'
 import { findTariffs } from './tariffs.ts'
-import type { TenantTx } from './tenancy.ts'
+import type { Ground, TenantTx } from './tenancy.ts'
 import { openTicketCounts } from './tickets.ts'
 
 interface SimRow {
@@ -166,6 +167,15 @@ export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Si
   const { rows, totalItems } = await readPage<SimRow>(tx, { columns, from, orderBy: sql`id` }, page)
   return toPage(page, totalItems, await toSims(tx, rows))
 }
+
+/** All SIMs, by id, page by page. */
+export const listSims = (ground: Ground, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
+  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+    const where = sql`${after === null ? sql`` : sql`and s.id > ${after}`} ${simsMatching(filter)}`
+    const { rows } = await sql<SimRow>`
+      select ${columns} ${fromSims(where)} order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+  })
 
 /** A SIM with all that is shown of it. */
 export async function readSim(tx: TenantTx, id: number): Promise<Sim | undefined> {
