@@ -1,5 +1,5 @@
 /** The `simherd` command: what there is, how it is asked for, and with which exit code it ends. */
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander'
 import { readSettings, type Settings } from '../config/index.ts'
 import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
 
@@ -226,6 +226,70 @@ Example:
   .action(async (folder: string) => {
     const { loadRules } = await import('./rules.ts')
     await loadRules(settingsWith({}), folder)
+  })
+
+program
+  .command('sims')
+  .description('The SIMs of a tenant.')
+  .command('import')
+  .argument('<file>', 'CSV, NDJSON (.ndjson, .jsonl) or JSON')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--dry-run', 'only say what would be created and rejected')
+  .description('Take in SIMs as they were delivered. Sent again, a file adds only what is missing.')
+  .addHelpText(
+    'after',
+    `
+Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+A bad row rejects itself, not the rest; exit code 1 where one was rejected. Columns: docs/import-export.md.
+
+Example:
+  npx simherd sims import ./delivery.csv --tenant t0123456789ab --dry-run`,
+  )
+  .action(async (file: string, { tenant, dryRun }: { readonly tenant: string; readonly dryRun?: boolean }) => {
+    const { importSimFile } = await import('./sims.ts')
+    await importSimFile(settingsWith({}), { file, tenantId: tenant, dryRun: dryRun ?? false })
+  })
+
+const EXPORTS = ['sims', 'pools', 'tariffs', 'tickets', 'orders', 'events', 'watchdog-logs']
+
+interface ExportFlags {
+  readonly tenant: string
+  readonly filter: readonly string[]
+  readonly spreadsheet?: boolean
+  readonly out?: string
+}
+
+program
+  .command('export')
+  .addArgument(new Argument('<what>', 'the list').choices(EXPORTS))
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--out <file>', 'where to; left out: standard output')
+  .option(
+    '--filter <name=value>',
+    'filter of the list, as the public interface has it; may be given several times',
+    (filter: string, before: readonly string[]) => [...before, filter],
+    [],
+  )
+  .option('--spreadsheet', 'for a spreadsheet program that opens the file: ICCIDs and the like stay text')
+  .description('Write a list as CSV.')
+  .addHelpText(
+    'after',
+    `
+Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+
+Examples:
+  npx simherd export sims --tenant t0123456789ab --filter status=1 --out active.csv
+  npx simherd export events --tenant t0123456789ab --filter date=2026-11-20`,
+  )
+  .action(async (what: string, { tenant, filter, spreadsheet, out }: ExportFlags) => {
+    const { exportList } = await import('./export.ts')
+    await exportList(settingsWith({}), {
+      what,
+      tenantId: tenant,
+      filters: filter,
+      spreadsheet: spreadsheet ?? false,
+      ...(out !== undefined && { out }),
+    })
   })
 
 /** @returns the exit code */

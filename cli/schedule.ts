@@ -1,8 +1,8 @@
 /** `simherd schedule pause|resume --tenant <id>` */
 import { Type } from 'typebox'
 import type { Settings } from '../config/index.ts'
-import { CommandFailure, ExitCode } from './failures.ts'
-import { caller, ServiceAnswer } from './service.ts'
+import { CommandFailure } from './failures.ts'
+import { caller, exitCodeOf, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
 const Schedule = Type.Object({ paused: Type.Boolean(), nextAt: Type.Union([Type.String(), Type.Null()]) })
@@ -22,8 +22,6 @@ export async function setSchedule(settings: Settings, action: 'pause' | 'resume'
     )
   } catch (error) {
     if (!(error instanceof ServiceAnswer)) throw error
-    const exitCode =
-      error.status === 404 ? ExitCode.notFound : error.status === 409 ? ExitCode.conflict : ExitCode.failure
-    throw new CommandFailure(error.message, exitCode, { cause: error })
+    throw new CommandFailure(error.message, exitCodeOf(error), { cause: error })
   }
 }

@@ -1,4 +1,5 @@
 /** The service's HTTP interfaces, as commands call them: patient with a service that is restarted, strict with answers. */
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -57,9 +58,37 @@ export interface CallerOptions {
   readonly tenantId?: string
   /** How long a service that is away is waited for, in milliseconds. Default: a minute. */
   readonly patienceMs?: number
+  /** How long an answer may take, in milliseconds. Default: half a minute. */
+  readonly timeoutMs?: number
 }
 
-export function caller({ url, key, tenantId, patienceMs = PATIENCE_MS }: CallerOptions): Caller {
+/** The exit code that says what a service's answer said. */
+export const exitCodeOf = ({ status }: ServiceAnswer): ExitCode =>
+  status === 404 ? ExitCode.notFound : status === 409 ? ExitCode.conflict : ExitCode.failure
+
+/**
+ * An answer that is taken while it comes; asked for once.
+ *
+ * @throws ServiceAnswer for a problem, CommandFailure where the service is away
+ */
+export async function download({ url, key, tenantId }: CallerOptions, path: string): Promise<Readable> {
+  const headers = { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) }
+  const response = await fetch(url + path, { headers }).catch((error: unknown) => {
+    throw new CommandFailure(`${url} does not answer GET ${path}: ${wordsOf(error)}`, ExitCode.unreachable)
+  })
+  if (response.ok && response.body !== null) return Readable.from(response.body)
+  const body = parsed(await response.text())
+  const message = `GET ${path}: ${detailOf(response.status, body)}`
+  throw new ServiceAnswer(response.status, codeOf(body), message, faultsOf(body))
+}
+
+export function caller({
+  url,
+  key,
+  tenantId,
+  patienceMs = PATIENCE_MS,
+  timeoutMs = REQUEST_TIMEOUT_MS,
+}: CallerOptions): Caller {
   const call = async (method: 'GET' | 'POST', path: string, body: object | undefined, options: CallOptions) => {
     const deadline = performance.now() + patienceMs
     for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
@@ -85,7 +114,7 @@ export function caller({ url, key, tenantId, patienceMs = PATIENCE_MS }: CallerO
   }
 
   const attempt = async (method: string, path: string, body: object | undefined, { once, signal }: CallOptions) => {
-    const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+    const timeout = AbortSignal.timeout(timeoutMs)
     const delivery = isDelivery(body) ? body : undefined
     try {
       const response = await fetch(url + path, {

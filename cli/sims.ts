@@ -1,0 +1,92 @@
+/** `simherd sims import <file> --tenant <id> [--dry-run]` */
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { type Static, Type } from 'typebox'
+import type { Settings } from '../config/index.ts'
+import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
+import { caller, exitCodeOf, ServiceAnswer } from './service.ts'
+import { serviceOf } from './service-address.ts'
+import { table } from './table.ts'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.csv': 'text/csv',
+  '.json': 'application/json',
+  '.ndjson': 'application/x-ndjson',
+  '.jsonl': 'application/x-ndjson',
+}
+
+const Remark = Type.Object({ index: Type.Integer(), detail: Type.String() })
+type Remark = Static<typeof Remark>
+const Outcome = Type.Object({
+  created: Type.Array(Type.Unknown()),
+  rejected: Type.Array(Remark),
+  warnings: Type.Array(Remark),
+  warningCount: Type.Integer(),
+})
+
+/** A person waits. */
+const PATIENCE_MS = 5000
+/** 100,000 SIMs take seconds; on a busy database they may take minutes. */
+const TIMEOUT_MS = 5 * 60_000
+/** Rejected records and warnings that are shown. */
+const SHOWN = 20
+
+export interface SimImport {
+  /** CSV, NDJSON or JSON: its ending says which. */
+  readonly file: string
+  readonly tenantId: string
+  /** Only says what would be created and rejected. */
+  readonly dryRun: boolean
+}
+
+/**
+ * Takes in the SIMs of a file, and says what came of it.
+ *
+ * @throws CommandFailure where a record was rejected, or the file as a whole; those that are good are created
+ */
+export async function importSimFile(settings: Settings, { file, tenantId, dryRun }: SimImport): Promise<void> {
+  const type = TYPES[extname(file).toLowerCase()]
+  if (type === undefined) {
+    throw new CommandFailure(`${file}: expected a file that ends in ${Object.keys(TYPES).join(', ')}`, ExitCode.usage)
+  }
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new CommandFailure(`${file} cannot be read: ${wordsOf(error)}`, ExitCode.notFound, { cause: error })
+  })
+  const { url, key } = await serviceOf(settings)
+  const service = caller({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
+  const body = { bytes: new Uint8Array(bytes), headers: { 'content-type': type } }
+  const path = `/internal/sims${dryRun ? '?dryRun=true' : ''}`
+  try {
+    const { created, rejected, warnings, warningCount } = await service.post(path, body, Outcome, {
+      once: randomUUID(),
+    })
+    const counts: [string, number][] = [
+      [dryRun ? 'would be created' : 'created', created.length],
+      ['rejected', rejected.length],
+      ['warnings', warningCount],
+    ]
+    if (dryRun) console.log('dry run: nothing was written')
+    for (const line of table([], counts)) console.log(line)
+    for (const line of [
+      ...listed('rejected', rejected, rejected.length),
+      ...listed('warnings', warnings, warningCount),
+    ])
+      console.log(line)
+    if (rejected.length > 0) {
+      throw new CommandFailure(
+        `${rejected.length} of ${created.length + rejected.length} records ${dryRun ? 'would be' : 'were'} rejected`,
+      )
+    }
+  } catch (error) {
+    if (!(error instanceof ServiceAnswer)) throw error
+    throw new CommandFailure(error.message, exitCodeOf(error), { cause: error })
+  }
+}
+
+function listed(what: string, remarks: readonly Remark[], count: number): string[] {
+  if (count === 0) return []
+  const some = remarks.slice(0, SHOWN)
+  const head = count > some.length ? `${what}, the first ${some.length} of ${count}:` : `${what}:`
+  return ['', head, ...some.map(({ index, detail }) => `  record ${index}: ${detail}`)]
+}
