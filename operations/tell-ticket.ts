@@ -1,4 +1,4 @@
-/** The event of a ticket that has ended. */
+/** The events of tickets that have ended. */
 import { EventSeverity, EventType, labelOf, TicketType } from '../domain/codes.ts'
 import { insertEvent } from '../store/events.ts'
 import { simLabel } from '../store/sims.ts'
@@ -24,5 +24,16 @@ export async function tellTicketEnded(
       failure === null
         ? `Ticket ${ticket.id} has completed on SIM ${label}.`
         : `Ticket ${ticket.id} on SIM ${label} has failed after ${ticket.attempts} attempt(s): ${failure.text} (${failure.code}).`,
+  })
+}
+
+/** Writes the event of a ticket that was cancelled before its turn: Connectivity. */
+export async function tellTicketCancelled(tx: TenantTx, ticket: TicketRecord): Promise<void> {
+  const label = await simLabel(tx, ticket.simId)
+  await insertEvent(tx, {
+    type: EventType.Connectivity,
+    severity: EventSeverity.Info,
+    title: `${titleOf(ticket)} cancelled: SIM ${label}`,
+    description: `Ticket ${ticket.id} on SIM ${label} was cancelled while it was pending.`,
   })
 }

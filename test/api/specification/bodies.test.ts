@@ -1,0 +1,200 @@
+/** Bodies are strict, on every operation of the service document that changes something: 400, and where it is wrong. */
+import { describe, expect, test } from 'vitest'
+import { aPool, aSim, aTariff, useHouse } from '../house.ts'
+import { NO_TICKET } from './estate.ts'
+
+const house = useHouse()
+
+const UNSAFE = 2 ** 53
+const NO_ID = ['2', 1.5, 0, -1, UNSAFE, 1e300, true, [1], {}]
+const WRONG = {
+  id: [...NO_ID, null, undefined],
+  'id?': NO_ID,
+  code: ['2', 'Monitor', 7, -1, 0.5, true, [], null, undefined],
+  'percent?': ['80', 0, -1, 101, 1.5, true, [], {}],
+  'flag?': ['true', 0, 1, [], {}],
+  quantity: ['1', 0, -1, 1.5, 10_001, UNSAFE, true, null, undefined],
+  'text?': [5, true, ['x'], {}],
+  text: [5, true, ['x'], {}, null, undefined],
+} as const
+type Kind = keyof typeof WRONG
+
+interface Write {
+  readonly call: string
+  readonly fields: Readonly<Record<string, Kind>>
+  /** A body that is taken but for what it names. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+const address = {
+  shippingCompany: 'text?',
+  shippingLine1: 'text?',
+  shippingLine2: 'text?',
+  shippingCity: 'text?',
+  shippingCountry: 'text?',
+  shippingPostcode: 'text?',
+  shippingExtraInfo: 'text?',
+} as const
+
+const WRITES: readonly Write[] = [
+  {
+    call: 'POST /api/pools',
+    fields: {
+      name: 'text?',
+      type: 'code',
+      tariffId: 'id',
+      watchdogMode: 'code',
+      warningThresholdPct: 'percent?',
+      enableBurnRateAlerts: 'flag?',
+    },
+    body: { type: 0, tariffId: 1, watchdogMode: 1 },
+  },
+  {
+    call: 'PUT /api/pools/1',
+    fields: { name: 'text', watchdogMode: 'code', warningThresholdPct: 'percent?', enableBurnRateAlerts: 'flag?' },
+    body: { name: 'Fleet', watchdogMode: 1 },
+  },
+  { call: 'PATCH /api/sims/1/tag', fields: { tag: 'text' }, body: { tag: 'x' } },
+  { call: 'POST /api/sims/1/queue-reprovision', fields: { poolId: 'id?', tariffId: 'id?' }, body: { poolId: 1 } },
+  { call: 'POST /api/tickets/activate', fields: { simId: 'id' }, body: { simId: 1 } },
+  { call: 'POST /api/tickets/suspend', fields: { simId: 'id' }, body: { simId: 1 } },
+  { call: 'POST /api/tickets/refresh', fields: { simId: 'id' }, body: { simId: 1 } },
+  { call: 'POST /api/tickets/send-sms', fields: { simId: 'id', message: 'text' }, body: { simId: 1, message: 'x' } },
+  {
+    call: 'POST /api/tickets/provision',
+    fields: { simId: 'id', poolId: 'id?', tariffId: 'id?' },
+    body: { simId: 1 },
+  },
+  {
+    call: 'POST /api/orders',
+    fields: { type: 'code', quantity: 'quantity', ...address },
+    body: { type: 1, quantity: 1 },
+  },
+  { call: 'PATCH /api/tenant/name', fields: { name: 'text' }, body: { name: 'Ours' } },
+  { call: 'PATCH /api/tenant/billing-email', fields: { billingEmail: 'text' }, body: { billingEmail: 'a@b.example' } },
+]
+/** Lengths and forms of text. */
+const TEXTS: readonly (readonly [call: string, field: string, wrong: readonly string[]])[] = [
+  ['POST /api/pools', 'name', ['', 'x'.repeat(51)]],
+  ['PUT /api/pools/1', 'name', ['', 'ab', 'x'.repeat(51)]],
+  ['PATCH /api/sims/1/tag', 'tag', ['x'.repeat(129)]],
+  ['POST /api/tickets/send-sms', 'message', ['', 'x'.repeat(1601)]],
+  ...Object.keys(address).map((field) => ['POST /api/orders', field, ['x'.repeat(1001)]] as const),
+  ['PATCH /api/tenant/name', 'name', ['', 'a', 'x'.repeat(101)]],
+  ['PATCH /api/tenant/billing-email', 'billingEmail', ['', 'nobody', 'a b@example.com']],
+]
+const WITHOUT_BODY = [
+  'DELETE /api/pools/1',
+  'POST /api/sims/1/queue-unprovision',
+  `DELETE /api/tickets/${NO_TICKET}`,
+  'DELETE /api/orders/1',
+]
+
+const send = (call: string, body: unknown, type = 'application/json') => {
+  const [method = '', url = ''] = call.split(' ')
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return house.tenant.ask(method, url, text, { 'content-type': type })
+}
+const writeTo = (call: string): Write => {
+  const write = WRITES.find((each) => each.call === call)
+  if (write === undefined) throw new Error(`no write ${call}`)
+  return write
+}
+
+const FIELDS = WRITES.flatMap(({ call, fields }) =>
+  Object.entries(fields).map(([field, kind]) => [call, field, kind] as const),
+)
+
+describe('a body', () => {
+  test.each(FIELDS)('of %s whose %s is no %s is refused, and the answer points to it', async (call, field, kind) => {
+    const texts = TEXTS.find(([of, name]) => of === call && name === field)?.[2] ?? []
+    for (const wrong of [...WRONG[kind], ...texts]) {
+      const answer = await send(call, { ...writeTo(call).body, [field]: wrong })
+
+      expect(answer, JSON.stringify(wrong)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_request', errors: [{ pointer: `/${field}`, detail: expect.any(String) }] },
+      })
+      expect(answer.body.errors).toHaveLength(1)
+      expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
+    }
+  })
+
+  test.each(WRITES)('of $call with a field that is none is refused', async ({ call, body }) => {
+    for (const unknown of ['colour', 'ID', '']) {
+      const answer = await send(call, { ...body, [unknown]: null })
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/${unknown}` }] } })
+    }
+  })
+
+  test.each(WRITES)('of $call that is no object is refused', async ({ call }) => {
+    for (const wrong of [[], 'text', 5, true, [{}]]) {
+      expect(await send(call, JSON.stringify(wrong))).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+    }
+  })
+
+  test.each(WRITES.filter(({ call }) => !call.includes('queue-reprovision')))(
+    'of $call that is empty, {} or null lacks its required fields: all are named',
+    async ({ call, fields }) => {
+      const required = Object.keys(fields).filter((field) => !fields[field]?.endsWith('?'))
+      const pointers = (body: { errors: { pointer: string }[] }) => body.errors.map(({ pointer }) => pointer).toSorted()
+
+      expect(pointers((await send(call, {})).body)).toEqual(required.map((field) => `/${field}`).toSorted())
+      for (const nothing of ['', 'null']) {
+        expect(await send(call, nothing)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+      }
+    },
+  )
+
+  test.each(WRITES)('of $call that cannot be read is refused', async ({ call, body }) => {
+    for (const [text, type, status, code] of [
+      ['{"a":', 'application/json', 400, 'invalid_request'],
+      ['{"__proto__":{"a":1}}', 'application/json', 400, 'invalid_request'],
+      [JSON.stringify({ ...body, x: 'a\u0000b' }), 'application/json', 400, 'invalid_request'],
+      [JSON.stringify({ ...body, x: '\ud800' }), 'application/json', 400, 'invalid_request'],
+      ['<a/>', 'application/xml', 415, 'unsupported_media_type'],
+      ['a=1', 'application/x-www-form-urlencoded', 415, 'unsupported_media_type'],
+      ['{}', 'text/plain', 415, 'unsupported_media_type'],
+      [JSON.stringify({ x: 'x'.repeat(1_100_000) }), 'application/json', 413, 'payload_too_large'],
+    ] as const) {
+      expect(await send(call, text, type)).toMatchObject({ status, body: { code, status } })
+    }
+  })
+
+  test('null counts as left out for every optional field of every operation', async () => {
+    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+    const { id: simId } = await aSim(house.tenant)
+    const real: Readonly<Record<string, unknown>> = { tariffId, simId }
+    for (const { call, fields, body } of WRITES.filter(({ call }) => !call.includes('/sims/'))) {
+      const optional = Object.keys(fields).filter((field) => fields[field]?.endsWith('?'))
+      if (optional.length === 0) continue
+      const nulls = Object.fromEntries(optional.map((field) => [field, null]))
+      const given = Object.entries(body).map(([field, value]) => [field, real[field] ?? value])
+      const answer = await send(call.replace('/1', `/${poolId}`), { ...Object.fromEntries(given), ...nulls })
+
+      expect(answer.status, call).toBe(200)
+    }
+  })
+
+  test('in UTF-8 with or without saying so is taken', async () => {
+    for (const type of ['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8']) {
+      expect((await send('PATCH /api/tenant/name', { name: 'Fünf' }, type)).status).toBe(200)
+    }
+  })
+})
+
+describe('a call without a body', () => {
+  test.each(WITHOUT_BODY)('%s takes none, an empty one, {} or null, under any content type', async (call) => {
+    for (const nothing of ['', '{}', 'null', ' { } ']) {
+      for (const type of ['application/json', 'application/xml', 'text/plain', 'application/x-www-form-urlencoded']) {
+        const answer = await send(call, nothing, type)
+        expect([200, 204, 404, 409], answer.body.detail).toContain(answer.status)
+      }
+    }
+  })
+
+  test.each(WITHOUT_BODY)('%s refuses any other', async (call) => {
+    for (const wrong of [{ now: true }, [], 0, 'x']) {
+      expect(await send(call, JSON.stringify(wrong))).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+    }
+  })
+})

@@ -1,0 +1,131 @@
+/** What the tests of the service document need that its interface does not give: carriers, usage, log entries. */
+import { sql } from 'kysely'
+import { beforeAll } from 'vitest'
+import { TicketStatus } from '../../../domain/codes.ts'
+import { applyTicket } from '../../../operations/apply-ticket.ts'
+import { lockLine } from '../../../store/lines.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { endTicket, findTicket } from '../../../store/tickets.ts'
+import { aPool, aSim, type House, type Tenant } from '../house.ts'
+
+/** An id nobody has. */
+export const NOBODY = 4_711_000
+export const NO_TICKET = '11111111-1111-4111-8111-111111111111'
+
+export const ids = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id)
+
+/** Opens a ticket by its path, and completes it as if the carrier had done its part. @returns its id */
+export async function done(
+  house: House,
+  tenant: Tenant,
+  kind: 'provision' | 'activate' | 'suspend',
+  body: { simId: number; poolId?: number; tariffId?: number },
+): Promise<string> {
+  const opened = await tenant.ask('POST', `/api/tickets/${kind}`, body)
+  await complete(house, tenant, body.simId, opened.body.id)
+  return opened.body.id
+}
+
+export const complete = (house: House, tenant: Tenant, simId: number, ticketId: string): Promise<void> =>
+  inTenant(house.ground, tenant.id, async (tx) => {
+    const [line, ticket] = [await lockLine(tx, simId), await findTicket(tx, ticketId)]
+    if (line === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
+    await applyTicket(tx, line, ticket)
+    await endTicket(tx, ticket, TicketStatus.Complete, null)
+  })
+
+/** A SIM that is Active. */
+export async function anActiveSim(
+  house: House,
+  tenant: Tenant,
+  into: { poolId?: number; tariffId?: number } = {},
+  over: Record<string, unknown> = {},
+) {
+  const sim = await aSim(tenant, over)
+  await done(house, tenant, 'provision', { simId: sim.id, ...into })
+  await done(house, tenant, 'activate', { simId: sim.id })
+  return sim
+}
+
+let serial = 0
+export async function used(house: House, tenant: Tenant, simId: number, also: Record<string, unknown>): Promise<void> {
+  const record = { recordId: `used-${++serial}`, simId, at: new Date(house.now).toISOString(), ...also }
+  const answer = await tenant.inside('POST', '/internal/usage', { records: [record] })
+  if (answer.body.accepted !== 1) throw new Error(JSON.stringify(answer.body))
+}
+
+/** No path of any interface does this: a tariff's end is decided outside. */
+export const inactive = (house: House, tariffId: number) =>
+  sql`update tariffs set is_active = false where id = ${tariffId}`.execute(house.ground.db)
+
+export const logged = (
+  house: House,
+  tenant: Tenant,
+  entries: readonly (readonly [sim: number | null, pool: number | null, level: number, message: string, at: string])[],
+) =>
+  inTenant(house.ground, tenant.id, async (tx) => {
+    for (const [sim, pool, level, message, at] of entries) {
+      await sql`insert into watchdog_log (dedupe_key, sim_id, pool_id, level, message, at)
+        values (${message}, ${sim}, ${pool}, ${level}, ${message}, ${at}::timestamptz)`.execute(tx.q)
+    }
+  })
+
+/** Two SIMs, two pools and four log entries; another tenant has one too. */
+export function useLog(house: House) {
+  const log = { simId: 0, poolId: 0 }
+  beforeAll(async () => {
+    const { tenant } = house
+    const [sim, elsewhere] = [(await aSim(tenant)).id, (await aSim(tenant)).id]
+    const [pool, otherPool] = [await aPool(tenant), await aPool(tenant)]
+    await logged(house, tenant, [
+      [sim, null, 1, 'a: 80 % of SIM', '2026-11-19T23:59:59.999Z'],
+      [null, pool, 0, 'b: 80 % of pool', '2026-11-20T00:00:00Z'],
+      [sim, pool, 2, 'c: under_scored', '2026-11-20T12:00:00Z'],
+      [elsewhere, otherPool, 1, 'd: Elsewhere', '2026-11-21T00:00:00Z'],
+    ])
+    await logged(house, house.other, [[null, null, 2, 'e: 80 % of theirs', '2026-11-20T00:00:00Z']])
+    Object.assign(log, { simId: sim, poolId: pool })
+  })
+  return log
+}
+
+/** What a query finds in that log: of the estate, of the SIM, of the pool. Newest first. */
+const LOG_QUERIES = [
+  ['', 'dcba', 'ca', 'cb'],
+  ['searchTerm=80', 'ba', 'a', 'b'],
+  ['searchTerm=ELSE', 'd', '', ''],
+  ['searchTerm=%25', 'ba', 'a', 'b'],
+  ['searchTerm=_', 'c', 'c', 'c'],
+  ['searchTerm=', 'dcba', 'ca', 'cb'],
+  ['date=2026-11-20', 'cb', 'c', 'cb'],
+  ['date=2026-11-20T00:00:00Z', 'dcb', 'c', 'cb'],
+  ['date=2026-11-20T13:00:00%2B01:00', 'dc', 'c', 'c'],
+  ['date=', 'dcba', 'ca', 'cb'],
+  ['level=0', 'b', '', 'b'],
+  ['level=1', 'da', 'a', ''],
+  ['level=2', 'c', 'c', 'c'],
+  ['pageSize=2', 'dc', 'ca', 'cb'],
+  ['page=2&pageSize=1', 'c', 'a', 'b'],
+  ['page=9', '', '', ''],
+  ['searchTerm=80&level=1&date=2026-11-19', 'a', 'a', ''],
+] as const
+
+/** Queries of that log and what they find in one of its views. */
+export const logQueries = (view: 'estate' | 'sim' | 'pool') =>
+  LOG_QUERIES.map(([query, estate, sim, pool]) => [query, { estate, sim, pool }[view]] as const)
+
+/** What is refused of those queries, and the parameter the answer names. */
+export const BAD_LOG_QUERIES = [
+  ['level=3', 'level'],
+  ['level=-1', 'level'],
+  ['level=Info', 'level'],
+  ['date=yesterday', 'date'],
+  ['date=2026-02-30', 'date'],
+  ['date=2026-11-20T12:00:00', 'date'],
+  ['page=0', 'page'],
+  ['pageSize=101', 'pageSize'],
+  ['level=1&level=2', 'level'],
+] as const
+
+/** The entries of a page, by the letters they begin with. */
+export const letters = (body: { data: { message: string }[] }) => body.data.map(({ message }) => message[0]).join('')

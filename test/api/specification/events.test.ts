@@ -1,0 +1,129 @@
+/** Service document, sections 4.8, 2.9 and 6. */
+import { beforeAll, expect, test } from 'vitest'
+import { insertEvent } from '../../../store/events.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { aSim, NOON, type Tenant, useHouse } from '../house.ts'
+import { anActiveSim, NOBODY } from './estate.ts'
+import { codes, EVENT, expectPage, expectShape } from './shape.ts'
+
+const house = useHouse()
+const DAY = 24 * 3_600_000
+
+beforeAll(async () => {
+  const at = async (tenant: Tenant, instant: number, type: 0 | 1 | 2, severity: 0 | 1 | 2, title: string) => {
+    house.now = instant
+    await inTenant(house.ground, tenant.id, (tx) =>
+      insertEvent(tx, { type, severity, title, description: `Told of ${title} %_` }),
+    )
+  }
+  await at(house.tenant, NOON - DAY, 0, 0, 'first')
+  await at(house.tenant, NOON, 1, 1, 'second')
+  await at(house.tenant, NOON, 2, 2, 'third')
+  await at(house.tenant, NOON + DAY / 2, 1, 2, 'FOURTH')
+  await at(house.other, NOON, 0, 0, 'theirs')
+  house.now = NOON
+})
+const list = (query: string) => house.tenant.ask('GET', `/api/events?${query}`)
+const titles = (body: { data: { title: string }[] }) => body.data.map(({ title }) => title)
+
+test('4.8 GET /api/events + 2.9 Event: exactly their fields, the newest first', async () => {
+  const { status, body } = await list('')
+
+  expect(status).toBe(200)
+  expectPage(body, EVENT)
+  expect(titles(body)).toEqual(['FOURTH', 'third', 'second', 'first'])
+  expect(body.data[3]).toEqual({
+    id: expect.any(Number),
+    type: 0,
+    severity: 0,
+    title: 'first',
+    description: 'Told of first %_',
+    date: new Date(NOON - DAY).toISOString(),
+  })
+})
+
+test.each([
+  ['searchTerm=fourth', ['FOURTH']],
+  ['searchTerm=TOLD', ['FOURTH', 'third', 'second', 'first']],
+  ['searchTerm=%25_', ['FOURTH', 'third', 'second', 'first']],
+  ['searchTerm=_%25', []],
+  ['searchTerm=', ['FOURTH', 'third', 'second', 'first']],
+  ['date=2026-11-20', ['third', 'second']],
+  ['date=2026-11-20T12:00:00Z', ['FOURTH', 'third', 'second']],
+  ['date=2026-11-21T00:00:00.000Z', ['FOURTH']],
+  ['severity=2', ['FOURTH', 'third']],
+  ['type=1', ['FOURTH', 'second']],
+  ['type=1&severity=1&searchTerm=sec&date=2026-11-20', ['second']],
+  ['pageSize=1', ['FOURTH']],
+  ['pageSize=2&page=2', ['second', 'first']],
+  ['page=7', []],
+])('4.8 GET /api/events: ?%s finds %j', async (query, found) => {
+  expect(titles((await list(query)).body)).toEqual(found)
+})
+
+test.each([
+  ['severity=3', 'severity'],
+  ['severity=Info', 'severity'],
+  ['type=3', 'type'],
+  ['type=1&type=2', 'type'],
+  ['date=yesterday', 'date'],
+  ['page=0', 'page'],
+  ['pageSize=101', 'pageSize'],
+])('4.8 GET /api/events: ?%s is 400 and names %s', async (query, parameter) => {
+  expect(await list(query)).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
+})
+
+test('4.8 GET /api/events/{id} + 2.9 Event: is the one of the list', async () => {
+  const [event] = (await list('')).body.data
+
+  const { status, body } = await house.tenant.ask('GET', `/api/events/${event.id}`)
+
+  expect(status).toBe(200)
+  expectShape(body, EVENT)
+  expect(body).toEqual(event)
+})
+
+test.each([
+  [NOBODY, 404, 'event_not_found'],
+  ['9007199254740992', 400, 'invalid_request'],
+  ['0', 400, 'invalid_request'],
+  ['abc', 400, 'invalid_request'],
+])('4.8 GET /api/events/{id}: %s is %i %s', async (id, status, code) => {
+  expect(await house.tenant.ask('GET', `/api/events/${id}`)).toMatchObject({ status, body: { code } })
+})
+
+test('4.8 GET /api/events/{id}: another tenant’s is not there', async () => {
+  const theirs = (await house.other.ask('GET', '/api/events?searchTerm=theirs')).body.data[0]
+
+  expect(await house.tenant.ask('GET', `/api/events/${theirs.id}`)).toMatchObject({
+    status: 404,
+    body: { code: 'event_not_found' },
+  })
+})
+
+test('4.8 GET /api/events/metadata: type and `severty`, and nothing else', async () => {
+  const { status, body } = await house.tenant.ask('GET', '/api/events/metadata')
+
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    type: codes({ 0: 'Connectivity', 1: 'Billing', 2: 'Platform' }),
+    severty: codes({ 0: 'Info', 1: 'Warning', 2: 'Critical' }),
+  })
+  expect(Object.keys(body)).toEqual(['type', 'severty'])
+})
+
+test('4.8 GET /api/events: what a caller changes is told as decided', async () => {
+  const { tenant } = house
+  const told = async (type: number, searchTerm: string) =>
+    titles((await list(`type=${type}&searchTerm=${encodeURIComponent(searchTerm)}`)).body)
+  const { id, iccid } = await anActiveSim(house, tenant)
+  await tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+  await tenant.ask('PATCH', '/api/tenant/name', { name: 'Told' })
+  const { id: fresh, iccid: other } = await aSim(tenant)
+  const { body } = await tenant.ask('POST', '/api/tickets/provision', { simId: fresh })
+  await tenant.ask('DELETE', `/api/tickets/${body.id}`)
+
+  expect(await told(0, iccid)).toContain(`Change queued: SIM ${iccid}`)
+  expect(await told(2, 'Tenant changed')).toEqual(['Tenant changed: name'])
+  expect(await told(0, other)).toEqual([`Provision cancelled: SIM ${other}`])
+})

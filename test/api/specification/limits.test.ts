@@ -1,0 +1,216 @@
+/** Service document, sections 8 and 2.1. The limits of the tenant's name and address are in tenant.test.ts. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { insertEvent } from '../../../store/events.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { anIccid, aPool, aSim, aTariff, useHouse } from '../house.ts'
+import { logged } from './estate.ts'
+import { expectShape, PAGINATION } from './shape.ts'
+
+const house = useHouse()
+const SMALL = 5
+const MANY = 101
+
+/** The lists that come in pages, with what they page by default and how many items there are. */
+const LISTS = [
+  ['/api/pools', 100],
+  ['/api/sims', 100],
+  ['/api/watchdog/logs', 100],
+  ['/api/sims/{sim}/watchdog-logs', 100],
+  ['/api/pools/{pool}/watchdog-logs', 100],
+  ['/api/events', 100],
+  ['/api/orders', 10],
+] as const
+const BY_HUNDRED = LISTS.filter(([, size]) => size === 100).map(([path]) => path)
+
+const inPath = { sim: 0, pool: 0 }
+beforeAll(async () => {
+  const { tenant } = house
+  const tariffId = await aTariff(tenant)
+  for (let i = 0; i < MANY; i++) inPath.pool = await aPool(tenant, { tariffId })
+  const sims = Array.from({ length: MANY }, () => ({ iccid: anIccid() }))
+  await tenant.inside('POST', '/internal/sims', { sims })
+  inPath.sim = (await aSim(tenant)).id
+  await logged(
+    house,
+    tenant,
+    Array.from({ length: MANY }, (_, i) => [inPath.sim, inPath.pool, 0, `entry ${i}`, '2026-11-20T12:00:00Z'] as const),
+  )
+  await inTenant(house.ground, tenant.id, async (tx) => {
+    for (let i = 0; i < MANY; i++) await insertEvent(tx, { type: 0, severity: 0, title: `E${i}`, description: '' })
+  })
+  for (let i = 0; i < 11; i++) await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
+  for (let i = 0; i < SMALL; i++) await aPool(house.other, { name: `Page ${i}` })
+}, 60_000)
+
+const page = async (path: string, query = '') =>
+  house.tenant.ask('GET', `${path.replace('{sim}', `${inPath.sim}`).replace('{pool}', `${inPath.pool}`)}?${query}`)
+
+describe('pages', () => {
+  test.each(BY_HUNDRED)(
+    '8 pageSize on pools, SIMs, watchdog logs, events: %s has 100 where none is asked for',
+    async (path) => {
+      const { status, body } = await page(path)
+
+      expect(status).toBe(200)
+      expect(body.data).toHaveLength(100)
+      expect(body.pagination).toMatchObject({ page: 1, pageSize: 100, hasNextPage: true, hasPreviousPage: false })
+      expect(body.pagination.totalItems).toBeGreaterThanOrEqual(MANY)
+    },
+  )
+
+  test.each(BY_HUNDRED)(
+    '8 pageSize on pools, SIMs, watchdog logs, events: %s takes 1 and 100, and nothing around them',
+    async (path) => {
+      for (const size of [1, 2, 100]) {
+        const { body } = await page(path, `pageSize=${size}`)
+        expect([body.data.length, body.pagination.pageSize]).toEqual([size, size])
+      }
+      for (const wrong of ['0', '-1', '101', '1.5', 'x', '1e300', '2,3']) {
+        expect(await page(path, `pageSize=${wrong}`)).toMatchObject({
+          status: 400,
+          body: { code: 'invalid_request', errors: [{ parameter: 'pageSize' }] },
+        })
+      }
+    },
+  )
+
+  test('8 pageSize on orders: 10 where none is asked for; 1 to 100, and nothing around them', async () => {
+    const { body } = await page('/api/orders')
+
+    expect(body.data).toHaveLength(10)
+    expect(body.pagination).toEqual({
+      page: 1,
+      pageSize: 10,
+      totalItems: 11,
+      totalPages: 2,
+      hasNextPage: true,
+      hasPreviousPage: false,
+    })
+    for (const size of [1, 11, 100]) {
+      const { body } = await page('/api/orders', `pageSize=${size}`)
+      expect([body.data.length, body.pagination.pageSize]).toEqual([Math.min(size, 11), size])
+    }
+    for (const wrong of ['0', '101', 'x']) {
+      expect(await page('/api/orders', `pageSize=${wrong}`)).toMatchObject({
+        status: 400,
+        body: { errors: [{ parameter: 'pageSize' }] },
+      })
+    }
+  })
+
+  test.each(LISTS)(
+    '8 page + 2.1 Pagination envelope: %s begins with page 1, and the pages are the list',
+    async (path, size) => {
+      const first = await page(path)
+      const again = await page(path, 'page=1')
+      const second = await page(path, 'page=2')
+      const empty = await page(path, 'page=&pageSize=')
+
+      expect(Object.keys(first.body)).toEqual(['data', 'pagination'])
+      expectShape(first.body.pagination, PAGINATION)
+      expect(again.body).toEqual(first.body)
+      expect(empty.body).toEqual(first.body)
+      const { totalItems } = first.body.pagination
+      expect(second.body.data).toHaveLength(Math.min(totalItems - size, size))
+      expect(second.body.pagination).toMatchObject({ page: 2, totalItems, hasPreviousPage: true })
+      const seen = [...first.body.data, ...second.body.data].map(({ id }) => id)
+      expect(new Set(seen).size).toBe(seen.length)
+    },
+  )
+
+  test.each(LISTS)('8 page: %s takes no page that is none', async (path) => {
+    for (const wrong of ['0', '-1', '1.5', 'x', '1e300', '9007199254740992']) {
+      expect(await page(path, `page=${wrong}`)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_request', errors: [{ parameter: 'page' }] },
+      })
+    }
+  })
+
+  test.each([
+    ['the first', 'pageSize=2', 2, { page: 1, totalPages: 3, hasNextPage: true, hasPreviousPage: false }],
+    ['the last', 'pageSize=2&page=3', 1, { page: 3, totalPages: 3, hasNextPage: false, hasPreviousPage: true }],
+    ['the only', 'pageSize=5', 5, { page: 1, totalPages: 1, hasNextPage: false, hasPreviousPage: false }],
+    ['one past the end', 'pageSize=2&page=9', 0, { page: 9, totalPages: 3, hasNextPage: false, hasPreviousPage: true }],
+  ])('2.1 Pagination envelope: %s page has right totals', async (_which, query, items, pagination) => {
+    const { body } = await house.other.ask('GET', `/api/pools?${query}`)
+
+    expect(body.data).toHaveLength(items)
+    expect(body.pagination).toMatchObject({ totalItems: SMALL, ...pagination })
+  })
+
+  test.each(['/api/sims', '/api/orders?pageSize=100', '/api/watchdog/logs'])(
+    '2.1 Pagination envelope: %s without an item has no pages',
+    async (path) => {
+      const { body } = await house.other.ask('GET', path)
+
+      expect(body.data).toEqual([])
+      expect(body.pagination).toEqual({
+        page: 1,
+        pageSize: 100,
+        totalItems: 0,
+        totalPages: 0,
+        hasNextPage: false,
+        hasPreviousPage: false,
+      })
+    },
+  )
+})
+
+describe('fields', () => {
+  const put = (body: object) => house.other.ask('PUT', `/api/pools/${inOther.pool}`, { watchdogMode: 0, ...body })
+  const inOther = { pool: 0 }
+  beforeAll(async () => {
+    inOther.pool = await aPool(house.other)
+  })
+
+  test.each(['abc', 'x'.repeat(50), 'é💧ß'])('8 Pool name on update: %j is taken', async (name) => {
+    expect(await put({ name })).toMatchObject({ status: 200, body: { id: inOther.pool } })
+    expect((await house.other.ask('GET', `/api/pools/${inOther.pool}`)).body.name).toBe(name)
+  })
+
+  test.each(['', 'ab', '💧💧', 'x'.repeat(51), null, undefined, 5])(
+    '8 Pool name on update: %j is refused',
+    async (name) => {
+      expect(await put({ name })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/name' }] } })
+    },
+  )
+
+  test.each([1, 100])(
+    '8 warningThresholdPct: %i is taken, by a new pool and an old one',
+    async (warningThresholdPct) => {
+      const id = await aPool(house.other, { warningThresholdPct })
+      await put({ name: 'Fleet', warningThresholdPct })
+
+      for (const pool of [id, inOther.pool]) {
+        expect((await house.other.ask('GET', `/api/pools/${pool}`)).body).toMatchObject({ warningThresholdPct })
+      }
+    },
+  )
+
+  test.each([0, -1, 101, 1.5, '80', true])(
+    '8 warningThresholdPct: %j is refused, by a new pool and an old one',
+    async (warningThresholdPct) => {
+      const tariffId = await aTariff(house.other)
+      const answers = [
+        await house.other.ask('POST', '/api/pools', { type: 0, tariffId, watchdogMode: 0, warningThresholdPct }),
+        await put({ name: 'Fleet', warningThresholdPct }),
+      ]
+
+      for (const answer of answers) {
+        expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/warningThresholdPct' }] } })
+      }
+    },
+  )
+
+  test.each(['x'.repeat(128), '💧'.repeat(128)])('8 SIM tag: 128 characters are taken: %j', async (tag) => {
+    expect((await house.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).status).toBe(200)
+  })
+
+  test.each(['x'.repeat(129), '💧'.repeat(129), null, undefined, 5])('8 SIM tag: %j is refused', async (tag) => {
+    expect(await house.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: '/tag' }] },
+    })
+  })
+})

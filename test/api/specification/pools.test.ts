@@ -1,0 +1,405 @@
+/** Service document, sections 4.2 and 2.3. */
+import { describe, expect, test } from 'vitest'
+import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import {
+  anActiveSim,
+  BAD_LOG_QUERIES,
+  complete,
+  done,
+  ids,
+  inactive,
+  letters,
+  logged,
+  logQueries,
+  used,
+  useLog,
+} from './estate.ts'
+import { codes, expectPage, expectShape, POOL, SIM_SUMMARY } from './shape.ts'
+
+const house = useHouse()
+const log = useLog(house)
+const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/pools${path}`, body)
+const get = async (id: number) => (await ask('GET', `/${id}`)).body
+const noon = new Date(NOON).toISOString()
+
+describe('lists', () => {
+  test('4.2 GET /api/pools: a page of whole pools by id, those of the tenant', async () => {
+    const id = await aPool(house.tenant)
+    const theirs = await aPool(house.other)
+
+    const { status, body } = await ask('GET', '')
+
+    expect(status).toBe(200)
+    expectPage(body, POOL)
+    expect(ids(body)).toEqual(ids(body).toSorted((a, b) => a - b))
+    expect(ids(body)).not.toContain(theirs)
+    expect(body.data.at(-1)).toEqual(await get(id))
+  })
+
+  test('4.2 GET /api/pools/{id}/sims: summaries of the SIMs that are in it now, in no pages', async () => {
+    const poolId = await aPool(house.tenant, { watchdogMode: 2, warningThresholdPct: 70 })
+    const [left, elsewhere] = [await anActiveSim(house, house.tenant, { poolId }), await aSim(house.tenant)]
+    const { id, iccid } = await aSim(house.tenant, { tag: 'In' })
+    const before = await ask('GET', `/${elsewhere.id + 1_000_000}/sims`)
+    await done(house, house.tenant, 'provision', { simId: id, poolId })
+
+    const { status, body } = await ask('GET', `/${poolId}/sims`)
+
+    expect(before.status).toBe(404)
+    expect(status).toBe(200)
+    expect(body.map((sim: { id: number }) => sim.id)).toEqual([left.id, id])
+    for (const sim of body) expectShape(sim, SIM_SUMMARY)
+    expect(body[1]).toEqual({
+      id,
+      iccid,
+      tag: 'In',
+      status: 2,
+      limitMB: 0,
+      usageMB: 0,
+      remainingMB: 0,
+      isOverage: false,
+      overageMB: 0,
+      watchdogMode: 2,
+      isWatchdogExempt: false,
+      warningThresholdPct: 70,
+      enableBurnRateAlerts: null,
+    })
+    expect(await get(poolId)).toMatchObject({ activeSimCount: 1, totalSimCount: 2 })
+  })
+
+  test('4.2 GET /api/pools/{id}/sims: an empty pool has an empty array', async () => {
+    const id = await aPool(house.tenant)
+
+    expect((await ask('GET', `/${id}/sims`)).body).toEqual([])
+  })
+
+  test.each(logQueries('pool'))('4.2 GET /api/pools/{id}/watchdog-logs: ?%s finds %j', async (query, found) => {
+    expect(letters((await ask('GET', `/${log.poolId}/watchdog-logs?${query}`)).body)).toBe(found)
+  })
+
+  test.each(BAD_LOG_QUERIES)(
+    '4.2 GET /api/pools/{id}/watchdog-logs: ?%s is 400 and names %s',
+    async (query, parameter) => {
+      const answer = await ask('GET', `/${log.poolId}/watchdog-logs?${query}`)
+
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
+    },
+  )
+})
+
+describe('a new pool', () => {
+  test('4.2 POST /api/pools + 2.3 Pool: with what is required only; exactly its fields, nullable ones null', async () => {
+    const tariffId = await aTariff(house.tenant)
+
+    const made = await ask('POST', '', { type: 0, tariffId, watchdogMode: 1 })
+    const { id } = made.body
+    const pool = await get(id)
+
+    expect(made.status).toBe(200)
+    expect(made.body).toEqual({ id: expect.any(Number) })
+    expectShape(pool, POOL)
+    expect(pool).toEqual({
+      id,
+      name: `Pool ${id}`,
+      type: 0,
+      watchdogMode: 1,
+      warningThresholdPct: null,
+      enableBurnRateAlerts: null,
+      status: 1,
+      createdAt: noon,
+      updatedAt: noon,
+      activatedAt: noon,
+      activeSimCount: 0,
+      totalSimCount: 0,
+      limitMB: 0,
+      usageMB: 0,
+      isOverage: false,
+      remainingMB: 0,
+      overageMB: 0,
+      voiceMins: 0,
+      smsCount: 0,
+      tariffId,
+      tariff: { id: tariffId, displayName: 'Tariff of type 0', type: 0 },
+      daysUntilRenewal: 11,
+    })
+  })
+
+  test('4.2 POST /api/pools: with all fields', async () => {
+    const tariffId = await aTariff(house.tenant, 1)
+    const body = { name: 'Fleet', type: 1, watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: false }
+
+    const made = await ask('POST', '', { ...body, tariffId })
+
+    expect(await get(made.body.id)).toMatchObject({ ...body, tariffId, tariff: { type: 1 } })
+  })
+
+  test.each(['x', 'é'.repeat(50)])('4.2 POST /api/pools: the name %j is taken', async (name) => {
+    expect((await get(await aPool(house.tenant, { name }))).name).toBe(name)
+  })
+
+  test.each([
+    [0, 0, 200],
+    [0, 2, 200],
+    [1, 1, 200],
+    [0, 1, 422],
+    [1, 0, 422],
+    [1, 2, 422],
+  ] as const)('4.2 POST /api/pools: type %i with a tariff of type %i is %i', async (type, tariffType, status) => {
+    const answer = await ask('POST', '', { type, tariffId: await aTariff(house.tenant, tariffType), watchdogMode: 0 })
+
+    expect([answer.status, answer.body.code]).toEqual([status, status === 200 ? undefined : 'tariff_pool_mismatch'])
+  })
+
+  test('4.2 POST /api/pools: a tariff that is inactive, unknown or of another tenant', async () => {
+    const [old, theirs] = [await aTariff(house.tenant), await aTariff(house.other)]
+    await inactive(house, old)
+    const made = async (tariffId: number) => (await ask('POST', '', { type: 0, tariffId, watchdogMode: 0 })).body.code
+
+    expect(await made(old)).toBe('tariff_inactive')
+    expect(await made(theirs)).toBe('tariff_not_found')
+    expect(await made(2 ** 40)).toBe('tariff_not_found')
+  })
+})
+
+describe('one pool', () => {
+  test('4.2 GET /api/pools/{id} + 2.3 Pool: figures of the running cycle', async () => {
+    const poolId = await aPool(house.tenant)
+    const sim = await anActiveSim(house, house.tenant, { poolId })
+    await used(house, house.tenant, sim.id, { bytesUp: 1_250_000_000, voiceSeconds: 90, smsCount: 3 })
+
+    const pool = await get(poolId)
+
+    expectShape(pool, POOL)
+    expect(pool).toMatchObject({
+      activeSimCount: 1,
+      totalSimCount: 1,
+      limitMB: 1000,
+      usageMB: 1250,
+      isOverage: true,
+      remainingMB: 0,
+      overageMB: 250,
+      voiceMins: 1.5,
+      smsCount: 3,
+    })
+  })
+
+  test.each([
+    ['4711000', 404, 'pool_not_found'],
+    ['99999999999', 404, 'pool_not_found'],
+    ['9007199254740992', 400, 'invalid_request'],
+    ['0', 400, 'invalid_request'],
+    ['1.5', 400, 'invalid_request'],
+    ['abc', 400, 'invalid_request'],
+  ])('4.2 GET /api/pools/{id}: %s is %i %s, and so on every path of a pool', async (id, status, code) => {
+    const whole = { name: 'Fleet', watchdogMode: 0 }
+    const answers = [
+      await ask('GET', `/${id}`),
+      await ask('PUT', `/${id}`, whole),
+      await ask('DELETE', `/${id}`),
+      await ask('GET', `/${id}/sims`),
+      await ask('GET', `/${id}/watchdog-logs`),
+    ]
+
+    for (const answer of answers) expect(answer).toMatchObject({ status, body: { code } })
+    if (status === 400) expect(answers.map(({ body }) => body.errors[0].parameter)).toEqual(answers.map(() => 'id'))
+  })
+
+  test('4.2 GET /api/pools/{id}: another tenant’s is not there, on any path, and stays as it is', async () => {
+    const id = await aPool(house.other, { name: 'Theirs' })
+    const answers = [
+      await ask('GET', `/${id}`),
+      await ask('PUT', `/${id}`, { name: 'Ours', watchdogMode: 0 }),
+      await ask('DELETE', `/${id}`),
+      await ask('GET', `/${id}/sims`),
+      await ask('GET', `/${id}/watchdog-logs`),
+    ]
+
+    expect(answers.map(({ body }) => body.code)).toEqual(answers.map(() => 'pool_not_found'))
+    expect((await house.other.ask('GET', `/api/pools/${id}`)).body).toMatchObject({ name: 'Theirs', watchdogMode: 1 })
+  })
+})
+
+describe('a pool that is replaced', () => {
+  test('4.2 PUT /api/pools/{id}: has the new name and settings; type, tariff and creation stay', async () => {
+    const id = await aPool(house.tenant)
+    const was = await get(id)
+    const to = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 1, enableBurnRateAlerts: true }
+
+    house.now = NOON + 60_000
+    const answer = await ask('PUT', `/${id}`, to)
+    house.now = NOON
+
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ id })
+    expect(await get(id)).toEqual({ ...was, ...to, updatedAt: '2026-11-20T12:01:00.000Z' })
+  })
+
+  test.each([{}, { warningThresholdPct: null, enableBurnRateAlerts: null }])(
+    '4.2 PUT /api/pools/{id}: nullable fields that are left out or null (%j) become null',
+    async (left) => {
+      const id = await aPool(house.tenant, { warningThresholdPct: 80, enableBurnRateAlerts: true })
+
+      const answer = await ask('PUT', `/${id}`, { name: 'Fleet', watchdogMode: 0, ...left })
+
+      expect(answer.body).toEqual({ id })
+      expect(await get(id)).toMatchObject({
+        name: 'Fleet',
+        watchdogMode: 0,
+        warningThresholdPct: null,
+        enableBurnRateAlerts: null,
+      })
+    },
+  )
+
+  test('4.2 PUT /api/pools/{id}: its SIMs inherit the settings at once', async () => {
+    const poolId = await aPool(house.tenant, { watchdogMode: 0 })
+    const { id } = await anActiveSim(house, house.tenant, { poolId })
+
+    await ask('PUT', `/${poolId}`, { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 60 })
+
+    const settings = { watchdogMode: 2, warningThresholdPct: 60, enableBurnRateAlerts: null }
+    expect((await house.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject(settings)
+    expect((await ask('GET', `/${poolId}/sims`)).body).toMatchObject([settings])
+  })
+
+  test.each(['type', 'tariffId', 'status'])('4.2 PUT /api/pools/{id}: %s is no field of it', async (field) => {
+    const id = await aPool(house.tenant)
+
+    const answer = await ask('PUT', `/${id}`, { name: 'Fleet', watchdogMode: 0, [field]: 1 })
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/${field}` }] } })
+  })
+})
+
+test('4.2 GET /api/pools/metadata: status and type, and nothing else', async () => {
+  const { status, body } = await ask('GET', '/metadata')
+
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    status: codes({ 0: 'Inactive', 1: 'Active' }),
+    type: codes({ 0: 'Standard', 1: 'Dynamic' }),
+  })
+  expect(Object.keys(body)).toEqual(['status', 'type'])
+})
+
+describe('a pool in use', () => {
+  const refused = async (id: number, why: string) => {
+    const answer = await ask('DELETE', `/${id}`)
+    expect(answer).toMatchObject({ status: 409, body: { code: 'pool_in_use' } })
+    expect(answer.body.detail).toContain(why)
+    expect((await ask('GET', `/${id}`)).status).toBe(200)
+  }
+
+  test('4.2 DELETE /api/pools/{id}: is refused while a SIM is in it, active or not', async () => {
+    const poolId = await aPool(house.tenant)
+    const { id: simId } = await aSim(house.tenant)
+    await done(house, house.tenant, 'provision', { simId, poolId })
+
+    await refused(poolId, '1 SIM(s) in it')
+  })
+
+  test('4.2 DELETE /api/pools/{id}: is refused while a SIM is queued to move into it, not after', async () => {
+    const [poolId, other] = [await aPool(house.tenant), await aPool(house.tenant)]
+    const { id } = await anActiveSim(house, house.tenant)
+    await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId })
+
+    await refused(poolId, '1 SIM(s) queued to move into it')
+    await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId: other })
+    expect((await ask('DELETE', `/${poolId}`)).status).toBe(204)
+    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+    expect((await ask('DELETE', `/${other}`)).status).toBe(204)
+  })
+
+  test('4.2 DELETE /api/pools/{id}: is refused while a ticket leads into it, not after', async () => {
+    const poolId = await aPool(house.tenant)
+    const { id: simId } = await aSim(house.tenant)
+    const ticket = await house.tenant.ask('POST', '/api/tickets/provision', { simId, poolId })
+
+    await refused(poolId, '1 open ticket(s) into it')
+    await house.tenant.ask('DELETE', `/api/tickets/${ticket.body.id}`)
+    expect((await ask('DELETE', `/${poolId}`)).status).toBe(204)
+  })
+})
+
+describe('a pool that was deleted', () => {
+  test('4.2 DELETE /api/pools/{id}: is 204 without a body, and then the pool is nowhere', async () => {
+    const tariffId = await aTariff(house.tenant)
+    const id = await aPool(house.tenant, { tariffId })
+    const { id: simId } = await aSim(house.tenant)
+    const active = await anActiveSim(house, house.tenant)
+    const before = (await ask('GET', '')).body.pagination.totalItems
+
+    const answer = await ask('DELETE', `/${id}`)
+    const list = await ask('GET', '')
+
+    expect([answer.status, answer.body]).toEqual([204, ''])
+    expect(answer.headers['content-type']).toBeUndefined()
+    expect(ids(list.body)).not.toContain(id)
+    expect(list.body.pagination.totalItems).toBe(before - 1)
+    const gone = [
+      await ask('GET', `/${id}`),
+      await ask('PUT', `/${id}`, { name: 'Back', watchdogMode: 0 }),
+      await ask('DELETE', `/${id}`),
+      await ask('GET', `/${id}/sims`),
+      await ask('GET', `/${id}/watchdog-logs`),
+      await house.tenant.ask('POST', '/api/tickets/provision', { simId, poolId: id }),
+      await house.tenant.ask('POST', `/api/sims/${active.id}/queue-reprovision`, { poolId: id }),
+    ]
+    expect(gone.map(({ status, body }) => [status, body.code])).toEqual(gone.map(() => [404, 'pool_not_found']))
+    expect((await house.tenant.ask('GET', `/api/sims?poolId=${id}`)).body.data).toEqual([])
+    expect(await get(await aPool(house.tenant, { tariffId }))).not.toMatchObject({ id })
+  })
+
+  test('4.2 DELETE /api/pools/{id}: its log entries keep its id', async () => {
+    const { tenant } = house
+    const id = await aPool(tenant)
+    await logged(house, tenant, [[null, id, 1, `z: pool ${id}`, '2026-10-01T00:00:00Z']])
+
+    await ask('DELETE', `/${id}`)
+
+    const { body } = await tenant.ask('GET', `/api/watchdog/logs?poolId=${id}`)
+    expect(body.data).toMatchObject([{ poolId: id, message: `z: pool ${id}` }])
+  })
+
+  test('4.2 DELETE /api/pools/{id}: is charged in the statement of its last cycle, by its name, and in none after', async () => {
+    const { other: tenant } = house
+    const del = (id: number) => tenant.ask('DELETE', `/api/pools/${id}`)
+    const poolId = await aPool(tenant, { name: 'Bucket', tariffId: await aTariff(tenant, 2) })
+    const stays = await aPool(tenant, { name: 'Stays', tariffId: await aTariff(tenant, 2) })
+    const sim = await anActiveSim(house, tenant, { poolId })
+    const other = await anActiveSim(house, tenant, { poolId: stays })
+    await used(house, tenant, sim.id, { bytesDown: 5_000_000, smsCount: 2 })
+    expect((await del(poolId)).status).toBe(409)
+    const { body } = await tenant.inside('POST', '/internal/tickets/unassign', { simId: sim.id })
+    await complete(house, tenant, sim.id, body.id)
+    expect((await del(poolId)).status).toBe(204)
+
+    const statements: Record<string, unknown[]> = {}
+    for (const [key, at] of [
+      ['2026-11', Date.UTC(2026, 11, 2)],
+      ['2026-12', Date.UTC(2027, 0, 2)],
+    ] as const) {
+      house.now = at
+      await tenant.inside('POST', `/internal/cycles/${key}/renew`)
+      await tenant.inside('POST', `/internal/cycles/${key}/close`, {
+        moved: 0,
+        unassigned: 0,
+        changesFailed: 0,
+        renewed: 0,
+      })
+      statements[key] = (await tenant.inside('GET', `/internal/cycles/${key}/statement`)).body.lines
+    }
+    house.now = NOON
+
+    const of = (key: string, id: number) =>
+      (statements[key] as { poolId: number; kind: string }[])
+        .filter((line) => line.poolId === id)
+        .toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
+    expect(of('2026-11', poolId)).toMatchObject([
+      { kind: 'pool', poolName: 'Bucket', bytes: 5_000_000, smsCount: 2, feeMicro: 80_000_000 },
+      { kind: 'sim', poolName: 'Bucket', simId: sim.id, bytes: 5_000_000, feeMicro: 1_500_000, smsMicro: 100_000 },
+    ])
+    expect(of('2026-12', poolId)).toEqual([])
+    expect(of('2026-12', stays)).toMatchObject([{ kind: 'pool', feeMicro: 80_000_000 }, { simId: other.id }])
+  })
+})

@@ -1,0 +1,132 @@
+/**
+ * The rows of the service document that each need a test. A test names its rows at the beginning of its title:
+ * `4.2 GET /api/pools: …`, or `4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: …` where it shows several.
+ * `npm run generate` writes docs/specification-tests.md from these and the titles, and fails on a row without a test.
+ */
+
+export interface Section {
+  readonly title: string
+  /** Section and name of a row, as the document has it, and what it asks for in our own words. */
+  readonly rows: Readonly<Record<string, string>>
+}
+
+export const SECTIONS: readonly Section[] = [
+  {
+    title: '2 Resources',
+    rows: {
+      '2.1 Pagination envelope': 'what every page comes in',
+      '2.2 Watchdog log entry': 'its fields, their types, the level codes',
+      '2.3 Pool': 'its fields, their types, the status and type codes, the summary of its tariff',
+      '2.4 SIM': 'its fields, their types, the type and status codes, the tariff that governs it',
+      '2.5 Ticket': 'its fields, their types, the codes, what provisioning tickets say in addition',
+      '2.6 Order': 'its fields, their types, the type codes, the status as a word',
+      '2.7 Tenant': 'its fields, their types',
+      '2.8 Tariff': 'its fields, their types, the block of each of the three types',
+      '2.9 Event': 'its fields, their types, the codes',
+    },
+  },
+  {
+    title: '3 Transitions',
+    rows: {
+      '3 Order Pending': 'a pending order is cancelled, no other',
+      '3 Ticket Pending': 'a pending ticket is cancelled, no other',
+      '3 queue-unprovision': 'the SIM is marked to leave its pool at the end of the month',
+      '3 queue-reprovision': 'the SIM is marked for another pool or tariff at the end of the month',
+    },
+  },
+  {
+    title: '4.1 Watchdog',
+    rows: {
+      '4.1 GET /api/watchdog/logs': 'pages of the log of the estate, by SIM, pool, words, date and level',
+      '4.1 GET /api/watchdog/metadata': 'labels of levels and modes',
+    },
+  },
+  {
+    title: '4.2 Pools',
+    rows: {
+      '4.2 GET /api/pools': 'pages of pools',
+      '4.2 POST /api/pools': 'makes a pool',
+      '4.2 GET /api/pools/{id}': 'one pool',
+      '4.2 PUT /api/pools/{id}': 'replaces name and watchdog settings',
+      '4.2 DELETE /api/pools/{id}': 'deletes a pool for good',
+      '4.2 GET /api/pools/{id}/sims': 'summaries of the SIMs that are in it',
+      '4.2 GET /api/pools/{id}/watchdog-logs': 'pages of its log, by words, date and level',
+      '4.2 GET /api/pools/metadata': 'labels of statuses and types',
+    },
+  },
+  {
+    title: '4.3 SIMs',
+    rows: {
+      '4.3 GET /api/sims': 'pages of SIMs, by words, status and pool',
+      '4.3 GET /api/sims/{id}': 'one SIM by its number',
+      '4.3 GET /api/sims/{iccid}': 'one SIM by its ICCID',
+      '4.3 PATCH /api/sims/{id}/tag': 'labels a SIM',
+      '4.3 POST /api/sims/{id}/queue-unprovision': 'queues its leaving',
+      '4.3 POST /api/sims/{id}/queue-reprovision': 'queues another pool, tariff or both',
+      '4.3 GET /api/sims/{id}/watchdog-logs': 'pages of its log, by words, date and level',
+      '4.3 GET /api/sims/metadata': 'labels of types and statuses',
+    },
+  },
+  {
+    title: '4.4 Tickets',
+    rows: {
+      '4.4 GET /api/tickets': 'all tickets, in no pages',
+      '4.4 GET /api/tickets/{id}': 'one ticket',
+      '4.4 DELETE /api/tickets/{id}': 'cancels a pending ticket',
+      '4.4 POST /api/tickets/activate': 'activates a suspended SIM',
+      '4.4 POST /api/tickets/suspend': 'suspends an active SIM',
+      '4.4 POST /api/tickets/refresh': 'has a SIM connect anew',
+      '4.4 POST /api/tickets/send-sms': 'sends a SIM a message',
+      '4.4 POST /api/tickets/provision': 'provisions a SIM that is not assigned',
+      '4.4 GET /api/tickets/metadata': 'labels of types and statuses',
+    },
+  },
+  {
+    title: '4.5 Orders',
+    rows: {
+      '4.5 GET /api/orders': 'pages of orders, by words, type, status and date',
+      '4.5 POST /api/orders': 'orders SIMs',
+      '4.5 GET /api/orders/{orderId}': 'one order',
+      '4.5 DELETE /api/orders/{orderId}': 'cancels a pending order',
+      '4.5 GET /api/orders/pricing': 'the price of each type that can be ordered',
+      '4.5 GET /api/orders/metadata': 'labels of types, under `types`',
+    },
+  },
+  {
+    title: '4.6 Tenant',
+    rows: {
+      '4.6 GET /api/tenant': 'the tenant that asks',
+      '4.6 PATCH /api/tenant/name': 'renames it',
+      '4.6 PATCH /api/tenant/billing-email': 'changes where its mails go',
+    },
+  },
+  {
+    title: '4.7 Tariffs',
+    rows: {
+      '4.7 GET /api/tariffs': 'the tariffs the tenant is offered',
+      '4.7 GET /api/tariffs/{id}': 'one tariff',
+      '4.7 GET /api/tariffs/metadata': 'labels of types',
+    },
+  },
+  {
+    title: '4.8 Events',
+    rows: {
+      '4.8 GET /api/events': 'pages of events, by words, date, severity and type',
+      '4.8 GET /api/events/{id}': 'one event',
+      '4.8 GET /api/events/metadata': 'labels of types and, under `severty`, severities',
+    },
+  },
+  {
+    title: '8 Limits',
+    rows: {
+      '8 pageSize on pools, SIMs, watchdog logs, events': '1 to 100, 100 where none is asked for',
+      '8 page': '1 where none is asked for',
+      '8 pageSize on orders': '10 where none is asked for',
+      '8 Pool name on update': '3 to 50 characters, required',
+      '8 warningThresholdPct': '1 to 100',
+      '8 SIM tag': 'at most 128 characters',
+      '8 Tenant name': '2 to 100 characters, required',
+      '8 Billing email': 'an e-mail address',
+    },
+  },
+]

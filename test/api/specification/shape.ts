@@ -1,0 +1,224 @@
+/** The fields of the service document's resources (section 2), and what is not as they say. */
+import { expect } from 'vitest'
+
+type Kind = 'integer' | 'number' | 'string' | 'boolean' | 'datetime' | 'uuid'
+/** A kind, with `?` where it may be null; a list of the codes or words there are; or the fields of an object. */
+type Shape = Kind | `${Kind}?` | readonly (number | string)[] | { readonly [field: string]: Shape } | OrNull
+interface OrNull {
+  readonly orNull: Shape
+}
+
+const orNull = (shape: Shape): OrNull => ({ orNull: shape })
+const isOrNull = (shape: object): shape is OrNull => 'orNull' in shape
+
+const KINDS: Record<Kind, (value: unknown) => boolean> = {
+  integer: (value) => Number.isSafeInteger(value),
+  number: (value) => Number.isFinite(value),
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  datetime: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value),
+  uuid: (value) => typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value),
+}
+
+function faults(value: unknown, shape: Shape, at: string): string[] {
+  const fault = [`${at}: ${JSON.stringify(value)} is not ${JSON.stringify(shape)}`]
+  if (typeof shape === 'string') {
+    const kind = shape.replace('?', '') as Kind
+    return (value === null && shape.endsWith('?')) || KINDS[kind](value) ? [] : fault
+  }
+  if (Array.isArray(shape)) return shape.includes(value as number) ? [] : fault
+  if (isOrNull(shape)) return value === null ? [] : faults(value, shape.orNull, at)
+  if (typeof value !== 'object' || value === null) return fault
+  const [is, should] = [Object.keys(value).join(), Object.keys(shape).join()]
+  if (is !== should) return [`${at}: has the fields ${is}, and should have ${should}`]
+  return Object.entries(shape).flatMap(([field, inner]) =>
+    faults((value as Record<string, unknown>)[field], inner, `${at}/${field}`),
+  )
+}
+
+/** Expects exactly the fields of a shape, in their order, each of its type. */
+export const expectShape = (value: unknown, shape: Shape) => expect(faults(value, shape, '')).toEqual([])
+
+export const PAGINATION = {
+  page: 'integer',
+  pageSize: 'integer',
+  totalItems: 'integer',
+  totalPages: 'integer',
+  hasNextPage: 'boolean',
+  hasPreviousPage: 'boolean',
+} as const satisfies Shape
+
+/** Expects a page whose items have a shape, and one at least. */
+export function expectPage(body: { data: unknown[] }, item: Shape) {
+  expect(Object.keys(body)).toEqual(['data', 'pagination'])
+  expectShape((body as unknown as { pagination: unknown }).pagination, PAGINATION)
+  expect(body.data.length).toBeGreaterThan(0)
+  for (const each of body.data) expectShape(each, item)
+}
+
+const MODE = [0, 1, 2]
+
+export const LOG_ENTRY = {
+  id: 'integer',
+  simId: 'integer?',
+  poolId: 'integer?',
+  level: [0, 1, 2],
+  message: 'string',
+  date: 'datetime',
+} as const satisfies Shape
+
+export const POOL = {
+  id: 'integer',
+  name: 'string',
+  type: [0, 1],
+  watchdogMode: MODE,
+  warningThresholdPct: 'integer?',
+  enableBurnRateAlerts: 'boolean?',
+  status: [0, 1],
+  createdAt: 'datetime',
+  updatedAt: 'datetime',
+  activatedAt: 'datetime',
+  activeSimCount: 'integer',
+  totalSimCount: 'integer',
+  limitMB: 'number',
+  usageMB: 'number',
+  isOverage: 'boolean',
+  remainingMB: 'number',
+  overageMB: 'number',
+  voiceMins: 'number',
+  smsCount: 'integer',
+  tariffId: 'integer',
+  tariff: { id: 'integer', displayName: 'string', type: [0, 1, 2] },
+  daysUntilRenewal: 'integer',
+} as const satisfies Shape
+
+const BASE_TARIFF = {
+  baseTariffBytes: 'integer',
+  baseTariffGb: 'number',
+  simMonthlyFee: 'number',
+  smsFee: 'number',
+  voiceFee: 'number',
+  overageFeePerGb: 'number',
+} as const satisfies Shape
+
+export const TARIFF = {
+  id: 'integer',
+  displayName: 'string',
+  description: 'string',
+  isActive: 'boolean',
+  type: [0, 1, 2],
+  standardTariff: orNull(BASE_TARIFF),
+  dynamicPoolTariff: orNull(BASE_TARIFF),
+  fixedPoolTariff: orNull({
+    fixedCapacityBytes: 'integer',
+    fixedCapacityGb: 'number',
+    simMonthlyFee: 'number',
+    fixedBucketCost: 'number',
+    smsFee: 'number',
+    voiceFee: 'number',
+    overageFeePerGb: 'number',
+  }),
+} as const satisfies Shape
+
+/** Of a SIM that a tariff governs. */
+export const SIM = {
+  id: 'integer',
+  tag: 'string',
+  iccid: 'string',
+  poolId: 'integer?',
+  tariffId: 'integer?',
+  imsi: 'string',
+  msisdn: 'string',
+  imei: 'string',
+  status: [0, 1, 2],
+  updatedAt: 'datetime',
+  provisionedAt: 'datetime?',
+  lastSeenAt: 'datetime?',
+  limitMB: 'number',
+  usageMB: 'number',
+  remainingMB: 'number',
+  isOverage: 'boolean',
+  overageMB: 'number',
+  voiceMins: 'number',
+  smsCount: 'integer',
+  type: [0, 1],
+  esimQrPayload: 'string?',
+  esimQrDataUrl: 'string?',
+  pendingPoolId: 'integer?',
+  pendingTariffId: 'integer?',
+  pendingUnassign: 'boolean',
+  watchdogMode: MODE,
+  isWatchdogExempt: 'boolean',
+  warningThresholdPct: 'integer?',
+  enableBurnRateAlerts: 'boolean?',
+  processingTicket: 'boolean',
+  processingTicketCount: 'integer',
+  tariff: TARIFF,
+} as const satisfies Shape
+export const SIM_WITHOUT_TARIFF = { ...SIM, tariff: {} } as const satisfies Shape
+
+export const SIM_SUMMARY = {
+  id: 'integer',
+  iccid: 'string',
+  tag: 'string',
+  status: [0, 1, 2],
+  limitMB: 'number',
+  usageMB: 'number',
+  remainingMB: 'number',
+  isOverage: 'boolean',
+  overageMB: 'number',
+  watchdogMode: MODE,
+  isWatchdogExempt: 'boolean',
+  warningThresholdPct: 'integer?',
+  enableBurnRateAlerts: 'boolean?',
+} as const satisfies Shape
+
+export const TICKET = {
+  id: 'uuid',
+  simId: 'integer',
+  type: [0, 1, 2, 3, 4],
+  status: [0, 1, 2, 3, 4],
+  created: 'datetime',
+  provisioningInfo: orNull({
+    pendingPoolId: 'integer?',
+    pendingTariffId: 'integer?',
+    pendingUnassign: 'boolean',
+    pendingTag: 'string?',
+  }),
+} as const satisfies Shape
+
+export const ORDER = {
+  id: 'integer',
+  type: [1, 2],
+  quantity: 'integer',
+  unitPrice: 'number',
+  total: 'number',
+  status: ['Pending', 'Processing', 'Shipped', 'Delivered', 'Completed', 'Cancelled', 'Failed'],
+  date: 'datetime',
+  paymentInvoiceId: 'string?',
+  paymentReceiptUrl: 'string?',
+  shippingCompany: 'string?',
+  shippingLine1: 'string?',
+  shippingLine2: 'string?',
+  shippingCity: 'string?',
+  shippingCountry: 'string?',
+  shippingPostcode: 'string?',
+  shippingExtraInfo: 'string?',
+  trackingNumber: 'string?',
+  shippingCarrier: 'string?',
+} as const satisfies Shape
+
+export const TENANT = { id: 'string', name: 'string', billingEmail: 'string' } as const satisfies Shape
+
+export const EVENT = {
+  id: 'integer',
+  type: [0, 1, 2],
+  severity: [0, 1, 2],
+  title: 'string',
+  description: 'string',
+  date: 'datetime',
+} as const satisfies Shape
+
+/** A list of the metadata endpoints. */
+export const codes = (labels: Readonly<Record<number, string>>) =>
+  Object.entries(labels).map(([code, description]) => ({ code: Number(code), description }))

@@ -1,0 +1,364 @@
+/** Service document, sections 4.3, 2.4 and 3. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import {
+  anActiveSim,
+  BAD_LOG_QUERIES,
+  done,
+  ids,
+  inactive,
+  letters,
+  logQueries,
+  NOBODY,
+  used,
+  useLog,
+} from './estate.ts'
+import { codes, expectPage, expectShape, SIM, SIM_WITHOUT_TARIFF } from './shape.ts'
+
+const house = useHouse()
+const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/sims${path}`, body)
+const get = async (id: number) => (await ask('GET', `/${id}`)).body
+const titles = async (): Promise<string[]> => {
+  const { body } = await house.tenant.ask('GET', '/api/events')
+  return body.data.map(({ title }: { title: string }) => title)
+}
+
+describe('lists', () => {
+  let poolId: number
+  const sims: Record<string, number> = {}
+  beforeAll(async () => {
+    const { other } = house
+    poolId = await aPool(other)
+    sims.odd = (await aSim(other, { iccid: '8944500109000000001', tag: '100%_sure\\' })).id
+    sims.Pump = (await aSim(other, { iccid: '8944500109000000002', tag: 'Pump', imsi: '262015550001' })).id
+    sims.pumping = (await anActiveSim(house, other, { poolId }, { tag: 'pumping', msisdn: '+49170999' })).id
+    await aSim(house.tenant, { tag: 'Pump of ours' })
+  })
+  const found = async (query: string) => {
+    const { body } = await house.other.ask('GET', `/api/sims?${query}`)
+    const names = new Map(Object.entries(sims).map(([name, id]) => [id, name]))
+    return ids(body).map((id) => names.get(id))
+  }
+
+  test('4.3 GET /api/sims: a page of whole SIMs by id, those of the tenant', async () => {
+    const { status, body } = await house.other.ask('GET', '/api/sims')
+
+    expect(status).toBe(200)
+    expect(ids(body)).toEqual(Object.values(sims))
+    expectPage({ ...body, data: body.data.slice(0, 2) }, SIM_WITHOUT_TARIFF)
+    expectPage({ ...body, data: body.data.slice(2) }, SIM)
+    expect(body.data[2]).toEqual((await house.other.ask('GET', `/api/sims/${sims.pumping}`)).body)
+  })
+
+  test.each([
+    ['search=PUMP', ['Pump', 'pumping']],
+    ['search=%25', ['odd']],
+    ['search=_', ['odd']],
+    ['search=%5C', ['odd']],
+    ['search=9000000001', ['odd']],
+    ['search=5550001', ['Pump']],
+    ['search=%2B49170', ['pumping']],
+    ['search=', ['odd', 'Pump', 'pumping']],
+    ['search=%20Pump', []],
+    ['search=nothing', []],
+    ['status=0', ['odd', 'Pump']],
+    ['status=1', ['pumping']],
+    ['status=2', []],
+    ['status=0&search=pump', ['Pump']],
+    ['poolId=9007199254740991', []],
+    ['pageSize=1', ['odd']],
+    ['pageSize=1&page=2', ['Pump']],
+    ['pageSize=2&page=3', []],
+  ])('4.3 GET /api/sims: ?%s finds %j', async (query, names) => {
+    expect(await found(query)).toEqual(names)
+  })
+
+  test('4.3 GET /api/sims: those in a pool', async () => {
+    expect(await found(`poolId=${poolId}`)).toEqual(['pumping'])
+    expect(await found(`poolId=${poolId}&status=0`)).toEqual([])
+  })
+
+  test.each([
+    ['status=3', 'status'],
+    ['status=Active', 'status'],
+    ['poolId=0', 'poolId'],
+    ['poolId=x', 'poolId'],
+    ['page=0', 'page'],
+    ['pageSize=101', 'pageSize'],
+  ])('4.3 GET /api/sims: ?%s is 400 and names %s', async (query, parameter) => {
+    expect(await ask('GET', `?${query}`)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', errors: [{ parameter }] },
+    })
+  })
+})
+
+describe('the log of a SIM', () => {
+  const log = useLog(house)
+
+  test.each(logQueries('sim'))('4.3 GET /api/sims/{id}/watchdog-logs: ?%s finds %j', async (query, found) => {
+    expect(letters((await ask('GET', `/${log.simId}/watchdog-logs?${query}`)).body)).toBe(found)
+  })
+
+  test.each(BAD_LOG_QUERIES)(
+    '4.3 GET /api/sims/{id}/watchdog-logs: ?%s is 400 and names %s',
+    async (query, parameter) => {
+      const answer = await ask('GET', `/${log.simId}/watchdog-logs?${query}`)
+
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
+    },
+  )
+})
+
+describe('one SIM', () => {
+  test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid} + 2.4 SIM: one shape; {} for no tariff', async () => {
+    const { id, iccid } = await aSim(house.tenant)
+
+    const byId = await ask('GET', `/${id}`)
+    const byIccid = await ask('GET', `/${iccid}`)
+
+    expect([byId.status, byIccid.status]).toEqual([200, 200])
+    expectShape(byId.body, SIM_WITHOUT_TARIFF)
+    expect(byIccid.body).toEqual(byId.body)
+    expect(byId.body).toEqual({
+      id,
+      tag: '',
+      iccid,
+      poolId: null,
+      tariffId: null,
+      imsi: '',
+      msisdn: '',
+      imei: '',
+      status: 0,
+      updatedAt: new Date(NOON).toISOString(),
+      provisionedAt: null,
+      lastSeenAt: null,
+      limitMB: 0,
+      usageMB: 0,
+      remainingMB: 0,
+      isOverage: false,
+      overageMB: 0,
+      voiceMins: 0,
+      smsCount: 0,
+      type: 0,
+      esimQrPayload: null,
+      esimQrDataUrl: null,
+      pendingPoolId: null,
+      pendingTariffId: null,
+      pendingUnassign: false,
+      watchdogMode: 1,
+      isWatchdogExempt: false,
+      warningThresholdPct: null,
+      enableBurnRateAlerts: false,
+      processingTicket: false,
+      processingTicketCount: 0,
+      tariff: {},
+    })
+  })
+
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: figures of the running cycle, and the state it is in', async () => {
+    const tariffId = await aTariff(house.tenant)
+    const { id } = await anActiveSim(house, house.tenant, { tariffId }, { type: 1 })
+    await used(house, house.tenant, id, {
+      bytesDown: 1_500_000_000,
+      voiceSeconds: 30,
+      smsCount: 2,
+      imei: '490154203237518',
+    })
+
+    const sim = await get(id)
+
+    expectShape(sim, SIM)
+    expect(sim).toMatchObject({
+      tariffId,
+      imei: '490154203237518',
+      status: 1,
+      type: 1,
+      provisionedAt: new Date(NOON).toISOString(),
+      lastSeenAt: new Date(NOON).toISOString(),
+      limitMB: 1000,
+      usageMB: 1500,
+      remainingMB: 0,
+      isOverage: true,
+      overageMB: 500,
+      voiceMins: 0.5,
+      smsCount: 2,
+    })
+    expect(sim.tariff).toEqual((await house.tenant.ask('GET', `/api/tariffs/${tariffId}`)).body)
+  })
+
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: `tariffId` is its own tariff, `tariff` the one that governs', async () => {
+    const [own, shared] = [await aTariff(house.tenant, 0), await aTariff(house.tenant, 1)]
+    const poolId = await aPool(house.tenant, { type: 1, tariffId: shared })
+    const inside = await anActiveSim(house, house.tenant, { poolId, tariffId: own })
+
+    expect(await get(inside.id)).toMatchObject({ poolId, tariffId: own, tariff: { id: shared, type: 1 } })
+  })
+
+  test.each([
+    '0',
+    '4711000',
+    '-1',
+    '1.5',
+    'abc',
+    '98765432109876543',
+    '894450010219830482',
+    '8944500102198304826',
+    '8944500102198304826123',
+    '12345678901234567890123',
+  ])('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: %s is nobody’s, 404', async (segment) => {
+    expect(await ask('GET', `/${segment}`)).toMatchObject({ status: 404, body: { code: 'sim_not_found' } })
+  })
+
+  test.each([
+    [NOBODY, 404, 'sim_not_found'],
+    ['9007199254740992', 400, 'invalid_request'],
+    ['8944500102198304826', 400, 'invalid_request'],
+    ['0', 400, 'invalid_request'],
+    ['abc', 400, 'invalid_request'],
+  ])('4.3 PATCH /api/sims/{id}/tag: of %s is %i %s, and so on every other path of a SIM', async (id, status, code) => {
+    const answers = [
+      await ask('PATCH', `/${id}/tag`, { tag: 'x' }),
+      await ask('POST', `/${id}/queue-unprovision`),
+      await ask('POST', `/${id}/queue-reprovision`, {}),
+      await ask('GET', `/${id}/watchdog-logs`),
+    ]
+
+    for (const answer of answers) expect(answer).toMatchObject({ status, body: { code } })
+  })
+
+  test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: another tenant’s is not there, on any path', async () => {
+    const { id, iccid } = await aSim(house.other, { tag: 'theirs' })
+    const answers = [
+      await ask('GET', `/${id}`),
+      await ask('GET', `/${iccid}`),
+      await ask('PATCH', `/${id}/tag`, { tag: 'mine' }),
+      await ask('POST', `/${id}/queue-unprovision`),
+      await ask('POST', `/${id}/queue-reprovision`, {}),
+      await ask('GET', `/${id}/watchdog-logs`),
+    ]
+
+    expect(answers.map(({ body }) => body.code)).toEqual(answers.map(() => 'sim_not_found'))
+    expect((await house.other.ask('GET', `/api/sims/${id}`)).body.tag).toBe('theirs')
+  })
+})
+
+test.each(['pump 7', 'é'.repeat(128), '💧'.repeat(128), ' ', ''])(
+  '4.3 PATCH /api/sims/{id}/tag: %j is kept as it is',
+  async (tag) => {
+    const { id } = await aSim(house.tenant, { tag: 'before' })
+
+    const answer = await ask('PATCH', `/${id}/tag`, { tag })
+
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ id })
+    expect((await get(id)).tag).toBe(tag)
+  },
+)
+
+describe('queued changes', () => {
+  test('4.3 POST /api/sims/{id}/queue-unprovision + 3 queue-unprovision: marks the SIM, and nothing else of it', async () => {
+    const { id } = await anActiveSim(house, house.tenant, { poolId: await aPool(house.tenant) })
+    const was = await get(id)
+
+    const answer = await ask('POST', `/${id}/queue-unprovision`)
+
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ id })
+    expect(await get(id)).toEqual({ ...was, pendingUnassign: true })
+  })
+
+  test('4.3 POST /api/sims/{id}/queue-reprovision + 3 queue-reprovision: marks the SIM, and nothing else of it', async () => {
+    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+    const { id } = await anActiveSim(house, house.tenant)
+    const was = await get(id)
+
+    const both = await ask('POST', `/${id}/queue-reprovision`, { poolId, tariffId })
+
+    expect(both.status).toBe(200)
+    expect(both.body).toEqual({ id })
+    expect(await get(id)).toEqual({ ...was, pendingPoolId: poolId, pendingTariffId: tariffId })
+  })
+
+  test('4.3 POST /api/sims/{id}/queue-reprovision: an omitted field is left unchanged', async () => {
+    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+    const { id } = await anActiveSim(house, house.tenant)
+    const pending = async () => {
+      const { pendingPoolId, pendingTariffId } = await get(id)
+      return [pendingPoolId, pendingTariffId]
+    }
+
+    await ask('POST', `/${id}/queue-reprovision`, { poolId })
+    expect(await pending()).toEqual([poolId, null])
+    await ask('POST', `/${id}/queue-reprovision`, { tariffId, poolId: null })
+    expect(await pending()).toEqual([poolId, tariffId])
+    for (const nothing of [{}, { poolId: null, tariffId: null }, undefined]) {
+      expect((await ask('POST', `/${id}/queue-reprovision`, nothing)).body).toEqual({ id })
+      expect(await pending()).toEqual([poolId, tariffId])
+    }
+  })
+
+  test('3 queue-unprovision + 3 queue-reprovision: the last one wins and says so in an event', async () => {
+    const { id, iccid } = await anActiveSim(house, house.tenant)
+    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+
+    await ask('POST', `/${id}/queue-reprovision`, { tariffId })
+    await ask('POST', `/${id}/queue-unprovision`)
+    const second = await get(id)
+    await ask('POST', `/${id}/queue-reprovision`, {})
+    const third = await get(id)
+    await ask('POST', `/${id}/queue-reprovision`, { poolId })
+    const fourth = await get(id)
+
+    expect(second).toMatchObject({ pendingPoolId: null, pendingTariffId: null, pendingUnassign: true })
+    expect(third).toMatchObject({ pendingUnassign: true })
+    expect(fourth).toMatchObject({ pendingPoolId: poolId, pendingTariffId: null, pendingUnassign: false })
+    expect((await titles()).filter((title) => title === `Change queued: SIM ${iccid}`)).toHaveLength(3)
+  })
+
+  test('3 queue-unprovision + 3 queue-reprovision: an unprovisioned SIM has nothing to change, 409', async () => {
+    const { id } = await aSim(house.tenant)
+
+    for (const queue of ['queue-unprovision', 'queue-reprovision']) {
+      expect(await ask('POST', `/${id}/${queue}`)).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
+    }
+  })
+
+  test('4.3 POST /api/sims/{id}/queue-reprovision: what cannot be assigned is refused, and nothing is queued', async () => {
+    const { id } = await anActiveSim(house, house.tenant)
+    const old = await aTariff(house.tenant)
+    await inactive(house, old)
+    const refused = async (body: object) => {
+      const answer = await ask('POST', `/${id}/queue-reprovision`, body)
+      return [answer.status, answer.body.code]
+    }
+
+    expect(await refused({ poolId: 99_999 })).toEqual([404, 'pool_not_found'])
+    expect(await refused({ poolId: await aPool(house.other) })).toEqual([404, 'pool_not_found'])
+    expect(await refused({ tariffId: 99_999 })).toEqual([404, 'tariff_not_found'])
+    expect(await refused({ tariffId: await aTariff(house.other) })).toEqual([404, 'tariff_not_found'])
+    expect(await refused({ tariffId: old })).toEqual([422, 'tariff_inactive'])
+    expect(await refused({ tariffId: await aTariff(house.tenant, 1) })).toEqual([422, 'tariff_needs_pool'])
+    expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null })
+  })
+
+  test('4.3 POST /api/sims/{id}/queue-reprovision: into a pool any active tariff goes', async () => {
+    const tariffId = await aTariff(house.tenant, 1)
+    const poolId = await aPool(house.tenant, { type: 1, tariffId })
+    const { id: simId } = await aSim(house.tenant)
+    await done(house, house.tenant, 'provision', { simId })
+
+    expect((await ask('POST', `/${simId}/queue-reprovision`, { tariffId, poolId })).status).toBe(200)
+  })
+})
+
+test('4.3 GET /api/sims/metadata: type and status, and nothing else', async () => {
+  const { status, body } = await ask('GET', '/metadata')
+
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    type: codes({ 0: 'Physical SIM', 1: 'eSIM' }),
+    status: codes({ 0: 'Unprovisioned', 1: 'Active', 2: 'Suspended' }),
+  })
+  expect(Object.keys(body)).toEqual(['type', 'status'])
+})

@@ -1,0 +1,77 @@
+/** Service document, sections 4.7 and 2.8. */
+import { expect, test } from 'vitest'
+import { aTariff, useHouse } from '../house.ts'
+import { inactive, NOBODY } from './estate.ts'
+import { codes, expectShape, TARIFF } from './shape.ts'
+
+const house = useHouse()
+const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
+const NONE = { standardTariff: null, dynamicPoolTariff: null, fixedPoolTariff: null }
+
+test.each([
+  [0, { standardTariff: { baseTariffBytes: 1_000_000_000, baseTariffGb: 1, ...FEES } }],
+  [1, { dynamicPoolTariff: { baseTariffBytes: 500_000_000, baseTariffGb: 0.5, ...FEES } }],
+  [2, { fixedPoolTariff: { fixedCapacityBytes: 100_000_000_000, fixedCapacityGb: 100, fixedBucketCost: 80, ...FEES } }],
+] as const)(
+  '4.7 GET /api/tariffs/{id} + 2.8 Tariff: type %i has the block of its type, the others null',
+  async (type, block) => {
+    const id = await aTariff(house.tenant, type)
+
+    const { status, body } = await house.tenant.ask('GET', `/api/tariffs/${id}`)
+
+    expect(status).toBe(200)
+    expectShape(body, TARIFF)
+    expect(body).toEqual({
+      id,
+      displayName: `Tariff of type ${type}`,
+      description: '',
+      isActive: true,
+      type,
+      ...NONE,
+      ...block,
+    })
+  },
+)
+
+test('4.7 GET /api/tariffs: an array, by id, of the tenant’s own and the platform’s, inactive ones too', async () => {
+  const own = await aTariff(house.tenant)
+  const old = await aTariff(house.tenant)
+  await inactive(house, old)
+  const theirs = await aTariff(house.other)
+  const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
+  const made = await house.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
+
+  const { status, body } = await house.tenant.ask('GET', '/api/tariffs')
+
+  const found: number[] = body.map(({ id }: { id: number }) => id)
+  expect(status).toBe(200)
+  for (const tariff of body) expectShape(tariff, TARIFF)
+  expect(found).toEqual(found.toSorted((a, b) => a - b))
+  expect(found).toEqual(expect.arrayContaining([own, old, made.body.id]))
+  expect(found).not.toContain(theirs)
+  expect(body.find(({ id }: { id: number }) => id === old).isActive).toBe(false)
+  expect((await house.other.ask('GET', `/api/tariffs/${made.body.id}`)).status).toBe(200)
+})
+
+test.each([
+  [NOBODY, 404, 'tariff_not_found'],
+  ['99999999999', 404, 'tariff_not_found'],
+  ['9007199254740992', 400, 'invalid_request'],
+  ['0', 400, 'invalid_request'],
+  ['abc', 400, 'invalid_request'],
+])('4.7 GET /api/tariffs/{id}: %s is %i %s', async (id, status, code) => {
+  expect(await house.tenant.ask('GET', `/api/tariffs/${id}`)).toMatchObject({ status, body: { code } })
+})
+
+test('4.7 GET /api/tariffs/{id}: another tenant’s is not there', async () => {
+  const answer = await house.tenant.ask('GET', `/api/tariffs/${await aTariff(house.other)}`)
+
+  expect(answer).toMatchObject({ status: 404, body: { code: 'tariff_not_found' } })
+})
+
+test('4.7 GET /api/tariffs/metadata: type, and nothing else', async () => {
+  const { status, body } = await house.tenant.ask('GET', '/api/tariffs/metadata')
+
+  expect(status).toBe(200)
+  expect(body).toEqual({ type: codes({ 0: 'Standard', 1: 'Dynamic Pool', 2: 'Fixed Pool' }) })
+})

@@ -1,0 +1,98 @@
+/** Service document, sections 4.6, 2.7 and 8. */
+import { expect, test } from 'vitest'
+import { asking, useHouse } from '../house.ts'
+import { expectShape, TENANT } from './shape.ts'
+
+const house = useHouse()
+const get = async () => (await house.tenant.ask('GET', '/api/tenant')).body
+
+test('4.6 GET /api/tenant + 2.7 Tenant: exactly its fields', async () => {
+  const { status, body } = await house.other.ask('GET', '/api/tenant')
+
+  expect(status).toBe(200)
+  expectShape(body, TENANT)
+  expect(body).toEqual({ id: house.other.id, name: 'Theirs', billingEmail: 'billing@example.com' })
+})
+
+test.each(['ab', 'x'.repeat(100), 'é💧', '  '])(
+  '4.6 PATCH /api/tenant/name + 8 Tenant name: %j is taken',
+  async (name) => {
+    const was = await get()
+
+    const answer = await house.tenant.ask('PATCH', '/api/tenant/name', { name })
+
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ id: house.tenant.id })
+    expect(await get()).toEqual({ ...was, name })
+  },
+)
+
+test.each([
+  ['a', '/name'],
+  ['', '/name'],
+  ['💧', '/name'],
+  ['x'.repeat(101), '/name'],
+  [null, '/name'],
+  [undefined, '/name'],
+])('4.6 PATCH /api/tenant/name + 8 Tenant name: %j is refused, naming %s', async (name, pointer) => {
+  const was = await get()
+
+  const answer = await house.tenant.ask('PATCH', '/api/tenant/name', { name })
+
+  expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
+  expect(await get()).toEqual(was)
+})
+
+test.each(['a@b.example', 'first.last+tag@sub.example.com', `o'neil@example.com`, `${'x'.repeat(64)}@example.com`])(
+  '4.6 PATCH /api/tenant/billing-email + 8 Billing email: %s is taken',
+  async (billingEmail) => {
+    const was = await get()
+
+    const answer = await house.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
+
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ id: house.tenant.id })
+    expect(await get()).toEqual({ ...was, billingEmail })
+  },
+)
+
+test.each([
+  'nobody',
+  '@example.com',
+  'a@',
+  'a b@example.com',
+  'a@b@example.com',
+  'a@example.com\r\nBcc: all@example.com',
+  'Name <a@example.com>',
+  'a@example.com, b@example.com',
+  `a@${'x'.repeat(260)}.example`,
+  '',
+  null,
+  undefined,
+])('4.6 PATCH /api/tenant/billing-email + 8 Billing email: %j is refused', async (billingEmail) => {
+  const was = await get()
+
+  const answer = await house.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
+
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_request', errors: [{ pointer: '/billingEmail' }] },
+  })
+  expect(await get()).toEqual(was)
+})
+
+test('4.6 PATCH /api/tenant/name + 4.6 PATCH /api/tenant/billing-email: take an admin key, and change one tenant', async () => {
+  const made = await house.other.inside('POST', '/internal/keys', { name: 'k', scopes: ['write'] })
+  const writer = asking(house.outside, { authorization: `Bearer ${made.body.key}` })
+
+  const answers = [
+    await writer('PATCH', '/api/tenant/name', { name: 'Written' }),
+    await writer('PATCH', '/api/tenant/billing-email', { billingEmail: 'written@example.com' }),
+  ]
+
+  expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(2).fill([403, 'forbidden']))
+  expect((await house.other.ask('GET', '/api/tenant')).body).toMatchObject({
+    name: 'Theirs',
+    billingEmail: 'billing@example.com',
+  })
+})

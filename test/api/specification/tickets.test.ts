@@ -1,0 +1,283 @@
+/** Service document, sections 4.4, 2.5 and 3. */
+import { describe, expect, test } from 'vitest'
+import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import { anActiveSim, complete, done, inactive, NO_TICKET, NOBODY } from './estate.ts'
+import { codes, expectShape, TICKET } from './shape.ts'
+
+const house = useHouse()
+const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/tickets${path}`, body)
+const get = async (id: string) => (await ask('GET', `/${id}`)).body
+const sim = async (id: number) => (await house.tenant.ask('GET', `/api/sims/${id}`)).body
+const aSuspendedSim = async () => {
+  const { id: simId } = await aSim(house.tenant)
+  await done(house, house.tenant, 'provision', { simId })
+  return simId
+}
+
+describe('lists', () => {
+  test('4.4 GET /api/tickets: an array of all tickets of the tenant, the newest first, in no pages', async () => {
+    const made: string[] = []
+    for (let minute = 0; minute < 120; minute++) {
+      house.now = NOON + minute * 60_000
+      const { id: simId } = await aSim(house.other)
+      made.push((await house.other.ask('POST', '/api/tickets/provision', { simId })).body.id)
+    }
+    house.now = NOON
+    const { id: simId } = await aSim(house.tenant)
+    await ask('POST', '/provision', { simId })
+
+    const { status, headers, body } = await house.other.ask('GET', '/api/tickets')
+
+    expect(status).toBe(200)
+    expect(headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(body.map(({ id }: { id: string }) => id)).toEqual(made.toReversed())
+    for (const ticket of body) expectShape(ticket, TICKET)
+    expect(body[0]).toEqual((await house.other.ask('GET', `/api/tickets/${made.at(-1)}`)).body)
+  })
+
+  test('4.4 GET /api/tickets: without tickets it is an empty array', async () => {
+    const made = await house.operate('POST', '/internal/tenants', { name: 'New', billingEmail: 'new@example.com' })
+    const { outside } = house
+    const answer = await outside.inject({ url: '/api/tickets', headers: { authorization: `Bearer ${made.body.key}` } })
+
+    expect(answer.json()).toEqual([])
+  })
+})
+
+describe('a new ticket', () => {
+  test('4.4 POST /api/tickets/provision + 2.5 Ticket: says pool and tariff; the SIM counts it', async () => {
+    const { id: simId } = await aSim(house.tenant)
+    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+
+    const made = await ask('POST', '/provision', { simId, poolId, tariffId })
+    const ticket = await get(made.body.id)
+
+    expect(made.status).toBe(200)
+    expectShape(made.body, { id: 'uuid' })
+    expectShape(ticket, TICKET)
+    expect(ticket).toEqual({
+      id: made.body.id,
+      simId,
+      type: 2,
+      status: 0,
+      created: new Date(NOON).toISOString(),
+      provisioningInfo: {
+        pendingPoolId: poolId,
+        pendingTariffId: tariffId,
+        pendingUnassign: false,
+        pendingTag: null,
+      },
+    })
+    expect(await sim(simId)).toMatchObject({
+      status: 0,
+      poolId: null,
+      processingTicket: true,
+      processingTicketCount: 1,
+    })
+    await complete(house, house.tenant, simId, made.body.id)
+    expect(await get(made.body.id)).toEqual({ ...ticket, status: 2 })
+    expect(await sim(simId)).toMatchObject({ status: 2, poolId, tariffId, processingTicket: false })
+  })
+
+  test.each([{}, { poolId: null, tariffId: null }])(
+    '4.4 POST /api/tickets/provision: pool and tariff left out or null (%j) are left unset',
+    async (left) => {
+      const { id: simId } = await aSim(house.tenant)
+
+      const { body } = await ask('POST', '/provision', { simId, ...left })
+
+      expect((await get(body.id)).provisioningInfo).toMatchObject({ pendingPoolId: null, pendingTariffId: null })
+      await complete(house, house.tenant, simId, body.id)
+      expect(await sim(simId)).toMatchObject({ status: 2, poolId: null, tariffId: null })
+    },
+  )
+
+  test('4.4 POST /api/tickets/provision: what cannot be assigned is refused', async () => {
+    const { id: simId } = await aSim(house.tenant)
+    const old = await aTariff(house.tenant)
+    await inactive(house, old)
+    const refused = async (body: object) => {
+      const answer = await ask('POST', '/provision', { simId, ...body })
+      return [answer.status, answer.body.code]
+    }
+
+    expect(await refused({ poolId: 99_999 })).toEqual([404, 'pool_not_found'])
+    expect(await refused({ poolId: await aPool(house.other) })).toEqual([404, 'pool_not_found'])
+    expect(await refused({ tariffId: 99_999 })).toEqual([404, 'tariff_not_found'])
+    expect(await refused({ tariffId: await aTariff(house.other) })).toEqual([404, 'tariff_not_found'])
+    expect(await refused({ tariffId: old })).toEqual([422, 'tariff_inactive'])
+    expect(await refused({ tariffId: await aTariff(house.tenant, 2) })).toEqual([422, 'tariff_needs_pool'])
+    expect(await refused({ simId: (await anActiveSim(house, house.tenant)).id })).toEqual([409, 'sim_already_assigned'])
+    expect((await sim(simId)).processingTicketCount).toBe(0)
+  })
+
+  test('4.4 POST /api/tickets/activate: of a suspended SIM only', async () => {
+    const [suspended, active] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+    const { id: fresh } = await aSim(house.tenant)
+
+    const made = await ask('POST', '/activate', { simId: suspended })
+
+    expect(made.status).toBe(200)
+    expectShape(made.body, { id: 'uuid' })
+    expect(await get(made.body.id)).toMatchObject({ simId: suspended, type: 0, status: 0, provisioningInfo: null })
+    for (const simId of [fresh, active.id]) {
+      expect(await ask('POST', '/activate', { simId })).toMatchObject({
+        status: 409,
+        body: { code: 'sim_state_conflict' },
+      })
+    }
+    await complete(house, house.tenant, suspended, made.body.id)
+    expect((await sim(suspended)).status).toBe(1)
+  })
+
+  test('4.4 POST /api/tickets/suspend: of an active SIM only', async () => {
+    const [suspended, { id: active }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+    const { id: fresh } = await aSim(house.tenant)
+
+    const made = await ask('POST', '/suspend', { simId: active })
+
+    expect(made.status).toBe(200)
+    expectShape(made.body, { id: 'uuid' })
+    expect(await get(made.body.id)).toMatchObject({ simId: active, type: 1, status: 0, provisioningInfo: null })
+    for (const simId of [fresh, suspended]) {
+      expect(await ask('POST', '/suspend', { simId })).toMatchObject({
+        status: 409,
+        body: { code: 'sim_state_conflict' },
+      })
+    }
+    await complete(house, house.tenant, active, made.body.id)
+    expect((await sim(active)).status).toBe(2)
+  })
+
+  test('4.4 POST /api/tickets/refresh: of an active SIM only', async () => {
+    const [suspended, { id: active }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+
+    const made = await ask('POST', '/refresh', { simId: active })
+
+    expect(made.status).toBe(200)
+    expectShape(made.body, { id: 'uuid' })
+    expect(await get(made.body.id)).toMatchObject({ simId: active, type: 4, status: 0, provisioningInfo: null })
+    expect(await ask('POST', '/refresh', { simId: suspended })).toMatchObject({
+      status: 409,
+      body: { code: 'sim_state_conflict' },
+    })
+  })
+
+  test.each(['x', 'é'.repeat(1600)])('4.4 POST /api/tickets/send-sms: %j to an active SIM only', async (message) => {
+    const [suspended, { id: active }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+
+    const made = await ask('POST', '/send-sms', { simId: active, message })
+
+    expect(made.status).toBe(200)
+    expectShape(made.body, { id: 'uuid' })
+    expect(await get(made.body.id)).toMatchObject({ simId: active, type: 3, status: 0, provisioningInfo: null })
+    expect(await ask('POST', '/send-sms', { simId: suspended, message })).toMatchObject({
+      status: 409,
+      body: { code: 'sim_state_conflict' },
+    })
+  })
+
+  test.each(['activate', 'suspend', 'refresh', 'send-sms', 'provision'])(
+    '4.4 POST /api/tickets/activate: and each of its kind, %s: an unknown SIM, or another tenant’s, is 404',
+    async (kind) => {
+      const { id: theirs } = await aSim(house.other)
+      for (const simId of [NOBODY, theirs, Number.MAX_SAFE_INTEGER]) {
+        const answer = await ask('POST', `/${kind}`, { simId, ...(kind === 'send-sms' ? { message: 'x' } : {}) })
+
+        expect(answer).toMatchObject({ status: 404, body: { code: 'sim_not_found' } })
+      }
+    },
+  )
+
+  test('4.4 POST /api/tickets/suspend: is judged by the state the SIM will have after the tickets before it', async () => {
+    const simId = await aSuspendedSim()
+
+    const answers = []
+    for (const kind of ['suspend', 'activate', 'activate', 'refresh', 'suspend', 'suspend', 'activate']) {
+      answers.push([kind, (await ask('POST', `/${kind}`, { simId })).status])
+    }
+
+    expect(answers).toEqual([
+      ['suspend', 409],
+      ['activate', 200],
+      ['activate', 409],
+      ['refresh', 200],
+      ['suspend', 200],
+      ['suspend', 409],
+      ['activate', 200],
+    ])
+    expect(await sim(simId)).toMatchObject({ status: 2, processingTicket: true, processingTicketCount: 4 })
+  })
+})
+
+describe('one ticket', () => {
+  test.each([NO_TICKET, 'not-a-uuid', '1', '%00'])(
+    '4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: %s is nobody’s, 404',
+    async (id) => {
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await ask(method, `/${id}`)
+        expect(answer).toMatchObject(
+          id === '%00' ? { status: 400 } : { status: 404, body: { code: 'ticket_not_found' } },
+        )
+      }
+    },
+  )
+
+  test('4.4 GET /api/tickets/{id}: in any spelling of its UUID', async () => {
+    const { id: simId } = await aSim(house.tenant)
+    const { body } = await ask('POST', '/provision', { simId })
+
+    expect((await get(body.id.toUpperCase())).id).toBe(body.id)
+  })
+
+  test('4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: another tenant’s is not there', async () => {
+    const { id: simId } = await aSim(house.other)
+    const { body } = await house.other.ask('POST', '/api/tickets/provision', { simId })
+
+    for (const method of ['GET', 'DELETE']) {
+      expect(await ask(method, `/${body.id}`)).toMatchObject({ status: 404, body: { code: 'ticket_not_found' } })
+    }
+    expect((await house.other.ask('GET', `/api/tickets/${body.id}`)).body.status).toBe(0)
+  })
+
+  test('4.4 DELETE /api/tickets/{id} + 3 Ticket Pending: answers the ticket, cancelled; the SIM is as before', async () => {
+    const { id: simId } = await aSim(house.tenant)
+    const was = await sim(simId)
+    const { body: made } = await ask('POST', '/provision', { simId })
+    const pending = await get(made.id)
+
+    const cancelled = await ask('DELETE', `/${made.id}`)
+
+    expect(cancelled.status).toBe(200)
+    expectShape(cancelled.body, TICKET)
+    expect(cancelled.body).toEqual({ ...pending, status: 4 })
+    expect(await get(made.id)).toEqual(cancelled.body)
+    expect(await sim(simId)).toEqual(was)
+  })
+
+  test('3 Ticket Pending: what is complete or cancelled stays so, 409', async () => {
+    const { id: simId } = await aSim(house.tenant)
+    const complete = await done(house, house.tenant, 'provision', { simId })
+    const { body: made } = await ask('POST', '/activate', { simId })
+    await ask('DELETE', `/${made.id}`)
+
+    for (const [id, status] of [
+      [complete, 2],
+      [made.id, 4],
+    ]) {
+      expect(await ask('DELETE', `/${id}`)).toMatchObject({ status: 409, body: { code: 'ticket_not_pending' } })
+      expect((await get(id)).status).toBe(status)
+    }
+  })
+})
+
+test('4.4 GET /api/tickets/metadata: type and status, and nothing else', async () => {
+  const { status, body } = await ask('GET', '/metadata')
+
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    type: codes({ 0: 'Activate', 1: 'Suspend', 2: 'Provision', 3: 'Send SMS', 4: 'Refresh' }),
+    status: codes({ 0: 'Pending', 1: 'Processing', 2: 'Complete', 3: 'Failed', 4: 'Cancelled' }),
+  })
+  expect(Object.keys(body)).toEqual(['type', 'status'])
+})

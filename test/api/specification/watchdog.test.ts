@@ -1,0 +1,57 @@
+/** Service document, sections 4.1 and 2.2. */
+import { expect, test } from 'vitest'
+import { useHouse } from '../house.ts'
+import { BAD_LOG_QUERIES, letters, logQueries, useLog } from './estate.ts'
+import { codes, expectPage, expectShape, LOG_ENTRY } from './shape.ts'
+
+const house = useHouse()
+const log = useLog(house)
+
+test('4.1 GET /api/watchdog/logs + 2.2 Watchdog log entry: entries have exactly their fields', async () => {
+  const { status, body } = await house.tenant.ask('GET', '/api/watchdog/logs')
+
+  expect(status).toBe(200)
+  expectPage(body, LOG_ENTRY)
+  expect(body.data[2]).toEqual({
+    id: expect.any(Number),
+    simId: null,
+    poolId: log.poolId,
+    level: 0,
+    message: 'b: 80 % of pool',
+    date: '2026-11-20T00:00:00.000Z',
+  })
+})
+
+test.each(logQueries('estate'))('4.1 GET /api/watchdog/logs: ?%s finds %j', async (query, found) => {
+  expect(letters((await house.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)).toBe(found)
+})
+
+test('4.1 GET /api/watchdog/logs: one SIM, one pool, or both; none where there is no such SIM', async () => {
+  const found = async (query: string) => letters((await house.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)
+
+  expect(await found(`simId=${log.simId}`)).toBe('ca')
+  expect(await found(`poolId=${log.poolId}`)).toBe('cb')
+  expect(await found(`simId=${log.simId}&poolId=${log.poolId}`)).toBe('c')
+  expect(await found('simId=9007199254740991')).toBe('')
+  expect(await found('poolId=9007199254740991')).toBe('')
+})
+
+test.each([...BAD_LOG_QUERIES, ['simId=0', 'simId'], ['simId=9007199254740992', 'simId'], ['poolId=x', 'poolId']])(
+  '4.1 GET /api/watchdog/logs: ?%s is 400 and names %s',
+  async (query, parameter) => {
+    const answer = await house.tenant.ask('GET', `/api/watchdog/logs?${query}`)
+
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
+  },
+)
+
+test('4.1 GET /api/watchdog/metadata: logLevel and mode, and nothing else', async () => {
+  const { status, body } = await house.tenant.ask('GET', '/api/watchdog/metadata')
+
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    logLevel: codes({ 0: 'Info', 1: 'Warning', 2: 'Critical' }),
+    mode: codes({ 0: 'Disabled', 1: 'Monitor', 2: 'Enforce' }),
+  })
+  for (const entry of [...body.logLevel, ...body.mode]) expectShape(entry, { code: 'integer', description: 'string' })
+})
