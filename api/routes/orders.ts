@@ -20,6 +20,7 @@ import { findOrder, pageOfOrders, toOrder } from '../../store/orders.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
+import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
 import { OrderParams } from '../params.ts'
 import type { RouteOptions } from '../server.ts'
@@ -85,7 +86,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
   app.get(
     '/orders/:orderId',
     {
-      config: { problems: ['order_not_found'] },
+      config: { problems: ['order_not_found'], versioned: true },
       schema: {
         operationId: 'getOrder',
         summary: 'One order',
@@ -94,9 +95,10 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: Order },
       },
     },
-    ({ tenantId, params: { orderId } }) =>
+    ({ tenantId, params: { orderId } }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
         const order = await findOrder(tx, orderId)
+        answersVersion(reply, order?.version)
         if (order === undefined) throw orderNotFound(orderId)
         return toOrder(order)
       }),

@@ -1,0 +1,243 @@
+/** ETags of single resources: `If-None-Match` saves a reader the answer, `If-Match` guards a change. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { insertEvent } from '../../../store/events.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import { anActiveSim, complete, used } from './estate.ts'
+
+const house = useHouse()
+const at = { pool: '', sim: '', iccid: '', ticket: '', tariff: '', tenant: '/api/tenant', event: '', order: '' }
+type Resource = keyof typeof at
+const RESOURCES: readonly Resource[] = ['pool', 'sim', 'iccid', 'ticket', 'tariff', 'tenant', 'event', 'order']
+
+beforeAll(async () => {
+  const { tenant } = house
+  const { id, iccid } = await aSim(tenant)
+  const ticket = await tenant.ask('POST', '/api/tickets/provision', { simId: (await aSim(tenant)).id })
+  const order = await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
+  await inTenant(house.ground, tenant.id, (tx) =>
+    insertEvent(tx, { type: 0, severity: 0, title: 'First', description: '' }),
+  )
+  at.pool = `/api/pools/${await aPool(tenant)}`
+  at.sim = `/api/sims/${id}`
+  at.iccid = `/api/sims/${iccid}`
+  at.ticket = `/api/tickets/${ticket.body.id}`
+  at.tariff = `/api/tariffs/${await aTariff(tenant)}`
+  at.event = `/api/events/${(await tenant.ask('GET', '/api/events')).body.data[0].id}`
+  at.order = `/api/orders/${order.body.id}`
+})
+const tagOf = async (path: string): Promise<string> => (await house.tenant.ask('GET', path)).headers.etag ?? ''
+const read = (path: string, tag: string) => house.tenant.ask('GET', path, undefined, { 'if-none-match': tag })
+
+describe('If-None-Match', () => {
+  test.each(RESOURCES)('of %s: 304 without a body for the tag it has, 200 for any other', async (which) => {
+    const { headers, body } = await house.tenant.ask('GET', at[which])
+    const { etag = '' } = headers
+
+    expect(etag).toMatch(/^"\d+\.[\w-]+"$/)
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const same = await read(at[which], tag)
+      expect([same.status, same.body, same.headers.etag]).toEqual([304, '', etag])
+      expect(same.headers['content-type']).toBeUndefined()
+    }
+    for (const tag of ['"other"', etag.replace(/"$/, 'x"'), etag.replaceAll('"', '')]) {
+      expect(await read(at[which], tag)).toMatchObject({ status: 200, body, headers: { etag } })
+    }
+  })
+
+  test.each([
+    ['pool', () => house.tenant.ask('PUT', at.pool, { name: 'Fleet', watchdogMode: 2 })],
+    ['sim', () => house.tenant.ask('PATCH', `${at.sim}/tag`, { tag: 'changed' })],
+    ['iccid', () => house.tenant.ask('PATCH', `${at.sim}/tag`, { tag: 'changed again' })],
+    ['ticket', () => house.tenant.ask('DELETE', at.ticket)],
+    ['tenant', () => house.tenant.ask('PATCH', '/api/tenant/name', { name: 'Changed' })],
+    ['order', () => house.tenant.ask('DELETE', at.order)],
+  ] as const)('of %s that has changed: 200, and another tag', async (which, change) => {
+    const before = await tagOf(at[which])
+    expect((await change()).status).toBe(200)
+
+    const after = await read(at[which], before)
+
+    expect(after.status).toBe(200)
+    expect(after.headers.etag).not.toBe(before)
+    expect((await read(at[which], after.headers.etag ?? '')).status).toBe(304)
+  })
+
+  test('of a SIM: usage, an open ticket, its end, and its pool’s settings change the tag', async () => {
+    const { tenant } = house
+    const pool = await aPool(tenant)
+    const sim = await anActiveSim(house, tenant, { poolId: pool })
+    let ticketId = ''
+    const changes = [
+      () => used(house, tenant, sim.id, { bytesUp: 1_000_000 }),
+      async () => {
+        ticketId = (await tenant.ask('POST', '/api/tickets/suspend', { simId: sim.id })).body.id
+      },
+      () => complete(house, tenant, sim.id, ticketId),
+      () => tenant.ask('PUT', `/api/pools/${pool}`, { name: 'Fleet', watchdogMode: 1, warningThresholdPct: 55 }),
+      () => tenant.ask('POST', `/api/sims/${sim.id}/queue-unprovision`),
+    ]
+    for (const path of [`/api/sims/${sim.id}`, `/api/sims/${sim.iccid}`]) expect(await tagOf(path)).not.toBe('')
+    for (const change of changes) {
+      const before = await tagOf(`/api/sims/${sim.id}`)
+      await change()
+      const after = await read(`/api/sims/${sim.id}`, before)
+      expect([after.status, change.toString(), after.headers.etag === before]).toEqual([200, change.toString(), false])
+      expect(await tagOf(`/api/sims/${sim.iccid}`)).toBe(after.headers.etag)
+    }
+  })
+
+  test('of a pool: usage and the days until its renewal change the tag', async () => {
+    const poolId = await aPool(house.tenant)
+    const sim = await anActiveSim(house, house.tenant, { poolId })
+    const first = await tagOf(`/api/pools/${poolId}`)
+
+    await used(house, house.tenant, sim.id, { bytesUp: 1_000_000 })
+    const second = await read(`/api/pools/${poolId}`, first)
+    house.now = NOON + 24 * 3_600_000
+    const third = await read(`/api/pools/${poolId}`, second.headers.etag ?? '')
+    house.now = NOON
+
+    expect([second.status, second.body.usageMB]).toEqual([200, 1])
+    expect([third.status, third.body.daysUntilRenewal]).toEqual([200, second.body.daysUntilRenewal - 1])
+  })
+
+  test('what is not there has no tag, whatever is asked', async () => {
+    const answer = await read('/api/pools/4711000', '*')
+
+    expect([answer.status, answer.headers.etag]).toEqual([404, undefined])
+  })
+
+  test('lists and metadata have none', async () => {
+    for (const path of [
+      '/api/pools',
+      '/api/sims',
+      '/api/tickets',
+      '/api/tariffs',
+      '/api/events',
+      '/api/pools/metadata',
+    ]) {
+      expect(await tagOf(path)).toBe('')
+    }
+  })
+})
+
+describe('If-Match', () => {
+  /** A change: what it changes, how it is asked for, and what of the resource shows it. */
+  interface Change {
+    readonly path: string
+    readonly call: readonly [method: string, url: string, body?: unknown]
+    readonly done: number
+  }
+  const CHANGES: Readonly<Record<string, () => Promise<Change>>> = {
+    'PUT /api/pools/{id}': async () => {
+      const path = `/api/pools/${await aPool(house.tenant)}`
+      return { path, call: ['PUT', path, { name: 'Fleet', watchdogMode: 0 }], done: 200 }
+    },
+    'DELETE /api/pools/{id}': async () => {
+      const path = `/api/pools/${await aPool(house.tenant)}`
+      return { path, call: ['DELETE', path], done: 204 }
+    },
+    'PATCH /api/sims/{id}/tag': async () => {
+      const path = `/api/sims/${(await aSim(house.tenant)).id}`
+      return { path, call: ['PATCH', `${path}/tag`, { tag: 'new' }], done: 200 }
+    },
+    'POST /api/sims/{id}/queue-unprovision': async () => {
+      const path = `/api/sims/${(await anActiveSim(house, house.tenant)).id}`
+      return { path, call: ['POST', `${path}/queue-unprovision`], done: 200 }
+    },
+    'POST /api/sims/{id}/queue-reprovision': async () => {
+      const path = `/api/sims/${(await anActiveSim(house, house.tenant)).id}`
+      const poolId = await aPool(house.tenant)
+      return { path, call: ['POST', `${path}/queue-reprovision`, { poolId }], done: 200 }
+    },
+    'DELETE /api/tickets/{id}': async () => {
+      const { id: simId } = await aSim(house.tenant)
+      const { body } = await house.tenant.ask('POST', '/api/tickets/provision', { simId })
+      const path = `/api/tickets/${body.id}`
+      return { path, call: ['DELETE', path], done: 200 }
+    },
+    'DELETE /api/orders/{orderId}': async () => {
+      const { body } = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
+      const path = `/api/orders/${body.id}`
+      return { path, call: ['DELETE', path], done: 200 }
+    },
+    'PATCH /api/tenant/name': async () => ({
+      path: '/api/tenant',
+      call: ['PATCH', '/api/tenant/name', { name: `Name ${Math.random()}` }],
+      done: 200,
+    }),
+    'PATCH /api/tenant/billing-email': async () => ({
+      path: '/api/tenant',
+      call: ['PATCH', '/api/tenant/billing-email', { billingEmail: `a${Math.random()}@example.com` }],
+      done: 200,
+    }),
+  }
+  const ask = ([method, url, body]: Change['call'], tag: string) =>
+    house.tenant.ask(method, url, body, { 'if-match': tag })
+
+  test.each(Object.keys(CHANGES))('on %s: stale or weak is 412 and changes nothing', async (name) => {
+    const { path, call } = (await CHANGES[name]?.()) as Change
+    const before = await house.tenant.ask('GET', path)
+    const { etag = '' } = before.headers
+
+    for (const tag of ['"999999.x"', '"999999"', `W/${etag}`, '"other"', 'bare', etag.replaceAll('"', ''), '']) {
+      const refused = await ask(call, tag)
+      expect(refused, tag).toMatchObject({ status: 412, body: { code: 'precondition_failed' } })
+    }
+    const after = await house.tenant.ask('GET', path)
+    expect([after.body, after.headers.etag]).toEqual([before.body, etag])
+  })
+
+  test.each(Object.keys(CHANGES))('on %s: fresh, among others, or * is done', async (name) => {
+    for (const tagged of [(tag: string) => tag, (tag: string) => `"999999.x", ${tag}`, () => '*']) {
+      const { path, call, done } = (await CHANGES[name]?.()) as Change
+      const before = await tagOf(path)
+      const answer = await ask(call, tagged(before))
+
+      expect(answer.status).toBe(done)
+      expect(await tagOf(path)).not.toBe(before)
+    }
+  })
+
+  test.each(Object.keys(CHANGES).filter((name) => !/^(DELETE|POST)/.test(name)))(
+    'on %s: what another has changed in between is not overwritten',
+    async (name) => {
+      const { path, call, done } = (await CHANGES[name]?.()) as Change
+      const seen = await tagOf(path)
+
+      const other = /tenant/.test(name)
+        ? (['PATCH', '/api/tenant/name', { name: `Name ${Math.random()}` }] as const)
+        : call
+      expect((await house.tenant.ask(...other)).status).toBe(done)
+      expect((await ask(call, seen)).status).toBe(412)
+    },
+  )
+
+  test('compares the SIM, not its usage: what is counted meanwhile is no reason to refuse', async () => {
+    const sim = await anActiveSim(house, house.tenant)
+    const seen = await tagOf(`/api/sims/${sim.id}`)
+    await used(house, house.tenant, sim.id, { bytesUp: 5 })
+
+    expect(await tagOf(`/api/sims/${sim.id}`)).not.toBe(seen)
+    expect((await ask(['PATCH', `/api/sims/${sim.id}/tag`, { tag: 'x' }], seen)).status).toBe(200)
+  })
+
+  test('of two who saw the same, one changes', async () => {
+    const path = `/api/pools/${await aPool(house.tenant)}`
+    const seen = await tagOf(path)
+
+    const answers = await Promise.all(
+      ['One', 'Two'].map((name) => ask(['PUT', path, { name: `Pool ${name}`, watchdogMode: 0 }], seen)),
+    )
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412])
+  })
+
+  test('of what is not there is 404, as without it', async () => {
+    expect(await ask(['DELETE', '/api/pools/4711000'], '"1.x"')).toMatchObject({
+      status: 404,
+      body: { code: 'pool_not_found' },
+    })
+  })
+})

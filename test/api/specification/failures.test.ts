@@ -1,0 +1,192 @@
+/** Failures of the service document's paths: section 7 leaves them open, so all are problems of one form. */
+import { describe, expect, test } from 'vitest'
+import { buildPublic } from '../../../api/server.ts'
+import { connect } from '../../../store/connect.ts'
+import { aPool, aSim, asking, useHouse } from '../house.ts'
+import { NO_TICKET } from './estate.ts'
+import { SECTIONS } from './rows.ts'
+
+const house = useHouse()
+
+/** The methods of each path that the service document has. `{id}` and `{iccid}` of a SIM are one path. */
+const PATHS = new Map<string, Set<string>>()
+for (const name of SECTIONS.flatMap(({ rows }) => Object.keys(rows))) {
+  const [, method, path] = /^4\.\d (\w+) (\/\S+)$/.exec(name) ?? []
+  if (method === undefined || path === undefined) continue
+  const shown = path.replace('{iccid}', '{id}')
+  PATHS.set(shown, (PATHS.get(shown) ?? new Set()).add(method))
+}
+const filled = (path: string) => path.replace(/\{\w+\}/, path.includes('tickets') ? NO_TICKET : '4711000')
+
+/** What no answer may tell: SQL, a stack, a file of the service, a table. */
+const INNER =
+  /\bselect\b.*\bfrom\b|\binsert into\b|node_modules|\.ts\b|\bat \w+ \(|\/work|\/home|postgres|kysely|constraint "/i
+
+function expectProblem(answer: { status: number; headers: Record<string, string>; body: object }, code: string) {
+  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  expect(Object.keys(answer.body).filter((field) => field !== 'errors')).toEqual([
+    'type',
+    'title',
+    'status',
+    'detail',
+    'instance',
+    'code',
+    'requestId',
+  ])
+  expect(answer.body).toMatchObject({
+    type: `/problems/${code}`,
+    status: answer.status,
+    code,
+    requestId: answer.headers['x-request-id'],
+  })
+  expect(JSON.stringify(answer.body)).not.toMatch(INNER)
+}
+
+test('a problem has exactly its fields', async () => {
+  const { body } = await house.tenant.ask('GET', '/api/pools/4711?page=2', undefined, { 'x-request-id': 'my-request' })
+
+  expect(body).toEqual({
+    type: '/problems/pool_not_found',
+    title: 'There is no such pool',
+    status: 404,
+    detail: 'There is no pool 4711.',
+    instance: '/api/pools/4711',
+    code: 'pool_not_found',
+    requestId: 'my-request',
+  })
+})
+
+describe('every path', () => {
+  test.each([...PATHS])('%s: 405 for the methods it has not, and Allow names those it has', async (path, methods) => {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
+      if (methods.has(method)) continue
+      const answer = await house.tenant.ask(method, filled(path))
+
+      expect(answer.status, method).toBe(405)
+      expectProblem(answer, 'method_not_allowed')
+      const allowed = new Set(answer.headers.allow?.split(', '))
+      expect(allowed).toEqual(new Set([...methods, ...(methods.has('GET') ? ['HEAD'] : [])]))
+    }
+  })
+
+  test.each([...PATHS])('%s: 401 without a key, and what to send', async (path, methods) => {
+    for (const method of methods) {
+      const answer = await asking(house.outside, {})(method, filled(path))
+
+      expect(answer.status).toBe(401)
+      expectProblem(answer, 'unauthorized')
+      expect(answer.headers['www-authenticate']).toBe('Bearer realm="simherd"')
+    }
+  })
+
+  test.each([...PATHS].filter(([, methods]) => methods.has('GET')))(
+    '%s: HEAD is GET without its body',
+    async (path) => {
+      const [get, head] = [await house.tenant.ask('GET', filled(path)), await house.tenant.ask('HEAD', filled(path))]
+
+      expect([head.status, head.body, head.headers['content-type']]).toEqual([
+        get.status,
+        '',
+        get.headers['content-type'],
+      ])
+    },
+  )
+})
+
+test.each([
+  '/',
+  '/api',
+  '/api/',
+  '/api/nothing',
+  '/api/order',
+  '/api/orders/1/nothing',
+  '/api/pools/1/',
+  '/API/pools',
+  '/v1/api/pools',
+  '/problems/toString',
+])('%s is no path, 404', async (path) => {
+  const answer = await house.tenant.ask('GET', path)
+
+  expect(answer.status).toBe(404)
+  expectProblem(answer, 'not_found')
+})
+
+test('an address that cannot be decoded is 400', async () => {
+  const answer = await house.tenant.ask('GET', '/api/sims/%zz')
+
+  expect(answer.status).toBe(400)
+  expectProblem(answer, 'invalid_request')
+})
+
+test('text that cannot be kept is 400 in a query too', async () => {
+  for (const path of ['/api/sims?search=a%00b', '/api/events?searchTerm=%00', '/api/orders?search=%00']) {
+    const answer = await house.tenant.ask('GET', path)
+    expect(answer.status).toBe(400)
+    expectProblem(answer, 'invalid_request')
+  }
+})
+
+test('queries are read as the types of their parameters', async () => {
+  const id = await aPool(house.tenant)
+  await aSim(house.tenant)
+
+  const plain = await house.tenant.ask('GET', '/api/sims?status=0&page=1&pageSize=100')
+  const padded = await house.tenant.ask('GET', '/api/sims?status=00&page=01&pageSize=1e2')
+  const unknown = await house.tenant.ask('GET', `/api/pools/${id}/sims?colour=red`)
+
+  expect(plain.status).toBe(200)
+  expect(padded.body).toEqual(plain.body)
+  expect(unknown.status).toBe(200)
+})
+
+describe('400, 404, 409, 413, 415 and 422', () => {
+  test.each([
+    [400, 'invalid_request', 'POST', '/api/pools', { type: 9 }, {}],
+    [404, 'sim_not_found', 'POST', '/api/tickets/activate', { simId: 4_711_000 }, {}],
+    [409, 'ticket_not_pending', 'DELETE', '/api/tickets/{ended}', undefined, {}],
+    [412, 'precondition_failed', 'PATCH', '/api/tenant/name', { name: 'Ours' }, { 'if-match': '"0"' }],
+    [413, 'payload_too_large', 'PATCH', '/api/tenant/name', { name: 'x'.repeat(1_100_000) }, {}],
+    [415, 'unsupported_media_type', 'PATCH', '/api/tenant/name', '<name/>', { 'content-type': 'text/xml' }],
+    [422, 'idempotency_key_reused', 'POST', '/api/orders', { type: 1, quantity: 2 }, { 'idempotency-key': 'used' }],
+  ] as const)(
+    '%i %s is a problem that tells nothing of the inside',
+    async (status, code, method, path, body, headers) => {
+      const { id: simId } = await aSim(house.tenant)
+      const { body: ticket } = await house.tenant.ask('POST', '/api/tickets/provision', { simId })
+      await house.tenant.ask('DELETE', `/api/tickets/${ticket.id}`)
+      await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 }, { 'idempotency-key': 'used' })
+
+      const answer = await house.tenant.ask(method, path.replace('{ended}', ticket.id), body, headers)
+
+      expect(answer.status).toBe(status)
+      expectProblem(answer, code)
+    },
+  )
+})
+
+test('500: a failure inside shows neither SQL nor stack, and its id is in the header', async () => {
+  const broken = house.ground.clock
+  Object.assign(house.ground, {
+    clock: () => {
+      throw new Error('select secret from api_keys at file.ts')
+    },
+  })
+  const answer = await house.tenant.ask('GET', '/api/pools', undefined, { 'x-request-id': 'bad id with spaces' })
+  Object.assign(house.ground, { clock: broken })
+
+  expect(answer.status).toBe(500)
+  expectProblem(answer, 'internal_error')
+  expect(answer.headers['x-request-id']).not.toBe('bad id with spaces')
+})
+
+test('503: a database that is away says to try again', async () => {
+  const { db, close } = connect('postgresql://nobody@127.0.0.1:1/nothing', { max: 1 })
+  const app = await buildPublic({ ground: { ...house.ground, db } })
+
+  const answer = await asking(app, { authorization: `Bearer ${house.tenant.key}` })('GET', '/api/pools')
+  await Promise.all([app.close(), close()])
+
+  expect(answer.status).toBe(503)
+  expectProblem(answer, 'unavailable')
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+})
