@@ -37,6 +37,9 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       '/bulk-tickets',
       {
         bodyLimit: ASK_BYTES,
+        config: {
+          problems: ['pool_not_found', 'tariff_not_found', 'tariff_inactive', 'tariff_needs_pool', 'bulk_too_large'],
+        },
         schema: {
           operationId: 'startBulkTickets',
           summary: 'Open a ticket on each of many SIMs; as a dry run only say on which, and which are refused',
@@ -80,6 +83,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
   app.get(
     '/bulk-tickets/:id',
     {
+      config: { problems: ['bulk_not_found'] },
       schema: {
         operationId: 'getBulkTickets',
         summary: 'A bulk run, with its SIMs by what has become of them',
@@ -94,6 +98,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
   app.get(
     '/bulk-tickets/:id/items',
     {
+      config: { problems: ['bulk_not_found'] },
       schema: {
         operationId: 'listBulkTicketItems',
         summary: 'The SIMs of a bulk run, in the order of its request',
@@ -116,6 +121,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
     scope.delete(
       '/bulk-tickets/:id',
       {
+        config: { bodiless: true, problems: ['bulk_not_found', 'bulk_ended'] },
         schema: {
           operationId: 'cancelBulkTickets',
           summary: 'Cancel what a bulk run has not opened yet, and its pending tickets',

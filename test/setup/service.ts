@@ -24,7 +24,8 @@ import { freshDatabase } from './database.ts'
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 const SECRET = 'secret-of-the-tests'
 
-async function freshNamespace(): Promise<string> {
+/** A namespace of its own on the Temporal server that all test files share. @returns its name */
+export async function freshNamespace(): Promise<string> {
   const namespace = `test-${crypto.randomUUID()}`
   const connection = await Connection.connect({ address: inject('temporalAddress') })
   await connection.workflowService.registerNamespace({

@@ -1,0 +1,27 @@
+/** `Idempotency-Key` on every POST. What the key itself does is in keys.test.ts. */
+import { describe, expect, test } from 'vitest'
+import { LINES, OPERATIONS } from './calls.ts'
+import { useEstates } from './estate.ts'
+import { isDoneOnce } from './route-checks.ts'
+
+const estates = useEstates()
+
+const POSTS = OPERATIONS.filter(({ method }) => method === 'POST')
+const takesKey = ({ headers }: (typeof OPERATIONS)[number]) => headers.includes('Idempotency-Key')
+
+test('every POST takes one, or has a reason not to', () => {
+  const without = POSTS.filter((operation) => !takesKey(operation)).map(({ operationId }) => operationId)
+
+  expect(without.filter((id) => LINES[id]?.notOnce === undefined)).toEqual([])
+  expect(POSTS.filter((operation) => takesKey(operation) && LINES[operation.operationId]?.notOnce)).toEqual([])
+})
+
+test('nothing but a POST takes one', () => {
+  expect(OPERATIONS.filter((operation) => operation.method !== 'POST' && takesKey(operation))).toEqual([])
+})
+
+describe('under one key the same is done once, and something else is refused:', () => {
+  test.each(POSTS.filter(takesKey))('$method $path', async (operation) => {
+    await isDoneOnce(estates, operation)
+  })
+})
