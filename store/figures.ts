@@ -49,11 +49,14 @@ export async function simFigures(
   simIds: readonly number[],
 ): Promise<Map<number, SimFigures>> {
   if (simIds.length === 0) return new Map()
+  // Rows outside shared pools have what they need in themselves.
   const pools = await sql<{ pool_id: number }>`
-    select distinct pool_id from usage_ledger
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = any(${[...simIds]}::bigint[])`.execute(
-    tx.q,
-  )
+    select distinct l.pool_id
+      from usage_ledger l
+      join pools p on p.id = l.pool_id
+      join tariffs t on t.id = p.tariff_id
+     where l.tenant_id = ${tx.tenantId} and l.cycle_key = ${cycleKey} and l.sim_id = any(${[...simIds]}::bigint[])
+       and t.type <> 0`.execute(tx.q)
   await divideOverage(
     tx,
     cycleKey,
