@@ -1,6 +1,7 @@
 /** The `simherd` command: what there is, how it is asked for, and with which exit code it ends. */
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander'
 import { readSettings, type Settings } from '../config/index.ts'
+import type { BulkFlags } from './bulk-tickets.ts'
 import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
 
 const program = new Command('simherd')
@@ -290,6 +291,59 @@ Examples:
       spreadsheet: spreadsheet ?? false,
       ...(out !== undefined && { out }),
     })
+  })
+
+const SIM_STATUS = { unprovisioned: 0, active: 1, suspended: 2 } as const
+const simStatus = (text: string): number => {
+  const known = Object.entries(SIM_STATUS).find(([name, code]) => text.toLowerCase() === name || text === String(code))
+  if (known === undefined) throw new InvalidArgumentError(`It must be one of ${Object.keys(SIM_STATUS).join(', ')}.`)
+  return known[1]
+}
+const id = (text: string): number => {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be an id, a positive integer.')
+  return Number(text)
+}
+
+program
+  .command('tickets')
+  .description('Tickets of many SIMs at once.')
+  .command('bulk')
+  .addArgument(
+    new Argument('<type>', 'what each ticket asks for').choices([
+      'activate',
+      'suspend',
+      'refresh',
+      'send-sms',
+      'provision',
+      'unassign',
+    ]),
+  )
+  .description('Open a ticket on each SIM of a file or a filter.')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--file <csv>', 'CSV with a column iccid or simId')
+  .option('--filter-status <status>', 'SIMs that are unprovisioned, active or suspended', simStatus)
+  .option('--filter-pool <id>', 'SIMs in this pool', id)
+  .option('--search <text>', 'SIMs with this in their ICCID, IMSI, MSISDN or tag')
+  .option('--all', 'every SIM of the tenant')
+  .option('--pool <id>', 'provision: into this pool', id)
+  .option('--tariff <id>', 'provision: with this tariff', id)
+  .option('--tag <text>', 'provision: with this tag')
+  .option('--message <text>', 'send-sms: the text')
+  .option('--dry-run', 'only say which SIMs would get a ticket, and which not and why')
+  .option('--wait', 'wait until every ticket has ended; exit code 1 where one has failed')
+  .addHelpText(
+    'after',
+    `
+Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+A SIM that cannot have the ticket is refused by itself, and counted. At most 100,000 SIMs a run.
+
+Examples:
+  npx simherd tickets bulk suspend --tenant t0123456789ab --filter-pool 7 --filter-status active --dry-run
+  npx simherd tickets bulk activate --tenant t0123456789ab --file sims.csv --wait`,
+  )
+  .action(async (type: string, flags: BulkFlags) => {
+    const { bulkTickets } = await import('./bulk-tickets.ts')
+    await bulkTickets(settingsWith({}), type, flags)
   })
 
 /** @returns the exit code */

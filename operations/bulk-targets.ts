@@ -6,14 +6,7 @@ import { Compile } from 'typebox/compile'
 import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../domain/bulk-tickets.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { ICCID } from '../domain/identifiers.ts'
-import {
-  type BulkTerms,
-  findMatchingSims,
-  findNamedSims,
-  type NamedSim,
-  type NewItem,
-  type Refusal,
-} from '../store/bulk-tickets.ts'
+import { type BulkTerms, findMatchingSims, findNamedSims, type NewItem, type Refusal } from '../store/bulk-tickets.ts'
 import { readLines } from '../store/lines.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { openTicketsOf } from '../store/tickets.ts'
@@ -40,14 +33,21 @@ export async function* targetsOf(tx: TenantTx, sims: BulkSims): AsyncGenerator<N
   for (let start = 0; start < count; start += PAGE) {
     const names = Array.from({ length: Math.min(PAGE, count - start) }, (_, at) => nameAt(sims, start + at))
     const readable = names.filter((name) => name.fault === null)
-    const found = new Map((await findNamedSims(tx, readable)).map((sim) => [sim.index, sim]))
+    const ids = readable.flatMap(({ simId }) => (simId === null ? [] : [simId]))
+    const iccids = readable.flatMap(({ iccid }) => (iccid === null ? [] : [iccid]))
+    const found = await findNamedSims(tx, ids, iccids)
+    const byId = new Map(found.map((sim) => [sim.simId, sim]))
+    const byIccid = new Map(found.map((sim) => [sim.iccid, sim]))
     yield names.map((name): NewItem => {
-      const { index, iccid } = name
-      const sim = found.get(index)
-      if (sim === undefined) return { index, simId: null, iccid: iccid ?? textOf(name.simId), refusal: unknown(name) }
-      if (seen.has(sim.simId)) return { ...sim, refusal: repeated(sim.simId) }
+      const { index, simId, iccid } = name
+      const sim = simId === null ? byIccid.get(iccid ?? '') : byId.get(simId)
+      // Whoever names both means one SIM that has both.
+      if (sim === undefined || name.fault !== null || (iccid !== null && sim.iccid !== iccid)) {
+        return { index, simId: null, iccid: iccid ?? textOf(simId), refusal: unknown(name) }
+      }
+      if (seen.has(sim.simId)) return { ...sim, index, refusal: repeated(sim.simId) }
       seen.add(sim.simId)
-      return { ...sim, refusal: null }
+      return { ...sim, index, refusal: null }
     })
   }
 }
@@ -65,7 +65,11 @@ async function* matching(tx: TenantTx, filter: Parameters<typeof findMatchingSim
   }
 }
 
-interface Name extends NamedSim {
+/** What a request calls a SIM: by id, by ICCID or by both. */
+interface Name {
+  readonly index: number
+  readonly simId: number | null
+  readonly iccid: string | null
   /** Why it can name no SIM. */
   readonly fault: string | null
 }

@@ -30,28 +30,22 @@ export interface Refusal {
   readonly detail: string
 }
 
-/** A SIM that a request names by id, by ICCID or by both. */
-export interface NamedSim {
-  readonly index: number
-  readonly simId: number | null
-  readonly iccid: string | null
-}
 export interface FoundSim {
-  readonly index: number
   readonly simId: number
   readonly iccid: string
 }
 
-/** The SIMs that these names mean; those that mean none are left out. */
-export async function findNamedSims(tx: TenantTx, named: readonly NamedSim[]): Promise<FoundSim[]> {
+/** The SIMs with these ids, and those with these ICCIDs; what names none is passed over. */
+export async function findNamedSims(
+  tx: TenantTx,
+  ids: readonly number[],
+  iccids: readonly string[],
+): Promise<FoundSim[]> {
+  // Two lists, each looked up by its own index: joins would be planned by statistics that a fresh estate has none of.
   const { rows } = await sql<FoundSim>`
-    select n.index, s.id as "simId", s.iccid
-      from unnest(${named.map(({ index }) => index)}::integer[], ${named.map(({ simId }) => simId)}::bigint[],
-                  ${named.map(({ iccid }) => iccid)}::text[]) as n(index, sim_id, iccid)
-      left join sims by_id on by_id.tenant_id = app_tenant() and by_id.id = n.sim_id
-      left join sims by_iccid on by_iccid.tenant_id = app_tenant() and by_iccid.iccid = n.iccid
-      join sims s on s.tenant_id = app_tenant() and s.id = coalesce(by_id.id, by_iccid.id)
-     where (n.sim_id is null or s.id = n.sim_id) and (n.iccid is null or s.iccid = n.iccid)`.execute(tx.q)
+    select id as "simId", iccid from sims where tenant_id = app_tenant() and id = any(${[...ids]}::bigint[])
+     union
+    select id, iccid from sims where tenant_id = app_tenant() and iccid = any(${[...iccids]}::text[])`.execute(tx.q)
   return rows
 }
 
@@ -61,8 +55,8 @@ export async function findMatchingSims(
   filter: BulkFilter,
   afterId: number,
   limit: number,
-): Promise<{ simId: number; iccid: string }[]> {
-  const { rows } = await sql<{ simId: number; iccid: string }>`
+): Promise<FoundSim[]> {
+  const { rows } = await sql<FoundSim>`
     select s.id as "simId", s.iccid from sims s
      where s.tenant_id = app_tenant() and s.id > ${afterId} ${simsMatching(filter)}
      order by s.id limit ${limit}`.execute(tx.q)
@@ -154,16 +148,18 @@ export async function settleBatch(
   settled: readonly { readonly simId: number; readonly refusal: Refusal | null }[],
   dueAt: Date,
 ): Promise<void> {
-  const refused = settled.filter(({ refusal }) => refusal !== null).length
+  const simIds = settled.map(({ simId }) => simId)
+  const refused = settled.filter(({ refusal }) => refusal !== null)
   await sql`
     update bulk_ticket_items i
-       set outcome = case when s.refusal is null then 'opened' else 'refused' end,
-           code = s.refusal->>'code', detail = s.refusal->>'detail'
-      from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as s("simId" bigint, refusal jsonb)
-     where i.bulk_id = ${bulkId} and i.sim_id = s."simId" and i.outcome = 'waiting'`.execute(tx.q)
+       set outcome = case when r.code is null then 'opened' else 'refused' end, code = r.code, detail = r.detail
+      from unnest(${simIds}::bigint[], ${settled.map(({ refusal }) => refusal?.code ?? null)}::text[],
+                  ${settled.map(({ refusal }) => refusal?.detail ?? null)}::text[]) as r(sim_id, code, detail)
+     where i.bulk_id = ${bulkId} and i.outcome = 'waiting' and i.sim_id = any(${simIds}::bigint[])
+       and i.sim_id = r.sim_id`.execute(tx.q)
   const { rows } = await sql<{ waiting: number }>`
-    update bulk_tickets set waiting = waiting - ${settled.length}, refused = refused + ${refused} where id = ${bulkId}
-    returning waiting`.execute(tx.q)
+    update bulk_tickets set waiting = waiting - ${settled.length}, refused = refused + ${refused.length}
+     where id = ${bulkId} returning waiting`.execute(tx.q)
   if ((rows[0]?.waiting ?? 0) > 0) {
     await sql`update bulk_work set due_at = ${dueAt} where bulk_id = ${bulkId}`.execute(tx.q)
   } else {

@@ -29,8 +29,8 @@ export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise
 export async function readLines(tx: TenantTx, simIds: readonly number[]): Promise<LockedLine[]> {
   const { rows } = await sql<LockedLine>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
-           u.cause as "suspendedBy"
-      from sims s left join suspensions u on u.sim_id = s.id and u.closed_at is null
+           (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
+      from sims s
      where s.tenant_id = app_tenant() and s.id = any(${[...simIds]}::bigint[])
      order by s.id`.execute(tx.q)
   return rows
@@ -41,7 +41,12 @@ export async function writeLine(
   tx: TenantTx,
   simId: number,
   line: Line,
-  also: { readonly provisionedAt?: Date | null; readonly tag?: string | null; readonly clearPending?: boolean },
+  also: {
+    readonly provisionedAt?: Date | null
+    readonly tag?: string | null
+    /** Forgets the change queued for the cycle's end: in any case, or where it was queued before an instant. */
+    readonly forgetQueued?: 'always' | Date
+  },
 ): Promise<void> {
   await sql`
     update sims
@@ -49,13 +54,17 @@ export async function writeLine(
            status = ${line.status}, pool_id = ${line.poolId}, tariff_id = ${line.tariffId},
            provisioned_at = ${also.provisionedAt === undefined ? sql`provisioned_at` : also.provisionedAt},
            tag = coalesce(${also.tag ?? null}, tag),
-           ${
-             also.clearPending === true
-               ? sql`pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null,`
-               : sql``
-           }
+           ${also.forgetQueued === undefined ? sql`` : forgotten(also.forgetQueued)}
            version = version + 1, updated_at = ${tx.now}
      where id = ${simId}`.execute(tx.q)
+}
+
+function forgotten(queued: 'always' | Date) {
+  const keep = queued === 'always' ? sql`false` : sql`pending_since >= ${queued}`
+  return sql`pending_pool_id = case when ${keep} then pending_pool_id end,
+             pending_tariff_id = case when ${keep} then pending_tariff_id end,
+             pending_unassign = ${keep} and pending_unassign,
+             pending_since = case when ${keep} then pending_since end,`
 }
 
 /** Opens or replaces what a SIM belongs to; pool 0 stands for none. */
