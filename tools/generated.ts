@@ -9,6 +9,7 @@ import { ruleFileSchemaText } from '../rules/rule-file-schema.ts'
 import { docFiles } from './docs-tables.ts'
 import { compileTemplates, type GeneratedFile } from './mail-templates.ts'
 import { documentText, isMadeFrom, makeTypes } from './service-types.ts'
+import { specificationTests } from './specification-tests.ts'
 import { usageFile } from './usage-file.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -44,6 +45,7 @@ async function madeFiles(): Promise<GeneratedFile[]> {
   return [
     ...(await compileTemplates()),
     ...(await docFiles(present)),
+    await specificationTests(),
     ...(await descriptions()).map(({ document }) => document),
     { path: 'rules/rule-file.schema.json', content: ruleFileSchemaText() },
     { path: 'examples/usage-2026-10.csv', content: usageFile() },

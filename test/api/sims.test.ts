@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { inTenant } from '../../store/tenancy.ts'
-import { anIccid, aPool, aSim, aTariff, provisioned, useHouse } from './house.ts'
+import { anIccid, aPool, aSim, provisioned, useHouse } from './house.ts'
 
 const house = useHouse()
 const get = async (id: number) => (await house.tenant.ask('GET', `/api/sims/${id}`)).body
@@ -84,87 +84,6 @@ describe('import', () => {
   })
 })
 
-describe('tag', () => {
-  test('is set, and taken off by an empty one', async () => {
-    const { id } = await aSim(house.tenant)
-
-    const set = await house.tenant.ask('PATCH', `/api/sims/${id}/tag`, { tag: 'é'.repeat(128) })
-    const shown = await get(id)
-    await house.tenant.ask('PATCH', `/api/sims/${id}/tag`, { tag: '' })
-
-    expect(set).toMatchObject({ status: 200, body: { id } })
-    expect(shown.tag).toBe('é'.repeat(128))
-    expect((await get(id)).tag).toBe('')
-  })
-
-  test.each([{ tag: 'x'.repeat(129) }, { tag: null }, {}, { tag: 5 }])('%j is refused', async (body) => {
-    const { id } = await aSim(house.tenant)
-
-    expect(await house.tenant.ask('PATCH', `/api/sims/${id}/tag`, body)).toMatchObject({ status: 400 })
-  })
-})
-
-describe('queued changes', () => {
-  test('the last wins and says so in an event', async () => {
-    const { id, iccid } = await aSim(house.tenant)
-    const poolId = await aPool(house.tenant)
-    const tariffId = await aTariff(house.tenant)
-    await provisioned(house, house.tenant, id, { poolId })
-
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { tariffId, poolId: null })
-    const first = await get(id)
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
-    const second = await get(id)
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, {})
-    const third = await get(id)
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId })
-    const fourth = await get(id)
-
-    expect(first).toMatchObject({ pendingPoolId: null, pendingTariffId: tariffId, pendingUnassign: false })
-    expect(second).toMatchObject({ pendingPoolId: null, pendingTariffId: null, pendingUnassign: true })
-    expect(third).toMatchObject({ pendingUnassign: true })
-    expect(fourth).toMatchObject({ pendingPoolId: poolId, pendingTariffId: null, pendingUnassign: false })
-    expect((await titles()).filter((title) => title === `Change queued: SIM ${iccid}`)).toHaveLength(3)
-  })
-
-  test('no body changes nothing', async () => {
-    const { id } = await aSim(house.tenant)
-    await provisioned(house, house.tenant, id, {})
-
-    const answer = await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`)
-
-    expect(answer).toMatchObject({ status: 200, body: { id } })
-    expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null })
-  })
-
-  test.each([
-    ['a pool nobody has', { poolId: 99_999 }, 404, 'pool_not_found'],
-    ['a tariff nobody has', { tariffId: 99_999 }, 404, 'tariff_not_found'],
-    ['a field that is none', { pool: 1 }, 400, 'invalid_request'],
-  ])('%s is refused', async (_what, body, status, code) => {
-    const { id } = await aSim(house.tenant)
-    await provisioned(house, house.tenant, id, {})
-
-    expect(await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, body)).toMatchObject({
-      status,
-      body: { code },
-    })
-  })
-
-  test('outside a pool only a Standard tariff can be queued; with a pool any', async () => {
-    const { id } = await aSim(house.tenant)
-    const tariffId = await aTariff(house.tenant, 1)
-    const poolId = await aPool(house.tenant, { type: 1, tariffId })
-    await provisioned(house, house.tenant, id, {})
-
-    const outside = await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { tariffId })
-    const inside = await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { tariffId, poolId })
-
-    expect(outside).toMatchObject({ status: 422, body: { code: 'tariff_needs_pool' } })
-    expect(inside.status).toBe(200)
-  })
-})
-
 describe('watchdog settings', () => {
   test('are inherited from the pool; an own mode only weakens', async () => {
     const { id } = await aSim(house.tenant)
@@ -203,49 +122,6 @@ describe('watchdog settings', () => {
     expect(await due(id)).toEqual([1])
     expect(house.bells).toEqual([{ queue: 'evaluate', tenantId: house.tenant.id }])
     expect(await titles()).toContain(`Watchdog changed: SIM ${iccid}`)
-  })
-})
-
-describe('SIMs of a pool', () => {
-  test('are summaries with exactly their fields', async () => {
-    const { id, iccid } = await aSim(house.tenant, { tag: 'In' })
-    const poolId = await aPool(house.tenant, { watchdogMode: 2 })
-    await provisioned(house, house.tenant, id, { poolId })
-
-    const { body } = await house.tenant.ask('GET', `/api/pools/${poolId}/sims`)
-    const pool = await house.tenant.ask('GET', `/api/pools/${poolId}`)
-
-    const expected = {
-      id,
-      iccid,
-      tag: 'In',
-      status: 2,
-      limitMB: 0,
-      usageMB: 0,
-      remainingMB: 0,
-      isOverage: false,
-      overageMB: 0,
-      watchdogMode: 2,
-      isWatchdogExempt: false,
-      warningThresholdPct: null,
-      enableBurnRateAlerts: null,
-    }
-    expect(body).toEqual([expected])
-    expect(Object.keys(body[0])).toEqual(Object.keys(expected))
-    expect(pool.body).toMatchObject({ activeSimCount: 0, totalSimCount: 1 })
-  })
-
-  test("a SIM shows the tariff that governs it: the pool's, or its own", async () => {
-    const own = await aTariff(house.tenant, 0)
-    const shared = await aTariff(house.tenant, 1)
-    const poolId = await aPool(house.tenant, { type: 1, tariffId: shared })
-    const { id: inside } = await aSim(house.tenant)
-    const { id: outside } = await aSim(house.tenant)
-    await provisioned(house, house.tenant, inside, { poolId, tariffId: own })
-    await provisioned(house, house.tenant, outside, { tariffId: own })
-
-    expect(await get(inside)).toMatchObject({ tariffId: own, tariff: { id: shared, type: 1, isActive: true } })
-    expect(await get(outside)).toMatchObject({ tariffId: own, tariff: { id: own, dynamicPoolTariff: null } })
   })
 })
 

@@ -115,7 +115,7 @@ export const logQueries = (view: 'estate' | 'sim' | 'pool') =>
   LOG_QUERIES.map(([query, estate, sim, pool]) => [query, { estate, sim, pool }[view]] as const)
 
 /** What is refused of those queries, and the parameter the answer names. */
-export const BAD_LOG_QUERIES = [
+export const BAD_LOG_QUERIES: readonly (readonly [query: string, parameter: string])[] = [
   ['level=3', 'level'],
   ['level=-1', 'level'],
   ['level=Info', 'level'],
@@ -125,7 +125,7 @@ export const BAD_LOG_QUERIES = [
   ['page=0', 'page'],
   ['pageSize=101', 'pageSize'],
   ['level=1&level=2', 'level'],
-] as const
+]
 
 /** The entries of a page, by the letters they begin with. */
 export const letters = (body: { data: { message: string }[] }) => body.data.map(({ message }) => message[0]).join('')

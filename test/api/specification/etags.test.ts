@@ -129,7 +129,7 @@ describe('If-Match', () => {
     readonly call: readonly [method: string, url: string, body?: unknown]
     readonly done: number
   }
-  const CHANGES: Readonly<Record<string, () => Promise<Change>>> = {
+  const CHANGES = {
     'PUT /api/pools/{id}': async () => {
       const path = `/api/pools/${await aPool(house.tenant)}`
       return { path, call: ['PUT', path, { name: 'Fleet', watchdogMode: 0 }], done: 200 }
@@ -172,12 +172,13 @@ describe('If-Match', () => {
       call: ['PATCH', '/api/tenant/billing-email', { billingEmail: `a${Math.random()}@example.com` }],
       done: 200,
     }),
-  }
+  } as const satisfies Readonly<Record<string, () => Promise<Change>>>
+  const NAMES = Object.keys(CHANGES) as (keyof typeof CHANGES)[]
   const ask = ([method, url, body]: Change['call'], tag: string) =>
     house.tenant.ask(method, url, body, { 'if-match': tag })
 
-  test.each(Object.keys(CHANGES))('on %s: stale or weak is 412 and changes nothing', async (name) => {
-    const { path, call } = (await CHANGES[name]?.()) as Change
+  test.each(NAMES)('on %s: stale or weak is 412 and changes nothing', async (name) => {
+    const { path, call } = await CHANGES[name]()
     const before = await house.tenant.ask('GET', path)
     const { etag = '' } = before.headers
 
@@ -189,9 +190,9 @@ describe('If-Match', () => {
     expect([after.body, after.headers.etag]).toEqual([before.body, etag])
   })
 
-  test.each(Object.keys(CHANGES))('on %s: fresh, among others, or * is done', async (name) => {
+  test.each(NAMES)('on %s: fresh, among others, or * is done', async (name) => {
     for (const tagged of [(tag: string) => tag, (tag: string) => `"999999.x", ${tag}`, () => '*']) {
-      const { path, call, done } = (await CHANGES[name]?.()) as Change
+      const { path, call, done } = await CHANGES[name]()
       const before = await tagOf(path)
       const answer = await ask(call, tagged(before))
 
@@ -200,10 +201,10 @@ describe('If-Match', () => {
     }
   })
 
-  test.each(Object.keys(CHANGES).filter((name) => !/^(DELETE|POST)/.test(name)))(
+  test.each(NAMES.filter((name) => !/^(DELETE|POST)/.test(name)))(
     'on %s: what another has changed in between is not overwritten',
     async (name) => {
-      const { path, call, done } = (await CHANGES[name]?.()) as Change
+      const { path, call, done } = await CHANGES[name]()
       const seen = await tagOf(path)
 
       const other = /tenant/.test(name)

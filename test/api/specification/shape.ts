@@ -26,7 +26,7 @@ function faults(value: unknown, shape: Shape, at: string): string[] {
     const kind = shape.replace('?', '') as Kind
     return (value === null && shape.endsWith('?')) || KINDS[kind](value) ? [] : fault
   }
-  if (Array.isArray(shape)) return shape.includes(value as number) ? [] : fault
+  if (Array.isArray(shape)) return shape.includes(value) ? [] : fault
   if (isOrNull(shape)) return value === null ? [] : faults(value, shape.orNull, at)
   if (typeof value !== 'object' || value === null) return fault
   const [is, should] = [Object.keys(value).join(), Object.keys(shape).join()]
