@@ -4,7 +4,7 @@ import { codeSchema, metadataOf, OrderType } from './codes.ts'
 import { ServiceError } from './errors.ts'
 import { ICCID } from './identifiers.ts'
 import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { anyCase, Id, Instant, nullable, optional, strictObject } from './schema.ts'
 
 /** Ours but Pending and Cancelled: the specification shows no others. A set of words, not of codes. */
 export const ORDER_STATUSES = [
@@ -33,7 +33,7 @@ const ADDRESS = {
   shippingPostcode: text('Postcode / ZIP'),
   shippingExtraInfo: text('Delivery instructions'),
 }
-export type AddressField = keyof typeof ADDRESS
+type AddressField = keyof typeof ADDRESS
 export type Address = Readonly<Record<AddressField, string | null>>
 export const ADDRESS_FIELDS: readonly AddressField[] = [
   'shippingCompany',
@@ -45,6 +45,7 @@ export const ADDRESS_FIELDS: readonly AddressField[] = [
   'shippingExtraInfo',
 ]
 
+/** An address as a request gives it, whole or in part. */
 const givenAddress = {
   shippingCompany: optional(ADDRESS.shippingCompany),
   shippingLine1: optional(ADDRESS.shippingLine1),
@@ -54,8 +55,6 @@ const givenAddress = {
   shippingPostcode: optional(ADDRESS.shippingPostcode),
   shippingExtraInfo: optional(ADDRESS.shippingExtraInfo),
 }
-/** An address as a request gives it, whole or in part. */
-export type GivenAddress = { readonly [Field in AddressField]?: string | null }
 
 const Status = Type.Unsafe<OrderStatus>({
   type: 'string',
@@ -139,9 +138,19 @@ export const OrderQuery = Type.Object({
       description: 'Part of the address, tracking number, carrier, status or invoice reference, upper or lower case',
     }),
   ),
-  type: Type.Optional(Type.String({ description: 'Order type: its code or its label, upper or lower case' })),
+  type: Type.Optional(
+    Type.String({
+      pattern: anyCase(Object.entries(OrderType).flatMap(([label, code]) => [label, `${code}`])),
+      description: 'Order type: its code or its label, upper or lower case',
+      examples: ['eSIM'],
+    }),
+  ),
   status: Type.Optional(
-    Type.String({ description: `Order status, upper or lower case: ${ORDER_STATUSES.join(', ')}` }),
+    Type.String({
+      pattern: anyCase(ORDER_STATUSES),
+      description: `Order status, upper or lower case: ${ORDER_STATUSES.join(', ')}`,
+      examples: ['pending'],
+    }),
   ),
   date: Type.Optional(DateFilter),
   ...pageQuery,

@@ -194,8 +194,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       schema: {
         operationId: 'completeOrder',
         summary: 'Make the profiles of an eSIM order: they are in the estate from now on, unprovisioned',
-        description:
-          'All or nothing. ICCIDs are made where none are given. 10,000 profiles take some ten seconds.',
+        description: 'All or nothing. ICCIDs are made where none are given. 10,000 profiles take some ten seconds.',
         tags,
         params: OrderParams,
         body: Completion,
