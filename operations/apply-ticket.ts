@@ -78,7 +78,7 @@ async function provision(tx: TenantTx, line: LockedLine, ticket: TicketRecord, a
 }
 
 async function unassign(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
-  await writeLine(tx, line.simId, lineAfter(line, ticket), { provisionedAt: null, clearPending: true })
+  await writeLine(tx, line.simId, lineAfter(line, ticket), { provisionedAt: null, forgetQueued: 'always' })
   await closeMembership(tx, line.simId, at)
   await closeActiveSpan(tx, line.simId, at)
   const workflowId = await closeSuspension(tx, line.simId, ticket.cause.by)
@@ -92,7 +92,8 @@ async function unassign(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at
 
 async function move(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
   const after = lineAfter(line, ticket)
-  await writeLine(tx, line.simId, after, { tag: ticket.tag, clearPending: true })
+  // What was queued since the boundary, while this waited for the carrier, is for the next one.
+  await writeLine(tx, line.simId, after, { tag: ticket.tag, forgetQueued: ticket.effectiveAt ?? 'always' })
   await closeMembership(tx, line.simId, at)
   await openMembership(tx, line.simId, after, at)
   const to = { poolId: after.poolId ?? 0, tariffId: after.tariffId }

@@ -1,0 +1,167 @@
+/** SIMs and their tickets as the rules for them say, told once more, simply: what the service is compared with. */
+
+export const SIM = { unprovisioned: 0, active: 1, suspended: 2 } as const
+export const TICKET = { pending: 0, processing: 1, complete: 2, failed: 3, cancelled: 4 } as const
+/** Codes of the service document, unassignments and moves being provisions. */
+const TYPE = { activate: 0, suspend: 1, provision: 2, move: 2, unassign: 2, sms: 3, refresh: 4 } as const
+export type Kind = keyof typeof TYPE
+export const typeOf = (kind: Kind) => TYPE[kind]
+
+export interface LineState {
+  readonly status: 0 | 1 | 2
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly tag: string
+  readonly suspendedBy: 'user' | 'watchdog' | null
+  readonly pending: Pending | null
+}
+interface Pending {
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly unassign: boolean
+}
+export interface Wish {
+  readonly kind: Kind
+  readonly by: 'user' | 'watchdog' | 'month-end'
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly tag: string | null
+  /** Takes effect at the boundary before anything of the history. */
+  readonly atBoundary: boolean
+}
+export interface TicketModel extends Wish {
+  readonly id: string
+  status: number
+  attempts: number
+  failure: string | null
+  /** Not taken up before. */
+  notBefore: number
+}
+export interface SimModel {
+  readonly id: number
+  state: LineState
+  readonly tickets: TicketModel[]
+}
+
+export const unprovisioned: LineState = {
+  status: 0,
+  poolId: null,
+  tariffId: null,
+  tag: '',
+  suspendedBy: null,
+  pending: null,
+}
+
+export type Effect =
+  | { readonly is: 'refused'; readonly code: string }
+  | { readonly is: 'already' }
+  | { readonly is: 'change'; readonly to: LineState; readonly asksCarrier: boolean }
+
+const refused = (code: string): Effect => ({ is: 'refused', code })
+const asking = (to: LineState): Effect => ({ is: 'change', to, asksCarrier: true })
+
+/** What a ticket comes to on a SIM in this state. */
+export function effectOf(state: LineState, wish: Wish): Effect {
+  const { status } = state
+  if (wish.kind === 'unassign') {
+    return status === 0 ? { is: 'already' } : asking({ ...unprovisioned, tag: state.tag })
+  }
+  if (wish.kind === 'provision') {
+    if (status !== 0) return refused('sim_already_assigned')
+    return asking({ ...state, status: 2, poolId: wish.poolId, tariffId: wish.tariffId, tag: wish.tag ?? state.tag })
+  }
+  if (status === 0) return refused('sim_state_conflict')
+  switch (wish.kind) {
+    case 'move': {
+      const [poolId, tariffId] = [wish.poolId ?? state.poolId, wish.tariffId ?? state.tariffId]
+      if (poolId === state.poolId && tariffId === state.tariffId) return { is: 'already' }
+      // What is queued since the boundary is for the next one.
+      const pending = wish.atBoundary ? state.pending : null
+      return asking({ ...state, poolId, tariffId, tag: wish.tag ?? state.tag, pending })
+    }
+    case 'activate':
+      return status === 1 ? { is: 'already' } : asking({ ...state, status: 1, suspendedBy: null })
+    case 'suspend': {
+      const suspendedBy = wish.by === 'watchdog' ? 'watchdog' : 'user'
+      if (status === 1) return asking({ ...state, status: 2, suspendedBy })
+      if (state.suspendedBy === 'watchdog' && wish.by === 'user') {
+        return { is: 'change', to: { ...state, suspendedBy }, asksCarrier: false }
+      }
+      return { is: 'already' }
+    }
+    case 'sms':
+    case 'refresh':
+      return status === 1 ? asking(state) : refused('sim_state_conflict')
+  }
+}
+
+export const isOpen = (ticket: TicketModel) => ticket.status === TICKET.pending || ticket.status === TICKET.processing
+export const openTickets = (sim: SimModel) => sim.tickets.filter(isOpen)
+
+/** The state a SIM will have after its open tickets. */
+export const stateAfter = (sim: SimModel): LineState =>
+  openTickets(sim).reduce((state, ticket) => {
+    const effect = effectOf(state, ticket)
+    return effect.is === 'change' ? effect.to : state
+  }, sim.state)
+
+/** Why a ticket may not be opened: one that can do nothing is refused too. */
+export function conflictOf(sim: SimModel, wish: Wish): string | null {
+  const effect = effectOf(stateAfter(sim), wish)
+  if (effect.is === 'change') return null
+  return effect.is === 'refused' ? effect.code : 'sim_state_conflict'
+}
+
+export function opened(sim: SimModel, wish: Wish, id: string, now: number): void {
+  sim.tickets.push({ ...wish, id, status: 0, attempts: 0, failure: null, notBefore: now })
+}
+
+export const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3 }
+export type CarrierAnswer = 'ok' | 'refused' | 'away' | 'lost' | 'killed'
+
+/** Works off a SIM's tickets as far as the carrier's answers let it. */
+export function* execution(sim: SimModel, now: number): Generator<TicketModel, void, CarrierAnswer> {
+  for (;;) {
+    const ticket = sim.tickets.find(isOpen)
+    if (ticket === undefined || ticket.notBefore > now) return
+    const effect = effectOf(sim.state, ticket)
+    if (effect.is === 'refused') {
+      ticket.status = TICKET.failed
+      ticket.failure = effect.code
+      continue
+    }
+    if (effect.is === 'already' || !effect.asksCarrier) {
+      if (effect.is === 'change') sim.state = effect.to
+      ticket.status = TICKET.complete
+      continue
+    }
+    ticket.status = TICKET.processing
+    ticket.attempts++
+    ticket.notBefore = now + TERMS.leaseMs
+    const answer = yield ticket
+    switch (answer) {
+      case 'ok': {
+        // Judged again: meanwhile something may have been queued.
+        const after = effectOf(sim.state, ticket)
+        if (after.is === 'change') sim.state = after.to
+        ticket.status = TICKET.complete
+        continue
+      }
+      case 'refused':
+        ticket.status = TICKET.failed
+        ticket.failure = 'not_allowed'
+        continue
+      case 'killed':
+        return
+      case 'away':
+      case 'lost':
+        if (ticket.attempts >= TERMS.attempts) {
+          ticket.status = TICKET.failed
+          ticket.failure = answer === 'away' ? 'carrier_unavailable' : 'carrier_unreachable'
+          continue
+        }
+        ticket.notBefore = now + Math.min(TERMS.retryMaxMs, TERMS.retryMinMs * 2 ** (ticket.attempts - 1))
+        return
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** A carrier's bridge that answers as a test tells it to, over HTTP like any other. */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { afterAll } from 'vitest'
+import { httpNetwork } from '../../network/http.ts'
+import type { CarrierRequest } from '../../network/network.ts'
+
+/** Done; refused for good; not now; done or not, but the answer is lost. */
+export type BridgeAnswer = 'ok' | 'refused' | 'away' | 'lost'
+
+/** What the bridge answers to a request; while this is being thought about the carrier is being asked. */
+type Answering = (request: CarrierRequest) => Promise<BridgeAnswer> | BridgeAnswer
+
+export async function aBridge() {
+  const bridge = { answer: (() => 'ok') as Answering, requests: [] as CarrierRequest[] }
+  const server = createServer(async (request, response) => {
+    const asked = (await json(request)) as CarrierRequest
+    bridge.requests.push(asked)
+    give(response, asked, await bridge.answer(asked))
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const network = httpNetwork({ url: `http://127.0.0.1:${port}`, secret: 'secret-of-the-tests', timeoutMs: 5000 })
+  return Object.assign(bridge, { network })
+}
+
+function give(response: ServerResponse, { ticketId }: CarrierRequest, answer: BridgeAnswer): void {
+  const say = (status: number, body: object) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  switch (answer) {
+    case 'ok':
+      return void say(200, { ticketId, effect: 'done' })
+    case 'refused':
+      return void say(409, { code: 'not_allowed', detail: 'the test says so' })
+    case 'away':
+      return void say(503, { code: 'away', detail: 'the test says so' })
+    case 'lost':
+      return void response.destroy()
+  }
+}
