@@ -2,8 +2,11 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { startBulkTickets } from '../../operations/bulk-tickets.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
+import { openBulkTickets } from '../../operations/open-bulk-tickets.ts'
 import { openTicket } from '../../operations/tickets.ts'
+import { readRun } from '../../store/bulk-reads.ts'
 import { connect } from '../../store/connect.ts'
 import { type Ground, inTenant } from '../../store/tenancy.ts'
 import { findTicket } from '../../store/tickets.ts'
@@ -227,5 +230,36 @@ describe('work whose bell was lost', () => {
     expect(unheard).toEqual({ heard: [], status: TicketStatus.Processing })
     expect(heard).toContain('tickets')
     expect(rows).toEqual([])
+  })
+
+  test('is a bulk run too: a sweep has its tickets opened', async () => {
+    const { db, close } = connect(database.url, { max: 6 })
+    const deaf: Ground = { db, clock: Date.now, ring: () => {} }
+    const tenantId = await aTenant(deaf)
+    const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
+    const run = await inTenant(deaf, tenantId, async (tx) => {
+      const ids = (await someSims(tx, 3)).map(({ id }) => id)
+      return startBulkTickets(tx, { type: 'provision', sims: { ids } })
+    })
+    const woken = new Set<number>()
+    const { close: stopListening } = house.consume(async (bell) => {
+      if (bell.queue === 'bulk') await openBulkTickets(deaf, house.queues.add, tenantId)
+      if (bell.queue === 'tickets') woken.add(bell.simId)
+    })
+
+    const ground = { ...deaf, ring: house.queues.ring }
+    const sweeping = startSweeps(
+      workLists({ ground, ensureSchedule: async () => undefined }),
+      50,
+      pino({ enabled: false }),
+    )
+    await until('the tickets', () => woken.size === 3)
+    await sweeping.stop()
+    await stopListening()
+    const after = await inTenant(deaf, tenantId, (tx) => readRun(tx, run.id))
+    await close()
+
+    expect(run).toMatchObject({ notYetOpened: 3 })
+    expect(after).toMatchObject({ notYetOpened: 0, counts: { pending: 3 } })
   })
 })
