@@ -207,8 +207,8 @@ describe('If-Match', () => {
       const { path, call, done } = await CHANGES[name]()
       const seen = await tagOf(path)
 
-      const other = /tenant/.test(name)
-        ? (['PATCH', '/api/tenant/name', { name: `Name ${Math.random()}` }] as const)
+      const other: Change['call'] = /tenant/.test(name)
+        ? ['PATCH', '/api/tenant/name', { name: `Name ${Math.random()}` }]
         : call
       expect((await house.tenant.ask(...other)).status).toBe(done)
       expect((await ask(call, seen)).status).toBe(412)
