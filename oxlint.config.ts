@@ -93,7 +93,7 @@ const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     why: 'operations/ changes state through store/; carrier, mail and queues are handed to it, so it takes only their types',
     imports: ['domain', 'rules', 'store'],
     types: ['notify', 'network', 'queues'],
-    packages: ['csv-stringify', 'qrcode', 'typebox', 'node:crypto', 'node:zlib'],
+    packages: ['csv-stringify', 'qrcode', 'typebox', 'node:crypto'],
     values: { 'network/network.ts': ['CarrierError'] },
     noClock: true,
   },

@@ -13,7 +13,7 @@ import { mustBeAllowed, orderFor, takeStep } from './order-steps.ts'
 const BATCH = 1000
 
 /**
- * Makes the activation codes of an order before the transaction that completes it: 10,000 take some ten seconds.
+ * Makes the activation codes of an order before the transaction that completes it: 10,000 take some half a minute.
  *
  * @returns none where the order cannot be completed: completing it says why
  */

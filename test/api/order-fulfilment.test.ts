@@ -462,12 +462,11 @@ function modulesOf(dataUrl: string): string[] {
   }
   const pixels = inflateSync(Buffer.concat(parts))
   const width = png.readUInt32BE(16)
-  const lineBytes = 1 + Math.ceil(width / 8)
+  // A byte a pixel, and one before each line.
+  const lineBytes = 1 + width
   const size = width / 4 - 8
   const at = (place: number) => (place + 4) * 4 + 1
-  // A bit a pixel, and a byte before each line.
-  const dark = (x: number, y: number) =>
-    ((pixels[at(y) * lineBytes + 1 + (at(x) >> 3)] ?? 0xff) & (0x80 >> (at(x) & 7))) === 0
+  const dark = (x: number, y: number) => pixels[at(y) * lineBytes + 1 + at(x)] === 0
   return Array.from({ length: size }, (_, y) =>
     Array.from({ length: size }, (_, x) => (dark(x, y) ? '#' : ' ')).join(''),
   )
