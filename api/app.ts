@@ -100,8 +100,6 @@ export function takeNoBody(app: FastifyInstance): void {
   })
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
-
 /**
  * Watches the paths that are registered from now on.
  *
@@ -119,7 +117,7 @@ export function refuseOtherMethods(app: FastifyInstance): () => void {
       const allowed = [...methods].join(', ')
       app.route({
         url,
-        method: METHODS.filter((method) => !methods.has(method)),
+        method: app.supportedMethods.filter((method) => !methods.has(method)),
         schema: { hide: true },
         // Before the body is looked at: its type is beside the point.
         onRequest: async (request, reply) => {

@@ -22,12 +22,14 @@ const ProblemKind = strictObject({
   remedy: Type.String(),
 })
 
-const declaredBy = ({ config }: RouteOptions): Declared => ({
+const declaredBy = ({ config }: RouteOptions, limited: boolean): Declared => ({
   problems: config?.problems ?? [],
   once: config?.once ?? true,
   versioned: config?.versioned ?? false,
   bodiless: config?.bodiless ?? false,
+  files: config?.files ?? {},
   tenant: config?.tenant ?? 'required',
+  limited,
 })
 
 /** Describes what is registered from now on, and serves the description at `/openapi.json`. */
@@ -38,6 +40,8 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
     if (route.schema?.operationId !== undefined) routes.set(route.schema.operationId, route)
   })
   await app.register(swagger, {
+    // Constants as the schemas have them: a schema is known again by all it says.
+    convertConstToEnum: false,
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -56,10 +60,14 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
       },
       security: [{ bearer: [] }, { apiKey: [] }],
     },
+    transform: ({ schema, url, route }) => {
+      const body = route.config?.streamed
+      return { schema: body === undefined ? schema : { ...schema, body }, url }
+    },
     transformObject: (document) => {
       if (!('openapiObject' in document)) return {}
       const { openapiObject } = document
-      const declared = new Map([...routes].map(([id, route]) => [id, declaredBy(route)]))
+      const declared = new Map([...routes].map(([id, route]) => [id, declaredBy(route, listener === 'public')]))
       const paths = withReferences(completed(plain(openapiObject.paths), declared))
       return { ...openapiObject, components: { ...openapiObject.components, ...componentsFor(paths) }, paths }
     },

@@ -35,12 +35,24 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
   readonly metrics: Metrics
 }> = async (app, { dependencies, metrics }) => {
   const Alive = strictObject({ ok: Type.Boolean() })
-  app.get('/healthz', { schema: { operationId: 'isAlive', security: [], response: { 200: Alive } } }, async () => ({
-    ok: true,
-  }))
+  const common = { tags: ['Health'], security: [] }
+  app.get(
+    '/healthz',
+    {
+      schema: { operationId: 'isAlive', summary: 'Whether the process answers', ...common, response: { 200: Alive } },
+    },
+    async () => ({ ok: true }),
+  )
   app.get(
     '/readyz',
-    { schema: { operationId: 'isReady', security: [], response: { 200: Readiness, 503: Readiness } } },
+    {
+      schema: {
+        operationId: 'isReady',
+        summary: 'Whether all that the process works with is there: 200, else 503',
+        ...common,
+        response: { 200: Readiness, 503: Readiness },
+      },
+    },
     async (_request, reply) => {
       const readiness = await checkAll(dependencies)
       return reply.code(readiness.ok ? 200 : 503).send(readiness)
@@ -48,7 +60,20 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
   )
   app.get(
     '/metrics',
-    { schema: { operationId: 'getMetrics', security: [], produces: ['text/plain'] } },
+    {
+      schema: {
+        operationId: 'getMetrics',
+        summary: 'Figures of the process, as Prometheus reads them',
+        ...common,
+        produces: ['text/plain'],
+        response: {
+          200: Type.String({
+            description: 'Prometheus text format',
+            examples: ['process_start_time_seconds 1795176000\n'],
+          }),
+        },
+      },
+    },
     async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   )
 }

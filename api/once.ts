@@ -3,7 +3,7 @@
  * same transaction, and the same request gets the same answer for 24 hours without doing anything again.
  */
 import { createHash } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../store/idempotency.ts'
 import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../store/tenancy.ts'
@@ -98,6 +98,13 @@ async function once<Tx extends TenantTx | PlatformTx, T>(
   const body = await work(tx)
   await keepAnswer(tx, key, { fingerprint, status, body: secret ? null : body })
   return { status, body, replayed: false }
+}
+
+/** Has a scope refuse an `Idempotency-Key` that is none on every POST that takes one, used this time or not. */
+export function useOnceKeys(app: FastifyInstance): void {
+  app.addHook('preValidation', async (request) => {
+    if (request.method === 'POST' && request.routeOptions.config.once !== false) keyOf(request)
+  })
 }
 
 /** Quoted, as the header's draft says, or bare, as everybody does it. */

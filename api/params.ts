@@ -1,7 +1,7 @@
 /** Path parameters. */
 import { Type } from 'typebox'
 import { ServiceError } from '../domain/errors.ts'
-import { Id } from '../domain/schema.ts'
+import { Id, Text } from '../domain/schema.ts'
 
 export const PoolParams = Type.Object({ id: Id('Pool id') })
 export const SimParams = Type.Object({ id: Id('SIM id') })
@@ -12,10 +12,10 @@ export const EventParams = Type.Object({ id: Id('Event id') })
 export const OrderParams = Type.Object({ orderId: Id('Order id') })
 export const TariffParams = Type.Object({ id: Id('Tariff id') })
 /** Not checked as a UUID here: what is none names no ticket, which is 404. */
-export const TicketParams = Type.Object({ id: Type.String({ description: 'Ticket id (UUID)' }) })
+export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 /** As ticket ids. */
-export const BulkParams = Type.Object({ id: Type.String({ description: 'Id of the bulk run (UUID)' }) })
-export const KeyParams = Type.Object({ id: Type.String({ description: 'Key id' }) })
+export const BulkParams = Type.Object({ id: Text('Id of the bulk run (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
+export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

@@ -101,7 +101,7 @@ function fromValidation(faults: readonly FastifySchemaValidationError[], part: s
     : faults
   // And of a field its first fault: what has the wrong type is no code of the table either.
   const errors = plain
-    .map((fault) => fieldError(fault, part))
+    .map((fault) => fieldError(fault, part, faults))
     .filter((error, index, all) => all.findIndex((other) => isSameField(error, other)) === index)
   const told = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
   return new ServiceError('invalid_request', `${told.join('; ')}.`, { errors })
@@ -109,18 +109,29 @@ function fromValidation(faults: readonly FastifySchemaValidationError[], part: s
 
 const isSameField = (a: FieldError, b: FieldError) => a.pointer === b.pointer && a.parameter === b.parameter
 
-function fieldError(fault: FastifySchemaValidationError, part: string): FieldError {
+type Fault = FastifySchemaValidationError
+
+function fieldError(fault: Fault, part: string, faults: readonly Fault[]): FieldError {
   const missing = fault.params.missingProperty ?? fault.params.additionalProperty
   const pointer = `${fault.instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
-  const detail = detailOf(fault)
+  const detail = detailOf(fault, faults)
   return part === 'body' ? { pointer, detail } : { parameter: pointer.slice(1), detail }
 }
 
-function detailOf({ keyword, params, message }: FastifySchemaValidationError): string {
+function detailOf(fault: Fault, faults: readonly Fault[]): string {
+  const { keyword, params, message, schemaPath } = fault
   if (keyword === 'required') return 'is required'
   if (keyword === 'additionalProperties') return 'is not a field of this request'
   if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
     return `must be one of ${params.allowedValues.map(String).join(', ')}`
+  }
+  if (keyword === 'anyOf') {
+    const formats = faults.filter((other) => other.keyword === 'format' && other.schemaPath.startsWith(schemaPath))
+    if (formats.length > 0) return `must be a ${formats.map((other) => String(other.params.format)).join(' or a ')}`
+  }
+  if (keyword === 'pattern' && 'parentSchema' in fault) {
+    const { description } = Object(fault.parentSchema)
+    if (typeof description === 'string') return `must be: ${description}`
   }
   if (keyword === 'type') return `must be ${String(params.type).replaceAll(',', ' or ')}`
   return message ?? 'is wrong'

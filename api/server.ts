@@ -32,6 +32,7 @@ import { usageRoutes } from './internal/usage.ts'
 import { enforcementRoutes } from './internal/watchdog.ts'
 import { workflowRoutes } from './internal/workflows.ts'
 import { createMetrics } from './metrics.ts'
+import { useOnceKeys } from './once.ts'
 import { type RequestLimit, useRateLimit } from './rate-limit.ts'
 import { eventRoutes } from './routes/events.ts'
 import { orderRoutes } from './routes/orders.ts'
@@ -100,6 +101,7 @@ export async function buildPublic(
   await useDocsPage(app)
   const scope: FastifyPluginAsyncTypebox = async (api) => {
     useKeys(api, routes.ground, 'public')
+    useOnceKeys(api)
     if (routes.requestLimit !== undefined) await useRateLimit(api, routes.requestLimit)
     for (const plugin of PUBLIC) await api.register(plugin, routes)
   }
@@ -121,6 +123,7 @@ export async function buildInternal(
   await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
   const scope: FastifyPluginAsyncTypebox = async (internal) => {
     useKeys(internal, routes.ground, 'internal')
+    useOnceKeys(internal)
     for (const plugin of INTERNAL) await internal.register(plugin, routes)
   }
   await app.register(scope, { prefix: '/internal' })

@@ -12,6 +12,12 @@ declare module 'fastify' {
   }
 }
 
+/** What lists of SIMs look like. */
+export const SIM_FILES = {
+  'text/csv': 'iccid,imsi,tag\n8999900000000000018,001010000000018,meter 18\n',
+  'application/x-ndjson': '{"iccid":"8999900000000000018","tag":"meter 18"}\n',
+}
+
 /** Has a scope take NDJSON and CSV besides JSON. */
 export function takeSimFiles(app: FastifyInstance): void {
   app.decorateRequest('simFile', null)

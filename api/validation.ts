@@ -10,7 +10,8 @@ import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 
-const COMMON: Options = { allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true }
+/** Verbose: failures carry the schema they are of, whose words say what was expected. */
+const COMMON: Options = { allErrors: true, verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
 
 function validatorOf(options: Options): Ajv {
   const ajv = new Ajv({ ...COMMON, ...options })

@@ -69,8 +69,10 @@ export function toPage<T>(request: PageRequest, totalItems: number, data: T[]): 
 }
 
 /** A `date` filter: a bare date is that day in UTC, a date-time is everything from that instant on. */
-export const DateFilter = Type.String({
-  pattern: '^\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?([Zz]|[+-]\\d{2}:\\d{2}))?$',
+export const DateFilter = Type.Unsafe<string>({
+  type: 'string',
+  anyOf: [{ format: 'date' }, { format: 'date-time' }],
+  examples: ['2026-11-20'],
   description: 'A date (that day in UTC), or a date-time with its offset (from that instant on)',
 })
 

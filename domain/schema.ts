@@ -28,6 +28,10 @@ export const optional = <T extends TSchema & { readonly type?: string; readonly 
   schema: T,
 ) => Type.Optional(nullable(schema))
 
+/** The pattern of any of these words, in upper or lower case. */
+export const anyCase = (words: readonly string[]): string =>
+  `^(${words.map((word) => word.replaceAll(/[a-z]/gi, (c) => `[${c.toUpperCase()}${c.toLowerCase()}]`)).join('|')})$`
+
 /** An instant: ISO 8601 in UTC. */
 export const Instant = (description: string) => Type.String({ format: 'date-time', description })
 

@@ -212,6 +212,7 @@ export const ImportSims = strictObject({
   sims: Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
     maxItems: 100_000,
     description: 'SIMs to import, at most 100,000',
+    examples: [[{ iccid: '8999900000000000018', imsi: '001010000000018', tag: 'meter 18' }]],
   }),
 })
 

@@ -25,6 +25,7 @@ export const NewTenant = strictObject({
   billingEmail: BillingEmail,
   billingCycle: optional(
     Type.String({
+      pattern: '^P(1M|[1-9]\\d{0,3}D|T[1-9]\\d{0,3}[HM])$',
       examples: ['P1M'],
       description: 'P1M (calendar months in UTC), or whole days, hours or minutes (P7D, PT6H, PT5M); fixed at creation',
     }),
@@ -44,11 +45,14 @@ export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
 
 const KeyName = Text('What the key is for, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
 
-export const NewKey = strictObject({
-  name: KeyName,
-  scopes: Type.Array(ScopeSchema, { minItems: 1, uniqueItems: true, description: 'What the key may do' }),
-  expiresAt: optional(Instant('When it stops working; without one, when it is revoked')),
-})
+export const NewKey = strictObject(
+  {
+    name: KeyName,
+    scopes: Type.Array(ScopeSchema, { minItems: 1, uniqueItems: true, description: 'What the key may do' }),
+    expiresAt: optional(Instant('When it stops working; without one, when it is revoked')),
+  },
+  { examples: [{ name: 'billing export', scopes: ['read'], expiresAt: '2030-01-01T00:00:00.000Z' }] },
+)
 export type NewKey = Static<typeof NewKey>
 
 export const RotateKey = strictObject({

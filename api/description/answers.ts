@@ -1,4 +1,5 @@
 /** What an operation can answer but success: by what it is, and by what its route declares. */
+import type { TSchema } from 'typebox'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { CODES } from '../problems.ts'
 import type { JsonObject } from './json.ts'
@@ -13,6 +14,10 @@ declare module 'fastify' {
     versioned?: boolean
     /** Takes no body: absent, empty, `{}` or `null`. */
     bodiless?: boolean
+    /** The JSON that it takes, where no schema validates it because it is read as a stream. */
+    streamed?: TSchema
+    /** Examples of the files that it takes in place of JSON, by their content type. */
+    files?: Readonly<Record<string, string>>
   }
 }
 
@@ -22,7 +27,10 @@ export interface Declared {
   readonly once: boolean
   readonly versioned: boolean
   readonly bodiless: boolean
+  readonly files: Readonly<Record<string, string>>
   readonly tenant: 'required' | 'optional' | 'none'
+  /** Whether the requests of a key are counted. */
+  readonly limited: boolean
 }
 
 const isChange = (method: string) => !['get', 'head'].includes(method)
@@ -32,7 +40,7 @@ export const takesOnceKey = (method: string, { once }: Declared) => method === '
 
 /** Every code an operation with a key can answer. */
 export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
-  const { problems, versioned, bodiless, tenant } = declared
+  const { problems, versioned, bodiless, tenant, limited } = declared
   const codes: readonly (ErrorCode | false)[] = [
     'invalid_request',
     'unauthorized',
@@ -46,6 +54,7 @@ export function codesOf(method: string, path: string, declared: Declared): Error
     isChange(method) && 'payload_too_large',
     isChange(method) && !bodiless && 'unsupported_media_type',
     takesOnceKey(method, declared) && 'idempotency_key_reused',
+    limited && 'rate_limited',
     'internal_error',
     'unavailable',
   ]
@@ -65,10 +74,17 @@ const SHARED: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 }
 
+/** What answers say of the limit of requests, where there is one. */
+export const LIMIT_HEADERS = Object.fromEntries(
+  ['limit', 'remaining', 'reset'].map((what) => [
+    `ratelimit-${what}`,
+    { $ref: `#/components/headers/ratelimit-${what}` },
+  ]),
+)
 const HEADERS_OF: Readonly<Record<number, JsonObject>> = {
   401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
   409: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
-  429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
+  429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' }, ...LIMIT_HEADERS },
   503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
 }
 

@@ -9,6 +9,11 @@ const text = (description: string, example: string, more: JsonObject = {}): Json
   schema: { type: 'string', ...more },
   example,
 })
+const count = (description: string, example: number): JsonObject => ({
+  description,
+  schema: { type: 'integer', minimum: 0 },
+  example,
+})
 const parameter = (name: string, content: JsonObject): JsonObject => ({
   in: 'header',
   name,
@@ -50,12 +55,11 @@ const HEADERS: JsonObject = {
     text('Names this request in the logs; yours where you sent one.', '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10'),
   ),
   'WWW-Authenticate': always(text('How to send a key.', 'Bearer realm="simherd"')),
-  'Retry-After': {
-    description: 'Seconds after which trying again makes sense.',
-    schema: { type: 'integer', minimum: 0 },
-    example: 5,
-  },
+  'Retry-After': count('Seconds after which trying again makes sense.', 5),
   ETag: always(text('Names this state of the resource: `"<version>.<digest>"`.', '"3.kq0PuXbN3hK1yqVf"')),
+  'ratelimit-limit': count('Requests the key may make in a minute; absent without a limit.', 600),
+  'ratelimit-remaining': count('Requests left of them.', 583),
+  'ratelimit-reset': count('Seconds until they are counted anew.', 42),
   'Idempotency-Replayed': text('`true` where the answer is the kept one of an earlier request with this key.', 'true', {
     enum: ['true'],
   }),

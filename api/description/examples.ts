@@ -1,4 +1,5 @@
-/** Examples, from the schemas: the first of a schema's own, else put together from those of its parts. */
+/** Examples, from the schemas: the first of a schema's own, else put together from its parts, and text by its name. */
+import { WORDS } from './example-words.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 
 /** Of formats, where a field has no example of its own. */
@@ -12,30 +13,35 @@ const OF_FORMAT: Readonly<Record<string, string>> = {
 /**
  * An example that fits a schema.
  *
+ * @param name of the field or parameter it is of
  * @returns undefined where the schema, or a required part of it, says too little to make one up
  */
-export function exampleOf(schema: Json | undefined): Json | undefined {
+export function exampleOf(schema: Json | undefined, name = ''): Json | undefined {
   if (!isObject(schema)) return undefined
-  const { examples, enum: codes, const: only, anyOf, properties, items } = schema
+  const { anyOf, ...rest } = schema
+  const { examples, enum: codes, const: only, properties, items } = rest
   if (Array.isArray(examples)) return examples[0]
   if (only !== undefined) return only
   if (schema.default !== undefined) return schema.default
   if (Array.isArray(codes)) return codes[0]
-  if (Array.isArray(anyOf)) return exampleOf(anyOf[0])
+  if (Array.isArray(anyOf)) return isObject(anyOf[0]) ? exampleOf({ ...rest, ...anyOf[0] }, name) : undefined
   switch (typeOf(schema)) {
     case 'object':
       return isObject(properties) ? ofProperties(properties, schema.required) : {}
     case 'array': {
-      const item = exampleOf(items)
+      const item = exampleOf(items, name)
       return item === undefined ? undefined : [item]
     }
     case 'string':
-      return typeof schema.format === 'string' ? OF_FORMAT[schema.format] : undefined
+      return typeof schema.format === 'string' ? OF_FORMAT[schema.format] : WORDS[name]
     case 'integer':
     case 'number':
       return typeof schema.minimum === 'number' ? schema.minimum : 0
     case 'boolean':
       return false
+    case undefined:
+      // Anything fits.
+      return null
     default:
       return undefined
   }
@@ -45,7 +51,7 @@ const typeOf = ({ type }: JsonObject): Json | undefined => (Array.isArray(type) 
 
 /** All fields that have an example; none at all where a required one has none. */
 function ofProperties(properties: JsonObject, required: Json | undefined): JsonObject | undefined {
-  const fields = Object.entries(properties).map(([name, field]) => [name, exampleOf(field)] as const)
+  const fields = Object.entries(properties).map(([name, field]) => [name, exampleOf(field, name)] as const)
   const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
   if (fields.some(([name, value]) => value === undefined && isRequired(name))) return undefined
   return Object.fromEntries(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))

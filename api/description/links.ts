@@ -15,11 +15,11 @@ export interface Place {
   readonly operation: JsonObject
 }
 
-/** The operations on one item of a collection: `/api/pools` has those of `/api/pools/{id}`. */
+/** The operations on one item of a collection: `/api/pools` has those of `/api/pools/{id}` and of what is below it. */
 function itemsOf(paths: JsonObject, collection: string): Item[] {
   return Object.entries(paths).flatMap(([path, item]) => {
     const parameter = path.startsWith(`${collection}/`)
-      ? /^\{(\w+)\}$/.exec(path.slice(collection.length + 1))?.[1]
+      ? /^\{(\w+)\}(\/|$)/.exec(path.slice(collection.length + 1))?.[1]
       : undefined
     if (parameter === undefined || !isObject(item)) return []
     return Object.values(item).flatMap((operation) =>
@@ -39,28 +39,30 @@ function nearestItems(paths: JsonObject, path: string): Item[] {
   return []
 }
 
-/** Where in an answer of this example an id stands, as a JSON pointer. */
-function idIn(example: Json | undefined): string | undefined {
+/** Where in an answer of this example the id of an item stands, under either name, as a JSON pointer. */
+function idIn(example: Json | undefined, parameter: string): string | undefined {
   if (Array.isArray(example)) {
-    const [first] = example
-    return isObject(first) && 'id' in first ? '/0/id' : undefined
+    const name = nameIn(example[0], parameter)
+    return name === undefined ? undefined : `/0/${name}`
   }
   if (!isObject(example)) return undefined
-  if ('id' in example) return '/id'
-  const inside = idIn(example.data)
+  const name = nameIn(example, parameter)
+  if (name !== undefined) return `/${name}`
+  const inside = idIn(example.data, parameter)
   return inside === undefined ? undefined : `/data${inside}`
 }
 
+const nameIn = (item: Json | undefined, parameter: string): string | undefined =>
+  isObject(item) ? [parameter, 'id'].find((name) => name in item) : undefined
+
 /** The links of an answer; none where it has no id, or leads only to the operation itself. */
 export function linksOf({ paths, path, method, operation }: Place, example: Json | undefined): JsonObject {
-  const pointer = idIn(example)
-  if (pointer === undefined) return {}
   const items = method === 'get' ? itemsOf(paths, path) : nearestItems(paths, path)
-  const others = items.filter((item) => item.operationId !== operation.operationId)
-  return Object.fromEntries(
-    others.map(({ operationId, parameter }) => [
-      operationId,
-      { operationId, parameters: { [parameter]: `$response.body#${pointer}` } },
-    ]),
-  )
+  const links: JsonObject = {}
+  for (const { operationId, parameter } of items) {
+    const pointer = operationId === operation.operationId ? undefined : idIn(example, parameter)
+    if (pointer === undefined) continue
+    links[operationId] = { operationId, parameters: { [parameter]: `$response.body#${pointer}` } }
+  }
+  return links
 }

@@ -1,6 +1,11 @@
 /** Schemas with a name of their own in the document. */
 import type { TSchema } from 'typebox'
+import { AuditEntry } from '../../domain/audit.ts'
+import { BulkItem, BulkRun, BulkRunDetail } from '../../domain/bulk-tickets.ts'
+import { PoolEnforcement, SimEnforcement } from '../../domain/enforcement.ts'
 import { Event } from '../../domain/event.ts'
+import { CycleInfo } from '../../domain/month-end.ts'
+import { NewOrder, Order, OrderDetail } from '../../domain/order.ts'
 import { CodeLabel, Pagination } from '../../domain/page.ts'
 import { NewPool, Pool } from '../../domain/pool.ts'
 import { NewSim, Sim, SimSummary } from '../../domain/sim.ts'
@@ -9,6 +14,7 @@ import { ApiKey, Tenant } from '../../domain/tenant.ts'
 import { Cause, Ticket, TicketDetail } from '../../domain/ticket.ts'
 import { UsageRecord } from '../../domain/usage.ts'
 import { WatchdogLogEntry } from '../../domain/watchdog-log.ts'
+import { StartAnswer, WorkflowInfo } from '../../domain/workflow-asks.ts'
 import { Problem } from '../problems.ts'
 import { isObject, type Json, type JsonObject, plain } from './json.ts'
 
@@ -32,17 +38,36 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   ApiKey,
   Event,
   WatchdogLogEntry,
+  Order,
+  OrderDetail,
+  NewOrder,
+  BulkRun,
+  BulkRunDetail,
+  BulkItem,
+  AuditEntry,
+  CycleInfo,
+  WorkflowInfo,
+  StartAnswer,
+  SimEnforcement,
+  PoolEnforcement,
   UsageRecord,
   Problem,
 }
 
-const names = new Map(Object.entries(NAMED).map(([name, schema]) => [JSON.stringify(schema), name]))
+/** What a schema is known by: all it says but its example, which may have been moved beside it. */
+const keyOf = ({ examples: _examples, ...schema }: JsonObject): string => JSON.stringify(schema)
+const names = new Map(
+  Object.entries(NAMED).flatMap(([name, schema]) => {
+    const json = plain(schema)
+    return isObject(json) ? [[keyOf(json), name] as const] : []
+  }),
+)
 
 /** Puts a reference in the place of every schema that has a name. */
 export function withReferences(value: Json, except?: string): Json {
   if (Array.isArray(value)) return value.map((item) => withReferences(item))
   if (!isObject(value)) return value
-  const name = names.get(JSON.stringify(value))
+  const name = names.get(keyOf(value))
   if (name !== undefined && name !== except) return { $ref: `#/components/schemas/${name}` }
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withReferences(item)]))
 }

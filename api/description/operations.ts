@@ -1,6 +1,6 @@
 /** Adds to every operation what its own schemas do not say: failures, headers, examples, links. */
 import { mayBeLeftOut } from '../validation.ts'
-import { codesOf, type Declared, problemAnswers, takesOnceKey } from './answers.ts'
+import { codesOf, type Declared, LIMIT_HEADERS, problemAnswers, takesOnceKey } from './answers.ts'
 import { exampleOf } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { linksOf, type Place } from './links.ts'
@@ -29,10 +29,10 @@ function complete(place: Place, declarations: Declarations): void {
   // Paths without a key have no tenant either, and nothing to be refused.
   const keyed = operation.security === undefined
   const parameters = Array.isArray(operation.parameters) ? operation.parameters : []
-  for (const one of parameters) withExample(one)
+  for (const one of parameters) completeParameter(one)
   if (keyed) parameters.push(...headersOf(method, declared))
   if (parameters.length > 0) operation.parameters = parameters
-  completeBody(operation.requestBody)
+  completeBody(operation.requestBody, declared)
   operation.responses = {
     ...successes(place, declared),
     ...(keyed ? problemAnswers(codesOf(method, path, declared)) : {}),
@@ -47,21 +47,35 @@ function headersOf(method: string, declared: Declared): JsonObject[] {
   ]
 }
 
-/** A parameter's example stands beside its schema, where pages and tools look for it. */
-function withExample(one: Json): void {
+/** Its example stands beside its schema, where pages and tools look for it; a filter may be empty. */
+function completeParameter(one: Json): void {
   if (!isObject(one) || !isObject(one.schema)) return
-  const example = exampleOf(one.schema)
+  if (one.in === 'query' && one.required !== true) one.allowEmptyValue = true
+  const example = one.example ?? exampleOf(one.schema, typeof one.name === 'string' ? one.name : '')
   if (example !== undefined) one.example = example
 }
 
-function completeBody(body: Json | undefined): void {
+/** Files have no schema but text; a body with optional fields only may be null, or not be there at all. */
+function completeBody(body: Json | undefined, { files }: Declared): void {
   if (!isObject(body) || !isObject(body.content)) return
-  const media = Object.values(body.content).filter(isObject)
-  if (media.every(({ schema }) => mayBeLeftOut(schema))) body.required = false
-  for (const one of media) {
-    const example = exampleOf(one.schema)
-    if (example !== undefined) one.example = example
+  for (const [type, media] of Object.entries(body.content)) {
+    if (!isObject(media) || !isObject(media.schema)) continue
+    if (type !== 'application/json') {
+      const example = files[type]
+      body.content[type] = { schema: { type: 'string' }, ...(example === undefined ? {} : { example }) }
+      continue
+    }
+    illustrate(media)
+    if (!mayBeLeftOut(media.schema)) continue
+    body.required = false
+    media.schema = { ...media.schema, type: ['object', 'null'] }
   }
+}
+
+/** Puts an example beside a schema; one of the schema's own was moved there already. */
+function illustrate(media: JsonObject): void {
+  const example = media.example ?? exampleOf(media.schema)
+  if (example !== undefined) media.example = example
 }
 
 function successes(place: Place, declared: Declared): JsonObject {
@@ -78,12 +92,8 @@ function success(place: Place, declared: Declared, answer: JsonObject): JsonObje
   const { method } = place
   const { description, content } = answer
   const media = isObject(content) ? Object.values(content).filter(isObject) : []
-  const examples = media.map(({ schema }) => exampleOf(schema))
-  for (const [i, one] of media.entries()) {
-    const example = examples[i]
-    if (example !== undefined) one.example = example
-  }
-  const links = linksOf(place, examples[0])
+  for (const one of media) illustrate(one)
+  const links = linksOf(place, media[0]?.example)
   return {
     ...answer,
     description: description === 'Default Response' ? 'The answer' : (description ?? ''),
@@ -91,6 +101,7 @@ function success(place: Place, declared: Declared, answer: JsonObject): JsonObje
       ...header('X-Request-Id'),
       ...(method === 'get' && declared.versioned ? header('ETag') : {}),
       ...(takesOnceKey(method, declared) ? header('Idempotency-Replayed') : {}),
+      ...(declared.limited ? LIMIT_HEADERS : {}),
     },
     ...(Object.keys(links).length > 0 ? { links } : {}),
   }

@@ -53,6 +53,13 @@ Lists answer \`{data, pagination}\`. \`page\` counts from 1, \`pageSize\` is at 
 with the true totals. The order is stable: newest first for logs, events, orders and tickets, by id for the rest.
 `
 
+const LIMITS = `
+## Limits
+
+A key may make so many requests a minute (\`ratelimit-limit\`, \`ratelimit-remaining\`, \`ratelimit-reset\` in seconds);
+beyond it, 429 with \`Retry-After\`. A body may have 1 MiB.
+`
+
 const ETAGS = `
 ## Unchanged, and unchanged by others
 
@@ -63,7 +70,7 @@ Single resources carry an \`ETag\`. With \`If-None-Match\` an unchanged one is a
 export const PUBLIC: Words = {
   title: 'Simherd',
   description: `Connectivity management: SIMs, pools, tariffs, tickets, orders, watchdog log and events.
-${AUTHENTICATION}${PAGES}${COMMON}${ETAGS}`,
+${AUTHENTICATION}${PAGES}${COMMON}${ETAGS}${LIMITS}`,
   tags: {
     Watchdog: 'What the watchdog has noticed and done.',
     Pools: 'SIMs that share rules, and with some tariffs their data.',

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../domain/page.ts'
-import { Instant, nullable, strictObject } from '../../domain/schema.ts'
+import { Instant, nullable, strictObject, Text } from '../../domain/schema.ts'
 import { dueWork, logByRule, mailsByStatus, simsByStatus, ticketsByStatus } from '../../store/counts.ts'
 import { pageOfMails } from '../../store/mail-log.ts'
 import { inTenant } from '../../store/tenancy.ts'
@@ -18,7 +18,7 @@ const Counts = strictObject({
 })
 
 const Mail = strictObject({
-  id: Type.String({ description: 'Message-ID' }),
+  id: Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>'),
   recipient: Type.String(),
   subject: Type.String({ description: 'Empty until it was rendered' }),
   status: Type.Unsafe<'pending' | 'sent' | 'failed'>({ type: 'string', enum: ['pending', 'sent', 'failed'] }),

@@ -13,7 +13,9 @@ import type { InternalOptions } from '../server.ts'
 
 const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 const After = {
-  afterSimId: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: 'SIMs with a higher id' })),
+  afterSimId: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'SIMs with a higher id' }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'At most so many' })),
 }
 const Next = nullable(Id('Ask for what follows this SIM; null at the end'))

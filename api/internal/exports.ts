@@ -65,7 +65,14 @@ async function send(reply: FastifyReply, query: { readonly spreadsheet?: boolean
 const common = {
   tags: ['Exports'],
   produces: ['text/csv'],
-  response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'CSV; the first line names the columns' })) },
+  response: {
+    200: Type.Unsafe<Readable>(
+      Type.String({
+        description: 'CSV; the first line names the columns',
+        examples: ['id,name\r\n1,Household meters\r\n'],
+      }),
+    ),
+  },
 }
 
 export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {

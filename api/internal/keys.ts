@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { strictObject } from '../../domain/schema.ts'
+import { strictObject, Text } from '../../domain/schema.ts'
 import { ApiKey, NewKey, RotateKey, WithSecret } from '../../domain/tenant.ts'
 import { createKey } from '../../operations/create-key.ts'
 import { revokeKey } from '../../operations/revoke-key.ts'
@@ -87,7 +87,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
           summary: 'Revoke an API key, from now on',
           tags,
           params: KeyParams,
-          response: { 200: strictObject({ id: Type.String() }) },
+          response: { 200: strictObject({ id: Text('Id of the key', '6a34354728b4') }) },
         },
       },
       (request) => inPlatform(onBehalfOf(ground, request), (tx) => revokeKey(tx, ownerOf(request), request.params.id)),

@@ -9,7 +9,7 @@ import { changeInTenant } from '../change.ts'
 import { onceInTenant } from '../once.ts'
 import { SimParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
-import { takeSimFiles } from '../sim-files.ts'
+import { SIM_FILES, takeSimFiles } from '../sim-files.ts'
 
 /** 100,000 SIMs with all their fields. */
 const IMPORT_BYTES = 32 * 1024 * 1024
@@ -23,6 +23,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       '/sims',
       {
         bodyLimit: IMPORT_BYTES,
+        config: { files: SIM_FILES },
         schema: {
           operationId: 'importSims',
           summary: 'Take in SIMs as delivered: unprovisioned',
@@ -49,6 +50,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
   app.patch(
     '/sims/:id/watchdog',
     {
+      config: { problems: ['sim_not_found'], versioned: true },
       schema: {
         operationId: 'setSimWatchdog',
         summary: "A SIM's own watchdog settings; null inherits the pool's",

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { strictObject } from '../../domain/schema.ts'
+import { UsageRecord } from '../../domain/usage.ts'
 import { recordUsage } from '../../operations/record-usage.ts'
 import type { Ground } from '../../store/tenancy.ts'
 import type { InternalOptions } from '../server.ts'
@@ -27,7 +28,18 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.post<{ Body: Readable }>(
     '/usage',
     {
-      config: { once: false },
+      config: {
+        once: false,
+        streamed: Type.Object({
+          records: Type.Array(UsageRecord, { description: 'Any number; each is judged by itself' }),
+        }),
+        files: {
+          'text/csv':
+            'recordId,iccid,at,bytesUp,bytesDown\ncdr-17,8999900000000000017,2026-11-20T11:58:07Z,1200,48000\n',
+          'application/x-ndjson':
+            '{"recordId":"cdr-17","iccid":"8999900000000000017","at":"2026-11-20T11:58:07Z","bytesDown":48000}\n',
+        },
+      },
       schema: {
         operationId: 'recordUsage',
         summary: 'Take in usage records: JSON, NDJSON or CSV, gzip accepted',

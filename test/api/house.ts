@@ -8,12 +8,14 @@ import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { applyTicket } from '../../operations/apply-ticket.ts'
 import { createKey } from '../../operations/create-key.ts'
 import { openTicket } from '../../operations/tickets.ts'
-import { lifecycleClient } from '../../queues/temporal.ts'
+import { type LifecycleClient, lifecycleClient } from '../../queues/temporal.ts'
 import { connect } from '../../store/connect.ts'
 import { lockLine } from '../../store/lines.ts'
-import { type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
+import { type Db, type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets.ts'
 import { freshDatabase } from '../setup/database.ts'
+import { documentCheck } from '../setup/document-check.ts'
+import type { ownDatabase } from '../setup/login.ts'
 
 interface Answer {
   readonly status: number
@@ -35,6 +37,8 @@ export interface Tenant {
 
 export interface House {
   ground: Ground
+  /** The superuser's connections: they see past row-level security. */
+  root: Db
   outside: App
   inside: App
   operatorKey: string
@@ -57,6 +61,15 @@ export const INTERNAL = {
 
 export const NOON = Date.UTC(2026, 10, 20, 12)
 
+const checks = new WeakMap<App, ReturnType<typeof documentCheck>>()
+
+/** Every answer a test gets is held against the document of its listener. */
+function checkOf(app: App): ReturnType<typeof documentCheck> {
+  const known = checks.get(app) ?? documentCheck(JSON.parse(JSON.stringify(app.swagger())))
+  checks.set(app, known)
+  return known
+}
+
 export function asking(app: App, headers: Record<string, string>): Ask {
   return async (method, url, body, more = {}) => {
     const payload = body === undefined ? {} : { payload: body as InjectOptions['payload'] & {} }
@@ -68,11 +81,13 @@ export function asking(app: App, headers: Record<string, string>): Ask {
     })
     const text = answer.body
     const json = /json/.test(answer.headers['content-type'] ?? '') && text !== ''
-    return {
+    const read = {
       status: answer.statusCode,
       headers: answer.headers as Record<string, string>,
       body: json ? JSON.parse(text) : text,
     }
+    checkOf(app)({ ...read, method, url })
+    return read
   }
 }
 
@@ -87,16 +102,31 @@ async function aTenant(house: House, name: string): Promise<Tenant> {
   }
 }
 
+/** Reached as the superuser. */
+async function copiedDatabase(): ReturnType<typeof ownDatabase> {
+  const database = await freshDatabase()
+  return { ...database, rootUrl: database.url }
+}
+
 /** A house for a test file. */
-export function useHouse(options: { readonly checkAnswers?: boolean } = {}): House {
+export function useHouse(
+  options: {
+    readonly checkAnswers?: boolean
+    readonly lifecycles?: LifecycleClient
+    /** Default: a copy of the template. */
+    readonly database?: typeof ownDatabase
+  } = {},
+): House {
   const house = { now: NOON, bells: [] } as unknown as House
   const closing: (() => Promise<unknown>)[] = []
 
   beforeAll(async () => {
-    const database = await freshDatabase()
-    closing.push(database.drop)
-    const { db, close } = connect(database.url, { max: 5 })
-    closing.push(close)
+    const { url, rootUrl, drop } = await (options.database ?? copiedDatabase)()
+    closing.push(drop)
+    const { db, close } = connect(url, { max: 5 })
+    const root = connect(rootUrl, { max: 2 })
+    closing.push(close, root.close)
+    house.root = root.db
     house.ground = { db, clock: () => house.now, ring: (bells) => house.bells.push(...bells) }
     const operator = await inPlatform(house.ground, (tx) =>
       createKey(tx, null, { name: 'tests', scopes: ['operator'] }),
@@ -104,7 +134,10 @@ export function useHouse(options: { readonly checkAnswers?: boolean } = {}): Hou
     house.operatorKey = operator.key
     const app = { checkAnswers: options.checkAnswers ?? true }
     house.outside = await buildPublic({ ground: house.ground }, app)
-    house.inside = await buildInternal({ ground: house.ground, ...INTERNAL, dependencies: [] }, app)
+    house.inside = await buildInternal(
+      { ground: house.ground, ...INTERNAL, lifecycles: options.lifecycles ?? INTERNAL.lifecycles, dependencies: [] },
+      app,
+    )
     closing.push(
       () => house.outside.close(),
       () => house.inside.close(),

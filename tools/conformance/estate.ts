@@ -1,0 +1,92 @@
+/** What Schemathesis finds on the service: a tenant with something of everything, made through the interfaces. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Addresses {
+  readonly apiUrl: string
+  readonly internalUrl: string
+  readonly operatorKey: string
+}
+
+export interface Estate {
+  readonly tenantId: string
+  /** May do everything a tenant's key may. */
+  readonly key: string
+}
+
+interface Ids {
+  readonly id: number
+}
+
+const FEES = { simMonthlyFee: 1.5, smsFee: 0.04, voiceFee: 0.1, overageFeePerGb: 5 }
+/** One of each type; the ids are 1, 2, 3 on an empty database, which is what the document's examples name. */
+const TARIFFS = [
+  { displayName: 'Metering 100 MB', type: 0, standardTariff: { baseTariffGb: 0.1, ...FEES } },
+  { displayName: 'Fleet 500 MB shared', type: 1, dynamicPoolTariff: { baseTariffGb: 0.5, ...FEES } },
+  {
+    displayName: 'Bucket 20 GB',
+    type: 2,
+    fixedPoolTariff: { fixedCapacityGb: 20, fixedBucketCost: 69, ...FEES },
+  },
+]
+const POOLS = [
+  { name: 'Household meters', type: 0, tariffId: 1, watchdogMode: 1, warningThresholdPct: 80 },
+  { name: 'Service vans', type: 1, tariffId: 2, watchdogMode: 2, warningThresholdPct: 80 },
+  { name: 'Street lighting', type: 0, tariffId: 3, watchdogMode: 1, enableBurnRateAlerts: true },
+]
+const SIMS = 24
+
+/** @throws Error that says which call was refused, and how */
+export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses): Promise<Estate> {
+  const call = async (url: string, key: string, method: string, path: string, body?: unknown, tenantId?: string) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return JSON.parse(text)
+  }
+  const tenant = { name: 'Meadow Metering', billingEmail: 'billing@meadow.example' }
+  const { id: tenantId, key } = await call(internalUrl, operatorKey, 'POST', '/internal/tenants', tenant)
+  const inside = (method: string, path: string, body?: unknown) =>
+    call(internalUrl, operatorKey, method, path, body, tenantId)
+  const outside = (method: string, path: string, body?: unknown) => call(apiUrl, key, method, path, body)
+
+  for (const tariff of TARIFFS) await inside('POST', '/internal/tariffs', tariff)
+  for (const pool of POOLS) await outside('POST', '/api/pools', pool)
+  const sims = Array.from({ length: SIMS }, (_, i) => ({
+    iccid: `8999900000000000${String(i).padStart(3, '0')}`,
+    tag: `meter ${i}`,
+    type: i % 4 === 3 ? 1 : 0,
+  }))
+  const { created }: { created: Ids[] } = await inside('POST', '/internal/sims', { sims })
+  const ids = created.map(({ id }) => id)
+
+  const settled = async () => {
+    for (;;) {
+      const tickets: { status: number }[] = await outside('GET', '/api/tickets')
+      if (tickets.every(({ status }) => status > 1)) return
+      await sleep(300)
+    }
+  }
+  // Six stay unprovisioned; of the others a third each is in a pool of its type.
+  const taken = ids.slice(6)
+  for (const [i, simId] of taken.entries()) {
+    await outside('POST', '/api/tickets/provision', { simId, poolId: (i % 3) + 1 })
+  }
+  await settled()
+  const active = taken.slice(4)
+  for (const simId of active) await outside('POST', '/api/tickets/activate', { simId })
+  await settled()
+  const at = new Date(Date.now() - 60_000).toISOString()
+  const records = active.map((simId, i) => ({ recordId: `r${i}`, simId, at, bytesDown: (i + 1) * 20_000_000 }))
+  await inside('POST', '/internal/usage', { records })
+  await outside('POST', `/api/sims/${active[0]}/queue-unprovision`)
+  await outside('POST', `/api/sims/${active[1]}/queue-reprovision`, { poolId: 1 })
+  return { tenantId, key }
+}

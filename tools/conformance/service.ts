@@ -1,0 +1,49 @@
+/** The service as `simherd start` runs it, with data, ports and servers of its own, for as long as a run takes. */
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { readStack } from '../../cli/start/stack-file.ts'
+import { childEnv } from '../../config/child-env.ts'
+import { freePort } from '../../stack/ports.ts'
+import { supervise } from '../../stack/processes.ts'
+import type { Addresses } from './estate.ts'
+
+const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
+
+export interface Service extends Addresses {
+  /** The errors in the API's log. */
+  readonly complaints: () => Promise<string[]>
+  readonly stop: () => Promise<void>
+}
+
+/** @throws Error with its last lines, where it does not come up */
+export async function startService(): Promise<Service> {
+  const folder = await mkdtemp(join(tmpdir(), 'simherd-conformance-'))
+  // For the database's own user, when root runs this.
+  await chmod(folder, 0o755)
+  const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
+  // Servers of its own, whatever the environment names; no limit, which would turn most requests away.
+  const ours = { DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', SMTP_URL: '', CARRIER_URL: '', RATE_LIMIT: 0 }
+  const service = await supervise({
+    name: 'simherd',
+    args: [COMMAND, 'start', '--no-demo'],
+    env: childEnv({ ...ours, DATA_DIR: folder, PORT: port, INTERNAL_PORT: internalPort, WORKER_PORT: workerPort }),
+    onLine: () => undefined,
+    ready: async () => (await readStack(folder)) !== undefined,
+    readyTimeoutMs: 300_000,
+  })
+  const stop = async () => {
+    await service.stop({ timeoutMs: 60_000 })
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+  const stack = await readStack(folder)
+  if (stack === undefined) throw new Error(`the service wrote no stack.json into ${folder}`)
+  return { ...stack, complaints: () => complaintsOf(folder), stop }
+}
+
+/** What the API logged as an error: there is nothing that an answer of 500 or worse would not log. */
+async function complaintsOf(folder: string): Promise<string[]> {
+  const text = await readFile(join(folder, 'logs', 'api.log'), 'utf8').catch(() => '')
+  return text.split('\n').filter((line) => /"level":(50|60)/.test(line))
+}
