@@ -118,7 +118,7 @@ describe('GET /internal/audit', () => {
   test('an entry is never changed or deleted, not even by the service', async () => {
     const { rows } = await sql<{ rights: string }>`
       select distinct lower(privilege_type) as rights from information_schema.role_table_grants
-       where table_name = 'audit_log' and grantee in ('simherd_tenant', 'simherd_platform')`.execute(house.ground.db)
+       where table_name = 'audit_log' and grantee in ('simherd_tenant', 'simherd_platform')`.execute(house.root)
 
     expect(rows.map(({ rights }) => rights).toSorted()).toEqual(['insert', 'select'])
   })

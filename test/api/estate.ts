@@ -1,6 +1,6 @@
 /**
  * A tenant with something in every table of the tenants, each value of it recognisable: texts have a word of the
- * tenant in them, ids come from a range of its own, ICCIDs have a prefix of their own.
+ * tenant in them, ids have 8 digits, ICCIDs have a prefix of their own.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,6 +20,7 @@ import { lockLine } from '../../store/lines.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets.ts'
 import { rememberStarts } from '../../store/workflow-outbox.ts'
+import { ownDatabase } from '../setup/login.ts'
 import { type House, INTERNAL, NOON, type Tenant, useHouse } from './house.ts'
 
 const OCTOBER = Date.UTC(2026, 9, 20, 12)
@@ -46,7 +47,7 @@ export async function shippedRules(): Promise<{ file: string; text: string }[]> 
 export interface Marks {
   /** Is in every text of the tenant. */
   readonly word: string
-  /** Ids are from here on, for the next 100,000; nobody else has one of them. */
+  /** Ids are from here on, 8 digits, so that they are known from counts. */
   readonly firstId: number
   /** ICCIDs begin with it: 12 digits. */
   readonly iccidPrefix: string
@@ -76,8 +77,8 @@ export const next = (): number => ++serial
 async function countFrom(house: House, first: number): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select format('%I', sequencename) as name from pg_sequences
-     where schemaname = 'public' and sequencename like '%\_id\_seq'`.execute(house.ground.db)
-  for (const { name } of rows) await sql.raw(`alter sequence ${name} restart with ${first}`).execute(house.ground.db)
+     where schemaname = 'public' and sequencename like '%\_id\_seq'`.execute(house.root)
+  for (const { name } of rows) await sql.raw(`alter sequence ${name} restart with ${first}`).execute(house.root)
 }
 
 /** Answers what went well, and throws what did not: an estate is whole or there is none. */
@@ -229,9 +230,9 @@ export async function anEstate(house: House, tenant: Tenant, marks: Marks): Prom
   }
 }
 
-/** A house with two tenants that both have all there is. */
+/** A house with two tenants that both have all there is, over a database that it reaches as an installation does. */
 export function useEstates(options: Parameters<typeof useHouse>[0] = {}) {
-  const house = useHouse(options)
+  const house = useHouse({ database: ownDatabase, ...options })
   const estates = { house } as { readonly house: House; ours: Estate; theirs: Estate }
   beforeAll(async () => {
     await house.operate('POST', '/internal/rules', { files: await shippedRules(), author: 'the tests' })
@@ -264,7 +265,7 @@ export async function tenantTables(house: House): Promise<string[]> {
     select c.relname as name from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-     order by c.relname`.execute(house.ground.db)
+     order by c.relname`.execute(house.root)
   return rows.map(({ name }) => name)
 }
 
@@ -278,7 +279,7 @@ export async function fingerprintOf(house: House, tenantId: string): Promise<Rec
              where ${sql.ref(column)} = ${tenantId}) lines`
   const tables = (await tenantTables(house)).map((table) => of(table, 'tenant_id'))
   const { rows } = await sql<{ name: string; print: string }>`
-    ${sql.join([of('tenants', 'id'), ...tables], sql` union all `)}`.execute(house.ground.db)
+    ${sql.join([of('tenants', 'id'), ...tables], sql` union all `)}`.execute(house.root)
   return Object.fromEntries(rows.map(({ name, print }) => [name, print]))
 }
 
@@ -287,25 +288,27 @@ async function rowsOf(house: House, tenantId: string | null): Promise<string> {
   const of = (table: string) => sql`
     select to_jsonb(t)::text as line from ${sql.table(table)} t where tenant_id is not distinct from ${tenantId}`
   const tables = (await tenantTables(house)).map(of)
-  const { rows } = await sql<{ line: string }>`${sql.join(tables, sql` union all `)}`.execute(house.ground.db)
+  const { rows } = await sql<{ line: string }>`${sql.join(tables, sql` union all `)}`.execute(house.root)
   return rows.map(({ line }) => line).join('\n')
 }
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 const LONG_NUMBER = /\d{11,}/g
+/** What `countFrom` has ids begin with, alone and not as a part of something longer. */
+const ID = /(?<![\w.-])[78]\d{7}(?![\w-])/g
+const namesIn = (text: string): Set<string> =>
+  new Set([UUID, LONG_NUMBER, ID].flatMap((pattern) => text.match(pattern) ?? []))
 
 /** Looks for anything of a tenant's in a text, but what the question itself had in it. */
-export async function spyOn(estate: Estate): Promise<(answer: string, question: string) => string[]> {
-  const { house, tenant, word, firstId } = estate
-  const [own, platform] = [await rowsOf(house, tenant.id), await rowsOf(house, null)]
-  const values = new Set([...(own.match(UUID) ?? []), ...(own.match(LONG_NUMBER) ?? []), tenant.id, tenant.key])
-  for (const value of values) if (platform.includes(value)) values.delete(value)
-  const isOwnId = (token: string) => Number(token) >= firstId && Number(token) < firstId + 100_000
+export async function spyOn({ house, tenant, word }: Estate): Promise<(answer: string, question: string) => string[]> {
+  const { id: otherId } = tenant.id === house.tenant.id ? house.other : house.tenant
+  const shared = namesIn(`${await rowsOf(house, otherId)} ${await rowsOf(house, null)}`)
+  const own = new Set([...namesIn(await rowsOf(house, tenant.id))].filter((name) => !shared.has(name)))
   return (answer, question) => {
-    const asked = question.toLowerCase()
     const words = answer.match(new RegExp(`[\\w@.-]*${word}[\\w@.-]*`, 'gi')) ?? []
-    const ids = (answer.match(/(?<![\w.-])\d{6,10}(?![\w-])/g) ?? []).filter(isOwnId)
-    const found = [...words, ...ids, ...[...values].filter((value) => answer.includes(value))]
-    return [...new Set(found)].filter((value) => !asked.includes(value.toLowerCase()))
+    const secrets = [tenant.id, tenant.key].filter((value) => answer.includes(value))
+    const names = [...namesIn(answer)].filter((name) => own.has(name))
+    const asked = question.toLowerCase()
+    return [...words, ...secrets, ...names].filter((value) => !asked.includes(value.toLowerCase()))
   }
 }

@@ -126,7 +126,7 @@ export async function leavesItsTrail({ house, ours }: Estates, operation: Operat
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
   const { rows } = await sql<AuditRow>`
     select tenant_id as "tenantId", key_id as "keyId", action, subject, subject_id as "subjectId", before, after
-      from audit_log where request_id = ${requestId} order by subject, id`.execute(house.ground.db)
+      from audit_log where request_id = ${requestId} order by subject, id`.execute(house.root)
   const subjects = typeof audit === 'object' ? audit : []
   expect(rows.map(({ subject }) => subject)).toEqual(subjects.toSorted())
   const key = operation.listener === 'outside' ? ours.tenant.key : house.operatorKey

@@ -21,7 +21,8 @@ export async function freshDatabase(): Promise<{ url: string; drop: () => Promis
   return { url: url.href, drop: () => administrate(`drop database if exists ${name} with (force)`) }
 }
 
-async function administrate(statement: string): Promise<void> {
+/** Runs a statement as the superuser, beside the databases of tests. */
+export async function administrate(statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: inject('postgresUrl') })
   await client.connect()
   try {

@@ -1,0 +1,130 @@
+/** The database under the login role of an installation: no superuser, owner of its tables, in two roles it can take on. */
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTenant } from '../../operations/create-tenant.ts'
+import { importSims } from '../../operations/import-sims.ts'
+import { recordUsage } from '../../operations/record-usage.ts'
+import { connect } from '../../store/connect.ts'
+import { pendingMigrations } from '../../store/migrate.ts'
+import { ensurePartitions } from '../../store/partitions.ts'
+import { type Db, type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
+import { administrate } from '../setup/database.ts'
+import { ownDatabase } from '../setup/login.ts'
+
+let ground: Ground
+let root: Db
+let tenantId: string
+let rootUrl: string
+const closing: (() => Promise<unknown>)[] = []
+const NOW = Date.UTC(2026, 10, 20, 12)
+
+const open = (url: string): Db => {
+  const { db, close } = connect(url, { max: 3 })
+  closing.push(close)
+  return db
+}
+
+beforeAll(async () => {
+  const database = await ownDatabase()
+  closing.push(database.drop)
+  rootUrl = database.rootUrl
+  root = open(rootUrl)
+  ground = { db: open(database.url), clock: () => NOW, ring: () => undefined }
+  await ensurePartitions(ground.db, NOW)
+  const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example' }
+  tenantId = (await inPlatform(ground, (tx) => createTenant(tx, tenant, 'P1M'))).id
+  const { created } = await inTenant(ground, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000001' }]))
+  const usage = { recordId: 'a', simId: created[0]?.id, at: new Date(NOW).toISOString(), bytesUp: 1 }
+  await recordUsage(ground, tenantId, [usage])
+}, 60_000)
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+})
+
+const tables = async (): Promise<string[]> => {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_class c
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity`.execute(root)
+  return rows.map(({ name }) => name)
+}
+const countOf = async (db: Db, table: string) => {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(db)
+  return rows[0]?.count
+}
+
+describe('a login role that owns the database', () => {
+  test('is no superuser, and passes no row-level security', async () => {
+    const { rows } = await sql`
+      select rolsuper, rolbypassrls, rolcreaterole from pg_roles where rolname = current_user`.execute(ground.db)
+
+    expect(rows).toEqual([{ rolsuper: false, rolbypassrls: false, rolcreaterole: false }])
+  })
+
+  test('has migrated it, and works in it', async () => {
+    expect(await pendingMigrations(ground.db)).toEqual([])
+    expect(await countOf(root, 'usage_records')).toBe(1)
+    const [sims] = await inTenant(
+      ground,
+      tenantId,
+      async (tx) => (await sql`select iccid from sims`.execute(tx.q)).rows,
+    )
+    expect(sims).toEqual({ iccid: '894450010300000001' })
+  })
+
+  test('sees no row of any table where a query forgets inTenant and inPlatform', async () => {
+    const seen: string[] = []
+    for (const table of await tables()) {
+      if (((await countOf(ground.db, table)) ?? 0) > 0) seen.push(table)
+    }
+
+    expect(await countOf(root, 'sims')).toBe(1)
+    expect(await countOf(root, 'tenants')).toBe(1)
+    expect(seen).toEqual([])
+  })
+
+  test('writes no row where a statement forgets them, whatever tenant it names', async () => {
+    const forgotten = sql`
+      insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
+      values (${tenantId}, 'p', 0, 1, 0, now(), now(), now())`
+    const changed = await sql`update sims set tag = 'x'`.execute(ground.db)
+
+    await expect(forgotten.execute(ground.db)).rejects.toThrow(/row-level security/)
+    expect(changed.numAffectedRows).toBe(0n)
+  })
+
+  test('sees no row with a tenant set and no role taken on', async () => {
+    const seen = await ground.db.transaction().execute(async (q) => {
+      await sql`select set_config('app.tenant', ${tenantId}, true)`.execute(q)
+      return (await sql`select 1 from sims`.execute(q)).rows
+    })
+
+    expect(seen).toEqual([])
+  })
+})
+
+describe('a login role that owns nothing', () => {
+  let guest: Ground
+  beforeAll(async () => {
+    const url = new URL(rootUrl)
+    const name = `guest${url.pathname.slice(1)}`
+    await administrate(`create role ${name} login noinherit password '${name}'`)
+    await administrate(`grant simherd_tenant, simherd_platform to ${name}`)
+    closing.push(() => administrate(`drop role ${name}`))
+    url.username = name
+    url.password = name
+    guest = { ...ground, db: open(url.href) }
+  })
+
+  test('works as a tenant and as the platform', async () => {
+    const { created } = await inTenant(guest, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000019' }]))
+    const made = await inPlatform(guest, (tx) => createTenant(tx, { name: 'Pond', billingEmail: 'a@b.example' }, 'P1M'))
+
+    expect(created).toHaveLength(1)
+    expect(made.id).not.toBe(tenantId)
+  })
+
+  test('is denied every table where a query forgets which of them it is', async () => {
+    for (const table of await tables())
+      await expect(countOf(guest.db, table), table).rejects.toThrow(/permission denied/)
+  })
+})
