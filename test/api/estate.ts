@@ -100,7 +100,7 @@ export async function freshSim(estate: Pick<Estate, 'tenant' | keyof Marks>): Pr
 }
 
 /** Opens a ticket and completes it as if the carrier had said yes. */
-export async function carriedOut(
+async function carriedOut(
   { house, tenant }: Pick<Estate, 'house' | 'tenant'>,
   ask: Omit<OpenTicketRequest, 'cause'> & Partial<Pick<OpenTicketRequest, 'cause'>>,
 ): Promise<string> {
@@ -154,7 +154,7 @@ export const shipment = (marks: Marks) => ({
 })
 
 /** Fills a tenant's tables. The clock goes from October to the house's noon in November. */
-export async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Estate> {
+async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Estate> {
   const { word } = marks
   await countFrom(house, marks.firstId)
   house.now = OCTOBER

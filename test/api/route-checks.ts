@@ -8,14 +8,14 @@ import { type Ask, asking, type House, NOON } from './house.ts'
 /** What only an admin of the tenant may do. */
 const ADMIN_ONLY = ['renameTenant', 'changeBillingEmail']
 
-export const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string, string> = {}) =>
+const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string, string> = {}) =>
   ask(operation.method, urlOf(operation, call), call.body, headers)
 
 const questionOf = (operation: Operation, call: Call) => `${urlOf(operation, call)} ${JSON.stringify(call.body)}`
 const textOf = (answer: { headers: object; body: unknown }) => JSON.stringify([answer.headers, answer.body])
 
 /** How the tenant, or the operator in its name, asks for it. */
-export const askerOf = ({ listener }: Operation, tenant: { readonly ask: Ask; readonly inside: Ask }): Ask =>
+const askerOf = ({ listener }: Operation, tenant: { readonly ask: Ask; readonly inside: Ask }): Ask =>
   listener === 'outside' ? tenant.ask : tenant.inside
 
 /** Keys of each kind, good and bad. The clock goes on by the second in which the expired ones have expired. */
