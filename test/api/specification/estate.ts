@@ -5,7 +5,7 @@ import { TicketStatus } from '../../../domain/codes.ts'
 import { applyTicket } from '../../../operations/apply-ticket.ts'
 import { lockLine } from '../../../store/lines.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { endTicket, findTicket } from '../../../store/tickets.ts'
+import { endTicket, findTicket, startAttempt } from '../../../store/tickets.ts'
 import { aPool, aSim, type House, type Tenant } from '../house.ts'
 
 /** An id nobody has. */
@@ -32,6 +32,14 @@ export const complete = (house: House, tenant: Tenant, simId: number, ticketId: 
     if (line === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
     await applyTicket(tx, line, ticket)
     await endTicket(tx, ticket, TicketStatus.Complete, null)
+  })
+
+/** Has a ticket be Processing, as a worker does before it asks the carrier. */
+export const claim = (house: House, tenant: Tenant, ticketId: string): Promise<void> =>
+  inTenant(house.ground, tenant.id, async (tx) => {
+    const ticket = await findTicket(tx, ticketId)
+    if (ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
+    await startAttempt(tx, ticket, new Date(house.now + 60_000))
   })
 
 /** A SIM that is Active. */

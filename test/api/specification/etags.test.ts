@@ -102,6 +102,14 @@ describe('If-None-Match', () => {
     expect([third.status, third.body.daysUntilRenewal]).toEqual([200, second.body.daysUntilRenewal - 1])
   })
 
+  test.each(RESOURCES)('of %s: HEAD has the tag too, and 304', async (which) => {
+    const tag = await tagOf(at[which])
+    const head = (headers: Record<string, string>) => house.tenant.ask('HEAD', at[which], undefined, headers)
+
+    expect((await head({})).headers.etag).toBe(tag)
+    expect((await head({ 'if-none-match': tag })).status).toBe(304)
+  })
+
   test('what is not there has no tag, whatever is asked', async () => {
     const answer = await read('/api/pools/4711000', '*')
 

@@ -195,6 +195,20 @@ describe('one SIM', () => {
     expect(await get(inside.id)).toMatchObject({ poolId, tariffId: own, tariff: { id: shared, type: 1 } })
   })
 
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: an eSIM that was ordered has its payload and its QR code', async () => {
+    const order = (await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 1 })).body.id
+    await house.tenant.inside('POST', `/internal/orders/${order}/process`)
+    await house.tenant.inside('POST', `/internal/orders/${order}/complete`)
+    const { body } = await house.tenant.inside('GET', `/internal/orders/${order}/sims`)
+
+    const sim = await get(body.data[0].id)
+
+    expectShape(sim, SIM_WITHOUT_TARIFF)
+    expect(sim).toMatchObject({ type: 1, status: 0, iccid: body.data[0].iccid })
+    expect(sim.esimQrPayload).toMatch(/^LPA:1\$smdp\.simherd\.example\$[\w-]+$/)
+    expect(sim.esimQrDataUrl).toMatch(/^data:image\/png;base64,iVBORw0KGgo/)
+  })
+
   test.each([
     '0',
     '4711000',

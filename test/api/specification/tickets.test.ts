@@ -1,7 +1,7 @@
 /** Service document, sections 4.4, 2.5 and 3. */
 import { describe, expect, test } from 'vitest'
 import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
-import { anActiveSim, complete, done, inactive, NO_TICKET, NOBODY } from './estate.ts'
+import { anActiveSim, claim, complete, done, inactive, NO_TICKET, NOBODY } from './estate.ts'
 import { codes, expectShape, TICKET } from './shape.ts'
 
 const house = useHouse()
@@ -77,6 +77,19 @@ describe('a new ticket', () => {
     await complete(house, house.tenant, simId, made.body.id)
     expect(await get(made.body.id)).toEqual({ ...ticket, status: 2 })
     expect(await sim(simId)).toMatchObject({ status: 2, poolId, tariffId, processingTicket: false })
+  })
+
+  test('2.5 Ticket: one that takes a SIM out of its pool, or gives it a tag, says so', async () => {
+    const { id: fresh } = await aSim(house.tenant)
+    const { id: active } = await anActiveSim(house, house.tenant)
+    const { inside } = house.tenant
+
+    const tagged = await inside('POST', '/internal/tickets/provision', { simId: fresh, tag: 'later' })
+    const leaving = await inside('POST', '/internal/tickets/unassign', { simId: active })
+
+    const info = { pendingPoolId: null, pendingTariffId: null, pendingUnassign: false, pendingTag: null }
+    expect((await get(tagged.body.id)).provisioningInfo).toEqual({ ...info, pendingTag: 'later' })
+    expect(await get(leaving.body.id)).toMatchObject({ type: 2, provisioningInfo: { ...info, pendingUnassign: true } })
   })
 
   test.each([{}, { poolId: null, tariffId: null }])(
@@ -255,13 +268,16 @@ describe('one ticket', () => {
     expect(await sim(simId)).toEqual(was)
   })
 
-  test('3 Ticket Pending: what is complete or cancelled stays so, 409', async () => {
+  test('3 Ticket Pending: what is being processed, complete or cancelled stays so, 409', async () => {
     const { id: simId } = await aSim(house.tenant)
+    const claimed = (await ask('POST', '/provision', { simId: (await aSim(house.tenant)).id })).body.id
+    await claim(house, house.tenant, claimed)
     const complete = await done(house, house.tenant, 'provision', { simId })
     const { body: made } = await ask('POST', '/activate', { simId })
     await ask('DELETE', `/${made.id}`)
 
     for (const [id, status] of [
+      [claimed, 1],
       [complete, 2],
       [made.id, 4],
     ]) {
