@@ -1,6 +1,6 @@
 /** Histories of SIMs and their tickets: what may be asked, in words that a failure is readable by. */
 import fc from 'fast-check'
-import type { CarrierAnswer, SimModel } from './ticket-model.ts'
+import { type CarrierAnswer, openTickets, type SimModel } from './ticket-model.ts'
 import {
   type Ask,
   cancel,
@@ -86,12 +86,21 @@ const change = fc.oneof(fc.constant('unprovision' as const), fc.record({ pool, t
 const changeIn = (to: typeof change extends fc.Arbitrary<infer T> ? T : never) =>
   to === 'unprovision' ? `queue ${to}` : `queue pool ${to.pool} tariff ${to.tariff}`
 
+/** The place, among all tickets, of a SIM's open ticket. */
+const openPlace = (model: Model, sim: SimModel, n: number): number => {
+  const open = openTickets(sim)
+  return model.order.indexOf(open[n % open.length]?.id ?? '')
+}
+
 const meanwhile: fc.Arbitrary<{ text: string; act: Meanwhile }> = fc.oneof(
   ask.map((one) => ({
     text: told(one),
     act: (model: Model, real: Real, sim: SimModel) => open(model, real, sim, one),
   })),
-  which.map((n) => ({ text: `cancel ticket ${n}`, act: (model: Model, real: Real) => cancel(model, real, n) })),
+  fc.nat(2).map((n) => ({
+    text: `cancel its open ticket ${n}`,
+    act: (model: Model, real: Real, sim: SimModel) => cancel(model, real, openPlace(model, sim, n)),
+  })),
   change.map((to) => ({ text: changeIn(to), act: (_model: Model, real: Real, sim: SimModel) => queue(real, sim, to) })),
 )
 
