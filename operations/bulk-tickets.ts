@@ -20,6 +20,7 @@ import {
 import type { TenantTx } from '../store/tenancy.ts'
 import { refusalsOf, targetsOf } from './bulk-targets.ts'
 import { BATCH, dueAfter } from './open-bulk-tickets.ts'
+import { tellTicketsCancelled } from './tell-ticket.ts'
 import { checkAssignment } from './tickets.ts'
 
 type Asked = Omit<BulkAsk, 'dryRun'>
@@ -92,7 +93,7 @@ export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkR
     throw new ServiceError('bulk_ended', `Nothing of the bulk run ${id} waits any more: there is nothing to cancel.`)
   }
   await dropWaiting(tx, id)
-  await cancelSome(tx, id, BATCH, dueAfter(tx))
+  await tellTicketsCancelled(tx, await cancelSome(tx, id, BATCH, dueAfter(tx)))
   await noteChange(tx, {
     subject: 'bulk-tickets',
     id,

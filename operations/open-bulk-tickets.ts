@@ -12,6 +12,7 @@ import { lockSims } from '../store/lines.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { insertTickets } from '../store/tickets.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
+import { tellTicketsCancelled } from './tell-ticket.ts'
 
 /** SIMs of a transaction, which holds their locks: their own tickets wait for it, about a tenth of a second. */
 export const BATCH = 500
@@ -47,7 +48,7 @@ export async function openBulkTickets(
 async function workOffBatch(tx: TenantTx): Promise<boolean> {
   const run = await holdNextRun(tx)
   if (run === undefined) return false
-  if (run.state === 'cancelling') await cancelSome(tx, run.id, BATCH, dueAfter(tx))
+  if (run.state === 'cancelling') await tellTicketsCancelled(tx, await cancelSome(tx, run.id, BATCH, dueAfter(tx)))
   else await openBatch(tx, run)
   return true
 }

@@ -1,11 +1,11 @@
 /** The events of tickets that have ended. */
 import { EventSeverity, EventType, labelOf, TicketType } from '../domain/codes.ts'
-import { insertEvent } from '../store/events.ts'
-import { simLabel } from '../store/sims.ts'
+import { insertEvent, insertEvents } from '../store/events.ts'
+import { simLabel, simLabels } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import type { TicketRecord } from '../store/tickets.ts'
 
-const titleOf = (ticket: TicketRecord): string =>
+const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
   ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)
 
 /** Writes the event: Connectivity, and a warning where the ticket failed. */
@@ -27,13 +27,25 @@ export async function tellTicketEnded(
   })
 }
 
-/** Writes the event of a ticket that was cancelled before its turn: Connectivity. */
-export async function tellTicketCancelled(tx: TenantTx, ticket: TicketRecord): Promise<void> {
-  const label = await simLabel(tx, ticket.simId)
-  await insertEvent(tx, {
-    type: EventType.Connectivity,
-    severity: EventSeverity.Info,
-    title: `${titleOf(ticket)} cancelled: SIM ${label}`,
-    description: `Ticket ${ticket.id} on SIM ${label} was cancelled while it was pending.`,
-  })
+/** Writes the events of tickets that were cancelled before their turn: Connectivity. One statement, whatever their number. */
+export async function tellTicketsCancelled(
+  tx: TenantTx,
+  tickets: readonly Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>[],
+): Promise<void> {
+  const labels = await simLabels(
+    tx,
+    tickets.map(({ simId }) => simId),
+  )
+  await insertEvents(
+    tx,
+    tickets.map((ticket) => {
+      const label = labels.get(ticket.simId) ?? String(ticket.simId)
+      return {
+        type: EventType.Connectivity,
+        severity: EventSeverity.Info,
+        title: `${titleOf(ticket)} cancelled: SIM ${label}`,
+        description: `Ticket ${ticket.id} on SIM ${label} was cancelled while it was pending.`,
+      }
+    }),
+  )
 }

@@ -9,7 +9,7 @@ import { holdPool } from '../store/pools.ts'
 import { findTariff } from '../store/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { endTicket, findTicket, insertTicket, openTickets, toTicket } from '../store/tickets.ts'
-import { tellTicketCancelled } from './tell-ticket.ts'
+import { tellTicketsCancelled } from './tell-ticket.ts'
 
 export interface OpenTicketRequest {
   readonly simId: number
@@ -115,7 +115,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
     throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
   }
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
-  await tellTicketCancelled(tx, ticket)
+  await tellTicketsCancelled(tx, [ticket])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }
   await noteChange(tx, { subject: 'ticket', id, ...status })
   return toTicket({ ...ticket, status: TicketStatus.Cancelled })

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../domain/errors.ts'
 import { lockSims } from './lines.ts'
 import { simsMatching } from './sims.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
+import type { TicketRecord } from './tickets.ts'
 
 /** What every ticket of a run has in common. */
 export interface BulkTerms {
@@ -186,34 +187,45 @@ export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
   await addWork(tx, bulkId, tx.now)
 }
 
+/** A ticket that was cancelled, as far as it is told of. */
+export type CancelledTicket = Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>
+
 /**
  * Cancels some of a run's Pending tickets, and ends the cancelling where none is left. Call with the run locked.
  *
- * @returns whether some may be left
+ * @returns those that were cancelled
  */
-export async function cancelSome(tx: TenantTx, bulkId: string, limit: number, dueAt: Date): Promise<boolean> {
+export async function cancelSome(
+  tx: TenantTx,
+  bulkId: string,
+  limit: number,
+  dueAt: Date,
+): Promise<readonly CancelledTicket[]> {
   const { rows } = await sql<{ simId: number }>`
     select sim_id as "simId" from tickets
      where bulk_id = ${bulkId} and status = ${TicketStatus.Pending} order by sim_id limit ${limit}`.execute(tx.q)
   const simIds = rows.map(({ simId }) => simId)
-  if (simIds.length > 0) await cancelPending(tx, bulkId, simIds)
+  const cancelled = simIds.length === 0 ? [] : await cancelPending(tx, bulkId, simIds)
   if (simIds.length === limit) {
     await sql`update bulk_work set due_at = ${dueAt} where bulk_id = ${bulkId}`.execute(tx.q)
-    return true
+    return cancelled
   }
   await sql`update bulk_tickets set state = 'cancelled' where id = ${bulkId}`.execute(tx.q)
   await sql`delete from bulk_work where bulk_id = ${bulkId}`.execute(tx.q)
-  return false
+  return cancelled
 }
 
 /** As `endTicket` does it for one: SIMs without another open ticket leave the work list, the others go on at once. */
-async function cancelPending(tx: TenantTx, bulkId: string, simIds: readonly number[]): Promise<void> {
+async function cancelPending(
+  tx: TenantTx,
+  bulkId: string,
+  simIds: readonly number[],
+): Promise<readonly CancelledTicket[]> {
   await lockSims(tx, simIds)
-  await sql`
+  const cancelled = await sql<CancelledTicket>`
     update tickets set status = ${TicketStatus.Cancelled}, finished_at = ${tx.now}
-     where bulk_id = ${bulkId} and sim_id = any(${[...simIds]}::bigint[]) and status = ${TicketStatus.Pending}`.execute(
-    tx.q,
-  )
+     where bulk_id = ${bulkId} and sim_id = any(${[...simIds]}::bigint[]) and status = ${TicketStatus.Pending}
+    returning id, sim_id as "simId", type, unassign`.execute(tx.q)
   const { rows } = await sql<{ simId: number }>`
     with work as (
       select sim_id from ticket_work
@@ -226,6 +238,7 @@ async function cancelPending(tx: TenantTx, bulkId: string, simIds: readonly numb
     )
     select sim_id as "simId" from open`.execute(tx.q)
   for (const { simId } of rows) tx.ring({ queue: 'tickets', simId })
+  return cancelled.rows
 }
 
 /** Tenants with runs that are overdue for a worker, the longest first. */

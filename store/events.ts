@@ -74,12 +74,16 @@ export async function findEvent(tx: TenantTx, id: number): Promise<Event | undef
 }
 
 /** Writes an event of this tenant, at the transaction's instant. */
-export async function insertEvent(tx: TenantTx, event: NewEvent): Promise<void> {
+export const insertEvent = (tx: TenantTx, event: NewEvent): Promise<void> => insertEvents(tx, [event])
+
+/** Writes events of this tenant, at the transaction's instant. One statement, whatever their number. */
+export async function insertEvents(tx: TenantTx, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return
   await sql`
     insert into events (tenant_id, type, severity, title, description, at)
-    values (${tx.tenantId}, ${event.type}, ${event.severity}, ${event.title}, ${event.description}, ${tx.now})`.execute(
-    tx.q,
-  )
+    select ${tx.tenantId}, e.type, e.severity, e.title, e.description, ${tx.now}::timestamptz
+      from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)
+        as e(type smallint, severity smallint, title text, description text)`.execute(tx.q)
 }
 
 /** Writes an event of the platform: every tenant sees it. */

@@ -57,9 +57,9 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       },
       (request, reply) => {
         const asked = { ...request.query, ...request.body }
-        // Whoever asks for a dry run in either place wants one.
+        // Whoever asks for a dry run in either place wants one. Its Idempotency-Key stays free for the run itself.
         if (request.query.dryRun === true || request.body.dryRun === true) {
-          return onceInTenant(ground, { request, reply }, (tx) => planBulkTickets(tx, asked))
+          return inTenant(ground, request.tenantId, (tx) => planBulkTickets(tx, asked))
         }
         return onceInTenant(ground, { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
       },

@@ -297,6 +297,17 @@ describe('each type of run', () => {
 })
 
 describe('a run', () => {
+  test('takes the Idempotency-Key of its dry run', async () => {
+    const [sim] = await someSuspended(house.tenant, 1)
+    const body = { type: 'activate', sims: { ids: [sim?.id] } }
+    const key = { 'idempotency-key': 'bulk-tried-first' }
+
+    const tried = await house.tenant.inside('POST', PATH, { ...body, dryRun: true }, key)
+    const done = await house.tenant.inside('POST', PATH, body, key)
+
+    expect([tried.status, done.status]).toEqual([200, 202])
+  })
+
   test('that is sent again with its Idempotency-Key is one run', async () => {
     const [sim] = await someSuspended(house.tenant, 1)
     const body = { type: 'activate', sims: { ids: [sim?.id] } }
@@ -305,7 +316,7 @@ describe('a run', () => {
     const first = await house.tenant.inside('POST', PATH, body, key)
     await work(house.tenant)
     const again = await house.tenant.inside('POST', PATH, body, key)
-    const other = await house.tenant.inside('POST', PATH, { ...body, dryRun: true }, key)
+    const other = await house.tenant.inside('POST', PATH, { ...body, type: 'suspend' }, key)
 
     expect([first.status, again.status]).toEqual([202, 202])
     expect(again.headers['idempotency-replayed']).toBe('true')
@@ -378,6 +389,10 @@ describe('a run', () => {
     expect((await itemsOf(house.tenant, opened.id, '?outcome=cancelled')).map((item: any) => item.ticketId)).toEqual(
       ids.map(() => expect.any(String)),
     )
+    const told = await house.tenant.ask('GET', '/api/events?searchTerm=was cancelled while it was pending')
+    for (const { ticketId } of await itemsOf(house.tenant, opened.id)) {
+      expect(told.body.data.some((event: any) => event.description.startsWith(`Ticket ${ticketId} on SIM `))).toBe(true)
+    }
     const sim = (await house.tenant.ask('GET', `/api/sims/${ids[0]}`)).body
     expect(sim).toMatchObject({ processingTicket: false, processingTicketCount: 0 })
     const work_ = await inTenant(house.ground, house.tenant.id, async (tx) => {
