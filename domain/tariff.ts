@@ -105,6 +105,11 @@ export const NewTariff = strictObject(
 )
 export type NewTariff = Static<typeof NewTariff>
 
+/** What of a tariff may change: the rest stays as it was made, because cycles were charged by it. */
+export const TariffOffer = strictObject({
+  isActive: Type.Boolean({ description: 'Whether the tariff is available for new assignments' }),
+})
+
 /** The terms of a tariff in one shape, whatever its type. */
 export interface TariffTerms {
   readonly allowanceBytes: number

@@ -96,3 +96,24 @@ export async function insertTariff(tx: TenantTx | PlatformTx, tariff: NewTariff,
   if (row === undefined) throw new Error('insert into tariffs returned no row')
   return row.id
 }
+
+/**
+ * Says whether a tariff is available for new assignments: a tenant's own in its transaction, the platform's in the
+ * platform's.
+ *
+ * @returns whether it was before; undefined where there is no such tariff of this owner
+ */
+export async function offerTariff(
+  tx: TenantTx | PlatformTx,
+  id: number,
+  isActive: boolean,
+): Promise<boolean | undefined> {
+  const { rows } = await sql<{ was: boolean }>`
+    select is_active as was from tariffs
+     where id = ${id}::bigint and tenant_id is not distinct from app_tenant() for update`.execute(tx.q)
+  const was = rows[0]?.was
+  if (was !== undefined && was !== isActive) {
+    await sql`update tariffs set is_active = ${isActive}, version = version + 1 where id = ${id}`.execute(tx.q)
+  }
+  return was
+}

@@ -4,7 +4,7 @@ import type { TenantTx } from './tenancy.ts'
 
 /** A resource that changes. */
 export type Resource =
-  | { readonly kind: 'pool' | 'sim' | 'order'; readonly id: number }
+  | { readonly kind: 'pool' | 'sim' | 'order' | 'tariff'; readonly id: number }
   | { readonly kind: 'ticket'; readonly id: string }
   | { readonly kind: 'tenant' }
 
@@ -17,6 +17,8 @@ function rowOf(resource: Resource): RawBuilder<unknown> {
       return sql`version from sims where tenant_id = app_tenant() and id = ${resource.id}::bigint`
     case 'order':
       return sql`version from orders where tenant_id = app_tenant() and id = ${resource.id}::bigint`
+    case 'tariff':
+      return sql`version from tariffs where id = ${resource.id}::bigint`
     case 'ticket':
       return sql`status as version from tickets where tenant_id = app_tenant() and id = ${resource.id}::uuid`
     case 'tenant':

@@ -1,8 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IdAnswer } from '../../domain/schema.ts'
-import { NewTariff } from '../../domain/tariff.ts'
+import { NewTariff, TariffOffer } from '../../domain/tariff.ts'
 import { createTariff } from '../../operations/create-tariff.ts'
+import { setTariffActive } from '../../operations/set-tariff-active.ts'
+import { inPlatform } from '../../store/tenancy.ts'
+import { changeInTenant, onBehalfOf } from '../change.ts'
 import { onceInPlatform, onceInTenant } from '../once.ts'
+import { TariffParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
 
 export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
@@ -22,5 +26,28 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       request.tenantId === ''
         ? onceInPlatform(ground, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 })
         : onceInTenant(ground, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 }),
+  )
+
+  app.patch(
+    '/tariffs/:id',
+    {
+      config: { tenant: 'optional', problems: ['tariff_not_found'] },
+      schema: {
+        operationId: 'offerTariff',
+        summary: 'Withdraw a tariff from new assignments, or offer it again',
+        description:
+          'SIMs and pools that have it keep it. Without X-Tenant-Id the platform’s tariffs; with it the tenant’s own.',
+        tags: ['Tariffs'],
+        params: TariffParams,
+        body: TariffOffer,
+        response: { 200: IdAnswer },
+      },
+    },
+    (request) => {
+      const offer = { id: request.params.id, isActive: request.body.isActive }
+      return request.tenantId === ''
+        ? inPlatform(onBehalfOf(ground, request), (tx) => setTariffActive(tx, offer))
+        : changeInTenant(ground, request, (tx) => setTariffActive(tx, offer))
+    },
   )
 }

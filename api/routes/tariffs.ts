@@ -4,7 +4,8 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/tariff.ts'
 import { findTariff, listTariffs } from '../../store/tariffs.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { answersVersion, NEVER_CHANGED } from '../etag.ts'
+import { versionOf } from '../../store/versions.ts'
+import { answersVersion } from '../etag.ts'
 import { TariffParams } from '../params.ts'
 import type { RouteOptions } from '../server.ts'
 
@@ -51,7 +52,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     },
     ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
-        answersVersion(reply, NEVER_CHANGED)
+        answersVersion(reply, await versionOf(tx, { kind: 'tariff', id: params.id }))
         const tariff = await findTariff(tx, params.id)
         if (tariff === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${params.id}.`)
         return tariff

@@ -10,6 +10,7 @@ import {
   freshIccid,
   freshOrder,
   freshSim,
+  freshTariff,
   next,
   shipment,
   shippedRules,
@@ -183,6 +184,10 @@ export const LINES: Readonly<Record<string, Line>> = {
         standardTariff: { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 },
       },
     }),
+    audit: ['tariff'],
+  },
+  offerTariff: {
+    call: async (estate) => ({ path: { id: await freshTariff(estate) }, body: { isActive: false } }),
     audit: ['tariff'],
   },
   getOrderPrices: { call: none },

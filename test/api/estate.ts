@@ -99,6 +99,12 @@ export async function freshSim(estate: Pick<Estate, 'tenant' | keyof Marks>): Pr
   return created[0]
 }
 
+export async function freshTariff({ tenant, word }: Pick<Estate, 'tenant' | keyof Marks>): Promise<number> {
+  const terms = { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
+  const tariff = { displayName: `${word} tariff ${next()}`, type: 0, standardTariff: terms }
+  return (await made(tenant.inside('POST', '/internal/tariffs', tariff))).id
+}
+
 /** Opens a ticket and completes it as if the carrier had said yes. */
 async function carriedOut(
   { house, tenant }: Pick<Estate, 'house' | 'tenant'>,

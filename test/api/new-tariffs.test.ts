@@ -22,3 +22,30 @@ test('a tariff without the block of its type is refused', async () => {
 
   expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/fixedPoolTariff' }] } })
 })
+
+test('a tariff that is withdrawn takes no new assignment, is listed on, and is offered again', async () => {
+  const { body } = await made({ standardTariff: { baseTariffGb: 1, ...FEES } })
+  const path = `/internal/tariffs/${body.id}`
+  const offered = async () => (await house.tenant.ask('GET', `/api/tariffs/${body.id}`)).body.isActive
+  const pool = () => house.tenant.ask('POST', '/api/pools', { type: 0, tariffId: body.id, watchdogMode: 0 })
+
+  expect(await house.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({ status: 200, body })
+  expect(await offered()).toBe(false)
+  expect(await pool()).toMatchObject({ status: 422, body: { code: 'tariff_inactive' } })
+  await house.tenant.inside('PATCH', path, { isActive: true })
+  expect(await offered()).toBe(true)
+  expect((await pool()).status).toBe(200)
+})
+
+test('a tariff of the platform is withdrawn by the platform alone', async () => {
+  const terms = { displayName: 'Everybody', type: 0, standardTariff: { baseTariffGb: 1, ...FEES } }
+  const { id } = (await house.operate('POST', '/internal/tariffs', terms)).body
+  const path = `/internal/tariffs/${id}`
+
+  expect(await house.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({
+    status: 404,
+    body: { code: 'tariff_not_found' },
+  })
+  expect((await house.operate('PATCH', path, { isActive: false })).status).toBe(200)
+  expect((await house.other.ask('GET', `/api/tariffs/${id}`)).body.isActive).toBe(false)
+})

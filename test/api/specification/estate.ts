@@ -62,9 +62,10 @@ export async function used(house: House, tenant: Tenant, simId: number, also: Re
   if (answer.body.accepted !== 1) throw new Error(JSON.stringify(answer.body))
 }
 
-/** No path of any interface does this: a tariff's end is decided outside. */
-export const inactive = (house: House, tariffId: number) =>
-  sql`update tariffs set is_active = false where id = ${tariffId}`.execute(house.ground.db)
+export const inactive = async (tenant: Tenant, tariffId: number): Promise<void> => {
+  const answer = await tenant.inside('PATCH', `/internal/tariffs/${tariffId}`, { isActive: false })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+}
 
 export const logged = (
   house: House,

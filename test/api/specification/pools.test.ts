@@ -152,7 +152,7 @@ describe('a new pool', () => {
 
   test('4.2 POST /api/pools: a tariff that is inactive, unknown or of another tenant', async () => {
     const [old, theirs] = [await aTariff(house.tenant), await aTariff(house.other)]
-    await inactive(house, old)
+    await inactive(house.tenant, old)
     const made = async (tariffId: number) => (await ask('POST', '', { type: 0, tariffId, watchdogMode: 0 })).body.code
 
     expect(await made(old)).toBe('tariff_inactive')

@@ -341,7 +341,7 @@ describe('queued changes', () => {
   test('4.3 POST /api/sims/{id}/queue-reprovision: what cannot be assigned is refused, and nothing is queued', async () => {
     const { id } = await anActiveSim(house, house.tenant)
     const old = await aTariff(house.tenant)
-    await inactive(house, old)
+    await inactive(house.tenant, old)
     const refused = async (body: object) => {
       const answer = await ask('POST', `/${id}/queue-reprovision`, body)
       return [answer.status, answer.body.code]

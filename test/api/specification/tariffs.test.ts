@@ -36,7 +36,7 @@ test.each([
 test('4.7 GET /api/tariffs: an array, by id, of the tenant’s own and the platform’s, inactive ones too', async () => {
   const own = await aTariff(house.tenant)
   const old = await aTariff(house.tenant)
-  await inactive(house, old)
+  await inactive(house.tenant, old)
   const theirs = await aTariff(house.other)
   const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
   const made = await house.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })

@@ -108,7 +108,7 @@ describe('a new ticket', () => {
   test('4.4 POST /api/tickets/provision: what cannot be assigned is refused', async () => {
     const { id: simId } = await aSim(house.tenant)
     const old = await aTariff(house.tenant)
-    await inactive(house, old)
+    await inactive(house.tenant, old)
     const refused = async (body: object) => {
       const answer = await ask('POST', '/provision', { simId, ...body })
       return [answer.status, answer.body.code]
