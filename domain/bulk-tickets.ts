@@ -66,15 +66,18 @@ export const BulkSims = Type.Union(
 )
 export type BulkSims = Static<typeof BulkSims>
 
-export const BulkAsk = strictObject({
-  type,
-  sims: BulkSims,
-  poolId: optional(poolId),
-  tariffId: optional(tariffId),
-  tag: optional(tag),
-  message: optional(message),
-  dryRun: optional(dryRun),
-})
+export const BulkAsk = strictObject(
+  {
+    type,
+    sims: BulkSims,
+    poolId: optional(poolId),
+    tariffId: optional(tariffId),
+    tag: optional(tag),
+    message: optional(message),
+    dryRun: optional(dryRun),
+  },
+  { examples: [{ type: 'activate', sims: { ids: [1, 2, 3] }, dryRun: true }] },
+)
 export type BulkAsk = Static<typeof BulkAsk>
 
 /** With CSV, whose rows are only the SIMs, the other fields stand in the query; the body's own come first. */

@@ -69,15 +69,30 @@ const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 
 /** What enforcement has done, once for each SIM or pool, cycle, rule, action and counter. */
-export const ActionAsk = strictObject({
-  simId: optional(Id('The SIM; left out where the action is of a pool')),
-  poolId: optional(Id('The pool, with tooLittleToPick')),
-  cycle: CycleKey,
-  rule: nullable(Name),
-  action: Type.Unsafe<Action>({ type: 'string', enum: [...ACTIONS] }),
-  counter: Type.Integer({ minimum: 0, description: 'How many times before in this run' }),
-  detail: Type.String({ maxLength: 2000, description: 'Words for people' }),
-  ticketId: Type.Optional(nullable(Type.String())),
-  workflowId: Type.String({ maxLength: 300 }),
-})
+export const ActionAsk = strictObject(
+  {
+    simId: optional(Id('The SIM; left out where the action is of a pool')),
+    poolId: optional(Id('The pool, with tooLittleToPick')),
+    cycle: CycleKey,
+    rule: nullable(Name),
+    action: Type.Unsafe<Action>({ type: 'string', enum: [...ACTIONS] }),
+    counter: Type.Integer({ minimum: 0, description: 'How many times before in this run' }),
+    detail: Type.String({ maxLength: 2000, description: 'Words for people' }),
+    ticketId: Type.Optional(nullable(Type.String())),
+    workflowId: Type.String({ maxLength: 300 }),
+  },
+  {
+    examples: [
+      {
+        simId: 1,
+        cycle: '2026-11',
+        rule: 'sim-overage',
+        action: 'graceStarted',
+        counter: 0,
+        detail: 'SIM 8999900000000000017 (meter 17) is suspended in 4 hours unless its usage is settled.',
+        workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11',
+      },
+    ],
+  },
+)
 export type ActionAsk = Static<typeof ActionAsk>

@@ -214,19 +214,30 @@ const someIccids = (description: string) =>
 const Word = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
 
 /** What is handed to the carrier; the SIMs as a list of ICCIDs or as records, not both. */
-export const Shipment = strictObject({
-  shippingCarrier: Word('Carrier name'),
-  trackingNumber: Word('Carrier tracking number'),
-  ...givenAddress,
-  iccids: someIccids('ICCIDs of the SIMs, as many as were ordered'),
-  sims: optional(
-    Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
-      minItems: 1,
-      maxItems: MOST_SIMS,
-      description: 'The SIMs with what is known of them',
-    }),
-  ),
-})
+export const Shipment = strictObject(
+  {
+    shippingCarrier: Word('Carrier name'),
+    trackingNumber: Word('Carrier tracking number'),
+    ...givenAddress,
+    iccids: someIccids('ICCIDs of the SIMs, as many as were ordered'),
+    sims: optional(
+      Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
+        minItems: 1,
+        maxItems: MOST_SIMS,
+        description: 'The SIMs with what is known of them',
+      }),
+    ),
+  },
+  {
+    examples: [
+      {
+        shippingCarrier: 'Meadow Post',
+        trackingNumber: 'MM123456785',
+        iccids: ['8999900000000000018', '8999900000000000026'],
+      },
+    ],
+  },
+)
 export type Shipment = Static<typeof Shipment>
 
 /** What a shipment by CSV or NDJSON says beside its SIMs. */

@@ -46,11 +46,11 @@ async function main(args: readonly string[]): Promise<number> {
   console.log('Starting the service')
   const service = await startService()
   try {
-    const estate = await makeEstate(service)
-    // Side by side: Schemathesis keeps one core busy, the service the other.
+    // An estate each, and side by side: what one run changes is not the other's.
+    const [ours, theirs] = [await makeEstate(service, 'Meadow Metering'), await makeEstate(service, 'Mill Lane')]
     const runs = [
-      run(found.python, service.apiUrl, estate, { key: estate.key }, args),
-      run(found.python, service.internalUrl, estate, { key: service.operatorKey }, args),
+      run(found.python, service.apiUrl, ours, { key: ours.key }, args),
+      run(found.python, service.internalUrl, theirs, { key: service.operatorKey }, args),
     ]
     const results = await Promise.all(runs)
     return await finish(service, results)
@@ -92,7 +92,7 @@ async function run(
       ...args,
     ],
     {
-      cwd: folder,
+      cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...childEnv({}), SCHEMATHESIS_KEY: key, SCHEMATHESIS_TENANT: tenantId },
     },

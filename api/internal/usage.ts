@@ -19,6 +19,13 @@ const UsageAnswer = strictObject({
   ),
 })
 
+/** A bad record rejects itself and not the rest, so that anything may stand in its place. */
+const USAGE = Type.Object({
+  records: Type.Array(Type.Union([UsageRecord, Type.Unsafe<unknown>({ description: 'Anything else: rejected' })]), {
+    description: 'Any number; each is judged by itself',
+  }),
+})
+
 /** Records of one transaction: enough to be set-wise, few enough to hold locks only for moments. */
 const CHUNK = 1000
 const MOST_REJECTED = 1000
@@ -30,9 +37,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     {
       config: {
         once: false,
-        streamed: Type.Object({
-          records: Type.Array(UsageRecord, { description: 'Any number; each is judged by itself' }),
-        }),
+        streamed: USAGE,
         files: {
           'text/csv':
             'recordId,iccid,at,bytesUp,bytesDown\ncdr-17,8999900000000000017,2026-11-20T11:58:07Z,1200,48000\n',

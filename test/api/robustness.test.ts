@@ -71,14 +71,14 @@ function sample(schema: Schema): unknown {
 
 const fill = (path: string, segment: string) => path.replaceAll(/\{\w+\}/g, segment)
 
-/** @returns what was answered with 500 or worse, or not with JSON */
+/** @returns what was answered with 500 or worse, or with neither JSON nor CSV */
 async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {
   const failures: string[] = []
   const look = async (method: string, url: string, body?: unknown) => {
     const headers = body === undefined ? {} : { 'content-type': 'application/json' }
     const answer = await ask(method, url, body === undefined ? undefined : JSON.stringify(body), headers)
-    const isJson = /json/.test(answer.headers['content-type'] ?? '')
-    if (answer.status >= 500 || !isJson)
+    const isRead = /json|csv/.test(answer.headers['content-type'] ?? '')
+    if (answer.status >= 500 || !isRead)
       failures.push(`${method} ${url} ${JSON.stringify(body)?.slice(0, 100)}: ${answer.status}`)
   }
   for (const [path, item] of Object.entries(paths)) {

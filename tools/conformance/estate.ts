@@ -18,7 +18,7 @@ interface Ids {
 }
 
 const FEES = { simMonthlyFee: 1.5, smsFee: 0.04, voiceFee: 0.1, overageFeePerGb: 5 }
-/** One of each type; the ids are 1, 2, 3 on an empty database, which is what the document's examples name. */
+/** One of each type. */
 const TARIFFS = [
   { displayName: 'Metering 100 MB', type: 0, standardTariff: { baseTariffGb: 0.1, ...FEES } },
   { displayName: 'Fleet 500 MB shared', type: 1, dynamicPoolTariff: { baseTariffGb: 0.5, ...FEES } },
@@ -28,15 +28,23 @@ const TARIFFS = [
     fixedPoolTariff: { fixedCapacityGb: 20, fixedBucketCost: 69, ...FEES },
   },
 ]
+/** One for each tariff. */
 const POOLS = [
-  { name: 'Household meters', type: 0, tariffId: 1, watchdogMode: 1, warningThresholdPct: 80 },
-  { name: 'Service vans', type: 1, tariffId: 2, watchdogMode: 2, warningThresholdPct: 80 },
-  { name: 'Street lighting', type: 0, tariffId: 3, watchdogMode: 1, enableBurnRateAlerts: true },
+  { name: 'Household meters', type: 0, watchdogMode: 1, warningThresholdPct: 80 },
+  { name: 'Service vans', type: 1, watchdogMode: 2, warningThresholdPct: 80 },
+  { name: 'Street lighting', type: 0, watchdogMode: 1, enableBurnRateAlerts: true },
+]
+const ORDER = { shippingLine1: '17 Mill Lane', shippingCity: 'Ashford', shippingCountry: 'United Kingdom' }
+const PRICES = [
+  { type: 1, price: 1.2 },
+  { type: 2, price: 0.4 },
 ]
 const SIMS = 24
 
 /** @throws Error that says which call was refused, and how */
-export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses): Promise<Estate> {
+export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses, name: string): Promise<Estate> {
+  // Of this estate alone: an ICCID is one tenant's.
+  const accounts = `8999900${String(Date.now() % 1_000_000).padStart(6, '0')}`
   const call = async (url: string, key: string, method: string, path: string, body?: unknown, tenantId?: string) => {
     const response = await fetch(url + path, {
       method,
@@ -51,16 +59,20 @@ export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
     return JSON.parse(text)
   }
-  const tenant = { name: 'Meadow Metering', billingEmail: 'billing@meadow.example' }
-  const { id: tenantId, key } = await call(internalUrl, operatorKey, 'POST', '/internal/tenants', tenant)
+  const tenant = { name, billingEmail: 'billing@meadow.example' }
+  const { id: tenantId } = await call(internalUrl, operatorKey, 'POST', '/internal/tenants', tenant)
   const inside = (method: string, path: string, body?: unknown) =>
     call(internalUrl, operatorKey, method, path, body, tenantId)
+  const { key } = await inside('POST', '/internal/keys', { name: 'conformance', scopes: ['admin'] })
   const outside = (method: string, path: string, body?: unknown) => call(apiUrl, key, method, path, body)
 
-  for (const tariff of TARIFFS) await inside('POST', '/internal/tariffs', tariff)
-  for (const pool of POOLS) await outside('POST', '/api/pools', pool)
+  const pools: Ids[] = []
+  for (const [i, tariff] of TARIFFS.entries()) {
+    const { id: tariffId }: Ids = await inside('POST', '/internal/tariffs', tariff)
+    pools.push(await outside('POST', '/api/pools', { ...POOLS[i], tariffId }))
+  }
   const sims = Array.from({ length: SIMS }, (_, i) => ({
-    iccid: `8999900000000000${String(i).padStart(3, '0')}`,
+    iccid: `${accounts}${String(i).padStart(6, '0')}`,
     tag: `meter ${i}`,
     type: i % 4 === 3 ? 1 : 0,
   }))
@@ -77,7 +89,7 @@ export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses
   // Six stay unprovisioned; of the others a third each is in a pool of its type.
   const taken = ids.slice(6)
   for (const [i, simId] of taken.entries()) {
-    await outside('POST', '/api/tickets/provision', { simId, poolId: (i % 3) + 1 })
+    await outside('POST', '/api/tickets/provision', { simId, poolId: pools[i % pools.length]?.id })
   }
   await settled()
   const active = taken.slice(4)
@@ -87,6 +99,8 @@ export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses
   const records = active.map((simId, i) => ({ recordId: `r${i}`, simId, at, bytesDown: (i + 1) * 20_000_000 }))
   await inside('POST', '/internal/usage', { records })
   await outside('POST', `/api/sims/${active[0]}/queue-unprovision`)
-  await outside('POST', `/api/sims/${active[1]}/queue-reprovision`, { poolId: 1 })
+  await outside('POST', `/api/sims/${active[1]}/queue-reprovision`, { poolId: pools[0]?.id })
+  await inside('PUT', '/internal/order-prices', { prices: PRICES })
+  for (const type of [1, 2, 2]) await outside('POST', '/api/orders', { type, quantity: 2, ...ORDER })
   return { tenantId, key }
 }
