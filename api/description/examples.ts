@@ -47,7 +47,10 @@ export function exampleOf(schema: Json | undefined, name = ''): Json | undefined
   }
 }
 
-const typeOf = ({ type }: JsonObject): Json | undefined => (Array.isArray(type) ? type[0] : type)
+function typeOf({ type }: JsonObject): string | undefined {
+  const first = Array.isArray(type) ? type[0] : type
+  return typeof first === 'string' ? first : undefined
+}
 
 /** All fields that have an example; none at all where a required one has none. */
 function ofProperties(properties: JsonObject, required: Json | undefined): JsonObject | undefined {
