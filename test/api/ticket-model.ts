@@ -1,6 +1,5 @@
 /** SIMs and their tickets as the rules for them say, told once more, simply: what the service is compared with. */
 
-export const SIM = { unprovisioned: 0, active: 1, suspended: 2 } as const
 export const TICKET = { pending: 0, processing: 1, complete: 2, failed: 3, cancelled: 4 } as const
 /** Codes of the service document, unassignments and moves being provisions. */
 const TYPE = { activate: 0, suspend: 1, provision: 2, move: 2, unassign: 2, sms: 3, refresh: 4 } as const
@@ -8,6 +7,7 @@ export type Kind = keyof typeof TYPE
 export const typeOf = (kind: Kind) => TYPE[kind]
 
 export interface LineState {
+  /** 0 Unprovisioned, 1 Active, 2 Suspended. */
   readonly status: 0 | 1 | 2
   readonly poolId: number | null
   readonly tariffId: number | null
@@ -61,7 +61,7 @@ const refused = (code: string): Effect => ({ is: 'refused', code })
 const asking = (to: LineState): Effect => ({ is: 'change', to, asksCarrier: true })
 
 /** What a ticket comes to on a SIM in this state. */
-export function effectOf(state: LineState, wish: Wish): Effect {
+function effectOf(state: LineState, wish: Wish): Effect {
   const { status } = state
   if (wish.kind === 'unassign') {
     return status === 0 ? { is: 'already' } : asking({ ...unprovisioned, tag: state.tag })

@@ -146,7 +146,7 @@ export function answerTo(real: Real, sim: SimModel, ask: Ask): { wish: Wish; sta
   return { wish, ...assignmentFault(real, wish, poolAfter) }
 }
 
-export function assignmentFault(real: Real, wish: Pick<Wish, 'poolId' | 'tariffId'>, poolAfter: number | null) {
+function assignmentFault(real: Real, wish: Pick<Wish, 'poolId' | 'tariffId'>, poolAfter: number | null) {
   if (wish.poolId === UNKNOWN_ID) return { status: 404, code: 'pool_not_found' }
   if (wish.tariffId === UNKNOWN_ID) return { status: 404, code: 'tariff_not_found' }
   if (wish.tariffId !== null && wish.tariffId === real.tariffIds[DYNAMIC] && poolAfter === null) {
@@ -179,7 +179,7 @@ export async function cancel(model: Model, real: Real, which: number): Promise<v
   if (pending) ticket.status = TICKET.cancelled
 }
 
-export class Killed extends Error {}
+class Killed extends Error {}
 
 export const execute = ({ house, bridge, tenant }: Real, simId: number, network: Network = bridge.network) =>
   executeTickets(house.ground, network, TERMS, tenant.id, simId).catch((error) => {
