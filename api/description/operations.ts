@@ -62,7 +62,9 @@ function completeBody(body: Json | undefined, { files }: Declared): void {
     if (!isObject(media) || !isObject(media.schema)) continue
     if (type !== 'application/json') {
       const example = files[type]
-      body.content[type] = { schema: { type: 'string' }, ...(example === undefined ? {} : { example }) }
+      // A list of lines is never refused as a whole: a line that is no record is rejected by itself.
+      const schema = type === 'text/csv' ? { type: 'string' } : { description: 'A record a line' }
+      body.content[type] = { schema, ...(example === undefined ? {} : { example }) }
       continue
     }
     illustrate(media)

@@ -17,6 +17,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       schema: {
         operationId: 'listEvents',
         summary: 'Connectivity changes, billing alerts and platform notices, newest first',
+        description: 'Newest first; all filters that are given hold.',
         tags,
         querystring: EventQuery,
         response: { 200: pageOf(Event) },
@@ -31,6 +32,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       schema: {
         operationId: 'getEventMetadata',
         summary: 'Labels of event types and severities',
+        description: 'The codes of `type` and, under the name `severty`, of `severity`, each with its label.',
         tags,
         response: { 200: EventMetadata },
       },
@@ -42,7 +44,14 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     '/events/:id',
     {
       config: { problems: ['event_not_found'], versioned: true },
-      schema: { operationId: 'getEvent', summary: 'One event', tags, params: EventParams, response: { 200: Event } },
+      schema: {
+        operationId: 'getEvent',
+        summary: 'One event',
+        description: 'Events are never changed.',
+        tags,
+        params: EventParams,
+        response: { 200: Event },
+      },
     },
     ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {

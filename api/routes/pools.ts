@@ -37,6 +37,8 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       schema: {
         operationId: 'listPools',
         summary: 'Pools, with their usage of the running cycle',
+        description:
+          'By id. Figures are of the running billing cycle: MB of 10^6 bytes, minutes of voice, numbers of SMS.',
         tags,
         querystring: PageQuery,
         response: { 200: pageOf(Pool) },
@@ -52,6 +54,9 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       schema: {
         operationId: 'createPool',
         summary: 'Make a pool; it is active at once',
+        description:
+          'A Standard pool (0) takes a Standard or Fixed Pool tariff, a Dynamic pool (1) a Dynamic Pool tariff. ' +
+          'Fields that are null or left out have no value.',
         tags,
         body: NewPool,
         response: { 200: IdAnswer },
@@ -66,6 +71,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       schema: {
         operationId: 'getPoolMetadata',
         summary: 'Labels of pool statuses and types',
+        description: 'The codes of `status` and `type`, each with its label.',
         tags,
         response: { 200: PoolMetadata },
       },
@@ -77,7 +83,17 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
     '/pools/:id',
     {
       config: { problems: ['pool_not_found'], versioned: true },
-      schema: { operationId: 'getPool', summary: 'One pool', tags, params: PoolParams, response: { 200: Pool } },
+      schema: {
+        operationId: 'getPool',
+        summary: 'One pool',
+        description:
+          'Figures are of the running billing cycle. With a Standard tariff limit and overage are the sums of ' +
+          "the SIMs' own, so that a pool can be in overage below its limit; with the others the SIMs share one " +
+          'capacity.',
+        tags,
+        params: PoolParams,
+        response: { 200: Pool },
+      },
     },
     ({ tenantId, params }, reply) =>
       inTenant(ground, tenantId, async (tx) => {
@@ -120,6 +136,9 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         schema: {
           operationId: 'deletePool',
           summary: 'Delete a pool that has no SIMs, and none queued to move into it',
+          description:
+            'Takes no body. Its log entries and statements stay. A pool with SIMs in it, or queued to move into ' +
+            'it, is refused.',
           tags,
           params: PoolParams,
           response: { 204: Type.Null({ description: 'The pool is permanently deleted' }) },
@@ -141,6 +160,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       schema: {
         operationId: 'listPoolSims',
         summary: 'All SIMs that are in the pool now',
+        description: "By id, without pages. Watchdog settings are those in effect: the SIM's own, else the pool's.",
         tags,
         params: PoolParams,
         response: { 200: Type.Array(SimSummary) },
@@ -160,6 +180,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       schema: {
         operationId: 'listPoolWatchdogLogs',
         summary: 'Watchdog log entries of the pool',
+        description: 'Newest first; all filters that are given hold.',
         tags,
         params: PoolParams,
         querystring: SubjectLogQuery,

@@ -30,6 +30,9 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       schema: {
         operationId: 'listSims',
         summary: 'SIMs, with their usage of the running cycle',
+        description:
+          'By id; all filters that are given hold. Figures are of the running billing cycle: MB of 10^6 bytes, ' +
+          'minutes of voice, numbers of SMS.',
         tags,
         querystring: SimQuery,
         response: { 200: pageOf(Sim) },
@@ -44,6 +47,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       schema: {
         operationId: 'getSimMetadata',
         summary: 'Labels of SIM types and statuses',
+        description: 'The codes of `type` and `status`, each with its label.',
         tags,
         response: { 200: SimMetadata },
       },
@@ -58,6 +62,10 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       schema: {
         operationId: 'getSim',
         summary: 'One SIM, by id or by ICCID',
+        description:
+          "18 to 22 digits are an ICCID, fewer an id. `tariffId` is the SIM's own tariff, null without one; " +
+          "`tariff` is the one that governs it, which may be its pool's, and `{}` without one. `tag`, `imsi`, " +
+          '`msisdn` and `imei` are empty until known.',
         tags,
         params: SimOrIccidParams,
         response: { 200: Sim },
@@ -82,6 +90,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       schema: {
         operationId: 'tagSim',
         summary: 'Label a SIM; an empty tag takes the label off',
+        description: 'The tag is replaced as a whole.',
         tags,
         params: SimParams,
         body: TagChange,
@@ -107,6 +116,9 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       schema: {
         operationId: 'queueReprovision',
         summary: 'Change pool, tariff or both at the end of the billing cycle',
+        description:
+          'What is left out stays as it is queued; with nothing given nothing changes. The last change wins: a ' +
+          'queued unassignment is dropped, and an event says so.',
         tags,
         params: SimParams,
         body: QueueReprovision,
@@ -129,6 +141,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       schema: {
         operationId: 'listSimWatchdogLogs',
         summary: 'Watchdog log entries of the SIM',
+        description: 'Newest first; all filters that are given hold.',
         tags,
         params: SimParams,
         querystring: SubjectLogQuery,
@@ -151,6 +164,9 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         schema: {
           operationId: 'queueUnprovision',
           summary: 'Unprovision at the end of the billing cycle',
+          description:
+            'Takes no body. The SIM leaves its pool too. The last change wins: a queued pool or tariff is ' +
+            'dropped, and an event says so.',
           tags,
           params: SimParams,
           response: { 200: IdAnswer },

@@ -18,6 +18,10 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       schema: {
         operationId: 'listTariffs',
         summary: 'All tariffs the tenant is offered, inactive ones too',
+        description:
+          "By id, without pages: the tenant's own and the platform's. Only active ones can be assigned. The " +
+          "block of the tariff's type has its terms, the other two are null. Fees are in units of the currency, " +
+          '1 GB is 10^9 bytes.',
         tags,
         response: { 200: Type.Array(Tariff) },
       },
@@ -31,6 +35,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       schema: {
         operationId: 'getTariffMetadata',
         summary: 'Labels of tariff types',
+        description: 'The codes of `type`, each with its label.',
         tags,
         response: { 200: TariffMetadata },
       },
@@ -45,6 +50,9 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       schema: {
         operationId: 'getTariff',
         summary: 'One tariff',
+        description:
+          'The block of its type has its terms, the other two are null. Fees are in units of the currency, 1 GB ' +
+          'is 10^9 bytes.',
         tags,
         params: TariffParams,
         response: { 200: Tariff },

@@ -27,6 +27,11 @@ import { streamedArray } from '../streaming.ts'
 
 const cause: Cause = { by: 'user' }
 
+/** What asking for a ticket means. */
+const LATER =
+  "Makes a ticket, which is carried out after the SIM's open ones: read it by its id until its status is final. " +
+  'Refused where the SIM will not be in a state for it by then.'
+
 export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
   const tags = ['Tickets']
   const response = { 200: TicketAnswer }
@@ -37,6 +42,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       schema: {
         operationId: 'listTickets',
         summary: 'All tickets, newest first',
+        description: 'Without pages: the answer is streamed, however many there are.',
         tags,
         response: { 200: Type.Unsafe<Readable>(Type.Array(Ticket)) },
       },
@@ -51,6 +57,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       schema: {
         operationId: 'getTicketMetadata',
         summary: 'Labels of ticket types and statuses',
+        description: 'The codes of `type` and `status`, each with its label.',
         tags,
         response: { 200: TicketMetadata },
       },
@@ -65,6 +72,9 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       schema: {
         operationId: 'getTicket',
         summary: 'One ticket',
+        description:
+          'Status 2 (Complete), 3 (Failed) and 4 (Cancelled) are final; why a ticket failed is in the event ' +
+          'log. `provisioningInfo` is null but for tickets that provision (type 2).',
         tags,
         params: TicketParams,
         response: { 200: Ticket },
@@ -93,7 +103,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     const config = { problems: ['sim_not_found', 'sim_state_conflict'] } as const
     app.post(
       `/tickets/${path}`,
-      { config, schema: { operationId, summary, tags, body: SimAsk, response } },
+      { config, schema: { operationId, summary, description: LATER, tags, body: SimAsk, response } },
       (request, reply) =>
         onceInTenant(ground, { request, reply }, async (tx) => ({
           id: await openTicket(tx, { simId: request.body.simId, type, cause }),
@@ -105,7 +115,14 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     '/tickets/send-sms',
     {
       config: { problems: ['sim_not_found', 'sim_state_conflict'] },
-      schema: { operationId: 'sendSms', summary: 'Send an SMS to the SIM', tags, body: SmsAsk, response },
+      schema: {
+        operationId: 'sendSms',
+        summary: 'Send an SMS to the SIM',
+        description: LATER,
+        tags,
+        body: SmsAsk,
+        response,
+      },
     },
     (request, reply) =>
       onceInTenant(ground, { request, reply }, async (tx) => ({
@@ -122,6 +139,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       schema: {
         operationId: 'provisionSim',
         summary: 'Provision an unassigned SIM; it is suspended until it is activated',
+        description: LATER,
         tags,
         body: ProvisionAsk,
         response,
@@ -148,6 +166,8 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         schema: {
           operationId: 'cancelTicket',
           summary: 'Cancel a pending ticket',
+          description:
+            'Takes no body. Only a Pending ticket (0) can be cancelled; it can still be read, as Cancelled (4).',
           tags,
           params: TicketParams,
           response: { 200: Ticket },

@@ -14,6 +14,9 @@ export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
       schema: {
         operationId: 'listWatchdogLogs',
         summary: 'Watchdog log entries across the estate',
+        description:
+          'Newest first; all filters that are given hold. `simId` or `poolId` is null where an entry is not of ' +
+          'one.',
         tags,
         querystring: WatchdogLogQuery,
         response: { 200: pageOf(WatchdogLogEntry) },
@@ -28,6 +31,7 @@ export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
       schema: {
         operationId: 'getWatchdogMetadata',
         summary: 'Labels of log levels and watchdog modes',
+        description: 'The codes of `level` and `watchdogMode`, each with its label.',
         tags,
         response: { 200: WatchdogMetadata },
       },

@@ -19,6 +19,12 @@ describe('the OpenAPI document', () => {
 
     expect(Object.keys(paths).sort()).toEqual([
       '/api/events',
+      '/api/events/metadata',
+      '/api/events/{id}',
+      '/api/orders',
+      '/api/orders/metadata',
+      '/api/orders/pricing',
+      '/api/orders/{orderId}',
       '/api/pools',
       '/api/pools/metadata',
       '/api/pools/{id}',
@@ -35,6 +41,8 @@ describe('the OpenAPI document', () => {
       '/api/tariffs/metadata',
       '/api/tariffs/{id}',
       '/api/tenant',
+      '/api/tenant/billing-email',
+      '/api/tenant/name',
       '/api/tickets',
       '/api/tickets/activate',
       '/api/tickets/metadata',
