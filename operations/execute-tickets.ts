@@ -64,7 +64,8 @@ async function claimNext(tx: TenantTx, simId: number, terms: TicketTerms): Promi
   const judgement = judge(line, ticket)
   switch (judgement.do) {
     case 'refuse':
-      await end(tx, ticket, { code: judgement.code, text: judgement.detail })
+      // Whatever a request for it would be answered: when its turn comes there is one code for "no longer possible".
+      await end(tx, ticket, { code: 'sim_state_conflict', text: judgement.detail })
       return { do: 'again' }
     case 'nothing':
       await end(tx, ticket, null)

@@ -1,10 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { cycleAt } from '../../domain/cycle.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { InternalProvisionAsk, InternalSimAsk, Ticket, TicketAnswer, TicketDetail } from '../../domain/ticket.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { tenantTerms } from '../../store/cycles.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../store/tickets.ts'
 import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
@@ -14,11 +16,27 @@ import { TicketParams, ticketIdOf } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
 
 /** What the internal calls have in common. */
-const commonOf = (body: InternalSimAsk) => ({
+const commonOf = async (tx: TenantTx, body: InternalSimAsk) => ({
   simId: body.simId,
   cause: body.cause ?? { by: 'user' as const },
-  effectiveAt: body.effectiveAt == null ? null : new Date(body.effectiveAt),
+  effectiveAt: body.effectiveAt == null ? null : await boundaryNamed(tx, body.effectiveAt),
 })
+
+/**
+ * The beginning of a billing cycle: what takes effect there moves whole ledger rows.
+ *
+ * @throws ServiceError invalid_request for any other instant
+ */
+async function boundaryNamed(tx: TenantTx, text: string): Promise<Date> {
+  const at = new Date(text)
+  const { startsAt, endsAt } = cycleAt((await tenantTerms(tx)).billingCycle, at.getTime())
+  if (startsAt === at.getTime()) return at
+  const [before, after] = [startsAt, endsAt].map((instant) => new Date(instant).toISOString())
+  const detail = `must be the beginning of a billing cycle, such as ${before} or ${after}`
+  throw new ServiceError('invalid_request', `effectiveAt ${detail}; got ${text}.`, {
+    errors: [{ pointer: '/effectiveAt', detail }],
+  })
+}
 
 const isOpen = (ticket: TicketRecord) =>
   ticket.status === TicketStatus.Pending || ticket.status === TicketStatus.Processing
@@ -55,7 +73,13 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       onceInTenant(ground, { request, reply }, async (tx) => {
         const { poolId = null, tariffId = null, tag = null } = request.body
         return {
-          id: await openTicket(tx, { ...commonOf(request.body), type: TicketType.Provision, poolId, tariffId, tag }),
+          id: await openTicket(tx, {
+            ...(await commonOf(tx, request.body)),
+            type: TicketType.Provision,
+            poolId,
+            tariffId,
+            tag,
+          }),
         }
       }),
   )
@@ -92,7 +116,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
       (request, reply) =>
         onceInTenant(ground, { request, reply }, async (tx) => ({
-          id: await openTicket(tx, { ...commonOf(request.body), type, unassign }),
+          id: await openTicket(tx, { ...(await commonOf(tx, request.body)), type, unassign }),
         })),
     )
   }

@@ -169,6 +169,15 @@ describe('tickets of the internal interface', () => {
       effectiveAt: '2026-11-01T00:00:00Z',
     })
 
+    const someday = await house.tenant.inside('POST', '/internal/tickets/unassign', {
+      simId,
+      effectiveAt: '2026-11-02T00:00:00Z',
+    })
+
+    expect(someday).toMatchObject({ status: 400, body: { errors: [{ pointer: '/effectiveAt' }] } })
+    expect(someday.body.detail).toBe(
+      'effectiveAt must be the beginning of a billing cycle, such as 2026-11-01T00:00:00.000Z or 2026-12-01T00:00:00.000Z; got 2026-11-02T00:00:00Z.',
+    )
     expect(person).toMatchObject({ status: 409, body: { code: 'sim_already_assigned' } })
     expect(monthEnd.status).toBe(200)
   })

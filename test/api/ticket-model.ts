@@ -127,7 +127,7 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
     const effect = effectOf(sim.state, ticket)
     if (effect.is === 'refused') {
       ticket.status = TICKET.failed
-      ticket.failure = effect.code
+      ticket.failure = 'sim_state_conflict'
       continue
     }
     if (effect.is === 'already' || !effect.asksCarrier) {
