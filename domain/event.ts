@@ -41,7 +41,10 @@ export const EventQuery = Type.Object({
 export type EventQuery = Static<typeof EventQuery>
 
 /** The list of severities is called `severty`: the interface's own spelling. */
-export const EventMetadata = strictObject({ type: codeList('Event types'), severty: codeList('Severities') })
+export const EventMetadata = strictObject({
+  type: codeList('Event types', EventType),
+  severty: codeList('Severities', EventSeverity),
+})
 export const eventMetadata: Static<typeof EventMetadata> = {
   type: metadataOf(EventType),
   severty: metadataOf(EventSeverity),

@@ -128,7 +128,7 @@ export const OrderPrices = strictObject({
 })
 export type OrderPrices = Static<typeof OrderPrices>
 
-export const OrderMetadata = strictObject({ types: codeList('Order types') })
+export const OrderMetadata = strictObject({ types: codeList('Order types', OrderType) })
 export const orderMetadata: Static<typeof OrderMetadata> = { types: metadataOf(OrderType) }
 
 const ORDERS_A_PAGE = 10

@@ -1,5 +1,6 @@
 /** Lists: the envelope, the query that asks for a page, and the filters lists share. */
 import { type Static, type TSchema, Type } from 'typebox'
+import { type CodeTable, metadataOf } from './codes.ts'
 import { strictObject, Text } from './schema.ts'
 
 /** Service document, section 2.1. */
@@ -71,7 +72,10 @@ export function toPage<T>(request: PageRequest, totalItems: number, data: T[]): 
 /** A `date` filter: a bare date is that day in UTC, a date-time is everything from that instant on. */
 export const DateFilter = Type.Unsafe<string>({
   type: 'string',
-  anyOf: [{ format: 'date' }, { format: 'date-time' }],
+  anyOf: [
+    { type: 'string', format: 'date' },
+    { type: 'string', format: 'date-time' },
+  ],
   examples: ['2026-11-20'],
   description: 'A date (that day in UTC), or a date-time with its offset (from that instant on)',
 })
@@ -104,4 +108,5 @@ export const CodeLabel = strictObject({
   description: Text('Label', 'Active'),
 })
 /** A metadata list: every code of a resource, and its label. Unknown codes must be tolerated: more may come. */
-export const codeList = (description: string) => Type.Array(CodeLabel, { description })
+export const codeList = (description: string, table: CodeTable) =>
+  Type.Array(CodeLabel, { description, examples: [metadataOf(table)] })

@@ -134,7 +134,10 @@ export function mustFit(pool: PoolType, tariff: TariffType): void {
   )
 }
 
-export const PoolMetadata = strictObject({ status: codeList('Pool statuses'), type: codeList('Pool types') })
+export const PoolMetadata = strictObject({
+  status: codeList('Pool statuses', PoolStatus),
+  type: codeList('Pool types', PoolType),
+})
 export const poolMetadata: Static<typeof PoolMetadata> = {
   status: metadataOf(PoolStatus),
   type: metadataOf(PoolType),

@@ -257,5 +257,8 @@ export type ImportPreview = Static<typeof ImportPreview>
 export const SimWatchdogChange = strictObject({ ...ownSettings, isWatchdogExempt: optional(Exempt) })
 export type SimWatchdogChange = Static<typeof SimWatchdogChange>
 
-export const SimMetadata = strictObject({ type: codeList('SIM types'), status: codeList('SIM statuses') })
+export const SimMetadata = strictObject({
+  type: codeList('SIM types', SimType),
+  status: codeList('SIM statuses', SimStatus),
+})
 export const simMetadata: Static<typeof SimMetadata> = { type: metadataOf(SimType), status: metadataOf(SimStatus) }

@@ -195,5 +195,5 @@ export function mustBeActive(tariff: Tariff): void {
   )
 }
 
-export const TariffMetadata = strictObject({ type: codeList('Tariff types') })
+export const TariffMetadata = strictObject({ type: codeList('Tariff types', TariffType) })
 export const tariffMetadata: Static<typeof TariffMetadata> = { type: metadataOf(TariffType) }

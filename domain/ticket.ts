@@ -119,7 +119,10 @@ export type InternalSimAsk = Static<typeof InternalSimAsk>
 /** What making a ticket answers. */
 export const TicketAnswer = strictObject({ id: Type.String({ format: 'uuid', description: 'Ticket id' }) })
 
-export const TicketMetadata = strictObject({ type: codeList('Ticket types'), status: codeList('Ticket statuses') })
+export const TicketMetadata = strictObject({
+  type: codeList('Ticket types', TicketType),
+  status: codeList('Ticket statuses', TicketStatus),
+})
 export const ticketMetadata: Static<typeof TicketMetadata> = {
   type: metadataOf(TicketType),
   status: metadataOf(TicketStatus),

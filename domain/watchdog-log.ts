@@ -47,7 +47,10 @@ export const WatchdogLogQuery = Type.Object({
 })
 export type WatchdogLogQuery = Static<typeof WatchdogLogQuery>
 
-export const WatchdogMetadata = strictObject({ logLevel: codeList('Log levels'), mode: codeList('Watchdog modes') })
+export const WatchdogMetadata = strictObject({
+  logLevel: codeList('Log levels', LogLevel),
+  mode: codeList('Watchdog modes', WatchdogMode),
+})
 export const watchdogMetadata: Static<typeof WatchdogMetadata> = {
   logLevel: metadataOf(LogLevel),
   mode: metadataOf(WatchdogMode),

@@ -1,6 +1,7 @@
 /** Parameters, headers and answers that operations refer to. */
 import { ONCE_KEY } from '../once.ts'
 import { sharedAnswers } from './answers.ts'
+import { sparedExample } from './examples.ts'
 import type { Json, JsonObject } from './json.ts'
 import { namedSchemas } from './named.ts'
 
@@ -14,11 +15,12 @@ const count = (description: string, example: number): JsonObject => ({
   schema: { type: 'integer', minimum: 0 },
   example,
 })
-const parameter = (name: string, content: JsonObject): JsonObject => ({
+const parameter = (name: string, { example = null, ...content }: JsonObject): JsonObject => ({
   in: 'header',
   name,
   required: false,
   ...content,
+  examples: sparedExample(example),
 })
 /** Of answers that always have it. */
 const always = (content: JsonObject): JsonObject => ({ required: true, ...content })

@@ -47,6 +47,9 @@ export function exampleOf(schema: Json | undefined, name = ''): Json | undefined
   }
 }
 
+/** Of a parameter that may be left out: the page at /docs shows it, and leaves it out of the request it shows. */
+export const sparedExample = (value: Json): JsonObject => ({ example: { value, 'x-disabled': true } })
+
 function typeOf({ type }: JsonObject): string | undefined {
   const first = Array.isArray(type) ? type[0] : type
   return typeof first === 'string' ? first : undefined

@@ -1,7 +1,7 @@
 /** Adds to every operation what its own schemas do not say: failures, headers, examples, links. */
 import { mayBeLeftOut } from '../validation.ts'
 import { codesOf, type Declared, LIMIT_HEADERS, problemAnswers, takesOnceKey } from './answers.ts'
-import { exampleOf } from './examples.ts'
+import { exampleOf, sparedExample } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { linksOf, type Place } from './links.ts'
 
@@ -52,7 +52,10 @@ function completeParameter(one: Json): void {
   if (!isObject(one) || !isObject(one.schema)) return
   if (one.in === 'query' && one.required !== true) one.allowEmptyValue = true
   const example = one.example ?? exampleOf(one.schema, typeof one.name === 'string' ? one.name : '')
-  if (example !== undefined) one.example = example
+  if (example === undefined) return
+  delete one.example
+  if (one.required === true) one.example = example
+  else one.examples = sparedExample(example)
 }
 
 /** Files have no schema but text; a body with optional fields only may be null, or not be there at all. */

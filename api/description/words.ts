@@ -34,7 +34,7 @@ you do not know for what it is, and go on. A field that is \`null\` has no value
 
 ## Units
 
-1 MB is 10^6 bytes, 1 GB 10^9. Instants are ISO 8601 in UTC. Money is in units of one currency, which the operator
+1 MB is 10⁶ bytes, 1 GB 10⁹. Instants are ISO 8601 in UTC. Money is in units of one currency, which the operator
 names.
 `
 

@@ -20,6 +20,7 @@ import { supervise } from '../../stack/processes.ts'
 import { connect } from '../../store/connect.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
+import { documentCheck } from './document-check.ts'
 
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 const SECRET = 'secret-of-the-tests'
@@ -110,6 +111,8 @@ export async function startService(settings: Partial<Settings> = {}) {
   const api = await start('api', `${internalUrl}/readyz`)
   const worker = await start('worker', `http://127.0.0.1:${workerPort}/readyz`)
 
+  const documentOf = async (url: string) => documentCheck((await (await fetch(`${url}/openapi.json`)).json()) as object)
+  const checks = { [apiUrl]: await documentOf(apiUrl), [internalUrl]: await documentOf(internalUrl) }
   const call = async (url: string, method: string, path: string, tenantId: string, body?: unknown) => {
     const response = await fetch(url + path, {
       method,
@@ -121,8 +124,11 @@ export async function startService(settings: Partial<Settings> = {}) {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-    return text === '' ? null : JSON.parse(text)
+    const read = text === '' ? text : JSON.parse(text)
+    const { status } = response
+    checks[url]?.({ method, url: path, status, headers: Object.fromEntries(response.headers), body: read })
+    if (!response.ok) throw new Error(`${method} ${path}: ${status} ${text}`)
+    return text === '' ? null : read
   }
   return {
     apiUrl,
