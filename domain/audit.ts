@@ -30,7 +30,8 @@ const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
 const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
 const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
 const Action = Type.String({ maxLength: 100, description: 'operationId of what was asked for' })
-const Values = (description: string) => Type.Unsafe<object | null>({ type: ['object', 'null'], description })
+const Values = (description: string) =>
+  Type.Unsafe<object | null>({ type: ['object', 'null'], additionalProperties: true, description })
 
 export const AuditEntry = strictObject({
   id: Id('Id of the entry'),
