@@ -12,7 +12,7 @@ import { useAnswerChecks, useValidation } from './validation.ts'
 export interface AppOptions {
   readonly logger?: FastifyBaseLogger
   readonly metrics?: Metrics
-  /** Answers that break their schema become failures: for tests. */
+  /** Answers that are sent otherwise than they are meant become failures: for tests. */
   readonly checkAnswers?: boolean
 }
 
