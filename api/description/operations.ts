@@ -24,7 +24,8 @@ export function completed(paths: Json, declarations: Declarations): Json {
 
 function complete(place: Place, declarations: Declarations): void {
   const { path, method, operation } = place
-  const declared = declarations.get(String(operation.operationId))
+  const { operationId } = operation
+  const declared = typeof operationId === 'string' ? declarations.get(operationId) : undefined
   if (declared === undefined) throw new Error(`${method} ${path} has no operationId`)
   // Paths without a key have no tenant either, and nothing to be refused.
   const keyed = operation.security === undefined
