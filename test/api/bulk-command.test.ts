@@ -1,38 +1,20 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type BulkFlags, bulkTickets } from '../../cli/bulk-tickets.ts'
 import { CommandFailure } from '../../cli/failures.ts'
-import { readSettings } from '../../config/index.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import { openBulkTickets } from '../../operations/open-bulk-tickets.ts'
 import { aCarrier } from '../setup/carrier.ts'
-import { aPool, aSim, useHouse } from './house.ts'
+import { useCommandHouse } from './command-house.ts'
+import { aPool, aSim } from './house.ts'
 
-const house = useHouse()
+const command = useCommandHouse()
+const { house, lines } = command
 const carrier = await aCarrier()
 const TERMS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1 }
-const lines: string[] = []
-let folder: string
-let settings: ReturnType<typeof readSettings>
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'simherd-'))
-  const url = await house.inside.listen({ host: '127.0.0.1', port: 0 })
-  settings = { ...readSettings(), SERVICE_INTERNAL_URL: url, SERVICE_KEY: house.operatorKey }
-  vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line))
-})
-afterAll(async () => {
-  vi.restoreAllMocks()
-  await rm(folder, { recursive: true })
-})
-beforeEach(() => {
-  lines.length = 0
-})
-
 const bulk = (type: string, flags: Omit<BulkFlags, 'tenant'>) =>
-  bulkTickets(settings, type, { ...flags, tenant: house.tenant.id })
+  bulkTickets(command.settings, type, { ...flags, tenant: house.tenant.id })
 
 /** What a worker does. */
 async function work(): Promise<void> {
@@ -62,7 +44,7 @@ describe('tickets bulk', () => {
   test('says as a dry run how many SIMs would get a ticket, and which not and why', async () => {
     const { sims } = await inAPool(2)
     const fresh = await aSim(house.tenant)
-    const file = join(folder, 'sims.csv')
+    const file = join(command.folder, 'sims.csv')
     await writeFile(file, `iccid\n${[...sims, fresh].map(({ iccid }) => iccid).join('\n')}\n`)
 
     await bulk('activate', { file, dryRun: true })

@@ -1,37 +1,19 @@
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { exportList } from '../../cli/export.ts'
 import { CommandFailure } from '../../cli/failures.ts'
 import { importSimFile } from '../../cli/sims.ts'
-import { readSettings } from '../../config/index.ts'
-import { anIccid, useHouse } from './house.ts'
+import { useCommandHouse } from './command-house.ts'
+import { anIccid } from './house.ts'
 
-const house = useHouse()
-const lines: string[] = []
-let folder: string
-let settings: ReturnType<typeof readSettings>
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'simherd-'))
-  const url = await house.inside.listen({ host: '127.0.0.1', port: 0 })
-  settings = { ...readSettings(), SERVICE_INTERNAL_URL: url, SERVICE_KEY: house.operatorKey }
-  vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line))
-})
-afterAll(async () => {
-  vi.restoreAllMocks()
-  await rm(folder, { recursive: true })
-})
-beforeEach(() => {
-  lines.length = 0
-})
-
+const command = useCommandHouse()
+const { house, lines } = command
 async function aFile(name: string, text: string): Promise<string> {
-  const file = join(folder, name)
+  const file = join(command.folder, name)
   await writeFile(file, text)
   return file
 }
@@ -50,9 +32,9 @@ describe('sims import', () => {
     const file = await aFile('delivery.csv', `iccid;tag\r\n${iccid};A\r\n8,94E+18;B\r\n`)
     const tenantId = house.tenant.id
 
-    const dry = await failureOf(importSimFile(settings, { file, tenantId, dryRun: true }))
+    const dry = await failureOf(importSimFile(command.settings, { file, tenantId, dryRun: true }))
     const said = lines.splice(0)
-    const run = await failureOf(importSimFile(settings, { file, tenantId, dryRun: false }))
+    const run = await failureOf(importSimFile(command.settings, { file, tenantId, dryRun: false }))
 
     expect([dry.exitCode, dry.message]).toEqual([1, '1 of 2 records would be rejected'])
     expect(said.slice(0, 4)).toEqual([
@@ -71,7 +53,7 @@ describe('sims import', () => {
   test('is content where all is well', async () => {
     const file = await aFile('more.ndjson', `{"iccid":"${anIccid()}"}\n`)
 
-    await importSimFile(settings, { file, tenantId: house.tenant.id, dryRun: false })
+    await importSimFile(command.settings, { file, tenantId: house.tenant.id, dryRun: false })
 
     expect(lines[0]).toBe('created   1')
   })
@@ -83,7 +65,7 @@ describe('sims import', () => {
   ])('refuses %s', async (_, name, exitCode, message) => {
     if (name === 'wrong.csv') await aFile(name, 'icid\n1\n')
     const failure = await failureOf(
-      importSimFile(settings, { file: join(folder, name), tenantId: house.tenant.id, dryRun: false }),
+      importSimFile(command.settings, { file: join(command.folder, name), tenantId: house.tenant.id, dryRun: false }),
     )
 
     expect([failure.exitCode, failure.message]).toEqual([exitCode, expect.stringContaining(message)])
@@ -95,9 +77,9 @@ describe('export', () => {
 
   test('writes the list that the filters ask for', async () => {
     await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), tag: 'Only this' }] })
-    const out = join(folder, 'sims.csv')
+    const out = join(command.folder, 'sims.csv')
 
-    await exportList(settings, { ...ask, tenantId: house.tenant.id, out })
+    await exportList(command.settings, { ...ask, tenantId: house.tenant.id, out })
 
     const csv = await readFile(out, 'utf8')
     expect(csv.split('\r\n')).toHaveLength(3)
@@ -111,28 +93,30 @@ describe('export', () => {
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
-    const there = { ...settings, SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}` }
+    const there = { ...command.settings, SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}` }
 
     const failure = await failureOf(
-      exportList(there, { ...ask, tenantId: house.tenant.id, out: join(folder, 'broken.csv') }),
+      exportList(there, { ...ask, tenantId: house.tenant.id, out: join(command.folder, 'broken.csv') }),
     )
     server.close()
 
     expect(failure.message).toContain('ended before it was whole')
-    expect((await readdir(folder)).filter((name) => name.startsWith('broken'))).toEqual([])
+    expect((await readdir(command.folder)).filter((name) => name.startsWith('broken'))).toEqual([])
   })
 
   test('leaves no file where it fails', async () => {
-    const out = join(folder, 'none.csv')
+    const out = join(command.folder, 'none.csv')
 
-    const unknown = await failureOf(exportList(settings, { ...ask, tenantId: 't000000000000', out }))
+    const unknown = await failureOf(exportList(command.settings, { ...ask, tenantId: 't000000000000', out }))
     const wrong = await failureOf(
-      exportList(settings, { ...ask, filters: ['status=9'], tenantId: house.tenant.id, out }),
+      exportList(command.settings, { ...ask, filters: ['status=9'], tenantId: house.tenant.id, out }),
     )
-    const shape = await failureOf(exportList(settings, { ...ask, filters: ['status'], tenantId: house.tenant.id, out }))
+    const shape = await failureOf(
+      exportList(command.settings, { ...ask, filters: ['status'], tenantId: house.tenant.id, out }),
+    )
 
     expect([unknown.exitCode, wrong.exitCode, shape.exitCode]).toEqual([3, 1, 2])
     expect(wrong.message).toContain('status')
-    expect((await readdir(folder)).filter((name) => name.startsWith('none'))).toEqual([])
+    expect((await readdir(command.folder)).filter((name) => name.startsWith('none'))).toEqual([])
   })
 })

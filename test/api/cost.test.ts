@@ -4,24 +4,13 @@ import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { recordUsage } from '../../operations/record-usage.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { aPool, aSim, asking, aTariff, type Tenant, useHouse } from './house.ts'
+import { aPool, aSim, aTariff, aTenant, type Tenant, useHouse } from './house.ts'
 
 const house = useHouse()
 
-async function aTenant(): Promise<Tenant> {
-  const made = await house.operate('POST', '/internal/tenants', { name: 'Meadow', billingEmail: 'b@meadow.example' })
-  const { id, key } = made.body
-  return {
-    id,
-    key,
-    ask: asking(house.outside, { authorization: `Bearer ${key}` }),
-    inside: asking(house.inside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': id }),
-  }
-}
-
 /** SIMs over pools of every type, with own tariffs, usage and open tickets. */
 async function anEstate(sims: number) {
-  const tenant = await aTenant()
+  const tenant = await aTenant(house, 'Meadow')
   const tariffs = [await aTariff(tenant, 1), await aTariff(tenant, 0), await aTariff(tenant, 2)]
   const pools: number[] = []
   for (let n = 0; n < Math.ceil(sims / 2); n++) {

@@ -91,7 +91,7 @@ export function asking(app: App, headers: Record<string, string>): Ask {
   }
 }
 
-async function aTenant(house: House, name: string): Promise<Tenant> {
+export async function aTenant(house: House, name: string): Promise<Tenant> {
   const made = await house.operate('POST', '/internal/tenants', { name, billingEmail: 'billing@example.com' })
   const { id, key } = made.body
   return {

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Network } from '../../network/network.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import type { aBridge } from '../setup/bridge.ts'
-import { anIccid, aPool, asking, aTariff, type House, type Tenant } from './house.ts'
+import { anIccid, aPool, aTariff, aTenant, type House, type Tenant } from './house.ts'
 import {
   type CarrierAnswer,
   conflictOf,
@@ -44,18 +44,6 @@ const BEGIN = Date.UTC(2026, 10, 20, 12)
 /** Before anything of a history. */
 const BOUNDARY = '2026-11-01T00:00:00.000Z'
 
-/** A tenant of its own, so that what it shows of its tickets is this history's. */
-async function aTenant(house: House): Promise<Tenant> {
-  const made = await house.operate('POST', '/internal/tenants', { name: 'Meadow', billingEmail: 'b@meadow.example' })
-  const { id, key } = made.body
-  return {
-    id,
-    key,
-    ask: asking(house.outside, { authorization: `Bearer ${key}` }),
-    inside: asking(house.inside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': id }),
-  }
-}
-
 /** A tenant with SIMs: the first as delivered, the others in use, because most of what can be asked needs that. */
 export async function aWorld(
   house: House,
@@ -63,7 +51,7 @@ export async function aWorld(
   count: number,
 ): Promise<{ model: Model; real: Real }> {
   house.now = BEGIN
-  const tenant = await aTenant(house)
+  const tenant = await aTenant(house, 'Meadow')
   const tariffs = [await aTariff(tenant, 0), await aTariff(tenant, 0), await aTariff(tenant, 1)]
   const pools = [await aPool(tenant, { tariffId: tariffs[0] }), await aPool(tenant, { tariffId: tariffs[1] })]
   const { body } = await tenant.inside('POST', '/internal/sims', {
