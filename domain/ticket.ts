@@ -105,7 +105,13 @@ export type ProvisionAsk = Static<typeof ProvisionAsk>
 
 const internal = {
   cause: Type.Optional(Type.Union([Cause, Type.Null()])),
-  effectiveAt: optional(Instant('The boundary a change takes effect at; left out: when it completes')),
+  effectiveAt: optional(
+    Type.String({
+      format: 'date-time',
+      description: 'The beginning of a billing cycle, at which a change takes effect; left out: when it completes',
+      examples: ['2026-12-01T00:00:00.000Z'],
+    }),
+  ),
 }
 export const InternalProvisionAsk = strictObject({
   ...provision,

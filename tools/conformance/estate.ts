@@ -86,13 +86,13 @@ export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses
       await sleep(300)
     }
   }
-  // Six stay unprovisioned; of the others a third each is in a pool of its type.
-  const taken = ids.slice(6)
-  for (const [i, simId] of taken.entries()) {
+  // Of four SIMs one stays unprovisioned, one suspended, and two are active; a third each is in a pool of its type.
+  for (const [i, simId] of ids.entries()) {
+    if (i % 4 === 0) continue
     await outside('POST', '/api/tickets/provision', { simId, poolId: pools[i % pools.length]?.id })
   }
   await settled()
-  const active = taken.slice(4)
+  const active = ids.filter((_, i) => i % 4 > 1)
   for (const simId of active) await outside('POST', '/api/tickets/activate', { simId })
   await settled()
   const at = new Date(Date.now() - 60_000).toISOString()
