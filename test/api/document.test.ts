@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
@@ -166,6 +167,35 @@ test('every code is answered by some operation, or is of no operation at all', (
 
   expect(Object.keys(ERRORS).filter((code) => !answered.has(code as never) && !OUTSIDE.includes(code))).toEqual([])
   expect(OUTSIDE.filter((code) => answered.has(code as never))).toEqual([])
+})
+
+test('what the conformance run is told to expect is what the documents declare', async () => {
+  const text = await readFile(new URL('../../schemathesis.toml', import.meta.url), 'utf8')
+  const entries = text.split('[[project.operations]]').slice(1)
+  const faults = entries.flatMap((entry) => {
+    const ids = [.../include-operation-id = (.*)/.exec(entry)![1]!.matchAll(/"(\w+)"/g)].map(([, id]) => id)
+    const declared = every.filter(({ operation }) => ids.includes(operation.operationId))
+    const statuses = [...(/expected-statuses = (.*)/.exec(entry)?.[1] ?? '').matchAll(/"(40[09]|422)"/g)]
+    const answers = Object.values(documents).flatMap((document) =>
+      declared.flatMap(({ operation }) =>
+        Object.entries(operation.responses).map(([status, answer]) => ({ status, ...resolved(document, answer) })),
+      ),
+    )
+    const reasons = entry.split('\n').filter((line) => line.startsWith('#'))
+    const codes = reasons.flatMap((line) => line.match(/\b[a-z]+(_[a-z]+)+\b/g) ?? [])
+    return [
+      ...(declared.length === ids.length ? [] : [`${ids.join()}: not all are there`]),
+      ...statuses
+        .filter(([, status]) => !reasons.some((line) => line.includes(`${status}`)))
+        .map(([, status]) => `${ids.join()}: no reason for ${status}`),
+      ...codes
+        .filter((code) => !answers.some((answer) => answer['x-codes']?.includes(code as never)))
+        .map((code) => `${ids.join()}: ${code} is not declared`),
+    ]
+  })
+
+  expect(faults).toEqual([])
+  expect(entries.length).toBeGreaterThan(10)
 })
 
 test('what creates leads to what was created', () => {

@@ -25,6 +25,7 @@ export async function startService(): Promise<Service> {
   const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
   // Servers of its own, whatever the environment names; no limit, which would turn most requests away.
   const ours = { DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', SMTP_URL: '', CARRIER_URL: '', RATE_LIMIT: 0 }
+  const removed = () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
   const service = await supervise({
     name: 'simherd',
     args: [COMMAND, 'start', '--no-demo'],
@@ -32,10 +33,13 @@ export async function startService(): Promise<Service> {
     onLine: () => undefined,
     ready: async () => (await readStack(folder)) !== undefined,
     readyTimeoutMs: 300_000,
+  }).catch(async (error: unknown) => {
+    await removed()
+    throw error
   })
   const stop = async () => {
     await service.stop({ timeoutMs: 60_000 })
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    await removed()
   }
   const stack = await readStack(folder)
   if (stack === undefined) throw new Error(`the service wrote no stack.json into ${folder}`)
