@@ -1,10 +1,12 @@
 /** `simherd tickets bulk <type>` */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Static, Type } from 'typebox'
+import type { components } from '../activities/generated/internal.d.ts'
 import type { Settings } from '../config/index.ts'
+import type { BulkAsk, BulkPlan, BulkType } from '../domain/bulk-tickets.ts'
+import type { SimStatus } from '../domain/codes.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
-import { type Caller, caller, type Delivery, ServiceAnswer } from './service.ts'
+import { answerOf, delivered, type InternalClient, internalClient, once, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
 import { createTell } from './start/tell.ts'
 import { table } from './table.ts'
@@ -14,7 +16,7 @@ export interface BulkFlags {
   readonly tenant: string
   readonly file?: string
   readonly search?: string
-  readonly filterStatus?: number
+  readonly filterStatus?: SimStatus
   readonly filterPool?: number
   readonly all?: boolean
   readonly pool?: number
@@ -25,33 +27,7 @@ export interface BulkFlags {
   readonly wait?: boolean
 }
 
-const Refusals = Type.Array(Type.Object({ code: Type.String(), count: Type.Integer() }))
-const Plan = Type.Object({
-  total: Type.Integer(),
-  touched: Type.Object({ count: Type.Integer() }),
-  refused: Type.Object({
-    count: Type.Integer(),
-    byCode: Refusals,
-    sims: Type.Array(
-      Type.Object({
-        index: Type.Integer(),
-        iccid: Type.Union([Type.String(), Type.Null()]),
-        code: Type.String(),
-        detail: Type.String(),
-      }),
-    ),
-  }),
-})
-const Run = Type.Object({
-  id: Type.String(),
-  state: Type.String(),
-  total: Type.Integer(),
-  notYetOpened: Type.Integer(),
-  refused: Type.Integer(),
-  counts: Type.Record(Type.String(), Type.Integer()),
-  refusals: Refusals,
-})
-type Run = Static<typeof Run>
+type Run = components['schemas']['BulkRunDetail']
 
 /** A person waits. */
 const PATIENCE_MS = 10_000
@@ -64,17 +40,13 @@ const SHOWN = 20
  *
  * @throws CommandFailure where the service refuses the whole, or, when waited for, where a ticket has failed
  */
-export async function bulkTickets(settings: Settings, type: string, flags: BulkFlags): Promise<void> {
-  const { query, body } = await askOf(type, flags)
+export async function bulkTickets(settings: Settings, type: BulkType, flags: BulkFlags): Promise<void> {
   const { url, key } = await serviceOf(settings)
-  const service = caller({ url, key, tenantId: flags.tenant, patienceMs: PATIENCE_MS })
-  const path = `/internal/bulk-tickets?${query.toString()}`
+  const service = internalClient({ url, key, tenantId: flags.tenant, patienceMs: PATIENCE_MS })
+  const asked = await askOf(type, flags)
   try {
-    if (flags.dryRun === true) {
-      tellPlan(await service.post(path, body, Plan))
-      return
-    }
-    const run = await service.post(path, body, Run, { once: crypto.randomUUID() })
+    const run = await answerOf(service.POST('/internal/bulk-tickets', asked))
+    if ('touched' in run) return tellPlan(run)
     console.log(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
     if (flags.wait === true) tellEnd(await waitFor(service, run))
   } catch (error) {
@@ -86,7 +58,7 @@ export async function bulkTickets(settings: Settings, type: string, flags: BulkF
 }
 
 /** The request that flags mean. @throws CommandFailure where they name no SIMs, or name them in two ways */
-async function askOf(type: string, flags: BulkFlags): Promise<{ query: URLSearchParams; body: object | Delivery }> {
+async function askOf(type: BulkType, flags: BulkFlags) {
   const { file, search, filterStatus: status, filterPool: poolId } = flags
   const filter = { search, status, poolId }
   const filtered = Object.values(filter).some((value) => value !== undefined)
@@ -96,19 +68,29 @@ async function askOf(type: string, flags: BulkFlags): Promise<{ query: URLSearch
       ExitCode.usage,
     )
   }
-  const fields = { poolId: flags.pool, tariffId: flags.tariff, tag: flags.tag, message: flags.message }
-  const given = Object.entries({ ...fields, ...(flags.dryRun === true ? { dryRun: true } : {}) })
-  if (file === undefined)
-    return { query: new URLSearchParams(), body: { type, sims: { filter }, ...Object.fromEntries(given) } }
-  const query = new URLSearchParams({ type })
-  for (const [name, value] of given) if (value !== undefined) query.set(name, String(value))
+  const fields = {
+    type,
+    ...(flags.pool !== undefined && { poolId: flags.pool }),
+    ...(flags.tariff !== undefined && { tariffId: flags.tariff }),
+    ...(flags.tag !== undefined && { tag: flags.tag }),
+    ...(flags.message !== undefined && { message: flags.message }),
+    ...(flags.dryRun === true && { dryRun: true }),
+  }
+  const { header } = once(crypto.randomUUID())
+  if (file === undefined) {
+    const given = Object.entries(filter).filter(([, value]) => value !== undefined)
+    const body: BulkAsk = { ...fields, sims: { filter: Object.fromEntries(given) } }
+    return { params: { header }, body }
+  }
   const bytes = await readFile(file).catch((error: Error) => {
     throw new CommandFailure(`--file: ${error.message}`, ExitCode.usage, { cause: error })
   })
-  return { query, body: { bytes: new Uint8Array(bytes), headers: { 'content-type': 'text/csv' } } }
+  // The serializer sends the bytes as they are.
+  const csv = delivered(new Uint8Array(bytes), { 'content-type': 'text/csv' })
+  return { params: { header, query: fields }, body: '', ...csv }
 }
 
-function tellPlan({ total, touched, refused }: Static<typeof Plan>): void {
+function tellPlan({ total, touched, refused }: BulkPlan): void {
   console.log(`dry run: of ${total} SIM(s) ${touched.count} would get a ticket, ${refused.count} would be refused`)
   tellRefusals(refused.byCode)
   for (const { index, iccid, detail } of refused.sims.slice(0, SHOWN))
@@ -116,7 +98,7 @@ function tellPlan({ total, touched, refused }: Static<typeof Plan>): void {
   if (refused.count > SHOWN) console.log(`  … and ${refused.count - SHOWN} more`)
 }
 
-function tellRefusals(refusals: Static<typeof Refusals>): void {
+function tellRefusals(refusals: BulkPlan['refused']['byCode']): void {
   if (refusals.length === 0) return
   for (const line of table(
     ['refused because', 'SIMs'],
@@ -126,14 +108,14 @@ function tellRefusals(refusals: Static<typeof Refusals>): void {
 }
 
 /** Looks at a run until all its tickets have ended. */
-const waitFor = (service: Caller, run: Run): Promise<Run> =>
+const waitFor = (service: InternalClient, run: Run): Promise<Run> =>
   createTell().step({ doing: `${run.total} tickets`, done: 'every ticket has ended' }, async (note) => {
     for (let last = run; ; await sleep(LOOK_EVERY_MS)) {
-      last = await service.get(`/internal/bulk-tickets/${run.id}`, Run)
+      last = await answerOf(service.GET('/internal/bulk-tickets/{id}', { params: { path: { id: run.id } } }))
       const counts = Object.entries(last.counts).filter(([, count]) => count > 0)
       note(counts.map(([outcome, count]) => `${count} ${outcome}`).join(', '))
-      const underWay = ['waiting', 'pending', 'processing'].some((outcome) => (last.counts[outcome] ?? 0) > 0)
-      if (!underWay) return last
+      const { waiting, pending, processing } = last.counts
+      if (waiting + pending + processing === 0) return last
     }
   })
 
@@ -141,7 +123,7 @@ function tellEnd(run: Run): void {
   const counts = Object.entries(run.counts).filter(([, count]) => count > 0)
   for (const line of table(['outcome', 'SIMs'], counts)) console.log(line)
   tellRefusals(run.refusals)
-  const failed = run.counts['failed'] ?? 0
+  const { failed } = run.counts
   if (failed === 0) return
   throw new CommandFailure(
     `${failed} ticket(s) have failed: GET /internal/bulk-tickets/${run.id}/items?outcome=failed says why`,

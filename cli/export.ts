@@ -3,14 +3,22 @@ import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { paths as InternalPaths } from '../activities/generated/internal.d.ts'
 import type { Settings } from '../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { download, exitCodeOf, ServiceAnswer } from './service.ts'
+import { exitCodeOf, internalClient, ServiceAnswer, streamOf } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
+/** Lists there are, by the names of their paths. */
+type Named<Path> = Path extends `/internal/exports/${infer Name}.csv` ? Name : never
+export type ExportedList = Named<keyof InternalPaths>
+
+/** A person waits for the beginning, and a list of millions takes its time. */
+const PATIENCE_MS = 5000
+const TIMEOUT_MS = 3_600_000
+
 export interface ListExport {
-  /** The list: the name of its path. */
-  readonly what: string
+  readonly what: ExportedList
   readonly tenantId: string
   /** Filters of the list, each `name=value`. */
   readonly filters: readonly string[]
@@ -29,7 +37,14 @@ export async function exportList(settings: Settings, { what, tenantId, filters, 
   const query = new URLSearchParams(filters.map(pairOf))
   if (spreadsheet) query.set('spreadsheet', 'true')
   const { url, key } = await serviceOf(settings)
-  const csv = await download({ url, key, tenantId }, `/internal/exports/${what}.csv?${query.toString()}`).catch(refused)
+  const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
+  const csv = await streamOf(
+    service.GET(`/internal/exports/${what}.csv`, {
+      params: { query: {} },
+      querySerializer: () => query.toString(),
+      parseAs: 'stream',
+    }),
+  ).catch(refused)
   await (out === undefined ? toOutput(csv) : toFile(csv, out)).catch(brokenOff)
 }
 

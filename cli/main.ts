@@ -1,7 +1,10 @@
 /** The `simherd` command: what there is, how it is asked for, and with which exit code it ends. */
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander'
 import { readSettings, type Settings } from '../config/index.ts'
+import type { BulkType } from '../domain/bulk-tickets.ts'
+import type { SimStatus } from '../domain/codes.ts'
 import type { BulkFlags } from './bulk-tickets.ts'
+import type { ExportedList } from './export.ts'
 import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
 
 const program = new Command('simherd')
@@ -251,7 +254,7 @@ Example:
     await importSimFile(settingsWith({}), { file, tenantId: tenant, dryRun: dryRun ?? false })
   })
 
-const EXPORTS = ['sims', 'pools', 'tariffs', 'tickets', 'orders', 'events', 'watchdog-logs']
+const EXPORTS: readonly ExportedList[] = ['sims', 'pools', 'tariffs', 'tickets', 'orders', 'events', 'watchdog-logs']
 
 interface ExportFlags {
   readonly tenant: string
@@ -282,7 +285,7 @@ Examples:
   npx simherd export sims --tenant t0123456789ab --filter status=1 --out active.csv
   npx simherd export events --tenant t0123456789ab --filter date=2026-11-20`,
   )
-  .action(async (what: string, { tenant, filter, spreadsheet, out }: ExportFlags) => {
+  .action(async (what: ExportedList, { tenant, filter, spreadsheet, out }: ExportFlags) => {
     const { exportList } = await import('./export.ts')
     await exportList(settingsWith({}), {
       what,
@@ -294,7 +297,7 @@ Examples:
   })
 
 const SIM_STATUS = { unprovisioned: 0, active: 1, suspended: 2 } as const
-const simStatus = (text: string): number => {
+const simStatus = (text: string): SimStatus => {
   const known = Object.entries(SIM_STATUS).find(([name, code]) => text.toLowerCase() === name || text === String(code))
   if (known === undefined) throw new InvalidArgumentError(`It must be one of ${Object.keys(SIM_STATUS).join(', ')}.`)
   return known[1]
@@ -341,7 +344,7 @@ Examples:
   npx simherd tickets bulk suspend --tenant t0123456789ab --filter-pool 7 --filter-status active --dry-run
   npx simherd tickets bulk activate --tenant t0123456789ab --file sims.csv --wait`,
   )
-  .action(async (type: string, flags: BulkFlags) => {
+  .action(async (type: BulkType, flags: BulkFlags) => {
     const { bulkTickets } = await import('./bulk-tickets.ts')
     await bulkTickets(settingsWith({}), type, flags)
   })

@@ -1,13 +1,11 @@
 /** `simherd rules load [folder]` */
 import { userInfo } from 'node:os'
-import { Type } from 'typebox'
 import type { Settings } from '../config/index.ts'
 import { readRuleFiles } from '../worker/rules.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
-import { caller, ServiceAnswer } from './service.ts'
+import { answerOf, internalClient, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
-const Loaded = Type.Object({ version: Type.Integer(), changed: Type.Boolean() })
 /** A person waits. */
 const PATIENCE_MS = 5000
 
@@ -20,10 +18,10 @@ const PATIENCE_MS = 5000
 export async function loadRules(settings: Settings, folder: string): Promise<void> {
   const files = await readRuleFiles(folder || settings.RULES_DIR)
   const { url, key } = await serviceOf(settings)
-  const service = caller({ url, key, patienceMs: PATIENCE_MS })
+  const service = internalClient({ url, key, patienceMs: PATIENCE_MS })
   try {
     const body = { files, author: userInfo().username }
-    const { version, changed } = await service.post('/internal/rules', body, Loaded)
+    const { version, changed } = await answerOf(service.POST('/internal/rules', { body }))
     console.log(
       changed
         ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`

@@ -1,19 +1,17 @@
 /** `simherd schedule pause|resume --tenant <id>` */
-import { Type } from 'typebox'
 import type { Settings } from '../config/index.ts'
 import { CommandFailure } from './failures.ts'
-import { caller, exitCodeOf, ServiceAnswer } from './service.ts'
+import { answerOf, exitCodeOf, internalClient, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
-const Schedule = Type.Object({ paused: Type.Boolean(), nextAt: Type.Union([Type.String(), Type.Null()]) })
 /** A person waits. */
 const PATIENCE_MS = 5000
 
 export async function setSchedule(settings: Settings, action: 'pause' | 'resume', tenantId: string): Promise<void> {
   const { url, key } = await serviceOf(settings)
-  const service = caller({ url, key, tenantId, patienceMs: PATIENCE_MS })
+  const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS })
   try {
-    const { paused, nextAt } = await service.post(`/internal/schedules/month-end/${action}`, {}, Schedule)
+    const { paused, nextAt } = await answerOf(service.POST(`/internal/schedules/month-end/${action}`))
     const next = nextAt === null ? '' : `; the next cycle ends at ${nextAt}`
     console.log(
       paused

@@ -1,34 +1,16 @@
-/** The service's HTTP interfaces, as commands call them: patient with a service that is restarted, strict with answers. */
+/**
+ * The service's internal interface, as commands call it: by a client whose types are those of its OpenAPI document,
+ * patient with a service that is restarted.
+ */
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Static, type TSchema, Type } from 'typebox'
+import createClient, { type Client } from 'openapi-fetch'
+import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { paths as InternalPaths } from '../activities/generated/internal.d.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 
-export interface CallOptions {
-  /** Makes a POST safe to repeat. */
-  readonly once?: string
-  readonly signal?: AbortSignal
-}
-
-/** One listener, with one key and for one tenant. */
-export interface Caller {
-  /** @throws ServiceAnswer for a problem, CommandFailure where the service stays away */
-  readonly get: <T extends TSchema>(path: string, answer: T, options?: CallOptions) => Promise<Static<T>>
-  /** @param body JSON, or bytes with their own headers */
-  readonly post: <T extends TSchema>(
-    path: string,
-    body: object | Delivery | undefined,
-    answer: T,
-    options?: CallOptions,
-  ) => Promise<Static<T>>
-}
-
-/** A body that is not JSON. */
-export interface Delivery {
-  readonly bytes: Uint8Array<ArrayBuffer>
-  readonly headers: Readonly<Record<string, string>>
-}
+export type InternalClient = Client<InternalPaths>
 
 /** The service answered, but not with what was asked for. */
 export class ServiceAnswer extends Error {
@@ -52,7 +34,8 @@ const PAUSE_LONGEST_MS = 5000
 const REQUEST_TIMEOUT_MS = 30_000
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
-export interface CallerOptions {
+export interface ClientOptions {
+  /** One listener. */
   readonly url: string
   readonly key: string
   readonly tenantId?: string
@@ -62,103 +45,95 @@ export interface CallerOptions {
   readonly timeoutMs?: number
 }
 
-/** The exit code that says what a service's answer said. */
-export const exitCodeOf = ({ status }: ServiceAnswer): ExitCode =>
-  status === 404 ? ExitCode.notFound : status === 409 ? ExitCode.conflict : ExitCode.failure
+/** The internal listener. */
+export const internalClient = (options: ClientOptions): InternalClient => createClient<InternalPaths>(termsOf(options))
 
-/**
- * An answer that is taken while it comes; asked for once.
- *
- * @throws ServiceAnswer for a problem, CommandFailure where the service is away
- */
-export async function download({ url, key, tenantId }: CallerOptions, path: string): Promise<Readable> {
-  const headers = { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) }
-  const response = await fetch(url + path, { headers }).catch((error: unknown) => {
-    throw new CommandFailure(`${url} does not answer GET ${path}: ${wordsOf(error)}`, ExitCode.unreachable)
-  })
-  if (response.ok && response.body !== null) return Readable.from(response.body)
-  const body = parsed(await response.text())
-  const message = `GET ${path}: ${detailOf(response.status, body)}`
-  throw new ServiceAnswer(response.status, codeOf(body), message, faultsOf(body))
-}
+const termsOf = ({ url, key, tenantId, patienceMs = PATIENCE_MS, timeoutMs = REQUEST_TIMEOUT_MS }: ClientOptions) => ({
+  baseUrl: url,
+  headers: { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
+  fetch: (request: Request) => fetchPatiently(request, patienceMs, timeoutMs),
+})
 
-export function caller({
-  url,
-  key,
-  tenantId,
-  patienceMs = PATIENCE_MS,
-  timeoutMs = REQUEST_TIMEOUT_MS,
-}: CallerOptions): Caller {
-  const call = async (method: 'GET' | 'POST', path: string, body: object | undefined, options: CallOptions) => {
-    const deadline = performance.now() + patienceMs
-    for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
-      const answer = await attempt(method, path, body, options)
-      if (answer.response?.ok === true) return answer.body
-      options.signal?.throwIfAborted()
-      const { status = 0 } = answer.response ?? {}
-      const mayRepeat =
-        answer.response === undefined || AGAIN.has(status) || codeOf(answer.body) === 'idempotency_in_progress'
-      if (!mayRepeat)
-        throw new ServiceAnswer(
-          status,
-          codeOf(answer.body),
-          `${method} ${path}: ${detailOf(status, answer.body)}`,
-          faultsOf(answer.body),
-        )
-      if (performance.now() > deadline) {
-        const why = answer.response === undefined ? wordsOf(answer.fault) : detailOf(status, answer.body)
-        throw new CommandFailure(`${url} does not answer ${method} ${path}: ${why}`, ExitCode.unreachable)
-      }
-      await sleep(pauseMs, undefined, options.signal === undefined ? {} : { signal: options.signal })
+/** Parameters of a POST that is safe to repeat. */
+export const once = (key: string) => ({ header: { 'Idempotency-Key': key } })
+
+/** Options of a request whose body is bytes as they are, not JSON. */
+export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>) => ({
+  bodySerializer: () => bytes,
+  headers,
+})
+
+const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname}`
+
+/** Asks again while that may help. @throws CommandFailure where it has not helped for long enough */
+async function fetchPatiently(request: Request, patienceMs: number, timeoutMs: number): Promise<Response> {
+  const deadline = performance.now() + patienceMs
+  for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
+    const answer = await attempt(request.clone(), timeoutMs)
+    if (answer.response !== undefined && !(await mayHelp(answer.response))) return answer.response
+    request.signal.throwIfAborted()
+    if (performance.now() > deadline) {
+      const why =
+        answer.response === undefined
+          ? wordsOf(answer.fault)
+          : detailOf(answer.response.status, await bodyIn(answer.response))
+      const { origin } = new URL(request.url)
+      throw new CommandFailure(`${origin} does not answer ${nameOf(request)}: ${why}`, ExitCode.unreachable)
     }
-  }
-
-  const attempt = async (method: string, path: string, body: object | undefined, { once, signal }: CallOptions) => {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const delivery = isDelivery(body) ? body : undefined
-    try {
-      const response = await fetch(url + path, {
-        method,
-        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }),
-          ...(once === undefined ? {} : { 'idempotency-key': once }),
-          ...(body === undefined ? {} : (delivery?.headers ?? { 'content-type': 'application/json' })),
-        },
-        ...(body === undefined ? {} : { body: delivery?.bytes ?? JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      return { response, body: parsed(text) }
-    } catch (fault) {
-      return { fault }
-    }
-  }
-
-  const checked = <T extends TSchema>(path: string, schema: T, body: unknown): Static<T> => {
-    if (Value.Check(schema, body)) return body
-    const [error] = Value.Errors(schema, body)
-    throw new Error(
-      `${url}${path} answered something else than expected: ${error?.instancePath ?? ''} ${error?.message ?? ''}`,
-    )
-  }
-
-  return {
-    get: async (path, schema, options = {}) => checked(path, schema, await call('GET', path, undefined, options)),
-    post: async (path, body, schema, options = {}) => checked(path, schema, await call('POST', path, body, options)),
+    await sleep(pauseMs, undefined, { signal: request.signal })
   }
 }
 
-const isDelivery = (body: object | undefined): body is Delivery =>
-  body !== undefined && 'bytes' in body && 'headers' in body
+async function attempt(request: Request, timeoutMs: number): Promise<{ response?: Response; fault?: unknown }> {
+  try {
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])
+    const response = await fetch(request, { signal })
+    asked.set(response, nameOf(request))
+    return { response }
+  } catch (fault) {
+    return { fault }
+  }
+}
 
-function parsed(text: string): unknown {
+const mayHelp = async (response: Response): Promise<boolean> =>
+  AGAIN.has(response.status) ||
+  (response.status === 409 && codeOf(await bodyIn(response)) === 'idempotency_in_progress')
+
+/** What each answer is an answer to. */
+const asked = new WeakMap<Response, string>()
+
+async function bodyIn(response: Response): Promise<unknown> {
+  const text = await response.clone().text()
   try {
     return JSON.parse(text)
   } catch {
     return text
   }
 }
+
+interface Answered<T> {
+  readonly data?: T
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/** The body of a successful answer. @throws ServiceAnswer for a problem, CommandFailure where the service stays away */
+export async function answerOf<T>(request: Promise<Answered<T>>): Promise<T> {
+  const { data, error, response } = await request
+  if (response.ok && data !== undefined) return data
+  const message = `${asked.get(response) ?? response.url}: ${detailOf(response.status, error)}`
+  throw new ServiceAnswer(response.status, codeOf(error), message, faultsOf(error))
+}
+
+/** The bytes of an answer, while they come. As {@link answerOf} otherwise. */
+export async function streamOf(request: Promise<Answered<ReadableStream | null>>): Promise<Readable> {
+  const stream = await answerOf(request)
+  return stream === null ? Readable.from([]) : Readable.fromWeb(stream)
+}
+
+/** The exit code that says what a service's answer said. */
+export const exitCodeOf = ({ status }: ServiceAnswer): ExitCode =>
+  status === 404 ? ExitCode.notFound : status === 409 ? ExitCode.conflict : ExitCode.failure
 
 function textIn(body: unknown, name: 'code' | 'detail'): string {
   if (typeof body !== 'object' || body === null) return ''
@@ -174,13 +149,16 @@ const Faults = Type.Object({
     }),
   ),
 })
-const faultsOf = (body: unknown): string[] =>
+/** The fields that a problem names, a line each. */
+export const faultsOf = (body: unknown): string[] =>
   Value.Check(Faults, body)
     ? body.errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)
     : []
 
-const codeOf = (body: unknown): string => textIn(body, 'code')
-const detailOf = (status: number, body: unknown): string => {
+/** The code of a problem; empty where it is none. */
+export const codeOf = (body: unknown): string => textIn(body, 'code')
+/** What a failed answer says. */
+export const detailOf = (status: number, body: unknown): string => {
   const code = codeOf(body)
   return code === '' ? `status ${status}` : `${textIn(body, 'detail') || code} (${status} ${code})`
 }

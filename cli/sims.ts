@@ -2,10 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { type Static, Type } from 'typebox'
 import type { Settings } from '../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { caller, exitCodeOf, ServiceAnswer } from './service.ts'
+import { answerOf, delivered, exitCodeOf, internalClient, once, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
 import { table } from './table.ts'
 
@@ -16,14 +15,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.jsonl': 'application/x-ndjson',
 }
 
-const Remark = Type.Object({ index: Type.Integer(), detail: Type.String() })
-type Remark = Static<typeof Remark>
-const Outcome = Type.Object({
-  created: Type.Array(Type.Unknown()),
-  rejected: Type.Array(Remark),
-  warnings: Type.Array(Remark),
-  warningCount: Type.Integer(),
-})
+interface Remark {
+  readonly index: number
+  readonly detail: string
+}
 
 /** A person waits. */
 const PATIENCE_MS = 5000
@@ -54,13 +49,15 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
     throw new CommandFailure(`${file} cannot be read: ${wordsOf(error)}`, ExitCode.notFound, { cause: error })
   })
   const { url, key } = await serviceOf(settings)
-  const service = caller({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
-  const body = { bytes: new Uint8Array(bytes), headers: { 'content-type': type } }
-  const path = `/internal/sims${dryRun ? '?dryRun=true' : ''}`
+  const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
   try {
-    const { created, rejected, warnings, warningCount } = await service.post(path, body, Outcome, {
-      once: randomUUID(),
-    })
+    const { created, rejected, warnings, warningCount } = await answerOf(
+      service.POST('/internal/sims', {
+        params: { ...once(randomUUID()), query: { dryRun } },
+        body: bytes,
+        ...delivered(new Uint8Array(bytes), { 'content-type': type }),
+      }),
+    )
     const counts: [string, number][] = [
       [dryRun ? 'would be created' : 'created', created.length],
       ['rejected', rejected.length],

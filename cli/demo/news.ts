@@ -1,8 +1,8 @@
 /** What the watchdog writes while the month goes by, told as it comes. */
 import { type Static, Type } from 'typebox'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
-import type { Caller } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
+import type { Caller } from './caller.ts'
 
 const Entry = Type.Object({
   id: Type.Integer(),

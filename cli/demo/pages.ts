@@ -1,6 +1,6 @@
 /** Reading lists of the service to their end. */
 import { type Static, type TSchema, Type } from 'typebox'
-import type { Caller } from '../service.ts'
+import type { Caller } from './caller.ts'
 
 const PAGE_SIZE = 100
 

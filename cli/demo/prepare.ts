@@ -1,8 +1,9 @@
 /** Whether the demonstration is to be played, and the tenant it is played for. */
 import { Type } from 'typebox'
 import { demoEstate } from '../../examples/estate.ts'
-import { type Caller, caller, ServiceAnswer } from '../service.ts'
+import { ServiceAnswer } from '../service.ts'
 import type { Stack } from '../start/stack-file.ts'
+import { type Caller, caller } from './caller.ts'
 import { type Diary, newDiary, readDiary, writeDiary } from './diary.ts'
 
 /** The demonstration's month: five minutes. */

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { USAGE_COLUMNS } from '../../examples/usage.ts'
-import type { Delivery } from '../service.ts'
+import type { Delivery } from './caller.ts'
 import { type Mapping } from './diary.ts'
 import { mapInstant } from './mapping.ts'
 

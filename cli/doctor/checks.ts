@@ -1,7 +1,6 @@
 /** What `doctor` looks at. Each check changes nothing and answers within seconds. */
 import { access, constants, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Type } from 'typebox'
 import type { Settings } from '../../config/index.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
@@ -11,7 +10,7 @@ import { postgresPrograms } from '../../stack/postgres-binaries.ts'
 import { presentTemporalServer } from '../../stack/temporal-binary.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
-import { caller } from '../service.ts'
+import { answerOf, internalClient } from '../service.ts'
 import type { Stack } from '../start/stack-file.ts'
 import { reachTcp } from './reach.ts'
 
@@ -116,16 +115,14 @@ const carrier: Check = async ({ settings }) => {
   return found('carrier', 'reachable')
 }
 
-const Ready = Type.Object({ ok: Type.Boolean() })
-
 /** A process of the service: ready where it runs; where nothing runs, its port must be free. */
 const process = (what: string, portOf: (settings: Settings) => number, setting: string): Check => {
   return async ({ settings, stack }) => {
     const port = portOf(settings)
     if (await isPortFree(port)) return absent(what, `not running; port ${port} is free`)
     const url = `http://127.0.0.1:${port}`
-    const service = caller({ url, key: stack?.operatorKey ?? 'none', patienceMs: 0 })
-    const ready = await service.get('/readyz', Ready).catch(() => undefined)
+    const service = internalClient({ url, key: stack?.operatorKey ?? 'none', patienceMs: 0 })
+    const ready = await answerOf(service.GET('/readyz')).catch(() => undefined)
     if (ready?.ok === true) return found(what, `ready at ${url}`)
     if (stack !== undefined)
       return missing(what, `not ready at ${url}`, `look at ${url}/readyz and at ${settings.DATA_DIR}/logs`)

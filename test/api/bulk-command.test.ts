@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { type BulkFlags, bulkTickets } from '../../cli/bulk-tickets.ts'
 import { CommandFailure } from '../../cli/failures.ts'
+import type { BulkType } from '../../domain/bulk-tickets.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import { openBulkTickets } from '../../operations/open-bulk-tickets.ts'
 import { aCarrier } from '../setup/carrier.ts'
@@ -13,7 +14,7 @@ const command = useCommandHouse()
 const { house, lines } = command
 const carrier = await aCarrier()
 const TERMS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1 }
-const bulk = (type: string, flags: Omit<BulkFlags, 'tenant'>) =>
+const bulk = (type: BulkType, flags: Omit<BulkFlags, 'tenant'>) =>
   bulkTickets(command.settings, type, { ...flags, tenant: house.tenant.id })
 
 /** What a worker does. */
@@ -81,7 +82,7 @@ describe('tickets bulk', () => {
     expect(failure).toMatchObject({ exitCode: 1, message: expect.stringMatching(/^1 ticket\(s\) have failed/) })
   })
 
-  test.each([
+  test.each<[string, BulkType, Omit<BulkFlags, 'tenant'>, number, RegExp]>([
     ['no SIMs', 'refresh', {}, 2, /which SIMs/],
     ['SIMs in two ways', 'refresh', { all: true, search: 'x' }, 2, /which SIMs/],
     ['a file that is not there', 'refresh', { file: '/nowhere.csv' }, 2, /nowhere/],

@@ -73,7 +73,7 @@ describe('sims import', () => {
 })
 
 describe('export', () => {
-  const ask = { what: 'sims', filters: ['search=only this'], spreadsheet: false }
+  const ask = { what: 'sims' as const, filters: ['search=only this'], spreadsheet: false }
 
   test('writes the list that the filters ask for', async () => {
     await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), tag: 'Only this' }] })
