@@ -37,7 +37,7 @@ export async function exportList(settings: Settings, { what, tenantId, filters, 
   const query = new URLSearchParams(filters.map(pairOf))
   if (spreadsheet) query.set('spreadsheet', 'true')
   const { url, key } = await serviceOf(settings)
-  const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
+  const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS, streams: true })
   const csv = await streamOf(
     service.GET(`/internal/exports/${what}.csv`, {
       params: { query: {} },

@@ -8,8 +8,10 @@ import createClient, { type Client } from 'openapi-fetch'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { paths as InternalPaths } from '../activities/generated/internal.d.ts'
+import type { paths as PublicPaths } from '../activities/generated/public.d.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 
+export type PublicClient = Client<PublicPaths>
 export type InternalClient = Client<InternalPaths>
 
 /** The service answered, but not with what was asked for. */
@@ -43,15 +45,27 @@ export interface ClientOptions {
   readonly patienceMs?: number
   /** How long an answer may take, in milliseconds. Default: half a minute. */
   readonly timeoutMs?: number
+  /** Answers are read while they come. Left out: whole before they are taken, so that one that breaks off is asked for again. */
+  readonly streams?: boolean
 }
+
+/** The public listener. */
+export const publicClient = (options: ClientOptions): PublicClient => createClient<PublicPaths>(termsOf(options))
 
 /** The internal listener. */
 export const internalClient = (options: ClientOptions): InternalClient => createClient<InternalPaths>(termsOf(options))
 
-const termsOf = ({ url, key, tenantId, patienceMs = PATIENCE_MS, timeoutMs = REQUEST_TIMEOUT_MS }: ClientOptions) => ({
+const termsOf = ({
+  url,
+  key,
+  tenantId,
+  patienceMs = PATIENCE_MS,
+  timeoutMs = REQUEST_TIMEOUT_MS,
+  streams = false,
+}: ClientOptions) => ({
   baseUrl: url,
   headers: { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
-  fetch: (request: Request) => fetchPatiently(request, patienceMs, timeoutMs),
+  fetch: (request: Request) => fetchPatiently(request, { patienceMs, timeoutMs, streams }),
 })
 
 /** Parameters of a POST that is safe to repeat. */
@@ -66,10 +80,13 @@ export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Reco
 const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname}`
 
 /** Asks again while that may help. @throws CommandFailure where it has not helped for long enough */
-async function fetchPatiently(request: Request, patienceMs: number, timeoutMs: number): Promise<Response> {
-  const deadline = performance.now() + patienceMs
+async function fetchPatiently(
+  request: Request,
+  terms: { readonly patienceMs: number; readonly timeoutMs: number; readonly streams: boolean },
+): Promise<Response> {
+  const deadline = performance.now() + terms.patienceMs
   for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
-    const answer = await attempt(request.clone(), timeoutMs)
+    const answer = await attempt(request.clone(), terms)
     if (answer.response !== undefined && !(await mayHelp(answer.response))) return answer.response
     request.signal.throwIfAborted()
     if (performance.now() > deadline) {
@@ -84,15 +101,24 @@ async function fetchPatiently(request: Request, patienceMs: number, timeoutMs: n
   }
 }
 
-async function attempt(request: Request, timeoutMs: number): Promise<{ response?: Response; fault?: unknown }> {
+async function attempt(
+  request: Request,
+  { timeoutMs, streams }: { readonly timeoutMs: number; readonly streams: boolean },
+): Promise<{ response?: Response; fault?: unknown }> {
   try {
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])
-    const response = await fetch(request, { signal })
+    const answer = await fetch(request, { signal })
+    const response = streams ? answer : await whole(answer)
     asked.set(response, nameOf(request))
     return { response }
   } catch (fault) {
     return { fault }
   }
+}
+
+async function whole(answer: Response): Promise<Response> {
+  const body = await answer.arrayBuffer()
+  return new Response(body.byteLength === 0 ? null : body, answer)
 }
 
 const mayHelp = async (response: Response): Promise<boolean> =>
@@ -150,15 +176,15 @@ const Faults = Type.Object({
   ),
 })
 /** The fields that a problem names, a line each. */
-export const faultsOf = (body: unknown): string[] =>
+const faultsOf = (body: unknown): string[] =>
   Value.Check(Faults, body)
     ? body.errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)
     : []
 
 /** The code of a problem; empty where it is none. */
-export const codeOf = (body: unknown): string => textIn(body, 'code')
+const codeOf = (body: unknown): string => textIn(body, 'code')
 /** What a failed answer says. */
-export const detailOf = (status: number, body: unknown): string => {
+const detailOf = (status: number, body: unknown): string => {
   const code = codeOf(body)
   return code === '' ? `status ${status}` : `${textIn(body, 'detail') || code} (${status} ${code})`
 }

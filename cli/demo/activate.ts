@@ -1,14 +1,11 @@
 /** Step 1: every SIM is taken from unprovisioned to active by a workflow of its own. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Type } from 'typebox'
 import { SimStatus } from '../../domain/codes.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
-import { ServiceAnswer } from '../service.ts'
+import { answerOf, type InternalClient, ServiceAnswer } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
-import type { Caller } from './caller.ts'
-import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
-import { idOf, type SetUp, SimLine } from './set-up.ts'
+import { allSims, idOf, type SetUp } from './set-up.ts'
 
 /** Workflows that run at once: enough to keep two cores busy, few enough that none waits long. */
 const PARALLEL = 40
@@ -16,9 +13,6 @@ const LOOK_EVERY_MS = 500
 /** Without any progress for so long, what is left is started again; three times, then something is wrong. */
 const STALLED_MS = 30_000
 const ROUNDS = 4
-
-const Started = Type.Object({ workflowId: Type.String(), status: Type.String() })
-const Counts = Type.Object({ simsByStatus: Type.Record(Type.String(), Type.Integer()) })
 
 /**
  * Takes the SIMs that are not active to Active. One that a person has suspended, say, is refused and stays as it is.
@@ -36,7 +30,7 @@ export async function activate(
   const refused = new Set<number>()
   let activated = 0
   for (let round = 1; ; round += 1) {
-    const sims = await allOf(play.api, '/api/sims', SimLine)
+    const sims = await allSims(play.api)
     const waiting = sims.filter(({ id, status }) => status !== SimStatus.Active && !refused.has(id))
     if (waiting.length === 0) return activated
     if (round > ROUNDS) throw new Error(stuck(waiting, play.stack.temporalUiUrl))
@@ -52,7 +46,7 @@ export async function activate(
   }
 }
 
-const stuck = (sims: readonly SimLine[], ui: string | null) =>
+const stuck = (sims: readonly { readonly iccid: string }[], ui: string | null) =>
   `${sims.length} SIM(s) did not become active, ${sims[0]?.iccid ?? ''} for one: look at their workflows${ui === null ? '' : ` at ${ui}`}`
 
 function assignment(sim: EstateSim | undefined, ids: SetUp) {
@@ -75,7 +69,7 @@ async function run(
   note: (text: string) => void,
   signal: AbortSignal,
 ): Promise<number> {
-  const activeNow = async () => (await internal.get('/internal/counts', Counts)).simsByStatus['Active'] ?? 0
+  const activeNow = async () => (await answerOf(internal.GET('/internal/counts'))).simsByStatus['Active'] ?? 0
   const refusedBefore = refused.size
   const before = await activeNow()
   let started = 0
@@ -102,9 +96,9 @@ async function run(
 }
 
 /** @returns false where the service refuses it for the SIM's state */
-async function startOne(internal: Caller, job: Job, signal: AbortSignal): Promise<boolean> {
+async function startOne(internal: InternalClient, job: Job, signal: AbortSignal): Promise<boolean> {
   try {
-    await internal.post('/internal/workflows/provision-and-activate', job, Started, { signal })
+    await answerOf(internal.POST('/internal/workflows/provision-and-activate', { body: job, signal }))
     return true
   } catch (error) {
     if (error instanceof ServiceAnswer && error.status === 409) return false

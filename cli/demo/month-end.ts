@@ -1,9 +1,8 @@
 /** Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and all that follows from it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Type } from 'typebox'
 import { monthEndId } from '../../domain/lifecycle.ts'
 import { wordsOf } from '../failures.ts'
-import { ServiceAnswer } from '../service.ts'
+import { answerOf, ServiceAnswer } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
 import type { Mapping } from './diary.ts'
 import type { Play } from './prepare.ts'
@@ -12,14 +11,6 @@ const LOOK_EVERY_MS = 1000
 /** The Schedule starts it within seconds; a worker that was away may need longer. */
 const MONTH_END_MS = 180_000
 const SETTLE_MS = 60_000
-
-const Workflow = Type.Object({ status: Type.String() })
-const Total = Type.Object({ pagination: Type.Object({ totalItems: Type.Integer() }) })
-const Work = Type.Object({
-  ticketsByStatus: Type.Record(Type.String(), Type.Integer()),
-  mailsByStatus: Type.Record(Type.String(), Type.Integer()),
-  due: Type.Object({ notices: Type.Integer(), requests: Type.Integer() }),
-})
 
 const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
 
@@ -48,7 +39,8 @@ export async function awaitMonthEnd(play: Play, { cycle }: Mapping, tell: Tell, 
 
 async function statusOf({ internal }: Play, id: string): Promise<string | undefined> {
   try {
-    return (await internal.get(`/internal/workflows/${encodeURIComponent(id)}`, Workflow)).status
+    const workflow = internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId: id } } })
+    return (await answerOf(workflow)).status
   } catch (error) {
     if (error instanceof ServiceAnswer && error.status === 404) return undefined
     throw error
@@ -73,8 +65,9 @@ export async function settle(play: Play, tell: Tell, signal: AbortSignal): Promi
 }
 
 async function underWay({ internal }: Play): Promise<[what: string, count: number][]> {
-  const { ticketsByStatus, mailsByStatus, due } = await internal.get('/internal/counts', Work)
-  const workflows = await internal.get('/internal/workflows?status=running&pageSize=1', Total)
+  const { ticketsByStatus, mailsByStatus, due } = await answerOf(internal.GET('/internal/counts'))
+  const running = { params: { query: { status: 'running', pageSize: 1 } } } as const
+  const workflows = await answerOf(internal.GET('/internal/workflows', running))
   return [
     ['tickets', (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0)],
     ['e-mails', (mailsByStatus['pending'] ?? 0) + due.notices],

@@ -1,21 +1,20 @@
 /** Reading lists of the service to their end. */
-import { type Static, type TSchema, Type } from 'typebox'
-import type { Caller } from './caller.ts'
 
+/** Most items of a page that the service gives. */
 const PAGE_SIZE = 100
 
-/** All items of a paged list. @param path may have a query already */
-export async function allOf<T extends TSchema>(service: Caller, path: string, item: T): Promise<Static<T>[]> {
-  const Page = Type.Object({
-    data: Type.Array(item),
-    pagination: Type.Object({ hasNextPage: Type.Boolean() }),
-  })
-  const items: Static<T>[] = []
+interface Page<T> {
+  readonly data: readonly T[]
+  readonly pagination: { readonly hasNextPage: boolean }
+}
+
+/** All items of a paged list. @param read reads one page */
+export async function allOf<T>(
+  read: (query: { readonly page: number; readonly pageSize: number }) => Promise<Page<T>>,
+): Promise<T[]> {
+  const items: T[] = []
   for (let page = 1; ; page += 1) {
-    const { data, pagination } = await service.get(
-      `${path}${path.includes('?') ? '&' : '?'}page=${page}&pageSize=${PAGE_SIZE}`,
-      Page,
-    )
+    const { data, pagination } = await read({ page, pageSize: PAGE_SIZE })
     items.push(...data)
     if (!pagination.hasNextPage) return items
   }

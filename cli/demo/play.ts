@@ -6,10 +6,9 @@
  * Every step looks at what is there first, so that one that was broken off goes on where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Type } from 'typebox'
 import { demoEstate } from '../../examples/estate.ts'
 import { wordsOf } from '../failures.ts'
-import { ServiceAnswer } from '../service.ts'
+import { answerOf, ServiceAnswer } from '../service.ts'
 import { span, type Tell } from '../start/tell.ts'
 import { activate } from './activate.ts'
 import type { Mapping } from './diary.ts'
@@ -91,13 +90,11 @@ async function perform(play: Play, { tell, signal }: Telling): Promise<void> {
 const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
 const dataDirWord = (dataDir: string) => (dataDir === `${process.cwd()}/.data` ? '' : `DATA_DIR=${dataDir} `)
 
-const Cycles = Type.Array(Type.Object({ key: Type.String(), recordsAccepted: Type.Integer() }))
-
 /** The mapping of a demonstration that was broken off; not where its cycle went by before anything was counted. */
 async function keptMapping({ note, internal }: Play, tell: Tell): Promise<Mapping | undefined> {
   const { mapping } = await note({})
   if (mapping === null) return undefined
-  const cycles = await internal.get('/internal/cycles', Cycles)
+  const cycles = await answerOf(internal.GET('/internal/cycles'))
   const counted = cycles.find(({ key }) => key === mapping.cycle.key)?.recordsAccepted ?? 0
   if (counted === 0 && Date.now() > mapping.onto.to) return undefined
   tell.say(`The demonstration goes on where it stopped, in cycle ${mapping.cycle.key}.`)
@@ -123,7 +120,7 @@ const SCHEDULE_TRIES = 60
 async function setSchedule({ internal }: Play, action: 'pause' | 'resume', signal: AbortSignal): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await internal.post(`/internal/schedules/month-end/${action}`, {}, Type.Object({ paused: Type.Boolean() }))
+      await answerOf(internal.POST(`/internal/schedules/month-end/${action}`))
       return
     } catch (error) {
       const missing = error instanceof ServiceAnswer && error.status === 404

@@ -1,9 +1,14 @@
 /** Whether the demonstration is to be played, and the tenant it is played for. */
-import { Type } from 'typebox'
 import { demoEstate } from '../../examples/estate.ts'
-import { ServiceAnswer } from '../service.ts'
+import {
+  answerOf,
+  type InternalClient,
+  internalClient,
+  type PublicClient,
+  publicClient,
+  ServiceAnswer,
+} from '../service.ts'
 import type { Stack } from '../start/stack-file.ts'
-import { type Caller, caller } from './caller.ts'
 import { type Diary, newDiary, readDiary, writeDiary } from './diary.ts'
 
 /** The demonstration's month: five minutes. */
@@ -14,9 +19,9 @@ export interface Play {
   /** Changes the diary, and writes it. */
   readonly note: (change: Partial<Diary>) => Promise<Diary>
   /** The public interface, as the tenant. */
-  readonly api: Caller
+  readonly api: PublicClient
   /** The internal interface, for the tenant. */
-  readonly internal: Caller
+  readonly internal: InternalClient
   readonly stack: Stack
   readonly dataDir: string
 }
@@ -83,29 +88,31 @@ function toPlay(first: Diary, stack: Stack, dataDir: string): Prepared {
     await writeDiary(dataDir, diary)
     return diary
   }
-  const api = caller({ url: stack.apiUrl, key: tenantKey })
-  const internal = caller({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
+  const api = publicClient({ url: stack.apiUrl, key: tenantKey })
+  const internal = internalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
   return { tenantId, tenantKey, state: 'running', why: '', play: { diary, note, api, internal, stack, dataDir } }
 }
 
-const Made = Type.Object({ id: Type.String(), key: Type.String() })
-
 async function makeTenant(stack: Stack) {
-  const platform = caller({ url: stack.internalUrl, key: stack.operatorKey })
+  const platform = internalClient({ url: stack.internalUrl, key: stack.operatorKey })
   const { tenant } = demoEstate()
-  const { id, key } = await platform.post('/internal/tenants', { ...tenant, billingCycle: DEMO_CYCLE }, Made)
+  const body = { ...tenant, billingCycle: DEMO_CYCLE }
+  const { id, key } = await answerOf(platform.POST('/internal/tenants', { body }))
   return { tenantId: id, tenantKey: key }
 }
 
 /** The tenant's key of the last run while it is valid, else a new one. */
 async function validKey({ tenantId, tenantKey }: Diary, stack: Stack): Promise<string> {
   try {
-    await caller({ url: stack.apiUrl, key: tenantKey }).get('/api/tenant', Type.Object({ id: Type.Literal(tenantId) }))
-    return tenantKey
+    const { id } = await answerOf(publicClient({ url: stack.apiUrl, key: tenantKey }).GET('/api/tenant'))
+    if (id === tenantId) return tenantKey
+    throw new Error(
+      `${stack.apiUrl}/api/tenant answered tenant ${id}, expected ${tenantId}: the key is another tenant's`,
+    )
   } catch (error) {
     if (!(error instanceof ServiceAnswer && error.status === 401)) throw error
-    const operator = caller({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
-    const body = { name: 'simherd start', scopes: ['read', 'write', 'admin'] }
-    return (await operator.post('/internal/keys', body, Made)).key
+    const operator = internalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
+    const body = { name: 'simherd start', scopes: ['read' as const, 'write' as const, 'admin' as const] }
+    return (await answerOf(operator.POST('/internal/keys', { body }))).key
   }
 }

@@ -1,31 +1,30 @@
 /** The changes that wait for the month's end: moves, tariffs, and SIMs that are handed back. */
-import { Type } from 'typebox'
 import type { Estate } from '../../examples/estate.ts'
-import { ServiceAnswer } from '../service.ts'
+import { answerOf, ServiceAnswer } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
 import type { Play } from './prepare.ts'
 import { idOf, type SetUp } from './set-up.ts'
-
-const Answer = Type.Object({ id: Type.Integer() })
 
 /** Queues them once; asking again for the same change is harmless. */
 export async function queueChanges(play: Play, estate: Estate, ids: SetUp, tell: Tell): Promise<void> {
   const sims = new Map<string, number>()
   for (const { iccid } of estate.monthEnd) {
-    sims.set(iccid, (await play.api.get(`/api/sims/${iccid}`, Answer)).id)
+    const sim = play.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: iccid } } })
+    sims.set(iccid, (await answerOf(sim)).id)
   }
   let queued = 0
   for (const change of estate.monthEnd) {
-    const path = `/api/sims/${idOf(sims, change.iccid)}`
+    const params = { path: { id: idOf(sims, change.iccid) } }
     try {
-      if (change.kind === 'unassign') await play.api.post(`${path}/queue-unprovision`, undefined, Answer)
-      else {
+      if (change.kind === 'unassign') {
+        await answerOf(play.api.POST('/api/sims/{id}/queue-unprovision', { params }))
+      } else {
         const { pool, tariff } = change
         const body = {
           ...(pool === undefined ? {} : { poolId: idOf(ids.pools, pool) }),
           ...(tariff === undefined ? {} : { tariffId: idOf(ids.tariffs, tariff) }),
         }
-        await play.api.post(`${path}/queue-reprovision`, body, Answer)
+        await answerOf(play.api.POST('/api/sims/{id}/queue-reprovision', { params, body }))
       }
       queued += 1
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Step 2: the month's usage, delivered as time passes, in the order in which the carrier delivered it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Type } from 'typebox'
+import { answerOf, delivered } from '../service.ts'
 import { span, type Tell } from '../start/tell.ts'
 import type { Mapping } from './diary.ts'
 import { deliveryTimes } from './mapping.ts'
@@ -12,13 +12,6 @@ const DELIVER_EVERY_MS = 1000
 /** One delivery, also where an interrupted demonstration has much to make up for. */
 const MOST_ROWS = 2000
 const TELL_EVERY_MS = 10_000
-
-const Answer = Type.Object({
-  accepted: Type.Integer(),
-  duplicates: Type.Integer(),
-  rejectedCount: Type.Integer(),
-  rejected: Type.Array(Type.Object({ index: Type.Integer(), code: Type.String(), detail: Type.String() })),
-})
 
 /** Which rows are due: those after what was posted, up to the instant, at most so many. @returns the end, exclusive */
 export function dueUpTo(times: readonly number[], posted: number, now: number, most: number): number {
@@ -43,8 +36,9 @@ export async function replay(play: Play, rows: readonly UsageRow[], mapping: Map
     signal.throwIfAborted()
     const end = dueUpTo(times, posted, Date.now(), MOST_ROWS)
     if (end > posted) {
-      const delivery = await asDelivery(rows.slice(posted, end), mapping)
-      const answer = await play.internal.post('/internal/usage', delivery, Answer, { signal })
+      const { bytes, headers } = await asDelivery(rows.slice(posted, end), mapping)
+      const csv = { body: '', ...delivered(bytes, headers), signal }
+      const answer = await answerOf(play.internal.POST('/internal/usage', csv))
       const [fault] = answer.rejected
       if (fault !== undefined) tell.warn(`${answer.rejectedCount} record(s) rejected: ${fault.code}, ${fault.detail}`)
       answered = {

@@ -1,16 +1,8 @@
 /** The demonstration's estate, made through the interfaces: tariffs, pools, SIMs. What is there is left as it is. */
-import { type Static, Type } from 'typebox'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
+import { answerOf, once, type PublicClient } from '../service.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
-
-const Made = Type.Object({ id: Type.Integer() })
-const Imported = Type.Object({
-  created: Type.Array(Type.Object({ iccid: Type.String(), id: Type.Integer() })),
-  rejected: Type.Array(Type.Object({ detail: Type.String() })),
-})
-export const SimLine = Type.Object({ id: Type.Integer(), iccid: Type.String(), status: Type.Integer() })
-export type SimLine = Static<typeof SimLine>
 
 /** Ids the service gave, by the estate's own keys. */
 export interface SetUp {
@@ -19,37 +11,39 @@ export interface SetUp {
 }
 
 export async function setUp({ api, internal, diary }: Play, estate: Estate): Promise<SetUp> {
-  const once = (what: string) => ({ once: `demo/${diary.tenantId}/${what}` })
+  const onceFor = (what: string) => once(`demo/${diary.tenantId}/${what}`)
 
-  const offered = await api.get(
-    '/api/tariffs',
-    Type.Array(Type.Object({ id: Type.Integer(), displayName: Type.String() })),
-  )
+  const offered = await answerOf(api.GET('/api/tariffs'))
   const tariffs = new Map<string, number>()
   for (const { key, ...tariff } of estate.tariffs) {
     const there = offered.find(({ displayName }) => displayName === tariff.displayName)
-    const { id } = there ?? (await internal.post('/internal/tariffs', tariff, Made, once(`tariff/${key}`)))
+    const params = onceFor(`tariff/${key}`)
+    const { id } = there ?? (await answerOf(internal.POST('/internal/tariffs', { body: tariff, params })))
     tariffs.set(key, id)
   }
 
-  const existing = await allOf(api, '/api/pools', Type.Object({ id: Type.Integer(), name: Type.String() }))
+  const existing = await allOf((query) => answerOf(api.GET('/api/pools', { params: { query } })))
   const pools = new Map<string, number>()
   for (const { key, tariff, ...pool } of estate.pools) {
     const there = existing.find(({ name }) => name === pool.name)
     const body = { ...pool, tariffId: idOf(tariffs, tariff) }
-    const { id } = there ?? (await api.post('/api/pools', body, Made, once(`pool/${key}`)))
+    const { id } = there ?? (await answerOf(api.POST('/api/pools', { body, params: onceFor(`pool/${key}`) })))
     pools.set(key, id)
   }
 
-  const known = new Set((await allOf(api, '/api/sims', SimLine)).map(({ iccid }) => iccid))
+  const known = new Set((await allSims(api)).map(({ iccid }) => iccid))
   const sims = estate.sims.filter(({ iccid }) => !known.has(iccid)).map(asDelivered)
   if (sims.length > 0) {
-    const { rejected } = await internal.post('/internal/sims', { sims }, Imported, once(`sims/${sims.length}`))
+    const params = onceFor(`sims/${sims.length}`)
+    const { rejected } = await answerOf(internal.POST('/internal/sims', { body: { sims }, params }))
     const [first] = rejected
     if (first !== undefined) throw new Error(`${rejected.length} SIM(s) were refused, the first one: ${first.detail}`)
   }
   return { tariffs, pools }
 }
+
+/** All SIMs of the tenant. */
+export const allSims = (api: PublicClient) => allOf((query) => answerOf(api.GET('/api/sims', { params: { query } })))
 
 /** SIMs arrive unprovisioned; pool, tariff and what their devices will do are no part of it. */
 const asDelivered = ({ device: _device, pool: _pool, tariff: _tariff, ...sim }: EstateSim) => sim

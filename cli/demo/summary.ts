@@ -1,28 +1,21 @@
 /** Step 7: what came of it, every figure read back through the interfaces. */
 
 import { styleText } from 'node:util'
-import { type Static, Type } from 'typebox'
+import type { components, operations } from '../../activities/generated/internal.d.ts'
+import { answerOf } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
 import { type Cell, table } from '../table.ts'
 import type { Diary, Mapping } from './diary.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 
-const By = Type.Record(Type.String(), Type.Integer())
-const Counts = Type.Object({
-  simsByStatus: By,
-  ticketsByStatus: By,
-  logByRule: Type.Array(Type.Object({ rule: Type.String(), level: Type.String(), count: Type.Integer() })),
-  mailsByStatus: By,
-})
-export type Counts = Static<typeof Counts>
-const Cycle = Type.Object({
-  key: Type.String(),
-  recordsAccepted: Type.Integer(),
-  recordsDuplicate: Type.Integer(),
-})
-const Workflow = Type.Object({ type: Type.String(), status: Type.String(), result: Type.Unknown() })
-export type Workflow = Static<typeof Workflow>
+type Counts = operations['readCounts']['responses'][200]['content']['application/json']
+type Cycle = components['schemas']['CycleInfo']
+interface Workflow {
+  readonly type: string
+  readonly status: string
+  readonly result: unknown
+}
 
 /** A block of the summary: its title and its rows. */
 export interface Block {
@@ -32,9 +25,9 @@ export interface Block {
 }
 
 export async function summarise(play: Play, mapping: Mapping, rowsInFile: number): Promise<Block[]> {
-  const counts = await play.internal.get('/internal/counts', Counts)
-  const cycles = await play.internal.get('/internal/cycles', Type.Array(Cycle))
-  const workflows = await allOf(play.internal, '/internal/workflows', Workflow)
+  const counts = await answerOf(play.internal.GET('/internal/counts'))
+  const cycles = await answerOf(play.internal.GET('/internal/cycles'))
+  const workflows = await allOf((query) => answerOf(play.internal.GET('/internal/workflows', { params: { query } })))
   const cycle = cycles.find(({ key }) => key === mapping.cycle.key)
   const { answered, posted } = await play.note({})
   return [
@@ -51,7 +44,7 @@ function records(from: {
   readonly rowsInFile: number
   readonly posted: number
   readonly answered: Diary['answered']
-  readonly cycle: Static<typeof Cycle> | undefined
+  readonly cycle: Cycle | undefined
 }): Block {
   const { rowsInFile, posted, answered, cycle } = from
   return {

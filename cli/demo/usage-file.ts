@@ -6,7 +6,6 @@ import { parse } from 'csv-parse/sync'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { USAGE_COLUMNS } from '../../examples/usage.ts'
-import type { Delivery } from './caller.ts'
 import { type Mapping } from './diary.ts'
 import { mapInstant } from './mapping.ts'
 
@@ -32,6 +31,12 @@ export async function readUsageFile(): Promise<UsageRow[]> {
     throw new Error(`${FILE.pathname} has the columns ${header?.join() ?? '(none)'}, expected ${USAGE_COLUMNS.join()}`)
   }
   return lines.map((fields) => ({ at: Date.parse(fields[AT] ?? ''), fields }))
+}
+
+/** A body that is bytes as they are, and the headers that say what they are. */
+interface Delivery {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
 }
 
 const compress = promisify(gzip)
