@@ -1,8 +1,8 @@
 /**
  * Lint: defects that types show, and the boundaries between folders.
  *
- * Imports point downwards; which folder may import which, and why, is the table here. test/ and tools/ may import what
- * they like.
+ * Imports point downwards; which folder may import which, and why, is the table here. bench/, test/ and tools/ may import
+ * what they like.
  */
 import { builtinModules } from 'node:module'
 import { defineConfig, type OxlintOverride } from 'oxlint'
@@ -24,6 +24,7 @@ const FOLDERS = [
   'cli',
   'stack',
   'examples',
+  'bench',
   'test',
   'tools',
 ]
@@ -118,13 +119,13 @@ const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   worker: {
     why: 'worker/ is wired by cli/ and gets its settings and servers handed in',
     imports: FOLDERS.filter(
-      (folder) => !['config', 'cli', 'stack', 'examples', 'test', 'tools', 'workflows'].includes(folder),
+      (folder) => !['config', 'cli', 'stack', 'examples', 'bench', 'test', 'tools', 'workflows'].includes(folder),
     ),
     types: ['config'],
   },
   cli: {
     why: 'cli/ runs what is shipped: tests and tools are not',
-    imports: FOLDERS.filter((folder) => !['test', 'tools', 'workflows', 'activities'].includes(folder)),
+    imports: FOLDERS.filter((folder) => !['bench', 'test', 'tools', 'workflows', 'activities'].includes(folder)),
     // The interfaces' types are generated there.
     types: ['activities'],
   },

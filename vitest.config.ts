@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 const DATABASE = 'test/setup/global.ts'
 const TEMPORAL = 'test/setup/global-temporal.ts'
 
-/** @param seconds how long one test may take */
+/** @param seconds how long one test may take: much more than it does, so that only a test that hangs reaches it */
 const project = (name: string, seconds: number, globalSetup: string[] = []) => ({
   extends: true as const,
   test: {
@@ -20,16 +20,17 @@ export default defineConfig({
     pool: 'forks',
     // Two cores are the least machine; what the tests wait for are the servers, which need cores too.
     maxWorkers: 2,
+    expect: { poll: { timeout: 30_000 } },
     projects: [
-      project('unit', 5),
-      project('store', 20, [DATABASE]),
-      project('operations', 20, [DATABASE]),
-      project('api', 20, [DATABASE]),
-      project('queues', 60, [DATABASE]),
-      project('stack', 60),
-      project('workflows', 120, [DATABASE, TEMPORAL]),
-      project('e2e', 300, [DATABASE, TEMPORAL]),
-      project('faults', 900, [DATABASE, TEMPORAL]),
+      project('unit', 30),
+      project('store', 60, [DATABASE]),
+      project('operations', 60, [DATABASE]),
+      project('api', 60, [DATABASE]),
+      project('queues', 120, [DATABASE]),
+      project('stack', 120),
+      project('workflows', 240, [DATABASE, TEMPORAL]),
+      project('e2e', 900, [DATABASE, TEMPORAL]),
+      project('faults', 1800, [DATABASE, TEMPORAL]),
     ],
   },
 })

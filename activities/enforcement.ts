@@ -18,11 +18,19 @@ export interface SuspensionAsk {
 }
 
 /** Why a SIM is not suspended after all. */
-export type Refusal = 'not over' | 'not enforced' | 'exempt' | 'held' | 'suspended by a person' | 'not active'
+export type Refusal =
+  | 'not over'
+  | 'not enforced'
+  | 'exempt'
+  | 'held'
+  | 'discarded by a person'
+  | 'suspended by a person'
+  | 'not active'
 
-/** A ticket is under way, the SIM is suspended by an earlier attempt already, or it is not suspended. */
+/** A ticket is under way, the SIM is suspended by an earlier attempt already, the guard holds it, or it is not suspended. */
 export type SuspensionAnswer =
   | { readonly do: 'wait'; readonly ticketId: string }
+  | { readonly do: 'hold'; readonly holdId: number }
   | { readonly do: 'stay' }
   | { readonly do: 'refuse'; readonly why: Refusal }
 
@@ -41,8 +49,11 @@ export type PickTargets = typeof pickTargets
 
 export interface PoolPick {
   readonly over: boolean
-  /** SIMs to stop, in the order of the policy. */
+  /** SIMs to stop now, in the order of the policy. */
   readonly simIds: readonly number[]
+  /** SIMs to stop that the guard makes wait for a person, and the hold they wait for. */
+  readonly held: number
+  readonly holdId: number | null
   /** True where all that may be stopped is not enough to end the pool's overage. */
   readonly tooLittle: boolean
   readonly overageMB: number
@@ -56,6 +67,8 @@ export interface PoolAsk {
   readonly cycleKey: string
   readonly rule: string
   readonly target: SuspendTarget
+  /** Who asks: hears of what becomes of what is held. */
+  readonly workflowId: string
 }
 
 /** Heartbeat of an attempt that has begun to open its ticket: whether it got through is not known. */
@@ -93,7 +106,13 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     const sim = await bodyOf(client.internal.GET('/internal/sims/{id}/enforcement', { params }))
     if (sim.suspension?.cause === 'watchdog' && sim.suspension.workflowId === workflowId) return { do: 'stay' }
     const why = refusalOf(sim)
-    if (why !== null && activityInfo().heartbeatDetails !== ASKED) return { do: 'refuse', why }
+    // What an earlier attempt has begun it was permitted to.
+    if (activityInfo().heartbeatDetails !== ASKED) {
+      if (why !== null) return { do: 'refuse', why }
+      const permit =
+        rule === null ? null : await askPermit(client, { rule, cycle: cycleKey, simId: ticket.simId, workflowId })
+      if (permit !== null) return permit
+    }
     heartbeat(ASKED)
     try {
       const { ticketId } = await openTicket(client, ticket)
@@ -116,36 +135,92 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
     const { internal } = clientOf(ask.tenantId)
     const pool = await bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params }))
-    const { over, overageBytes, rows } = pool
-    if (!over || !pool.enforcementEnabled || pool.mode !== WatchdogMode.Enforce) {
-      return { over, simIds: [], tooLittle: false, overageMB: toMB(overageBytes), passedOver: 0 }
-    }
-    const { targets, shortfall } = pick(ask.target, overageBytes, rows)
-    const passedOver = rows.filter((row) => !row.stopped && (row.exempt || row.weaker || row.held)).length
-    return { over, simIds: targets, tooLittle: shortfall, overageMB: toMB(overageBytes), passedOver }
+    const { over, overageBytes, stoppedExcessBytes, passedOver, rows } = pool
+    const overageMB = toMB(overageBytes)
+    const nobody = { simIds: [], held: 0, holdId: null, tooLittle: false, overageMB, passedOver: 0 }
+    if (!over || !pool.enforcementEnabled || pool.mode !== WatchdogMode.Enforce) return { over, ...nobody }
+    const open = rows.filter((row) => !row.stopped)
+    const { targets, shortfall } = pick(ask.target, overageBytes - stoppedExcessBytes, open)
+    const permits = await askPermits(clientOf(ask.tenantId), ask, targets)
+    // It has ended between the two questions.
+    if (permits === null) return { over: false, ...nobody }
+    return { over, ...permits, tooLittle: shortfall, overageMB, passedOver }
   },
 
-  /** Signals, with start, the workflows of SIMs that a pool's rule stops. Safe to run twice: a signal more is none. */
-  async armSims({ tenantId, simIds, ...arm }: { readonly tenantId: string; readonly simIds: readonly number[] } & Arm) {
+  /**
+   * Tells the workflows of SIMs what their pool wants of them, and starts those that are stopped for the first time.
+   * Safe to run twice: a signal more says no more.
+   */
+  async armSims({ tenantId, simIds, ...arm }: ArmSims): Promise<void> {
     const { internal } = clientOf(tenantId)
-    for (const simId of simIds) {
+    for (const page of pagesOf(simIds, ARMED_AT_ONCE)) {
       heartbeat()
-      await bodyOf(internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body: { simId, ...arm } }))
-    }
-  },
-
-  /** Passes a signal on to workflows; those that have ended are left out. */
-  async signalWorkflows(ask: {
-    readonly tenantId: string
-    readonly workflowIds: readonly string[]
-    readonly name: string
-  }) {
-    const client = clientOf(ask.tenantId)
-    for (const workflowId of ask.workflowIds) {
-      heartbeat()
-      await signalWorkflow(client, workflowId, ask.name)
+      try {
+        await bodyOf(
+          internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body: { simIds: page, ...arm } }),
+        )
+      } catch (error) {
+        // The cycle has ended meanwhile: nobody is stopped in it any more.
+        if (!isStateConflict(error)) throw error
+        return
+      }
     }
   },
 })
 
-type Arm = Omit<ArmAsk, 'simId'>
+type ArmSims = Readonly<Omit<ArmAsk, 'simIds'>> & { readonly tenantId: string; readonly simIds: readonly number[] }
+
+/** As many as the service takes in one request. */
+const ARMED_AT_ONCE = 500
+const ASKED_AT_ONCE = 1000
+
+const pagesOf = (simIds: readonly number[], size: number): number[][] =>
+  Array.from({ length: Math.ceil(simIds.length / size) }, (_, page) => simIds.slice(page * size, (page + 1) * size))
+
+/**
+ * Asks the guard for SIMs of a pool, in their order.
+ *
+ * @returns null where the cycle has ended
+ */
+async function askPermits(
+  client: ServiceClient,
+  { poolId, cycleKey: cycle, rule, workflowId }: PoolAsk,
+  simIds: readonly number[],
+): Promise<Pick<PoolPick, 'simIds' | 'held' | 'holdId'> | null> {
+  const granted: number[] = []
+  let [held, holdId]: [number, number | null] = [0, null]
+  for (const page of pagesOf(simIds, ASKED_AT_ONCE)) {
+    const body = { rule, cycle, poolId, simIds: page, workflowId }
+    try {
+      const answer = await bodyOf(client.internal.POST('/internal/enforcement/permits', { params: {}, body }))
+      granted.push(...answer.granted)
+      held += answer.held.length
+      holdId ??= answer.holdId
+    } catch (error) {
+      if (isStateConflict(error)) return null
+      throw error
+    }
+  }
+  return { simIds: granted, held, holdId }
+}
+
+/** Asks the guard for one SIM. @returns why it is not suspended now; null where it may be */
+async function askPermit(
+  client: ServiceClient,
+  {
+    simId,
+    ...ask
+  }: { readonly rule: string; readonly cycle: string; readonly simId: number; readonly workflowId: string },
+): Promise<Extract<SuspensionAnswer, { do: 'hold' | 'refuse' }> | null> {
+  try {
+    const body = { ...ask, simIds: [simId] }
+    const { granted, holdId } = await bodyOf(
+      client.internal.POST('/internal/enforcement/permits', { params: {}, body }),
+    )
+    if (granted.length > 0) return null
+    return holdId === null ? { do: 'refuse', why: 'discarded by a person' } : { do: 'hold', holdId }
+  } catch (error) {
+    if (isStateConflict(error)) return { do: 'refuse', why: 'not over' }
+    throw error
+  }
+}

@@ -2,8 +2,11 @@
 import { type ServiceAddress, serviceClients } from './client.ts'
 import { enforcementActivities, type PickTargets } from './enforcement.ts'
 import { monthEndActivities } from './month-end.ts'
-import { simActivities } from './sims.ts'
+import { provisionActivities } from './provision.ts'
+import { batchActivities } from './provision-batches.ts'
+import { suspensionActivities } from './suspensions.ts'
 import { ticketActivities } from './tickets.ts'
+import { undoActivities } from './undo.ts'
 
 export interface ActivityOptions extends ServiceAddress {
   readonly pickTargets: PickTargets
@@ -13,9 +16,12 @@ export const createActivities = ({ pickTargets, ...address }: ActivityOptions) =
   const clientOf = serviceClients(address)
   return {
     ...ticketActivities(clientOf),
-    ...simActivities(clientOf),
+    ...provisionActivities(clientOf),
+    ...batchActivities(clientOf),
+    ...suspensionActivities(clientOf),
     ...enforcementActivities(clientOf, pickTargets),
     ...monthEndActivities(clientOf),
+    ...undoActivities(clientOf),
   }
 }
 export type Activities = ReturnType<typeof createActivities>

@@ -1,53 +1,97 @@
-/** Activities of the month end: what is queued, carry it out, bring back, close. */
-import { ApplicationFailure, activityInfo, heartbeat } from '@temporalio/activity'
-import type { MonthEndInput, Waits } from '../domain/lifecycle.ts'
-import type { CloseAsk, PoolChange } from '../domain/month-end.ts'
-import { bodyOf, type ServiceClient } from './client.ts'
+/** Activities of the month end: what there is to do, open its tickets, bring back, see how far it is, close. */
+import { ApplicationFailure, heartbeat } from '@temporalio/activity'
+import { cycleOfKey, nextCycle } from '../domain/cycle.ts'
+import { durationMs } from '../domain/duration.ts'
+import type {
+  MonthEndBatchInput,
+  MonthEndBatchResult,
+  MonthEndInput,
+  MonthEndResult,
+  MonthEndWork,
+  RetryFailedAnswer,
+  Waits,
+  WorkCounts,
+} from '../domain/lifecycle.ts'
+import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end.ts'
+import { bodyOf, once, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
-import { isStateConflict, lookAtTicket, openTicket, type TicketAsk, type TicketEnd } from './tickets.ts'
 import { poll } from './waits.ts'
 
 export interface CycleRef {
   readonly tenantId: string
   readonly cycleKey: string
 }
-export interface PageAsk extends CycleRef {
+/** How far the steps are. */
+export type MonthEndLook = Readonly<Record<MonthEndWork, WorkCounts>> & {
+  /** Changes whose tickets have not ended. */
+  readonly open: number
+  /** SIMs that are still suspended and have no ticket of the month end. */
+  readonly suspended: number
+  readonly closed: boolean
+}
+export interface BatchesAsk extends CycleRef {
+  readonly kind: MonthEndWork
   readonly afterSimId: number
+  readonly size: number
   readonly limit: number
 }
-export interface ChangePage {
-  readonly changes: readonly PoolChange[]
-  readonly nextAfterSimId: number | null
+export interface BatchPage extends MonthEndBatches {
+  readonly look: MonthEndLook
+}
+export interface ApplyAsk extends CycleRef {
+  readonly kind: 'unassign' | 'move'
+  readonly afterSimId: number
+  readonly throughSimId: number
+  /** Idempotency key of the step. */
+  readonly key: string
 }
 export interface RenewPage {
   /** How many workflows were told. */
   readonly signalled: number
   /** Suspended SIMs whose workflow does not run any more. */
   readonly orphans: readonly number[]
-  readonly nextAfterSimId: number | null
+}
+export interface MissedAsk {
+  readonly tenantId: string
+  readonly billingCycle: string
+  /** Key of the last cycle that has ended. */
+  readonly through: string
+}
+export interface SettleAsk extends CycleRef {
+  readonly waits: Waits
+  /** Whether to wait for suspended SIMs too, not for changes only. */
+  readonly returns: boolean
+  /** How long at most, ISO 8601. */
+  readonly longest: string
 }
 
-const pageParams = ({ cycleKey, afterSimId, limit }: PageAsk) => ({
-  path: { key: cycleKey },
-  query: { afterSimId, limit },
+const workCounts = (counts: MonthEndCounts['renewals'] | MonthEndCounts['move']): WorkCounts => ({
+  total: counts.total,
+  done: counts.complete + ('released' in counts ? counts.released : 0),
+  failed: counts.failed,
+  left: counts.queued + counts.open,
 })
 
-/** Ticket of an earlier attempt of this activity: found without the Idempotency-Key, which ends after a day. */
-const ticketSoFar = (): string | null => {
-  const details: unknown = activityInfo().heartbeatDetails
-  return typeof details === 'string' ? details : null
+async function look({ internal }: ServiceClient, cycleKey: string): Promise<MonthEndLook> {
+  const params = { path: { key: cycleKey } }
+  const counts = await bodyOf(internal.GET('/internal/cycles/{key}/progress', { params }))
+  return {
+    unassign: workCounts(counts.unassign),
+    move: workCounts(counts.move),
+    renew: workCounts(counts.renewals),
+    open: counts.changes.open,
+    suspended: counts.renewals.queued,
+    closed: counts.closedAt !== null,
+  }
 }
 
-/** Opens a ticket and waits for its end, in one activity. */
-async function runTicket(client: ServiceClient, ask: TicketAsk, waits: Waits): Promise<TicketEnd & TicketOf> {
-  const ticketId = ticketSoFar() ?? (await openTicket(client, ask)).ticketId
-  if (ticketId === null) return { status: 'complete', code: '', detail: '', ticketId }
-  heartbeat(ticketId)
-  return { ...(await poll(waits, () => lookAtTicket(client, ticketId), ticketId)), ticketId }
+const tally = (results: ChangesOpened['results']) => {
+  const opened = results.filter(({ ticketId }) => ticketId !== null).length
+  return { opened, refused: results.length - opened }
 }
-interface TicketOf {
-  readonly ticketId: string | null
-}
+
+/** Signals sent at once: each is three requests of the service. */
+const SIGNALS_AT_ONCE = 10
 
 /**
  * A cycle that has ended by the workflow's clock is still open by the service's: their clocks differ a little,
@@ -67,37 +111,52 @@ async function afterBoundary<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-export interface ChangeAsk extends CycleRef {
-  readonly ticket: TicketAsk
-  readonly waits: Waits
-}
-
 export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
-  /** One page of the changes queued before the cycle's end and still queued, by SIM id. */
-  async listChanges(ask: PageAsk & { readonly kind: 'unassign' | 'move' }): Promise<ChangePage> {
-    const { path, query } = pageParams(ask)
-    const params = { path, query: { ...query, kind: ask.kind } }
-    return await bodyOf(clientOf(ask.tenantId).internal.GET('/internal/cycles/{key}/changes', { params }))
+  /** How far the month end is. */
+  async lookAtMonthEnd({ tenantId, cycleKey }: CycleRef): Promise<MonthEndLook> {
+    return await look(clientOf(tenantId), cycleKey)
   },
 
-  /**
-   * Carries one queued change out by a ticket and waits for its end; a failure is reported to the service,
-   * which logs it and keeps the change queued.
-   *
-   * @returns whether it is done
-   */
-  async applyChange({ tenantId, cycleKey, ticket, waits }: ChangeAsk): Promise<boolean> {
+  /** What a step has yet to begin, in batches; and how far the month end is. */
+  async listBatches({ tenantId, cycleKey, kind, afterSimId, size, limit }: BatchesAsk): Promise<BatchPage> {
     const client = clientOf(tenantId)
-    const end = await runTicket(client, ticket, waits).catch((error: unknown) => {
-      if (!(error instanceof ApplicationFailure) || error.nonRetryable !== true) throw error
-      return { status: 'failed' as const, code: error.type ?? 'internal_error', detail: error.message, ticketId: null }
-    })
-    if (end.status === 'complete') return true
-    const { ticketId, code, detail } = end
-    const body = { simId: ticket.simId, ticketId, code, detail }
-    const params = { path: { key: cycleKey } }
-    await bodyOf(client.internal.POST('/internal/cycles/{key}/change-failed', { params, body }))
-    return false
+    const params = { path: { key: cycleKey }, query: { kind, afterSimId, size, limit } }
+    const page = await afterBoundary(bodyOf(client.internal.GET('/internal/cycles/{key}/batches', { params })))
+    return { ...page, look: await look(client, cycleKey) }
+  },
+
+  /** Opens the tickets of a range of queued changes. Safe to run twice, also when its key is forgotten. */
+  async applyChanges({ tenantId, cycleKey, key, ...body }: ApplyAsk) {
+    const { internal } = clientOf(tenantId)
+    const params = { path: { key: cycleKey }, ...once(key) }
+    const post = bodyOf(internal.POST('/internal/cycles/{key}/changes/apply', { params, body }))
+    const { results, nextAfterSimId } = await afterBoundary(post)
+    return { ...tally(results), nextAfterSimId }
+  },
+
+  /** Opens tickets again for all that has failed and is still queued, unassignments first. */
+  async retryFailedChanges({
+    tenantId,
+    cycleKey,
+    key,
+  }: CycleRef & { readonly key: string }): Promise<RetryFailedAnswer> {
+    const { internal } = clientOf(tenantId)
+    const sum = { opened: 0, refused: 0 }
+    for (const kind of ['unassign', 'move', 'return'] as const) {
+      let next: number | null = 0
+      while (next !== null) {
+        const afterSimId: number = next
+        heartbeat()
+        const params = { path: { key: cycleKey }, ...once(`${key}/${kind}/${afterSimId}`) }
+        const post = internal.POST('/internal/cycles/{key}/changes/retry', { params, body: { kind, afterSimId } })
+        const { results, nextAfterSimId }: ChangesOpened = await bodyOf(post)
+        const { opened, refused } = tally(results)
+        sum.opened += opened
+        sum.refused += refused
+        next = nextAfterSimId
+      }
+    }
+    return sum
   },
 
   /** Opens the next cycle, in which usage counts from zero. Safe to run twice. */
@@ -106,44 +165,68 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     await afterBoundary(bodyOf(clientOf(tenantId).internal.POST('/internal/cycles/{key}/renew', { params })))
   },
 
-  /** Tells one page of the open suspensions that the cycle is renewed. Safe to run twice. */
-  async renewSuspensions(ask: PageAsk): Promise<RenewPage> {
-    const client = clientOf(ask.tenantId)
-    const params = pageParams(ask)
-    const page = await bodyOf(client.internal.GET('/internal/cycles/{key}/suspensions', { params }))
+  /** Tells the workflows of a range of suspended SIMs that the cycle is renewed. Safe to run twice. */
+  async renewSuspensions({ tenantId, cycleKey, afterSimId, throughSimId }: MonthEndBatchInput): Promise<RenewPage> {
+    const client = clientOf(tenantId)
+    const params = { path: { key: cycleKey }, query: { afterSimId, throughSimId, limit: 1000 } }
+    const { suspensions } = await bodyOf(client.internal.GET('/internal/cycles/{key}/suspensions', { params }))
     const orphans: number[] = []
-    for (const { simId, workflowId } of page.suspensions) {
-      heartbeat()
-      if (workflowId === null || !(await signalWorkflow(client, workflowId, 'renewed'))) orphans.push(simId)
+    const rest = suspensions.values()
+    const lane = async () => {
+      for (const { simId, workflowId } of rest) {
+        heartbeat()
+        if (workflowId === null || !(await signalWorkflow(client, workflowId, 'renewed'))) orphans.push(simId)
+      }
     }
-    return { signalled: page.suspensions.length - orphans.length, orphans, nextAfterSimId: page.nextAfterSimId }
+    await Promise.all(Array.from({ length: SIGNALS_AT_ONCE }, lane))
+    return { signalled: suspensions.length - orphans.length, orphans: orphans.sort((a, b) => a - b) }
   },
 
-  /**
-   * Activates a suspended SIM whose workflow does not run any more.
-   *
-   * @returns whether it is back; false where its state has been changed by someone else since
-   */
-  async bringBack({ tenantId, ticket, waits }: ChangeAsk): Promise<boolean> {
+  /** Opens tickets that bring SIMs back whose workflows do not run any more. Safe to run twice. */
+  async openReturns({
+    tenantId,
+    cycleKey,
+    simIds,
+    key,
+  }: CycleRef & { readonly simIds: readonly number[]; readonly key: string }): Promise<
+    Omit<MonthEndBatchResult, 'signalled'>
+  > {
+    const { internal } = clientOf(tenantId)
+    const params = { path: { key: cycleKey }, ...once(key) }
+    const post = internal.POST('/internal/cycles/{key}/suspensions/return', { params, body: { simIds: [...simIds] } })
+    return tally((await bodyOf(post)).results)
+  },
+
+  /** Waits until the tickets of a month end have ended, or for a while. @returns how far it is */
+  async awaitSettled({ tenantId, cycleKey, waits, returns, longest }: SettleAsk): Promise<MonthEndLook> {
     const client = clientOf(tenantId)
-    try {
-      return (await runTicket(client, ticket, waits)).status === 'complete'
-    } catch (error) {
-      if (isStateConflict(error)) return false
-      throw error
-    }
+    const until = Date.now() + durationMs(longest)
+    return await poll(waits, async () => {
+      const now = await look(client, cycleKey)
+      const settled = now.open === 0 && (!returns || now.renew.left === 0)
+      return settled || Date.now() >= until ? now : undefined
+    })
   },
 
   /**
    * Closes the cycle. Safe to run twice: the second answer is the first.
    *
-   * @returns whether a statement was made
+   * @returns what the month end has come to, and whether a statement was made
    */
-  async closeCycle({ tenantId, cycleKey, figures }: CycleRef & { readonly figures: CloseAsk }): Promise<boolean> {
+  async closeCycle({ tenantId, cycleKey }: CycleRef): Promise<MonthEndResult> {
     const { internal } = clientOf(tenantId)
     const params = { path: { key: cycleKey } }
+    const { unassign, move, changes, renewals } = await bodyOf(
+      internal.GET('/internal/cycles/{key}/progress', { params }),
+    )
+    const figures = {
+      moved: move.complete,
+      unassigned: unassign.complete,
+      changesFailed: changes.failed,
+      renewed: renewals.complete,
+    }
     const close = internal.POST('/internal/cycles/{key}/close', { params, body: figures })
-    return (await afterBoundary(bodyOf(close))).statement
+    return { ...figures, statement: (await afterBoundary(bodyOf(close))).statement }
   },
 
   /** What the month end would do, changing nothing. */
@@ -152,13 +235,24 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return await bodyOf(clientOf(tenantId).internal.GET('/internal/cycles/{key}/plan', { params }))
   },
 
-  /** Cycles that have ended by an instant and are not closed, the oldest first. */
-  async listUnclosed({ tenantId, by }: { readonly tenantId: string; readonly by: string }): Promise<readonly string[]> {
+  /**
+   * Cycles whose month end is still to be run, the oldest first: from the first that is not closed, or the one after
+   * the last that is, to one that has ended. Those that nobody has opened are among them.
+   */
+  async listMissed({ tenantId, billingCycle, through }: MissedAsk): Promise<readonly string[]> {
     const cycles = await bodyOf(clientOf(tenantId).internal.GET('/internal/cycles', { params: {} }))
-    return cycles
-      .filter(({ closedAt, endsAt }) => closedAt === null && Date.parse(endsAt) <= Date.parse(by))
-      .map(({ key }) => key)
-      .sort()
+    const closed = new Set(cycles.filter(({ closedAt }) => closedAt !== null).map(({ key }) => key))
+    const last = cycleOfKey(billingCycle, through)
+    const open = cycles.map(({ key }) => key).filter((key) => key <= through && !closed.has(key))
+    const lastClosed = cycleOfKey(billingCycle, [...closed].sort().at(-1) ?? '')
+    const afterClosed = lastClosed && nextCycle(billingCycle, lastClosed).key
+    const first = cycleOfKey(billingCycle, open.sort()[0] ?? afterClosed ?? through)
+    const missed: string[] = []
+    if (first === undefined || last === undefined) return missed
+    for (let cycle = first; cycle.startsAt <= last.startsAt; cycle = nextCycle(billingCycle, cycle)) {
+      if (!closed.has(cycle.key)) missed.push(cycle.key)
+    }
+    return missed
   },
 
   /** Has the service start the month end of a cycle, under its fixed id; one that runs already is the answer too. */

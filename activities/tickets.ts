@@ -35,12 +35,13 @@ export interface TicketEnd {
 }
 
 /** Codes of a ticket that cannot be opened because the SIM has its state already, or has another. */
-const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
+export const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
 
 export const isStateConflict = (error: unknown): boolean =>
   error instanceof ApplicationFailure && STATE_CODES.has(error.type ?? '')
 
-function post(client: ServiceClient, ask: TicketAsk): Promise<{ readonly id: string }> {
+/** Asks for a ticket. @throws ApplicationFailure where the service refuses it */
+export function postTicket(client: ServiceClient, ask: TicketAsk): Promise<{ readonly id: string }> {
   const { kind, simId, poolId, tariffId, tag, cause, effectiveAt } = ask
   const params = once(ask.key)
   const target = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
@@ -131,7 +132,7 @@ export const lookAtTicket = async (client: ServiceClient, id: string): Promise<T
  */
 export async function openTicket(client: ServiceClient, ask: TicketAsk): Promise<{ readonly ticketId: string | null }> {
   try {
-    return { ticketId: (await post(client, ask)).id }
+    return { ticketId: (await postTicket(client, ask)).id }
   } catch (error) {
     if (isStateConflict(error) && (await isAlreadySo(client, ask))) return { ticketId: null }
     throw error

@@ -4,13 +4,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BulkRow } from '../domain/bulk-tickets.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { digitsOf } from '../domain/spreadsheet.ts'
+import { AS_SAVED } from './sim-csv.ts'
 
 /** Has a scope take CSV besides JSON. What is asked for stands in the query then. */
 export function takeBulkFiles(app: FastifyInstance): void {
   app.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, async (request: FastifyRequest, body: string) => {
     const { query } = request
     const type: unknown = typeof query === 'object' && query !== null && 'type' in query ? query.type : undefined
-    return { ...(type === undefined ? {} : { type }), sims: { rows: readRows(body) } }
+    return { ...(type === undefined ? {} : { type }), sims: { rows: readSimRows(body, COLUMNS).map(nameOf) } }
   })
 }
 
@@ -18,13 +19,16 @@ export function takeBulkFiles(app: FastifyInstance): void {
 const COLUMNS: Readonly<Record<string, keyof BulkRow>> = { iccid: 'iccid', simid: 'simId', id: 'simId' }
 
 /**
- * The first line names the columns, upper or lower case: `iccid`, `simId`, or both; all others are passed over, so
- * that a list of SIMs that was exported can be sent back.
+ * Reads rows that each name a SIM. The first line names the columns, upper or lower case: `iccid`, `simId`, or both,
+ * and what else is taken; all others are passed over, so that a list of SIMs that was exported can be sent back.
+ *
+ * @param taken fields by the columns' names in lower case
+ * @throws ServiceError invalid_request where it is no such CSV
  */
-function readRows(text: string): unknown[] {
+export function readSimRows(text: string, taken: Readonly<Record<string, string>>): Record<string, string>[] {
   const columns = (header: string[]) => {
-    const known = header.map((name) => COLUMNS[name.toLowerCase()] ?? false)
-    if (known.some((name) => name !== false)) return known
+    const known = header.map((name) => taken[name.toLowerCase()] ?? false)
+    if (known.some((name) => name === 'iccid' || name === 'simId')) return known
     const detail = `got the columns ${header.slice(0, 20).join(', ') || 'of an empty file'}; expected iccid or simId`
     throw new ServiceError('invalid_request', `The CSV’s first line: ${detail}.`, { errors: [{ pointer: '', detail }] })
   }
@@ -32,20 +36,15 @@ function readRows(text: string): unknown[] {
   try {
     rows = parse<Record<string, string>>(text, {
       columns,
-      bom: true,
+      ...AS_SAVED,
       delimiter: [',', ';', '\t'],
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true,
-      skip_records_with_empty_values: true,
-      trim: true,
     })
   } catch (error) {
     if (error instanceof ServiceError) throw error
     const why = error instanceof Error ? error.message : String(error)
     throw new ServiceError('invalid_request', `The CSV cannot be read: ${why}`)
   }
-  if (rows.length > 0) return rows.map(rowOf)
+  if (rows.length > 0) return rows
   throw new ServiceError(
     'invalid_request',
     'The CSV names no SIM: expected a line of columns, and a line for each SIM.',
@@ -53,10 +52,13 @@ function readRows(text: string): unknown[] {
 }
 
 /** An empty cell is no value; what is no number stays text, and is refused where rows are checked. */
-function rowOf({ simId = '', iccid = '' }: Record<string, string>): unknown {
-  const id = digitsOf(simId)
-  return {
-    ...(id === '' ? {} : { simId: /^\d{1,15}$/.test(id) ? Number(id) : id }),
-    ...(iccid === '' ? {} : { iccid: digitsOf(iccid) }),
-  }
+export function idCell(field: string, cell = ''): object {
+  const id = digitsOf(cell)
+  return id === '' ? {} : { [field]: /^\d{1,15}$/.test(id) ? Number(id) : id }
 }
+
+/** The SIM that a row names. */
+export const nameOf = ({ simId, iccid = '' }: Record<string, string>): object => ({
+  ...idCell('simId', simId),
+  ...(iccid === '' ? {} : { iccid: digitsOf(iccid) }),
+})

@@ -2,7 +2,7 @@
  * Changes that arrive by POST, each in one transaction. With an `Idempotency-Key` the answer is kept in that
  * same transaction, and the same request gets the same answer for 24 hours without doing anything again.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../store/idempotency.ts'
@@ -60,6 +60,38 @@ export async function onceInPlatform<T>(
   return answer(exchange, await inPlatform(onBehalfOf(ground, request), (tx) => once(tx, request, work, terms)))
 }
 
+/**
+ * Has something else do a tenant's change, which knows a repeated request by its key. The answer is kept as others
+ * are: so the key stands for one request here too, and what is answered already is not asked again.
+ *
+ * @param steps.before written before it is asked
+ * @param steps.ask takes the key, or an id of this request where it has none
+ * @param steps.after written with the answer
+ */
+export async function onceElsewhere<T>(
+  ground: Ground,
+  exchange: Exchange,
+  steps: {
+    readonly before: (tx: TenantTx) => Promise<void>
+    readonly ask: (key: string) => Promise<T>
+    readonly after: (tx: TenantTx, body: T) => Promise<void>
+  },
+): Promise<T> {
+  const { request } = exchange
+  const key = keyOf(request)
+  const kept = await inTenant(onBehalfOf(ground, request), request.tenantId, async (tx) => {
+    const found = key === undefined ? undefined : await keptFor<T>(tx, request, key)
+    if (found === undefined) await steps.before(tx)
+    return found
+  })
+  if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
+  const body = await steps.ask(key ?? randomUUID())
+  return onceInTenant(ground, exchange, async (tx) => {
+    await steps.after(tx, body)
+    return body
+  })
+}
+
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {
   reply.code(status)
   if (replayed) reply.header('idempotency-replayed', 'true')
@@ -75,18 +107,8 @@ async function once<Tx extends TenantTx | PlatformTx, T>(
   const key = keyOf(request)
   const { status = 200, secret = false } = terms
   if (key === undefined) return { status, body: await work(tx), replayed: false }
-  if (!(await holdIdempotencyKey(tx, key))) {
-    throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key has not ended yet.')
-  }
-  const fingerprint = fingerprintOf(request)
-  const kept = await keptAnswer<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))
+  const kept = await keptFor<T>(tx, request, key)
   if (kept !== undefined) {
-    if (kept.fingerprint !== fingerprint) {
-      throw new ServiceError(
-        'idempotency_key_reused',
-        'This Idempotency-Key stood for another request: take a new one.',
-      )
-    }
     if (secret) {
       throw new ServiceError(
         'secret_already_shown',
@@ -96,8 +118,22 @@ async function once<Tx extends TenantTx | PlatformTx, T>(
     return { status: kept.status, body: kept.body, replayed: true }
   }
   const body = await work(tx)
-  await keepAnswer(tx, key, { fingerprint, status, body: secret ? null : body })
+  await keepAnswer(tx, key, { fingerprint: fingerprintOf(request), status, body: secret ? null : body })
   return { status, body, replayed: false }
+}
+
+/**
+ * The answer that this request was given before, its key held until the transaction ends.
+ *
+ * @throws ServiceError idempotency_in_progress, idempotency_key_reused
+ */
+async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, key: string) {
+  if (!(await holdIdempotencyKey(tx, key))) {
+    throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key has not ended yet.')
+  }
+  const kept = await keptAnswer<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))
+  if (kept === undefined || kept.fingerprint === fingerprintOf(request)) return kept
+  throw new ServiceError('idempotency_key_reused', 'This Idempotency-Key stood for another request: take a new one.')
 }
 
 /** Has a scope refuse an `Idempotency-Key` that is none on every POST that takes one, used this time or not. */

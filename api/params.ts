@@ -15,6 +15,7 @@ export const TariffParams = Type.Object({ id: Id('Tariff id') })
 export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 /** As ticket ids. */
 export const BulkParams = Type.Object({ id: Text('Id of the bulk run (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
+export const BatchParams = Type.Object({ id: Text('Id of the batch (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -37,4 +38,14 @@ export function ticketIdOf(segment: string): string {
 export function bulkIdOf(segment: string): string {
   if (UUID.test(segment)) return segment.toLowerCase()
   throw new ServiceError('bulk_not_found', `There is no bulk run ${segment}: their ids are UUIDs.`)
+}
+
+/**
+ * The batch a path segment names.
+ *
+ * @throws ServiceError batch_not_found where it is no UUID
+ */
+export function batchIdOf(segment: string): string {
+  if (UUID.test(segment)) return segment.toLowerCase()
+  throw new ServiceError('batch_not_found', `There is no batch ${segment}: their ids are UUIDs.`)
 }

@@ -19,6 +19,9 @@ export const Problem = strictObject({
       strictObject({
         pointer: Type.Optional(Type.String({ description: 'JSON pointer into the body' })),
         parameter: Type.Optional(Type.String({ description: 'Name of a path, query or header parameter' })),
+        code: Type.Optional(
+          Type.String({ enum: [...CODES], description: 'Of a row in a list: what it meets by itself' }),
+        ),
         detail: Type.String(),
       }),
       { description: 'The fields that are wrong' },
@@ -80,7 +83,7 @@ const INTERNAL = 'The service failed on this request; its log says why under the
 const isFastifyError = (error: Error): error is FastifyError => 'code' in error || 'validation' in error
 
 function fromFastify(error: FastifyError): ServiceError | undefined {
-  if (error.validation !== undefined) return fromValidation(error.validation, error.validationContext ?? 'body')
+  if (error.validation !== undefined) return invalid(error.validation, error.validationContext ?? 'body')
   const { statusCode = 500 } = error
   switch (statusCode) {
     case 400:
@@ -94,7 +97,8 @@ function fromFastify(error: FastifyError): ServiceError | undefined {
   }
 }
 
-function fromValidation(faults: readonly FastifySchemaValidationError[], part: string): ServiceError {
+/** What a schema found wrong in a part of a request. */
+export function invalid(faults: readonly FastifySchemaValidationError[], part: string): ServiceError {
   // Of a choice, one line says enough: not why each of the alternatives did not fit.
   const plain = faults.some(({ keyword }) => keyword === 'anyOf')
     ? faults.filter(({ keyword, schemaPath }) => keyword === 'anyOf' || !schemaPath.includes('/anyOf/'))

@@ -18,18 +18,25 @@ import { auditRoutes } from './internal/audit.ts'
 import { bulkTicketRoutes } from './internal/bulk-tickets.ts'
 import { countRoutes } from './internal/counts.ts'
 import { cycleRoutes } from './internal/cycles.ts'
+import { guardRoutes } from './internal/enforcement.ts'
 import { exportRoutes } from './internal/exports.ts'
 import { keyRoutes } from './internal/keys.ts'
 import { orderPriceRoutes } from './internal/order-prices.ts'
 import { orderRoutes as internalOrderRoutes } from './internal/orders.ts'
+import { provisionBatchRoutes } from './internal/provision-batches.ts'
 import { ruleRoutes } from './internal/rules.ts'
 import { scheduleRoutes } from './internal/schedules.ts'
 import { simRoutes as internalSimRoutes } from './internal/sims.ts'
+import { statementRoutes } from './internal/statements.ts'
+import { suspensionRoutes } from './internal/suspensions.ts'
 import { tariffRoutes as internalTariffRoutes } from './internal/tariffs.ts'
 import { tenantRoutes as internalTenantRoutes } from './internal/tenants.ts'
 import { ticketRoutes as internalTicketRoutes } from './internal/tickets.ts'
+import { undoRoutes } from './internal/undo.ts'
 import { usageRoutes } from './internal/usage.ts'
 import { enforcementRoutes } from './internal/watchdog.ts'
+import { workflowRetryRoutes } from './internal/workflow-retry.ts'
+import { workflowUpdateRoutes } from './internal/workflow-updates.ts'
 import { workflowRoutes } from './internal/workflows.ts'
 import { createMetrics } from './metrics.ts'
 import { useOnceKeys } from './once.ts'
@@ -81,8 +88,15 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   orderPriceRoutes,
   usageRoutes,
   cycleRoutes,
+  statementRoutes,
   enforcementRoutes,
+  suspensionRoutes,
+  guardRoutes,
+  undoRoutes,
   workflowRoutes,
+  provisionBatchRoutes,
+  workflowUpdateRoutes,
+  workflowRetryRoutes,
   scheduleRoutes,
   countRoutes,
   ruleRoutes,

@@ -15,6 +15,16 @@ interface Row {
   readonly line: number
 }
 
+/** How CSV is read that people save from whatever program they have. */
+export const AS_SAVED = {
+  bom: true,
+  relax_column_count: true,
+  relax_quotes: true,
+  skip_empty_lines: true,
+  skip_records_with_empty_values: true,
+  trim: true,
+} as const
+
 const refused = (why: string, cause?: unknown) =>
   new ServiceError('invalid_request', `The CSV cannot be read: ${why}`, { cause })
 
@@ -54,13 +64,8 @@ function rowsOf(text: string, skipped: number): Row[] {
   const ends: number[] = []
   try {
     const rows = parse(text, {
-      bom: true,
+      ...AS_SAVED,
       delimiter: separatorOf(text),
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true,
-      skip_records_with_empty_values: true,
-      trim: true,
       on_record: (record: string[], { lines }) => {
         ends.push(lines)
         return record

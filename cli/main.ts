@@ -4,8 +4,12 @@ import { readSettings, type Settings } from '../config/index.ts'
 import type { BulkType } from '../domain/bulk-tickets.ts'
 import type { SimStatus } from '../domain/codes.ts'
 import type { BulkFlags } from './bulk-tickets.ts'
+import { addEnforcementCommands } from './enforcement-commands.ts'
 import type { ExportedList } from './export.ts'
 import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
+import { ASKS } from './help-text.ts'
+import { addWorkflowCommands } from './lifecycles/commands.ts'
+import { id, port } from './option-values.ts'
 
 const program = new Command('simherd')
   .description('Connectivity management for estates of IoT SIMs.')
@@ -22,14 +26,6 @@ Examples:
   DATABASE_URL=… TEMPORAL_ADDRESS=… SERVICE_KEY=… npx simherd api
   npx simherd doctor                        what is installed, reachable, migrated`,
   )
-
-const port = (text: string): number => {
-  const value = Number(text)
-  if (!/^\d{1,5}$/.test(text) || value < 1 || value > 65_535) {
-    throw new InvalidArgumentError('It must be a port, 1 to 65535.')
-  }
-  return value
-}
 
 /** Settings from the environment, with what the command line says instead. */
 function settingsWith(change: Partial<Settings>): Settings {
@@ -186,7 +182,7 @@ for (const action of ['pause', 'resume'] as const) {
     .addHelpText(
       'after',
       `
-Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+${ASKS}
 
 Example:
   npx simherd schedule ${action} --tenant t0123456789ab`,
@@ -221,7 +217,7 @@ program
   .addHelpText(
     'after',
     `
-Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+${ASKS}
 With any fault the set before stays in force, and every fault is told: file, place, what was got, what would be right.
 
 Example:
@@ -243,7 +239,7 @@ program
   .addHelpText(
     'after',
     `
-Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+${ASKS}
 A bad row rejects itself, not the rest; exit code 1 where one was rejected. Columns: docs/import-export.md.
 
 Example:
@@ -279,7 +275,7 @@ program
   .addHelpText(
     'after',
     `
-Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+${ASKS}
 
 Examples:
   npx simherd export sims --tenant t0123456789ab --filter status=1 --out active.csv
@@ -302,11 +298,6 @@ const simStatus = (text: string): SimStatus => {
   if (known === undefined) throw new InvalidArgumentError(`It must be one of ${Object.keys(SIM_STATUS).join(', ')}.`)
   return known[1]
 }
-const id = (text: string): number => {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be an id, a positive integer.')
-  return Number(text)
-}
-
 program
   .command('tickets')
   .description('Tickets of many SIMs at once.')
@@ -337,7 +328,7 @@ program
   .addHelpText(
     'after',
     `
-Asks the internal API at SERVICE_INTERNAL_URL with SERVICE_KEY; without them the one that "npm start" runs.
+${ASKS}
 A SIM that cannot have the ticket is refused by itself, and counted. At most 100,000 SIMs a run.
 
 Examples:
@@ -348,6 +339,9 @@ Examples:
     const { bulkTickets } = await import('./bulk-tickets.ts')
     await bulkTickets(settingsWith({}), type, flags)
   })
+
+addWorkflowCommands(program, () => settingsWith({}))
+addEnforcementCommands(program, () => settingsWith({}))
 
 /** @returns the exit code */
 async function run(): Promise<number> {

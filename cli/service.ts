@@ -77,7 +77,8 @@ export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Reco
   headers,
 })
 
-const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname}`
+/** As a person writes it: ids of workflows have colons. */
+const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname.replaceAll('%3A', ':')}`
 
 /** Asks again while that may help. @throws CommandFailure where it has not helped for long enough */
 async function fetchPatiently(
@@ -137,7 +138,8 @@ async function bodyIn(response: Response): Promise<unknown> {
   }
 }
 
-interface Answered<T> {
+/** An answer with its body. */
+export interface Answered<T> {
   readonly data?: T
   readonly error?: unknown
   readonly response: Response

@@ -51,6 +51,10 @@ export const Settings = Type.Object({
     default: '8999901',
     description: 'First digits of the ICCIDs made for eSIMs: 89, country code, issuer; the default is nobody’s.',
   }),
+  WORKFLOW_BUNDLE: Type.String({
+    default: '',
+    description: 'Workflows bundled ahead by `npm run build`; default: the worker bundles them when it starts.',
+  }),
   RULES_DIR: Type.String({ default: '', description: 'Folder of rule files; default: the shipped ones.' }),
   LOG_LEVEL: Type.Unsafe<'debug' | 'info' | 'warn' | 'error'>({
     type: 'string',

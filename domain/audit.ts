@@ -18,6 +18,7 @@ export const AUDIT_SUBJECTS = [
   'workflow',
   'schedule',
   'rules',
+  'hold',
 ] as const
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
 

@@ -17,6 +17,20 @@ const SuspensionInfo = strictObject({
 })
 export type SuspensionInfo = Static<typeof SuspensionInfo>
 
+/** How long a suspension by the watchdog is to last from now on. */
+export const SuspensionChange = strictObject(
+  {
+    until: Type.Unsafe<'renewal' | 'manual'>({
+      type: 'string',
+      enum: ['renewal', 'manual'],
+      description: 'renewal: the month end brings it back; manual: stays until a person acts',
+    }),
+    workflowId: Type.String({ maxLength: 300, description: 'The workflow that has suspended it' }),
+  },
+  { examples: [{ until: 'manual', workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11' }] },
+)
+export type SuspensionChange = Static<typeof SuspensionChange>
+
 export const SimEnforcement = strictObject({
   simId: Id('SIM'),
   iccid: Type.String(),
@@ -49,7 +63,11 @@ export const PoolEnforcement = strictObject({
   overageBytes: Type.Integer(),
   mode: codeSchema(WatchdogMode, 'Watchdog mode of the pool'),
   enforcementEnabled: Type.Boolean(),
-  rows: Type.Array(PoolRow),
+  stoppedExcessBytes: Type.Integer({ description: 'What those that are suspended have above their share' }),
+  passedOver: Type.Integer({ description: 'SIMs that are left alone: exempt, in a weaker mode, or held by a person' }),
+  rows: Type.Array(PoolRow, {
+    description: 'At most 10,000; those that may be picked first, the largest excess first',
+  }),
 })
 export type PoolEnforcement = Static<typeof PoolEnforcement>
 

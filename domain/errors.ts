@@ -63,6 +63,12 @@ export const ERRORS = {
     title: 'There is no such bulk run',
     remedy: 'Look at the id; another tenant’s run does not exist for you.',
   },
+  batch_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such batch',
+    remedy: 'Look at the id; another tenant’s batch does not exist for you.',
+  },
   event_not_found: {
     status: 404,
     retryable: false,
@@ -86,6 +92,12 @@ export const ERRORS = {
     retryable: false,
     title: 'There is no such workflow',
     remedy: 'Look at the id; a Temporal server forgets ended workflows after its retention.',
+  },
+  hold_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such hold',
+    remedy: 'Look at the id; `GET /internal/enforcement/holds` lists what the guard holds.',
   },
   cycle_not_found: {
     status: 404,
@@ -153,11 +165,36 @@ export const ERRORS = {
     title: 'The billing cycle has not ended yet',
     remedy: 'Wait for the end of the cycle.',
   },
+  cycle_closed: {
+    status: 409,
+    retryable: false,
+    title: 'The billing cycle is closed',
+    remedy: 'Nothing: what is still queued is carried out at the end of the running cycle.',
+  },
   workflow_not_running: {
     status: 409,
     retryable: false,
     title: 'The workflow does not run any more',
     remedy: 'Nothing, or start it again where its id may run again.',
+  },
+  workflow_not_retryable: {
+    status: 409,
+    retryable: false,
+    title: 'The workflow runs, or has ended well',
+    remedy:
+      'Nothing: only a run that failed, was cancelled or was stopped is started again. Cancel one that runs first.',
+  },
+  hold_not_open: {
+    status: 409,
+    retryable: false,
+    title: 'The hold was decided otherwise, or its cycle has ended',
+    remedy: 'Nothing: what was held is decided. `GET /internal/enforcement/holds?state=held` lists what still waits.',
+  },
+  update_refused: {
+    status: 409,
+    retryable: false,
+    title: 'The workflow does not take this as it stands now',
+    remedy: 'Read the workflow: `detail` says what stands in the way, its `state` where it is.',
   },
   idempotency_in_progress: {
     status: 409,
@@ -195,6 +232,12 @@ export const ERRORS = {
     retryable: false,
     title: 'The filter of the bulk run finds more SIMs than a run may have',
     remedy: 'Narrow the filter, to one pool for instance, and start several runs.',
+  },
+  batch_refused: {
+    status: 422,
+    retryable: false,
+    title: 'Rows of the batch cannot be provisioned, so none was started',
+    remedy: 'Mend or leave out the rows that `errors` names, or send the batch with `skipInvalid`.',
   },
   sim_repeated: {
     status: 422,
@@ -288,6 +331,8 @@ export type ErrorCode = keyof typeof ERRORS
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string
+  /** Of a row in a list: the code that it would meet by itself. */
+  readonly code?: ErrorCode
   readonly detail: string
 }
 

@@ -34,10 +34,97 @@ export const CloseAsk = strictObject({
 })
 export type CloseAsk = Static<typeof CloseAsk>
 
-export const ChangeFailed = strictObject({
-  simId: Id('SIM'),
-  ticketId: nullable(Type.String({ description: 'The ticket that failed; null where none could be opened' })),
-  code: Type.String({ maxLength: 100, description: 'Stable code' }),
-  detail: Type.String({ maxLength: 2000, description: 'Words for people' }),
+/** A change queued for the end of a cycle, and what the month end has made of it. */
+export const QueuedChangeInfo = strictObject({
+  ...PoolChange.properties,
+  state: Type.Unsafe<'queued' | 'open' | 'failed'>({
+    type: 'string',
+    enum: ['queued', 'open', 'failed'],
+    description: 'queued: no ticket yet; open: its ticket has not ended; failed: it stays queued',
+  }),
+  ticketId: nullable(Type.String({ description: 'Its last ticket; null where none could be opened' })),
+  code: nullable(Type.String({ description: 'Why it failed: a stable code' })),
+  detail: nullable(Type.String({ description: 'Why it failed, in words' })),
 })
-export type ChangeFailed = Static<typeof ChangeFailed>
+export type QueuedChangeInfo = Static<typeof QueuedChangeInfo>
+
+const AfterSim = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'SIMs with a higher id',
+  examples: [0],
+})
+const kindOf = <T extends string>(...kinds: T[]) =>
+  Type.Unsafe<T>({ type: 'string', enum: kinds, description: 'What is to be done', examples: [kinds[0]] })
+
+/** Which changes of a cycle's end are to be begun. */
+export const ApplyChanges = strictObject({
+  kind: kindOf('unassign', 'move'),
+  afterSimId: AfterSim,
+  throughSimId: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'SIMs up to this id',
+    examples: [500],
+  }),
+})
+export type ApplyChanges = Static<typeof ApplyChanges>
+
+export const RetryChanges = strictObject({ kind: kindOf('unassign', 'move', 'return'), afterSimId: AfterSim })
+export type RetryChanges = Static<typeof RetryChanges>
+
+export const ReturnSims = strictObject({
+  simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: 500, description: 'Suspended SIMs', examples: [[1]] }),
+})
+export type ReturnSims = Static<typeof ReturnSims>
+
+/** What has been begun, SIM by SIM. */
+export const ChangesOpened = strictObject({
+  results: Type.Array(
+    strictObject({
+      simId: Id('SIM'),
+      ticketId: nullable(Type.String({ description: 'Its ticket; null where none could be opened' })),
+      code: nullable(Type.String({ description: 'Why none could be opened: a stable code' })),
+      detail: nullable(Type.String({ description: 'Why none could be opened, in words' })),
+    }),
+  ),
+  nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
+})
+export type ChangesOpened = Static<typeof ChangesOpened>
+
+/** SIMs of a step; the sum of all is its total. */
+const step = {
+  total: Count('All of them'),
+  queued: Count('Have no ticket yet'),
+  open: Count('Have a ticket that has not ended'),
+  complete: Count('Are done'),
+  failed: Count('Failed, and stay as they are'),
+}
+const Step = (description: string) => strictObject(step, { description })
+
+/** How far a month end is. */
+export const MonthEndCounts = strictObject({
+  cycle: Type.String({ description: 'Key of the cycle that ends' }),
+  closedAt: nullable(Instant('When its statement was made; null while it is open')),
+  unassign: Step('Unassignments queued before the end'),
+  move: Step('Moves queued before the end'),
+  changes: Step('Both together'),
+  renewals: strictObject(
+    { ...step, released: Count('Are not suspended any more for another reason: unassigned, or a person acted') },
+    { description: 'SIMs that the watchdog has suspended until the renewal' },
+  ),
+})
+export type MonthEndCounts = Static<typeof MonthEndCounts>
+
+/** SIMs that are worked off together. */
+export const MonthEndBatches = strictObject({
+  batches: Type.Array(
+    strictObject({
+      afterSimId: Type.Integer({ minimum: 0, description: 'Its SIMs have higher ids' }),
+      throughSimId: Id('Its last SIM'),
+      count: Count('SIMs in it'),
+    }),
+  ),
+  nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
+})
+export type MonthEndBatches = Static<typeof MonthEndBatches>

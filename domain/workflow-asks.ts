@@ -38,15 +38,22 @@ export const StartMonthEnd = strictObject({
 })
 export type StartMonthEnd = Static<typeof StartMonthEnd>
 
-/** What enforce-pool asks for each SIM it has picked. */
+/** Most SIMs that one call arms. */
+const MOST_ARMED = 500
+
+/** What enforce-pool asks for SIMs it has picked. */
 export const ArmAsk = strictObject({
-  simId: Id('The SIM'),
+  simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_ARMED, description: 'The SIMs' }),
   cycle: CycleKey,
   rule: Rule,
   ruleFile: Type.String({ maxLength: 300 }),
   grace: Grace,
   until: Until,
-  signal: Type.Unsafe<'overLimit' | 'cleared'>({ type: 'string', enum: ['overLimit', 'cleared'] }),
+  signal: Type.Unsafe<'overLimit' | 'cleared' | 'standDown'>({
+    type: 'string',
+    enum: ['overLimit', 'cleared', 'standDown'],
+    description: 'What the pool wants of them now',
+  }),
 })
 export type ArmAsk = Static<typeof ArmAsk>
 
@@ -64,9 +71,13 @@ export const WorkflowInfo = strictObject({
   runId: Type.String(),
   type: Type.String(),
   status: Status,
-  startedAt: Instant('When it started'),
+  startedAt: Instant('When its latest run started; a long workflow goes on in several'),
   closedAt: nullable(Instant('When it ended; null while it runs')),
-  state: Type.Any({ description: "The workflow's own view of where it stands; null where it cannot be asked" }),
+  state: Type.Any({
+    description:
+      "The workflow's own view of where it stands, with `steps` and `waitsFor`. In a list, and where no worker answers, " +
+      'only the word it has shown last, or null',
+  }),
   input: Type.Any({ description: 'What it was started with' }),
   result: Type.Any({ description: 'What it ended with; null while it runs or where it failed' }),
   failure: Type.Union([strictObject({ code: Type.String(), detail: Type.String() }), Type.Null()]),
@@ -80,6 +91,68 @@ export const WorkflowQuery = Type.Object({
   simId: Type.Optional(Id('Workflows of this SIM')),
   poolId: Type.Optional(Id('Workflows of this pool')),
   cycle: Type.Optional(CycleKey),
+  state: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 50,
+      description: 'The word it shows of itself: a state that lasts, such as suspended, or its outcome',
+      examples: ['suspended'],
+    }),
+  ),
   ...pageQuery,
 })
 export type WorkflowQuery = Static<typeof WorkflowQuery>
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description })
+const Fault = (description: string) =>
+  Type.Union(
+    [
+      strictObject({
+        code: Type.String({ description: "The service's stable code; timeout; internal_error" }),
+        detail: Type.String({ description: 'For people' }),
+      }),
+      Type.Null(),
+    ],
+    { description },
+  )
+const WhenOrNull = (description: string) => nullable(Instant(description))
+
+/** What Temporal knows that explains why a run does not go on. */
+export const WorkflowPending = strictObject({
+  workflowId: Type.String(),
+  runId: Type.String(),
+  status: Status,
+  workers: Count('Workers that have asked for its tasks in the last 70 seconds; 0: none runs'),
+  task: Type.Union(
+    [
+      strictObject({
+        attempt: Count('From 1; more says that workers fail on it'),
+        scheduledAt: WhenOrNull('When it was put up'),
+        lastFailure: Fault('Why the attempts before failed; null for the first'),
+      }),
+      Type.Null(),
+    ],
+    { description: "What a worker has to do next in the workflow's own code; null while the workflow waits" },
+  ),
+  activities: Type.Array(
+    strictObject({
+      activityId: Type.String(),
+      type: Type.String({ description: 'Its name' }),
+      status: Type.Unsafe<'waiting' | 'running'>({
+        type: 'string',
+        enum: ['waiting', 'running'],
+        description: 'waiting: for a worker, or for its next attempt',
+      }),
+      attempt: Count('From 1'),
+      scheduledAt: WhenOrNull('When it was asked for'),
+      startedAt: WhenOrNull('When the last attempt began; null before the first'),
+      heartbeatAt: WhenOrNull('Its last sign of life; null where it gives none'),
+      nextAttemptAt: WhenOrNull('When it is tried again; null while an attempt runs or waits for a worker'),
+      lastFailure: Fault('Why the last attempt failed; null where none has'),
+    }),
+    { description: 'What it has asked for and waits to see done' },
+  ),
+  children: Type.Array(strictObject({ workflowId: Type.String(), runId: Type.String(), type: Type.String() }), {
+    description: 'Workflows of its own that it waits for',
+  }),
+})

@@ -72,6 +72,13 @@ export interface SummaryNotification extends Told {
     readonly reactivated: number
     readonly stillSuspended: number
   }
+  /** What the charges hold of earlier cycles, the oldest first: usage and money are differences, and may be below 0. */
+  readonly adjustments?: readonly {
+    readonly cycle: string
+    readonly lines: number
+    readonly usageMB: number
+    readonly chargeMicro: number
+  }[]
   readonly failures: readonly { readonly iccid: string; readonly what: string; readonly reason: string }[]
   readonly pools: readonly {
     readonly name: string
@@ -82,6 +89,8 @@ export interface SummaryNotification extends Told {
   }[]
   /** The statement; attached where it is given. The sender reads it when the mail leaves, it is not kept in here. */
   readonly statementCsv?: string
+  /** Lines of a long statement that are not attached: its pools are, the rest is asked for. Absent where it is whole. */
+  readonly statementLinesLeftOut?: number
 }
 
 export type Notification = AlertNotification | SummaryNotification

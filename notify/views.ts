@@ -130,6 +130,7 @@ export function summaryView(told: SummaryNotification): SummaryView {
     tenant: oneLine(told.tenantName),
     lines: [
       { label: 'Charges', value: money(figures.chargesMicro) },
+      ...adjustmentLines(told),
       { label: 'Usage', value: megabytes(figures.usageMB) },
       { label: 'Overage', value: megabytes(figures.overageMB) },
       { label: 'SIMs', value: sims.join(', ') || 'none' },
@@ -150,8 +151,30 @@ export function summaryView(told: SummaryNotification): SummaryView {
       .slice(0, MAX_FAILURES)
       .map(({ iccid, what, reason }) => ({ iccid: oneLine(iccid), what: oneLine(what), reason: oneLine(reason) })),
     moreFailures: moreThan(failures.length, MAX_FAILURES, 'failure'),
-    attachment: told.statementCsv === undefined ? null : statementName(told),
+    attachment: attachmentText(told),
   }
+}
+
+/** Cycles whose adjustments are named one by one. */
+const MAX_ADJUSTED = 12
+
+function adjustmentLines({ adjustments = [] }: SummaryNotification): Line[] {
+  const named = adjustments.slice(-MAX_ADJUSTED).map(({ cycle, lines, usageMB, chargeMicro }) => ({
+    label: `of which for ${oneLine(cycle)}`,
+    value: `${money(chargeMicro)} (${counted(lines, 'adjustment')}, ${megabytes(usageMB)})`,
+  }))
+  const others = adjustments.slice(0, -MAX_ADJUSTED)
+  if (others.length === 0) return named
+  const chargeMicro = others.reduce((sum, other) => sum + other.chargeMicro, 0)
+  return [{ label: 'of which for cycles before', value: money(chargeMicro) }, ...named]
+}
+
+function attachmentText(told: SummaryNotification): string | null {
+  if (told.statementCsv === undefined) return null
+  const name = statementName(told)
+  if (told.statementLinesLeftOut === undefined) return name
+  const whole = `/internal/cycles/${oneLine(told.cycle.key)}/statement.csv`
+  return `${name}, its pools only: ${counted(told.statementLinesLeftOut, 'more line')} at ${whole}`
 }
 
 /** File name of a cycle's statement. */

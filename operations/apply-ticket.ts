@@ -81,7 +81,7 @@ async function unassign(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at
   await writeLine(tx, line.simId, lineAfter(line, ticket), { provisionedAt: null, forgetQueued: 'always' })
   await closeMembership(tx, line.simId, at)
   await closeActiveSpan(tx, line.simId, at)
-  const workflowId = await closeSuspension(tx, line.simId, ticket.cause.by)
+  const workflowId = await closeSuspension(tx, line.simId, 'unassign')
   // It waits to bring back a SIM that is gone: it reads the SIM again and ends.
   if (workflowId !== null) await signalIfStarted(tx, workflowId, 'renewed')
   if (ticket.effectiveAt !== null) {

@@ -1,19 +1,31 @@
-/** Closing a cycle: its statement is made once and never changes, and one summary tells of it. */
+/**
+ * Closing a cycle: its statement is made once and never changes, and one summary tells of it. What came for earlier
+ * cycles after their statements is in it too, as adjustments.
+ */
 import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
+import type { Cycle } from '../domain/cycle.ts'
 import type { CloseAsk } from '../domain/month-end.ts'
 import { MICRO, toMB } from '../domain/units.ts'
 import type { SummaryNotification } from '../notify/notification.ts'
 import { noteChange } from '../store/audit.ts'
 import { simsByStatus } from '../store/counts.ts'
-import { holdCycleAlone, openCycle } from '../store/cycles.ts'
+import { holdCycleAlone, lockPools, openCycle } from '../store/cycles.ts'
 import { insertEvent } from '../store/events.ts'
 import { divideOverage } from '../store/figures.ts'
 import { insertNotifications } from '../store/mails.ts'
 import { failedChanges, ledgerPools, lockCycle, markClosed, stillSuspended } from '../store/month-end.ts'
-import { type PoolTotals, poolTotals, writeStatement } from '../store/statements.ts'
+import { changedSince, settleRestated } from '../store/restatements.ts'
+import { type Written, writeAdjustments, writeLines, writeTotals } from '../store/statement-lines.ts'
+import {
+  type AdjustmentTotals,
+  adjustmentTotals,
+  type PoolTotals,
+  poolTotals,
+  statementTotals,
+} from '../store/statements.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { findTenant } from '../store/tenants.ts'
-import { endedCycle } from './month-end.ts'
+import { cycleNamed, endedCycle } from './month-end.ts'
 
 export interface Closed {
   /** False where nothing was in the cycle: it is closed by a row, without mail. */
@@ -34,23 +46,43 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Pr
   const row = await lockCycle(tx, key)
   if (row === undefined) throw new Error(`cycle ${key} was opened and is not there`)
   if (row.closedAt !== null) {
-    return { statement: (await poolTotals(tx, key)).length > 0, closedAt: row.closedAt.toISOString() }
+    const totals = await statementTotals(tx, key)
+    return { statement: totals !== undefined && totals.lines > 0, closedAt: row.closedAt.toISOString() }
   }
-  await divideOverage(tx, key, await ledgerPools(tx, cycle))
-  const lines = await writeStatement(tx, key)
+  const written = await writeStatement(tx, cycle)
   await markClosed(tx, key)
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
   const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
-  if (lines > 0 || changed) await tell(tx, key, steps)
-  return { statement: lines > 0, closedAt: tx.now.toISOString() }
+  if (written.lines > 0 || changed) await tell(tx, cycle, steps, written.totalMicro)
+  return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }
 
-async function tell(tx: TenantTx, key: string, steps: CloseAsk): Promise<void> {
+/** Writes what the cycle came to, and what has changed in closed cycles since they were stated. */
+async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
+  const restated = await changedSince(tx)
+  const own = { cycleKey: cycle.key, poolIds: await ledgerPools(tx, cycle) }
+  // In the order in which everybody takes them.
+  for (const { cycleKey, poolIds } of [...restated, own].toSorted((a, b) => (a.cycleKey < b.cycleKey ? -1 : 1))) {
+    await lockPools(tx, cycleKey, poolIds)
+    await divideOverage(tx, cycleKey, poolIds)
+  }
+  let { lines, totalMicro } = await writeLines(tx, cycle)
+  for (const one of restated) {
+    const added = await writeAdjustments(tx, cycle.key, await cycleNamed(tx, one.cycleKey), one.poolIds)
+    await settleRestated(tx, one)
+    lines += added.lines
+    totalMicro += added.totalMicro
+  }
+  await writeTotals(tx, cycle.key, { lines, totalMicro })
+  return { lines, totalMicro }
+}
+
+async function tell(tx: TenantTx, cycle: Cycle, steps: CloseAsk, chargesMicro: number): Promise<void> {
+  const { key } = cycle
   const tenant = await findTenant(tx)
-  const cycle = await endedCycle(tx, key)
   const pools = await poolTotals(tx, key)
+  const adjustments = await adjustmentTotals(tx, key)
   const total = (of: (pool: PoolTotals) => number) => pools.reduce((sum, pool) => sum + of(pool), 0)
-  const chargesMicro = total((pool) => pool.chargeMicro)
   const summary: SummaryNotification = {
     kind: 'summary',
     key: `summary/${key}`,
@@ -74,6 +106,12 @@ async function tell(tx: TenantTx, key: string, steps: CloseAsk): Promise<void> {
       reactivated: steps.renewed,
       stillSuspended: await stillSuspended(tx),
     },
+    adjustments: adjustments.map(({ cycle, lines, bytes, chargeMicro }) => ({
+      cycle,
+      lines,
+      usageMB: toMB(bytes),
+      chargeMicro,
+    })),
     failures: await failedChanges(tx, key),
     pools: pools.map((pool) => ({
       name: pool.poolId === 0 ? 'SIMs outside pools' : pool.poolName,
@@ -88,6 +126,11 @@ async function tell(tx: TenantTx, key: string, steps: CloseAsk): Promise<void> {
     type: EventType.Billing,
     severity: EventSeverity.Info,
     title: `Billing cycle ${key} closed`,
-    description: `Usage ${toMB(total((pool) => pool.bytes))} MB, charges ${chargesMicro / MICRO}; ${steps.moved} SIM(s) moved, ${steps.unassigned} unassigned, ${steps.renewed} brought back, ${steps.changesFailed} change(s) failed.`,
+    description: `Usage ${toMB(total((pool) => pool.bytes))} MB, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${steps.moved} SIM(s) moved, ${steps.unassigned} unassigned, ${steps.renewed} brought back, ${steps.changesFailed} change(s) failed.`,
   })
 }
+
+const adjustedText = (adjustments: readonly AdjustmentTotals[]): string =>
+  adjustments.length === 0
+    ? ''
+    : `, of which ${adjustments.map(({ cycle, chargeMicro }) => `${chargeMicro / MICRO} for ${cycle}`).join(', ')}`

@@ -20,10 +20,12 @@ import type { Suspend } from '../rules/rule-file.ts'
 import { pickTargets } from '../rules/suspend-targets.ts'
 import { poolRows } from '../store/enforcement.ts'
 import { poolFigures } from '../store/figures.ts'
+import { endAsks, lockGuard } from '../store/guard.ts'
 import { simLabels } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../store/watchdog.ts'
 import { rememberStarts, requestWorkflows } from '../store/workflow-outbox.ts'
+import { MOST_ROWS } from './enforcement.ts'
 import type { Decided, EvaluationTerms } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 import { suspendInputOf } from './start-workflows.ts'
@@ -87,6 +89,7 @@ export async function enforce(
     return [{ wish, signal, ...again }]
   })
   const requests = asked.flatMap(({ wish, signal }) => requestOf(tx.tenantId, batch, wish, signal, terms) ?? [])
+  await endPermits(tx, cycle.key, wishes, asked)
   const first = await rememberStarts(
     tx,
     requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
@@ -137,7 +140,26 @@ function requestOf(
   return { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal }
 }
 
-const MOST_ROWS = 10_000
+/** What the guard was asked for ends with the alert; what it holds is withdrawn where the watchdog stands down. */
+async function endPermits(
+  tx: TenantTx,
+  cycleKey: string,
+  wishes: readonly Wish[],
+  asked: readonly Asked[],
+): Promise<void> {
+  const stoodDown = new Set(asked.filter(({ signal }) => signal === 'standDown').map(({ wish }) => wish))
+  const over = wishes.flatMap((wish) => {
+    const { id } = wish.subject.subject
+    const pool = wish.subject.name === 'pool'
+    // It may have stood down before it cleared: then nothing is asked for any more.
+    const cleared = !wish.firing && (wish.stored?.asked === 'overLimit' || wish.stored?.asked === 'standDown')
+    if (!cleared && !stoodDown.has(wish)) return []
+    return [{ rule: wish.rule.name, cycleKey, simId: pool ? null : id, poolId: pool ? id : null, cleared }]
+  })
+  if (over.length === 0) return
+  await lockGuard(tx)
+  await endAsks(tx, over)
+}
 
 /** Logs, once a SIM, rule and cycle, what would have been suspended: picked as enforcement picks. */
 async function logWould(tx: TenantTx, batch: Batch, wish: Wish): Promise<void> {
@@ -162,9 +184,10 @@ async function logWould(tx: TenantTx, batch: Batch, wish: Wish): Promise<void> {
   }
   const { id } = subject.subject
   const overage = (await poolFigures(tx, cycle.key, [id])).get(id)?.overageBytes ?? 0
-  const rows = await poolRows(tx, id, cycle.key, MOST_ROWS)
+  const { rows, stoppedExcessBytes } = await poolRows(tx, id, cycle.key, MOST_ROWS)
   // The pool only monitors: its SIMs are no weaker than it is.
-  const { targets } = pickTargets(suspend.target, overage, rows)
+  const open = rows.filter((row) => !row.stopped)
+  const { targets } = pickTargets(suspend.target, overage - stoppedExcessBytes, open)
   const excess = new Map(rows.map((row) => [row.simId, row.excessBytes]))
   const labels = await simLabels(tx, targets)
   await insertLogEntries(

@@ -12,8 +12,8 @@ import type { TenantTx } from '../store/tenancy.ts'
 import { isFiring } from '../store/watchdog.ts'
 import { cycleNamed } from './month-end.ts'
 
-/** Beyond this a pool's rows have so little excess that none of them is picked before the others. */
-const MOST_ROWS = 10_000
+/** SIMs that one answer names. What is picked of more is stopped by then, and makes room for those after it. */
+export const MOST_ROWS = 10_000
 
 /**
  * A SIM as suspend-on-overage sees it.
@@ -82,6 +82,6 @@ export async function poolEnforcement(
     overageBytes: figures.get(poolId)?.overageBytes ?? 0,
     mode: pool.watchdogMode,
     enforcementEnabled: terms.enforcementEnabled && pool.watchdogMode === WatchdogMode.Enforce,
-    rows: await poolRows(tx, poolId, cycleKey, MOST_ROWS),
+    ...(await poolRows(tx, poolId, cycleKey, MOST_ROWS)),
   }
 }

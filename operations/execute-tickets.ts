@@ -16,6 +16,7 @@ import { tariffName } from '../store/tariffs.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { endTicket, findTicket, oldestOpenTicket, postpone, startAttempt, type TicketRecord } from '../store/tickets.ts'
 import { applyTicket } from './apply-ticket.ts'
+import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketEnded } from './tell-ticket.ts'
 
 /** How tickets are tried. Milliseconds. */
@@ -143,5 +144,6 @@ async function end(
   failure: { readonly code: string; readonly text: string } | null,
 ): Promise<void> {
   await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
+  await noteMonthEnd(tx, ticket, failure)
   await tellTicketEnded(tx, ticket, failure)
 }

@@ -109,5 +109,6 @@ function sorted(records: readonly unknown[], file: SimFile | undefined): { good:
   return { good, rejected }
 }
 
-const lineOf = (file: SimFile | undefined, index: number): string =>
+/** Where in a file a record begins, in front of what is said of it; empty where there is no file. */
+export const lineOf = (file: SimFile | undefined, index: number): string =>
   file === undefined ? '' : `line ${file.lines[index]}: `

@@ -11,7 +11,7 @@ import { activeRuleSet } from '../store/rule-sets.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { findTenant } from '../store/tenants.ts'
 import { insertLogEntries } from '../store/watchdog.ts'
-import { knownSimLabel } from './known-sim.ts'
+import { knownSim } from './known-sim.ts'
 
 const LEVEL: Readonly<Record<Action, LogLevel>> = {
   suspended: LogLevel.Critical,
@@ -66,7 +66,10 @@ export async function logAction(tx: TenantTx, ask: ActionAsk): Promise<{ logged:
   return { logged: true }
 }
 
-/** The SIM or the pool of an action: `tooLittleToPick` is of a pool, the others are of a SIM. */
+/**
+ * The SIM or the pool of an action: `tooLittleToPick` is of a pool, the others are of a SIM, and are in the log of the pool
+ * that it is in too.
+ */
 async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionAsk) {
   const ofPool = action === 'tooLittleToPick'
   if (ofPool && poolId != null && simId == null) {
@@ -75,7 +78,7 @@ async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionAsk) {
     return { subject: `pool/${poolId}`, label, simId: null, poolId }
   }
   if (!ofPool && simId != null && poolId == null) {
-    return { subject: `sim/${simId}`, label: await knownSimLabel(tx, simId), simId, poolId: null }
+    return { subject: `sim/${simId}`, simId, ...(await knownSim(tx, simId)) }
   }
   const detail = `${action} is of a ${ofPool ? 'pool: give poolId' : 'SIM: give simId'} and nothing else`
   throw new ServiceError('invalid_request', `${detail}.`, {

@@ -1,14 +1,19 @@
 /** The steps of a month end that the service does itself; their order is the workflow's. */
-import { LogLevel } from '../domain/codes.ts'
 import { type Cycle, cycleOfKey, nextCycle } from '../domain/cycle.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { ChangeFailed, PoolChange } from '../domain/month-end.ts'
+import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../domain/month-end.ts'
 import { noteChange } from '../store/audit.ts'
 import { openCycle, tenantTerms } from '../store/cycles.ts'
-import { queuedChanges } from '../store/month-end.ts'
+import { findCycle } from '../store/month-end.ts'
+import {
+  batchesOf,
+  type ChangeKind,
+  changesWithState,
+  countChanges,
+  countRenewals,
+  type StepCounts,
+} from '../store/month-end-changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { insertLogEntries } from '../store/watchdog.ts'
-import { knownSimLabel } from './known-sim.ts'
 
 /**
  * The cycle a key names for this tenant.
@@ -42,32 +47,22 @@ export async function changesOf(
   tx: TenantTx,
   key: string,
   ask: { readonly afterSimId: number; readonly limit: number; readonly unassign: boolean | null },
-): Promise<PoolChange[]> {
+): Promise<QueuedChangeInfo[]> {
   const cycle = await cycleNamed(tx, key)
-  return queuedChanges(tx, { ...ask, before: new Date(cycle.endsAt) })
+  return changesWithState(tx, cycle, ask)
 }
 
-/**
- * Logs a queued change that failed, once a SIM and cycle. It stays queued and may be tried again.
- *
- * @throws ServiceError `sim_not_found`
- */
-export async function noteChangeFailed(tx: TenantTx, key: string, failed: ChangeFailed): Promise<void> {
-  const label = await knownSimLabel(tx, failed.simId)
-  const ticket = failed.ticketId === null ? '' : ` Ticket ${failed.ticketId}.`
-  await insertLogEntries(tx, [
-    {
-      dedupeKey: `change-failed/sim/${failed.simId}/${key}`,
-      rule: null,
-      ruleVersion: null,
-      simId: failed.simId,
-      poolId: null,
-      level: LogLevel.Critical,
-      message: `The change queued for SIM ${label} at the end of cycle ${key} failed and stays queued: ${failed.detail} (${failed.code}).${ticket}`,
-      cycleKey: key,
-      explanation: failed,
-    },
-  ])
+/** What a step of a cycle's month end has yet to begin, in batches of SIMs. */
+export async function monthEndBatches(
+  tx: TenantTx,
+  key: string,
+  kind: ChangeKind | 'renew',
+  ask: { readonly afterSimId: number; readonly size: number; readonly limit: number },
+): Promise<MonthEndBatches> {
+  const batches = await batchesOf(tx, await endedCycle(tx, key), kind, ask)
+  const last = batches.at(-1)
+  const more = batches.length === ask.limit && last?.count === ask.size
+  return { batches, nextAfterSimId: more ? last.throughSimId : null }
 }
 
 /** Opens the cycle after one that has ended: its ledger counts from nothing, and everything is evaluated anew. */
@@ -78,4 +73,31 @@ export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly 
   const opened = await openCycle(tx, next)
   if (opened) await noteChange(tx, { subject: 'cycle', id: next.key, before: null, after: { openedAt: tx.now } })
   return { opened }
+}
+
+const totalled = <T extends StepCounts>(counts: T, released = 0) => ({
+  total: counts.queued + counts.open + counts.complete + counts.failed + released,
+  ...counts,
+})
+
+/** How far the month end of a cycle is. The figures of a step are of one moment. */
+export async function monthEndCounts(tx: TenantTx, key: string): Promise<MonthEndCounts> {
+  const cycle = await cycleNamed(tx, key)
+  const unassign = await countChanges(tx, cycle, 'unassign')
+  const move = await countChanges(tx, cycle, 'move')
+  const renewals = await countRenewals(tx, cycle)
+  const closedAt = (await findCycle(tx, key))?.closedAt ?? null
+  return {
+    cycle: key,
+    closedAt: closedAt?.toISOString() ?? null,
+    unassign: totalled(unassign),
+    move: totalled(move),
+    changes: totalled({
+      queued: unassign.queued + move.queued,
+      open: unassign.open + move.open,
+      complete: unassign.complete + move.complete,
+      failed: unassign.failed + move.failed,
+    }),
+    renewals: totalled(renewals, renewals.released),
+  }
 }

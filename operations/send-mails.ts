@@ -22,7 +22,7 @@ import {
   type WaitingNotification,
   waitingNotifications,
 } from '../store/mails.ts'
-import { statementLines } from '../store/statements.ts'
+import { pageOfLines, statementTotals } from '../store/statements.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { findTenant } from '../store/tenants.ts'
 import { statementCsv } from './statement-csv.ts'
@@ -87,14 +87,21 @@ function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
   ]
 }
 
+/** Lines that a mail takes along: some three megabytes, which mail servers let through. */
+const MOST_ATTACHED = 20_000
+
 /** Statements never change: they are read when the mail leaves, not kept with the notice. */
 const withStatements = (tx: TenantTx, notifications: readonly Notification[]): Promise<Notification[]> =>
   Promise.all(
-    notifications.map(async (told) =>
-      told.kind === 'summary'
-        ? { ...told, statementCsv: statementCsv(await statementLines(tx, told.cycle.key)) }
-        : told,
-    ),
+    notifications.map(async (told) => {
+      if (told.kind !== 'summary') return told
+      const { key } = told.cycle
+      const count = (await statementTotals(tx, key))?.lines ?? 0
+      const some = count > MOST_ATTACHED ? { kinds: ['pool' as const] } : {}
+      const { lines } = await pageOfLines(tx, key, { ...some, afterLine: 0, limit: MOST_ATTACHED })
+      const leftOut = count > MOST_ATTACHED ? { statementLinesLeftOut: count - lines.length } : {}
+      return { ...told, statementCsv: statementCsv(lines), ...leftOut }
+    }),
   )
 
 async function send(

@@ -6,7 +6,7 @@ import type { NewSim } from '../domain/sim.ts'
 import { linkSims } from '../store/order-sims.ts'
 import { insertSims } from '../store/sim-changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import type { SimFile } from './import-sims.ts'
+import { lineOf, type SimFile } from './import-sims.ts'
 import { judgeSim } from './judge-sim.ts'
 import { type PointerOf, refuseExisting, refuseFaults, refuseTwice } from './order-iccids.ts'
 import { mustBeAllowed, orderFor, takeStep } from './order-steps.ts'
@@ -67,8 +67,7 @@ function simsOf({ iccids, sims }: Shipment, file: SimFile | undefined): Given {
   for (const [index, record] of sims.entries()) {
     const unreadable = file?.unreadable.get(index)
     const verdict = unreadable === undefined ? judged(record) : { fault: unreadable }
-    const line = file === undefined ? '' : `line ${file.lines[index]}: `
-    if ('fault' in verdict) faults.push({ pointer: `/sims/${index}`, detail: `${line}${verdict.fault}` })
+    if ('fault' in verdict) faults.push({ pointer: `/sims/${index}`, detail: `${lineOf(file, index)}${verdict.fault}` })
     else good.push(verdict.sim)
   }
   refuseFaults('Each of the SIMs needs an ICCID, and may be of no type but 0, physical', faults)

@@ -5,29 +5,35 @@ import { ServiceError } from '../domain/errors.ts'
 import {
   type MonthEndInput,
   type ProvisionAndActivateInput,
+  type ProvisionInBulkInput,
   type SuspendOnOverageInput,
   suspendOnOverageId,
   type Waits,
 } from '../domain/lifecycle.ts'
-import type { ArmAsk, StartMonthEnd, StartProvision, StartSuspend } from '../domain/workflow-asks.ts'
+import type { Line } from '../domain/ticket-decisions.ts'
+import type { StartMonthEnd, StartProvision, StartSuspend } from '../domain/workflow-asks.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { readEnforcedSim } from '../store/enforcement.ts'
 import { lockLine } from '../store/lines.ts'
 import { findSimId } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { rememberStarts, wasStarted } from '../store/workflow-outbox.ts'
+import { wasStarted } from '../store/workflow-outbox.ts'
 import { cycleNamed, endedCycle } from './month-end.ts'
-import { checkAssignment } from './tickets.ts'
+import { type Conflict, checkAssignment } from './tickets.ts'
 
 /** Settings that go into the workflows' inputs. */
 export interface LifecycleTerms {
   readonly waits: Waits
   /** ISO 8601; holds for cycles of a day or longer. */
   readonly closeAfter: string
+  /** How a month end is divided. Left out: 500 SIMs a batch, 8 batches at once, 100 batches a run. */
+  readonly batches?: Pick<MonthEndInput, 'pageSize' | 'parallel' | 'perRun'>
+  /** How a batch of SIMs is divided. Left out: read by 100, begun by 200 a run. */
+  readonly provisioning?: Pick<ProvisionInBulkInput, 'pageSize' | 'perRun'>
 }
 
-const PAGE = 100
-const PARALLEL = 20
+/** A batch is a transaction; more of them at once only wait for each other; a run has some 1,000 events. */
+const BATCHES = { pageSize: 500, parallel: 8, perRun: 100 } as const
 const DAY_MS = 86_400_000
 
 /**
@@ -62,15 +68,9 @@ export async function provisionInput(
   const line = await lockLine(tx, simId)
   if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
   const asked = { poolId: ask.poolId ?? null, tariffId: ask.tariffId ?? null }
+  const conflict = activationConflict(line, asked)
+  if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
   if (line.status === SimStatus.Unprovisioned) await checkAssignment(tx, asked, asked.tariffId)
-  else if (line.poolId !== asked.poolId || line.tariffId !== asked.tariffId) {
-    throw new ServiceError(
-      'sim_already_assigned',
-      `SIM ${simId} is provisioned elsewhere: pool ${line.poolId ?? 'none'}, tariff ${line.tariffId ?? 'none'}.`,
-    )
-  } else if (line.suspendedBy !== null) {
-    throw new ServiceError('sim_state_conflict', `SIM ${simId} was suspended by the ${line.suspendedBy}.`)
-  }
   return {
     tenantId: tx.tenantId,
     simId,
@@ -79,6 +79,23 @@ export async function provisionInput(
     ...(ask.tag == null ? {} : { tag: ask.tag }),
     waits: terms.waits,
   }
+}
+
+/**
+ * Why a SIM cannot be taken to Active in a place, whatever that place is: one that is provisioned has to be there, and
+ * nobody may have suspended it. Pure.
+ */
+export function activationConflict(
+  line: Line & { readonly simId: number },
+  asked: Pick<Line, 'poolId' | 'tariffId'>,
+): Conflict | undefined {
+  if (line.status === SimStatus.Unprovisioned) return undefined
+  if (line.poolId !== asked.poolId || line.tariffId !== asked.tariffId) {
+    const there = `pool ${line.poolId ?? 'none'}, tariff ${line.tariffId ?? 'none'}`
+    return { code: 'sim_already_assigned', detail: `SIM ${line.simId} is provisioned elsewhere: ${there}.` }
+  }
+  if (line.suspendedBy === null) return undefined
+  return { code: 'sim_state_conflict', detail: `SIM ${line.simId} was suspended by the ${line.suspendedBy}.` }
 }
 
 /**
@@ -128,17 +145,6 @@ export const suspendInputOf = (
 })
 
 /**
- * Arms a SIM's suspend-on-overage from a pool's enforcement: the start is remembered for the cycle.
- *
- * @returns whether this is the cycle's first run for the SIM
- */
-export async function armInput(tx: TenantTx, ask: ArmAsk, terms: LifecycleTerms) {
-  const { input, workflowId } = await suspendInput(tx, ask, terms)
-  const first = (await rememberStarts(tx, [workflowId])).has(workflowId)
-  return { input, workflowId, first }
-}
-
-/**
  * Input of month-end-reprovision. Without a cycle, the last one that has ended.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
@@ -154,8 +160,7 @@ export async function monthEndInput(tx: TenantTx, ask: StartMonthEnd, terms: Lif
     cycleKey: cycle.key,
     cycleEndsAt: new Date(cycle.endsAt).toISOString(),
     closeAfter: length === 'month' || (length ?? 0) >= DAY_MS ? terms.closeAfter : 'PT0S',
-    pageSize: PAGE,
-    parallel: PARALLEL,
+    ...(terms.batches ?? BATCHES),
     waits: terms.waits,
   }
 }

@@ -1,6 +1,7 @@
 /** Opening and cancelling tickets. One transaction each; executing them is execute-tickets.ts. */
 import { TariffType, TicketStatus, type TicketType } from '../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../domain/errors.ts'
+import type { Tariff } from '../domain/tariff.ts'
 import type { Cause, Ticket } from '../domain/ticket.ts'
 import { type Ask, type Line, lineAfter, mayOpen } from '../domain/ticket-decisions.ts'
 import { noteChange } from '../store/audit.ts'
@@ -9,6 +10,7 @@ import { holdPool } from '../store/pools.ts'
 import { findTariff } from '../store/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { endTicket, findTicket, insertTicket, openTickets, toTicket } from '../store/tickets.ts'
+import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketsCancelled } from './tell-ticket.ts'
 
 export interface OpenTicketRequest {
@@ -61,43 +63,52 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest): Prom
   return id
 }
 
+/** Why something cannot be: the code that a caller meets, and the same in words. */
+export interface Conflict {
+  readonly code: ErrorCode
+  readonly detail: string
+}
+
 /** Why a ticket may not be opened on a SIM behind these open tickets, in words that name the SIM. */
 export function conflictOf(
   line: Line & { readonly simId: number },
   before: readonly Ask[],
   ask: Ask,
-): { readonly code: ErrorCode; readonly detail: string } | undefined {
+): Conflict | undefined {
   const conflict = mayOpen(line, before, ask)
   return conflict && { ...conflict, detail: `SIM ${line.simId}: ${conflict.detail}${waitingFor(before.length)}.` }
 }
 
 const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} open ticket(s) before this one`)
 
+/** Where a SIM is to belong. */
+type Place = Pick<Line, 'poolId' | 'tariffId'>
+
 /**
  * Whether a SIM may belong to this pool with this own tariff. The pool is not deleted until the transaction ends.
  *
  * @param newTariffId the tariff to assign; null where the SIM keeps its own: it may have become inactive since
  */
-export async function checkAssignment(
-  tx: TenantTx,
-  after: Pick<Line, 'poolId' | 'tariffId'>,
+export async function checkAssignment(tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> {
+  const poolIsThere = after.poolId === null || (await holdPool(tx, after.poolId))
+  const tariff = newTariffId === null ? undefined : await findTariff(tx, newTariffId)
+  const conflict = assignmentConflict(after, newTariffId, { poolIsThere, tariff })
+  if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
+}
+
+/** Why a SIM cannot belong there, with what was found of the pool and of the tariff to assign. Pure. */
+export function assignmentConflict(
+  { poolId }: Place,
   newTariffId: number | null,
-): Promise<void> {
-  if (after.poolId !== null && !(await holdPool(tx, after.poolId))) {
-    throw new ServiceError('pool_not_found', `There is no pool ${after.poolId}.`)
-  }
-  if (newTariffId === null) return
-  const tariff = await findTariff(tx, newTariffId)
-  if (tariff === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${newTariffId}.`)
-  if (!tariff.isActive) {
-    throw new ServiceError('tariff_inactive', `Tariff ${newTariffId} (${tariff.displayName}) takes no new assignments.`)
-  }
-  if (after.poolId === null && tariff.type !== TariffType.Standard) {
-    throw new ServiceError(
-      'tariff_needs_pool',
-      `Tariff ${newTariffId} (${tariff.displayName}) is for pools; a SIM outside a pool takes a Standard tariff.`,
-    )
-  }
+  { poolIsThere, tariff }: { readonly poolIsThere: boolean; readonly tariff: Tariff | undefined },
+): Conflict | undefined {
+  if (!poolIsThere) return { code: 'pool_not_found', detail: `There is no pool ${poolId}.` }
+  if (newTariffId === null) return undefined
+  if (tariff === undefined) return { code: 'tariff_not_found', detail: `There is no tariff ${newTariffId}.` }
+  const named = `Tariff ${newTariffId} (${tariff.displayName})`
+  if (!tariff.isActive) return { code: 'tariff_inactive', detail: `${named} takes no new assignments.` }
+  if (poolId !== null || tariff.type === TariffType.Standard) return undefined
+  return { code: 'tariff_needs_pool', detail: `${named} is for pools; a SIM outside a pool takes a Standard tariff.` }
 }
 
 /**
@@ -115,6 +126,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
     throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
   }
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
+  await noteMonthEnd(tx, ticket, { code: 'ticket_cancelled', text: `ticket ${id} was cancelled while it was pending` })
   await tellTicketsCancelled(tx, [ticket])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }
   await noteChange(tx, { subject: 'ticket', id, ...status })

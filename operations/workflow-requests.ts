@@ -1,11 +1,13 @@
 /** Carrying out starts and signals of workflows that commits have asked for. */
 import { ServiceError } from '../domain/errors.ts'
-import type { WorkflowRequest } from '../domain/lifecycle.ts'
+import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../domain/lifecycle.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
 import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../store/workflow-outbox.ts'
 
 /** The part of the Temporal client that is needed. */
 export interface WorkflowDoor {
+  /** Starts the workflow where its id does not run and may run. */
+  readonly start: (request: WorkflowStart) => Promise<unknown>
   /** Starts the workflow where its id never ran, and signals it in any case. */
   readonly signalWithStart: (request: Extract<WorkflowRequest, { do: 'signalWithStart' }>) => Promise<unknown>
   /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
@@ -49,9 +51,10 @@ export async function carryOutWorkflowRequests(
   }
 }
 
-async function carryOut(door: WorkflowDoor, request: WorkflowRequest): Promise<void> {
+async function carryOut(door: WorkflowDoor, request: OutboxRequest): Promise<void> {
   try {
-    if (request.do === 'signalWithStart') await door.signalWithStart(request)
+    if (request.do === 'start') await door.start(request)
+    else if (request.do === 'signalWithStart') await door.signalWithStart(request)
     else await door.signal(request.workflowId, request.signal)
   } catch (error) {
     // It has ended: there is nobody left to tell.

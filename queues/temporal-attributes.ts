@@ -1,14 +1,6 @@
 /** Search attributes: what Temporal's lists and UI can be filtered by. */
 import { Connection, isGrpcServiceError } from '@temporalio/client'
-import { defineSearchAttributeKey } from '@temporalio/common'
-
-export const ATTRIBUTES = {
-  tenant: defineSearchAttributeKey('SimherdTenant', 'KEYWORD'),
-  simId: defineSearchAttributeKey('SimId', 'INT'),
-  poolId: defineSearchAttributeKey('PoolId', 'INT'),
-  cycle: defineSearchAttributeKey('Cycle', 'KEYWORD'),
-  state: defineSearchAttributeKey('SimherdState', 'KEYWORD'),
-} as const
+import { SEARCH_ATTRIBUTES } from '../domain/lifecycle.ts'
 
 /** IndexedValueType of the server's interface. */
 const INDEXED = { KEYWORD: 2, INT: 3 } as const
@@ -25,7 +17,7 @@ const UNIMPLEMENTED = 12
  */
 export async function addSearchAttributes(connection: Connection, namespace: string): Promise<void> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace }).catch(unless)
-  const missing = Object.values(ATTRIBUTES).filter(({ name }) => customAttributes?.[name] === undefined)
+  const missing = Object.values(SEARCH_ATTRIBUTES).filter(({ name }) => customAttributes?.[name] === undefined)
   if (missing.length === 0) return
   const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, INDEXED[type]]))
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes }).catch(unless)

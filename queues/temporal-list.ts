@@ -9,6 +9,8 @@ export interface LifecycleFilter {
   readonly simId?: number
   readonly poolId?: number
   readonly cycle?: string
+  /** The word that the workflow shows of itself: its search attribute SimherdState. */
+  readonly state?: string
 }
 
 export interface LifecyclePage {
@@ -28,7 +30,7 @@ const EXECUTION_STATUS: Readonly<Record<LifecycleStatus, string>> = {
 const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
 
 /** The visibility query of a filter. Runs that have continued as new are left out: their latest stands for them. */
-export function queryOf({ tenantId, type, status, simId, poolId, cycle }: LifecycleFilter): string {
+export function queryOf({ tenantId, type, status, simId, poolId, cycle, state }: LifecycleFilter): string {
   return [
     `SimherdTenant = ${quoted(tenantId)}`,
     `ExecutionStatus != 'ContinuedAsNew'`,
@@ -37,6 +39,7 @@ export function queryOf({ tenantId, type, status, simId, poolId, cycle }: Lifecy
     ...(simId === undefined ? [] : [`SimId = ${simId}`]),
     ...(poolId === undefined ? [] : [`PoolId = ${poolId}`]),
     ...(cycle === undefined ? [] : [`Cycle = ${quoted(cycle)}`]),
+    ...(state === undefined ? [] : [`SimherdState = ${quoted(state)}`]),
   ].join(' AND ')
 }
 

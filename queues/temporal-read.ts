@@ -1,7 +1,7 @@
 /** One workflow as the internal interface shows it. */
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
 import { ApplicationFailure, type TypedSearchAttributes } from '@temporalio/common'
-import { ATTRIBUTES } from './temporal-attributes.ts'
+import { SEARCH_ATTRIBUTES } from '../domain/lifecycle.ts'
 
 export type LifecycleStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut'
 
@@ -59,7 +59,7 @@ export async function toLifecycle(client: Client, run: Run): Promise<Lifecycle> 
     status,
     startedAt: startTime.toISOString(),
     closedAt: closeTime?.toISOString() ?? null,
-    state: run.typedSearchAttributes.get(ATTRIBUTES.state) ?? null,
+    state: run.typedSearchAttributes.get(SEARCH_ATTRIBUTES.state) ?? null,
     input: memo?.['input'] ?? null,
     ...(status === 'running' || status === 'cancelled'
       ? { result: memo?.['result'] ?? null, failure: null }
@@ -79,13 +79,17 @@ async function endOf(client: Client, id: string, runId: string): Promise<Pick<Li
   }
 }
 
+/** The latest run of an id. @throws WorkflowNotFoundError, another tenant's included */
+export async function describeOfTenant(client: Client, workflowId: string, tenantId: string) {
+  const run = await client.workflow.getHandle(workflowId).describe()
+  if (run.typedSearchAttributes.get(SEARCH_ATTRIBUTES.tenant) === tenantId) return run
+  throw new WorkflowNotFoundError(`not a workflow of tenant ${tenantId}`, workflowId, undefined)
+}
+
 /** The latest run of an id, with its own answer to the query `state`. */
 export async function readLifecycle(client: Client, workflowId: string, tenantId: string): Promise<Lifecycle> {
   const handle = client.workflow.getHandle(workflowId)
-  const run = await handle.describe()
-  if (run.typedSearchAttributes.get(ATTRIBUTES.tenant) !== tenantId) {
-    throw new WorkflowNotFoundError(`not a workflow of tenant ${tenantId}`, workflowId, undefined)
-  }
+  const run = await describeOfTenant(client, workflowId, tenantId)
   const [lifecycle, state] = await Promise.all([
     toLifecycle(client, run),
     client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () => handle.query('state')).catch(() => undefined),

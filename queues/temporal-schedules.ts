@@ -1,9 +1,8 @@
 /** The Schedule that starts a tenant's month end when a billing cycle ends. */
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleSpec } from '@temporalio/client'
 import { parseBillingCycle } from '../domain/cycle.ts'
-import { monthEndScheduleId, monthEndTimerId, TASK_QUEUE } from '../domain/lifecycle.ts'
+import { monthEndScheduleId, monthEndTimerId, SEARCH_ATTRIBUTES, TASK_QUEUE } from '../domain/lifecycle.ts'
 import type { LifecycleClient } from './temporal.ts'
-import { ATTRIBUTES } from './temporal-attributes.ts'
 
 export interface MonthEndSchedule {
   readonly tenantId: string
@@ -54,9 +53,10 @@ export const scheduleCalls = (call: Call): ScheduleCalls => ({
             taskQueue: TASK_QUEUE,
             args: [input],
             memo: { input },
-            typedSearchAttributes: [{ key: ATTRIBUTES.tenant, value: tenantId }],
+            staticSummary: `ends of billing cycles, ${billingCycle}`,
+            typedSearchAttributes: [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }],
           },
-          typedSearchAttributes: [{ key: ATTRIBUTES.tenant, value: tenantId }],
+          typedSearchAttributes: [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }],
         })
         return true
       } catch (error) {

@@ -8,13 +8,14 @@ import {
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from '@temporalio/client'
-import type { SearchAttributePair } from '@temporalio/common'
 import { ServiceError } from '../domain/errors.ts'
-import { TASK_QUEUE, type WorkflowRequest, type WorkflowType } from '../domain/lifecycle.ts'
-import { ATTRIBUTES, addSearchAttributes } from './temporal-attributes.ts'
+import { type LifecycleSubject, startOf, type WorkflowRequest, type WorkflowType } from '../domain/lifecycle.ts'
+import { addSearchAttributes } from './temporal-attributes.ts'
 import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './temporal-list.ts'
+import { type PendingWork, readPending } from './temporal-pending.ts'
 import { type Lifecycle, type LifecycleStatus, readLifecycle, statusOf } from './temporal-read.ts'
 import { type MonthEndSchedule, scheduleCalls } from './temporal-schedules.ts'
+import { updateCalls } from './temporal-updates.ts'
 
 export interface StartRequest {
   readonly type: WorkflowType
@@ -22,12 +23,7 @@ export interface StartRequest {
   /** The workflow's input of domain/lifecycle.ts: one plain object. */
   readonly input: WorkflowInput
 }
-export interface WorkflowInput {
-  readonly tenantId: string
-  readonly simId?: number
-  readonly poolId?: number
-  readonly cycleKey?: string
-}
+export type WorkflowInput = LifecycleSubject
 
 export interface Started {
   readonly workflowId: string
@@ -42,14 +38,31 @@ export type SignalWithStart = Extract<WorkflowRequest, { do: 'signalWithStart' }
 export interface LifecycleClient {
   /** Starts a workflow; a second start of the same id answers with the first. */
   start(request: StartRequest): Promise<Started>
+  /**
+   * Starts a workflow anew under an id that has run, whatever its type says about running again: for a person's retry.
+   *
+   * @throws ServiceError `workflow_not_retryable` where that id runs
+   */
+  startAgain(request: StartRequest): Promise<Started>
   /** Signals a workflow, started if it does not run and may run; one that may not run again gets no signal. */
   signalWithStart(request: SignalWithStart): Promise<Started>
   /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   signal(workflowId: string, name: string): Promise<void>
+  /**
+   * Asks a running workflow for a change and waits for its answer.
+   *
+   * @param args the update's one argument
+   * @param updateId repeated to the same run, it gets the first answer and does nothing again
+   * @throws ServiceError `update_refused` with the workflow's words, `workflow_not_running`, `workflow_not_found`,
+   *   `unavailable` where no worker takes it in time: it may be taken yet
+   */
+  update(workflowId: string, name: string, args: object, updateId: string): Promise<object>
   /** Asks a workflow to cancel itself. @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   cancel(workflowId: string): Promise<void>
   /** The latest run of an id. @throws ServiceError `workflow_not_found`, another tenant's included */
   describe(workflowId: string, tenantId: string): Promise<Lifecycle>
+  /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
+  pending(workflowId: string, tenantId: string): Promise<PendingWork>
   list(filter: LifecycleFilter, page: { readonly page: number; readonly pageSize: number }): Promise<LifecyclePage>
   /** Creates a tenant's month-end Schedule where it is missing; false where it was there. */
   ensureSchedule(schedule: MonthEndSchedule): Promise<boolean>
@@ -72,9 +85,12 @@ export interface ScheduleState {
 /** Which ids may run again. Source: docs/workflows.md, table of ids. */
 const REUSE = {
   'provision-and-activate': 'ALLOW_DUPLICATE',
+  'provision-in-bulk': 'ALLOW_DUPLICATE_FAILED_ONLY',
   'suspend-on-overage': 'REJECT_DUPLICATE',
   'enforce-pool': 'REJECT_DUPLICATE',
+  'undo-suspensions': 'ALLOW_DUPLICATE',
   'month-end-reprovision': 'ALLOW_DUPLICATE_FAILED_ONLY',
+  'month-end-batch': 'ALLOW_DUPLICATE',
   'month-end-plan': 'REJECT_DUPLICATE',
   'month-end-timer': 'ALLOW_DUPLICATE',
 } as const satisfies Record<WorkflowType, WorkflowStartOptions['workflowIdReusePolicy']>
@@ -82,24 +98,10 @@ const REUSE = {
 /** How long a call may take, in milliseconds: a server that is away must not hold up a request. */
 const CALL_TIMEOUT_MS = 10_000
 
-function attributesOf(input: WorkflowInput): SearchAttributePair[] {
-  const { tenantId, simId, poolId, cycleKey } = input
-  return [
-    { key: ATTRIBUTES.tenant, value: tenantId },
-    ...(simId === undefined ? [] : [{ key: ATTRIBUTES.simId, value: simId }]),
-    ...(poolId === undefined ? [] : [{ key: ATTRIBUTES.poolId, value: poolId }]),
-    ...(cycleKey === undefined ? [] : [{ key: ATTRIBUTES.cycle, value: cycleKey }]),
-  ]
+const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) => {
+  const start = startOf(workflowId, input)
+  return { ...start, workflowIdReusePolicy: REUSE[type], memo: { ...start.memo, ...memo } }
 }
-
-const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) => ({
-  workflowId,
-  taskQueue: TASK_QUEUE,
-  args: [input],
-  workflowIdReusePolicy: REUSE[type],
-  typedSearchAttributes: attributesOf(input),
-  memo: { input, ...memo },
-})
 
 /**
  * Makes a client that connects when it is first used, and again after it could not.
@@ -137,10 +139,10 @@ export function lifecycleClient({ address, namespace }: { address: string; names
   }
 
   /** Runs something on a workflow that has to run; says whether it is unknown or has ended where it does not. */
-  const onRunning = (workflowId: string, act: (client: Client) => Promise<unknown>) =>
+  const onRunning = <T>(workflowId: string, act: (client: Client) => Promise<T>): Promise<T> =>
     call(async (client) => {
       try {
-        await act(client)
+        return await act(client)
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error
         const { status } = await existing(client, workflowId)
@@ -164,6 +166,19 @@ export function lifecycleClient({ address, namespace }: { address: string; names
         }
       }, request.workflowId),
 
+    startAgain: (request) =>
+      call(async (client) => {
+        const { type, workflowId } = request
+        try {
+          const options = { ...startOptions(request, {}), workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const }
+          const handle = await client.workflow.start(type, options)
+          return { workflowId, runId: handle.firstExecutionRunId, status: 'running', started: true }
+        } catch (error) {
+          if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+          throw new ServiceError('workflow_not_retryable', `workflow ${workflowId} runs already`, { cause: error })
+        }
+      }, request.workflowId),
+
     signalWithStart: (request) =>
       call(async (client) => {
         const { type, workflowId, signal } = request
@@ -184,8 +199,12 @@ export function lifecycleClient({ address, namespace }: { address: string; names
       }, request.workflowId),
 
     signal: (workflowId, name) => onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).signal(name)),
-    cancel: (workflowId) => onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).cancel()),
+    cancel: async (workflowId) => {
+      await onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).cancel())
+    },
+    ...updateCalls(onRunning),
     describe: (workflowId, tenantId) => call((client) => readLifecycle(client, workflowId, tenantId), workflowId),
+    pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),
     list: (filter, page) => call((client) => listLifecycles(client, filter, page)),
     ...scheduleCalls(call),
     check: () => call(async (client) => void (await client.workflowService.getSystemInfo({}))),

@@ -4,6 +4,8 @@ import { LOOPBACK, requireFreePort } from './ports.ts'
 
 /** 1 MB: what these servers take is a few lines. */
 const BODY_LIMIT_BYTES = 1_000_000
+/** As the API: longer than a client keeps an idle connection, so that none is closed under a request. */
+const KEEP_ALIVE_MS = 72_000
 
 /**
  * Serves on loopback.
@@ -17,7 +19,7 @@ export async function serve(
   listener: RequestListener,
 ): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   await requireFreePort(port, what)
-  const server = createServer(listener)
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, listener)
   await new Promise<void>((done, fail) => {
     server.once('error', fail)
     server.listen(port, LOOPBACK, done)

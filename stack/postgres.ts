@@ -68,9 +68,8 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
       await initialise(cluster)
     }
     const { pid, port } = (await adopt(cluster, options.port, log)) ?? (await start(cluster, options))
-    const password = (await readFile(join(folder, 'password'), 'utf8')).trim()
-    const url = `postgres://${USER}:${password}@${LOOPBACK}:${port}/simherd`
-    await ensureDatabase(url)
+    await ensureDatabase(cluster, port)
+    const url = await urlOf(cluster, port, 'simherd')
     const stop = async () => {
       await stopServer(cluster)
       await giveBack()
@@ -153,7 +152,9 @@ async function adopt(
 ): Promise<Running | undefined> {
   const found = await running(cluster)
   if (found === undefined) return undefined
-  if (found.ready && (port === undefined || port === found.port)) {
+  const wanted = found.ready && (port === undefined || port === found.port)
+  // One that has just been killed may still be among the processes.
+  if (wanted && (await answers(await urlOf(cluster, found.port, 'postgres')))) {
     log(`taking over the database server that is still running (process ${found.pid})`)
     return found
   }
@@ -228,10 +229,28 @@ async function stopServer(cluster: Cluster): Promise<void> {
   }
 }
 
-async function ensureDatabase(url: string): Promise<void> {
-  const maintenance = new URL(url)
-  maintenance.pathname = '/postgres'
-  const client = new pg.Client({ connectionString: maintenance.href })
+async function urlOf({ folder }: Cluster, port: number, database: string): Promise<string> {
+  const password = (await readFile(join(folder, 'password'), 'utf8')).trim()
+  return `postgres://${USER}:${password}@${LOOPBACK}:${port}/${database}`
+}
+
+/** Whether a server is there, be it that it lets nobody in at the moment. */
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+  // A connection may be lost at any time after it was made.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return true
+  } catch (error) {
+    return error instanceof pg.DatabaseError
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function ensureDatabase(cluster: Cluster, port: number): Promise<void> {
+  const client = new pg.Client({ connectionString: await urlOf(cluster, port, 'postgres') })
   await client.connect()
   try {
     const { rowCount } = await client.query(`select from pg_database where datname = 'simherd'`)

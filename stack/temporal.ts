@@ -25,6 +25,8 @@ export interface TemporalOptions {
   /** Default: any free port; the same for `uiPort`. */
   readonly port?: number
   readonly uiPort?: number
+  /** Default true. False trades the machine's crash, not the server's own death, for speed: for tests. */
+  readonly durable?: boolean
   readonly log?: (line: string) => void
 }
 
@@ -53,7 +55,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const logFile = join(folder, 'temporal.log')
   const args = ['server', 'start-dev', '--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort)]
   args.push('--log-level', 'warn')
-  if (options.dataDir !== undefined) args.push('--db-filename', join(folder, 'temporal.db'))
+  if (options.dataDir !== undefined) args.push('--db-filename', join(folder, 'temporal.db'), ...pragmasOf(options))
   const pid = await launch(options.program, args, logFile)
   const forget = () =>
     options.dataDir === undefined ? rm(folder, { recursive: true, force: true }) : rm(pidFile, { force: true })
@@ -74,6 +76,12 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
     await forget()
   }
   return { address, uiUrl: `http://${LOOPBACK}:${uiPort}`, pid, stop }
+}
+
+/** A write-ahead log makes the file as safe as a rollback journal does, at half the server's time for a workflow. */
+function pragmasOf({ durable = true }: TemporalOptions): string[] {
+  const pragmas = ['journal_mode=wal', `synchronous=${durable ? 'full' : 'off'}`]
+  return pragmas.flatMap((pragma) => ['--sqlite-pragma', pragma])
 }
 
 async function endLeftServer(dataDir: string, log: (line: string) => void): Promise<void> {

@@ -33,7 +33,7 @@ export async function noteChange(tx: TenantTx | PlatformTx, change: Change): Pro
 export async function noteCreated(
   tx: TenantTx,
   subject: AuditSubject,
-  made: readonly { readonly id: number; readonly after: object }[],
+  made: readonly { readonly id: number | string; readonly after: object }[],
 ): Promise<void> {
   const { caller } = tx
   if (caller === null || made.length === 0) return
@@ -71,16 +71,6 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
   return toPage(
     page,
     totalItems,
-    rows.map(({ id, at, keyId, requestId, action, subject, subjectId, before, after }) => ({
-      id,
-      at: at.toISOString(),
-      keyId,
-      requestId,
-      action,
-      subject,
-      subjectId,
-      before,
-      after,
-    })),
+    rows.map((row) => ({ ...row, at: row.at.toISOString() })),
   )
 }

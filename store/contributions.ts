@@ -1,19 +1,19 @@
 /** Ledger rows that follow a SIM's state: it contributes where it was Active, and a move takes its usage along. */
 import { sql } from 'kysely'
 import { type Cycle, cycleAt, nextCycle } from '../domain/cycle.ts'
-import { addToPool, lockPools, openCycle, tenantTerms } from './cycles.ts'
+import { addToPool, holdCycles, lockPools, openCycle, tenantTerms } from './cycles.ts'
 import type { TenantTx } from './tenancy.ts'
 
-/** Cycles from the one an instant falls into to the running one, all open. */
+/** Cycles from the one an instant falls into to the running one, all open and held: none is closed meanwhile. */
 async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
   const { billingCycle } = await tenantTerms(tx)
   const cycles: Cycle[] = []
   let cycle = cycleAt(billingCycle, at.getTime())
   while (cycle.startsAt <= tx.now.getTime()) {
-    await openCycle(tx, cycle)
     cycles.push(cycle)
     cycle = nextCycle(billingCycle, cycle)
   }
+  for (const unopened of await holdCycles(tx, cycles)) await openCycle(tx, unopened)
   return cycles
 }
 

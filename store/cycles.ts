@@ -1,7 +1,8 @@
 /** Billing cycles of a tenant, and the opening of a new one. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Cycle, cycleAt } from '../domain/cycle.ts'
 import { markAllDue } from './due.ts'
+import { restating } from './restatements.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** What of a tenant decides about time and enforcement. */
@@ -30,6 +31,27 @@ export async function currentCycle(tx: TenantTx): Promise<Cycle> {
 }
 
 /**
+ * SIMs that are Active in a cycle or due back at its start, in each pool they are in then, by their last own tariff.
+ *
+ * @param among a condition on `sim_id`, for some of them
+ */
+export function contributors({ key, ...cycle }: Cycle, among: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
+  const startsAt = new Date(cycle.startsAt)
+  const endsAt = new Date(cycle.endsAt)
+  return sql`
+    select distinct on (m.sim_id, m.pool_id) m.sim_id, m.pool_id, m.tariff_id
+      from (select sim_id, from_at, coalesce(to_at, 'infinity') as to_at from active_spans
+             where from_at < ${endsAt} and (to_at is null or to_at > ${startsAt}) ${among}
+            union all
+            select sim_id, ${startsAt}, 'infinity' from suspensions
+             where closed_at is null and cause = 'watchdog' and until = 'renewal' and cycle_key < ${key} ${among}) a
+      join memberships m on m.sim_id = a.sim_id
+       and m.from_at < ${endsAt} and coalesce(m.to_at, 'infinity') > ${startsAt}
+       and m.from_at < a.to_at and coalesce(m.to_at, 'infinity') > a.from_at
+     order by m.sim_id, m.pool_id, m.from_at desc`
+}
+
+/**
  * Opens a cycle: a ledger row for every SIM that is Active in it or due back at its start, so that it contributes
  * from the first moment, and pool totals over them. Does nothing for a cycle that is open. Everything is marked due,
  * because facts that are bound to the cycle start from zero.
@@ -49,16 +71,8 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   if (rows.length === 0) return false
   await sql`
     insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
-    select distinct on (m.sim_id, m.pool_id) ${cycle.key}, m.sim_id, m.pool_id, m.tariff_id, true
-      from (select sim_id, from_at, coalesce(to_at, 'infinity') as to_at from active_spans
-             where from_at < ${endsAt} and (to_at is null or to_at > ${startsAt})
-            union all
-            select sim_id, ${startsAt}, 'infinity' from suspensions
-             where closed_at is null and cause = 'watchdog' and until = 'renewal' and cycle_key < ${cycle.key}) a
-      join memberships m on m.sim_id = a.sim_id
-       and m.from_at < ${endsAt} and coalesce(m.to_at, 'infinity') > ${startsAt}
-       and m.from_at < a.to_at and coalesce(m.to_at, 'infinity') > a.from_at
-     order by m.sim_id, m.pool_id, m.from_at desc
+    select ${cycle.key}, sim_id, pool_id, tariff_id, true from (${contributors(cycle)}) c
+     order by sim_id, pool_id
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
   await totalPools(tx, cycle.key)
@@ -145,12 +159,15 @@ export interface PoolDelta {
   readonly contributing?: number
 }
 
-/** Changes a pool's totals in a cycle and gives it a new usage version. Call with the pool locked. */
+/** Changes a pool's totals in a cycle and gives it a new usage version. Call with the cycle held and the pool locked. */
 export async function addToPool(tx: TenantTx, cycleKey: string, poolId: number, delta: PoolDelta): Promise<void> {
-  await sql`
-    update pool_cycles
-       set bytes = bytes + ${delta.bytes ?? 0}, voice_seconds = voice_seconds + ${delta.voiceSeconds ?? 0},
-           sms_count = sms_count + ${delta.smsCount ?? 0}, contributing = contributing + ${delta.contributing ?? 0},
-           usage_version = usage_version + 1
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = ${poolId}`.execute(tx.q)
+  await restating(
+    tx,
+    sql`
+      update pool_cycles
+         set bytes = bytes + ${delta.bytes ?? 0}, voice_seconds = voice_seconds + ${delta.voiceSeconds ?? 0},
+             sms_count = sms_count + ${delta.smsCount ?? 0}, contributing = contributing + ${delta.contributing ?? 0},
+             usage_version = usage_version + 1
+       where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = ${poolId}`,
+  ).execute(tx.q)
 }

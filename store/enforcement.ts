@@ -1,6 +1,6 @@
 /** What enforcement reads of SIMs and pools. */
 import { sql } from 'kysely'
-import { WatchdogMode } from '../domain/codes.ts'
+import { SimStatus, WatchdogMode } from '../domain/codes.ts'
 import type { PoolRow } from '../domain/enforcement.ts'
 import { suspendOnOverageId } from '../domain/lifecycle.ts'
 import type { TenantTx } from './tenancy.ts'
@@ -47,25 +47,45 @@ export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<Enfo
   }
 }
 
+/** A pool's SIMs as enforcement sees them. */
+export interface PickFrom {
+  /** What those that are suspended already have above their share. */
+  readonly stoppedExcessBytes: number
+  /** Not suspended, and to be left alone: exempt, in a weaker mode, or held by a person. */
+  readonly passedOver: number
+  /** Those that may be picked first, the largest excess first. */
+  readonly rows: PoolRow[]
+}
+
 /**
- * SIMs of a pool from which enforcement picks, the largest excess first. Divisions must be current.
+ * SIMs of a pool from which enforcement picks. Divisions must be current.
  *
- * @param limit at most so many; those beyond it have the least excess
+ * @param limit at most so many rows; the sums are of all
  */
-export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, limit: number): Promise<PoolRow[]> {
-  const runPrefix = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
-  const { rows } = await sql<PoolRow>`
-    select f.sim_id as "simId", f.bytes as "usageBytes", f.limit_bytes as "shareBytes",
-           greatest(0, f.bytes - f.limit_bytes) as "excessBytes", s.status = 2 as stopped,
-           s.is_watchdog_exempt as exempt, coalesce(s.watchdog_mode < ${WatchdogMode.Enforce}, false) as weaker,
-           coalesce(w.held, false) as held
-      from ledger_figures f
-      join sims s on s.id = f.sim_id and s.pool_id = f.pool_id
-      left join workflow_starts w
-        on w.tenant_id = f.tenant_id
-       and w.workflow_id = ${runPrefix[0]} || ':' || f.sim_id || ':' || ${runPrefix[1]}
-     where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = ${poolId} and f.bytes > 0
-     order by greatest(0, f.bytes - f.limit_bytes) desc, f.sim_id
+export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, limit: number): Promise<PickFrom> {
+  const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
+  const { rows } = await sql<PoolRow & Omit<PickFrom, 'rows'>>`
+    with seen as (
+      select s.id as "simId", coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, 0) as "shareBytes",
+             greatest(0, coalesce(f.bytes - f.limit_bytes, 0)) as "excessBytes", s.status = ${SimStatus.Suspended} as stopped,
+             s.is_watchdog_exempt as exempt, coalesce(s.watchdog_mode < ${WatchdogMode.Enforce}, false) as weaker,
+             coalesce(w.held, false) as held
+        from sims s
+        left join ledger_figures f
+          on f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = s.pool_id and f.sim_id = s.id
+        left join workflow_starts w
+          on w.tenant_id = ${tx.tenantId} and w.workflow_id = ${before} || ':' || s.id || ':' || ${after}
+       where s.tenant_id = ${tx.tenantId} and s.pool_id = ${poolId}
+    )
+    select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held,
+           coalesce(sum("excessBytes") filter (where stopped) over (), 0)::bigint as "stoppedExcessBytes",
+           (count(*) filter (where not stopped and (exempt or weaker or held)) over ())::integer as "passedOver"
+      from seen
+     order by (stopped or exempt or weaker or held), "excessBytes" desc, "simId"
      limit ${limit}`.execute(tx.q)
-  return rows
+  return {
+    stoppedExcessBytes: rows[0]?.stoppedExcessBytes ?? 0,
+    passedOver: rows[0]?.passedOver ?? 0,
+    rows: rows.map(({ stoppedExcessBytes: _, passedOver: __, ...row }) => row),
+  }
 }

@@ -109,7 +109,35 @@ export async function writeSuspension(tx: TenantTx, simId: number, suspension: S
           workflow_id = excluded.workflow_id`.execute(tx.q)
 }
 
-/** Ends a SIM's suspension. @returns the workflow that suspended it; null where none did */
+/**
+ * Changes how long a suspension by the watchdog lasts.
+ *
+ * @returns how long it was to last before; undefined where the SIM is not suspended by that workflow
+ */
+export async function setSuspensionUntil(
+  tx: TenantTx,
+  simId: number,
+  { workflowId, until }: { readonly workflowId: string; readonly until: 'renewal' | 'manual' },
+): Promise<Suspension['until'] | undefined> {
+  const { rows } = await sql<{ before: Suspension['until'] }>`
+    with was as (
+      select sim_id, until from suspensions
+       where tenant_id = ${tx.tenantId} and sim_id = ${simId} and closed_at is null and cause = 'watchdog'
+         and workflow_id = ${workflowId}
+         for update
+    )
+    update suspensions s set until = ${until}
+      from was where s.sim_id = was.sim_id and s.closed_at is null
+    returning was.until as before`.execute(tx.q)
+  return rows[0]?.before
+}
+
+/**
+ * Ends a SIM's suspension.
+ *
+ * @param because who brought it back, or `unassign`
+ * @returns the workflow that suspended it; null where none did
+ */
 export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<string | null> {
   const { rows } = await sql<{ workflow_id: string | null }>`
     update suspensions set closed_at = ${tx.now}, closed_because = ${because}

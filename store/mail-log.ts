@@ -19,26 +19,10 @@ export interface MailInfo {
 
 type MailRow = Omit<MailInfo, 'createdAt' | 'sentAt'> & { readonly createdAt: Date; readonly sentAt: Date | null }
 
-const toMail = ({
-  id,
-  recipient,
-  subject,
-  status,
-  attempts,
-  response,
-  createdAt,
-  sentAt,
-  keys,
-}: MailRow): MailInfo => ({
-  id,
-  recipient,
-  subject,
-  status,
-  attempts,
-  response,
-  createdAt: createdAt.toISOString(),
-  sentAt: sentAt?.toISOString() ?? null,
-  keys,
+const toMail = (row: MailRow): MailInfo => ({
+  ...row,
+  createdAt: row.createdAt.toISOString(),
+  sentAt: row.sentAt?.toISOString() ?? null,
 })
 
 /** A page of the mails, the newest first. */

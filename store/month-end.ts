@@ -25,6 +25,12 @@ export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[
   return rows
 }
 
+export async function findCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
+  const { rows } = await sql<CycleRow>`
+    select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+  return rows[0]
+}
+
 /** A cycle's row, locked: it is closed by one transaction. */
 export async function lockCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
   const { rows } = await sql<CycleRow>`
@@ -69,12 +75,13 @@ export async function suspensionsToRenew(
   cycleKey: string,
   afterSimId: number,
   limit: number,
+  throughSimId: number = Number.MAX_SAFE_INTEGER,
 ): Promise<OpenSuspension[]> {
   const { rows } = await sql<OpenSuspension>`
     select sim_id as "simId", workflow_id as "workflowId"
       from suspensions
      where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
-       and cycle_key <= ${cycleKey} and sim_id > ${afterSimId}
+       and cycle_key <= ${cycleKey} and sim_id > ${afterSimId} and sim_id <= ${throughSimId}
      order by sim_id limit ${limit}`.execute(tx.q)
   return rows
 }
@@ -103,17 +110,16 @@ export async function stillSuspended(tx: TenantTx): Promise<number> {
 
 const MOST_FAILURES = 200
 
-/** Changes that failed at a cycle's end, for the summary; at most 200. */
+/** Changes that failed at a cycle's end and have not been done since, for the summary; at most 200. */
 export async function failedChanges(
   tx: TenantTx,
   cycleKey: string,
 ): Promise<{ iccid: string; what: string; reason: string }[]> {
   const { rows } = await sql<{ iccid: string; what: string; reason: string }>`
-    select s.iccid, case when s.pending_unassign then 'unassign' else 'move' end as what,
-           coalesce(l.explanation ->> 'detail', '') as reason
-      from watchdog_log l
-      join sims s on s.id = l.sim_id
-     where l.tenant_id = ${tx.tenantId} and l.cycle_key = ${cycleKey} and l.dedupe_key like 'change-failed/%'
-     order by l.id limit ${MOST_FAILURES}`.execute(tx.q)
+    select s.iccid, m.kind as what, coalesce(m.detail, '') as reason
+      from month_end_changes m
+      join sims s on s.id = m.sim_id
+     where m.tenant_id = app_tenant() and m.cycle_key = ${cycleKey} and m.outcome = 'failed' and m.kind in ('unassign', 'move')
+     order by m.kind desc, m.sim_id limit ${MOST_FAILURES}`.execute(tx.q)
   return rows
 }

@@ -17,11 +17,7 @@ export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: Page
     },
     page,
   )
-  return toPage(
-    page,
-    totalItems,
-    rows.map(({ id, iccid }) => ({ id, iccid })),
-  )
+  return toPage(page, totalItems, rows)
 }
 
 export async function orderSimCount(tx: TenantTx, orderId: number): Promise<number> {

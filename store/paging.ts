@@ -13,6 +13,12 @@ export interface PagedSelect {
   readonly orderBy: RawBuilder<unknown>
 }
 
+/** What stands beside each row of the statement, and is none of its columns. */
+interface Counted {
+  readonly present: true | null
+  readonly total_items: number
+}
+
 /**
  * Reads a page and counts the list in one statement.
  *
@@ -22,15 +28,18 @@ export async function readPage<Row>(
   tx: TenantTx | PlatformTx,
   { columns, from, orderBy }: PagedSelect,
   page: PageRequest,
-): Promise<{ rows: Row[]; totalItems: number }> {
-  const { rows } = await sql<Row & { present: true | null; total_items: number }>`
+): Promise<{ rows: Omit<Row & Counted, keyof Counted>[]; totalItems: number }> {
+  const { rows } = await sql<Row & Counted>`
     with counted as (
       select count(*)::integer as total_items ${from}
     ), page as (
       select true as present, ${columns} ${from} order by ${orderBy} limit ${page.pageSize} offset ${offsetOf(page)}
     )
     select counted.total_items, page.* from counted left join page on true order by ${orderBy}`.execute(tx.q)
-  return { rows: rows.filter((row) => row.present === true), totalItems: rows[0]?.total_items ?? 0 }
+  return {
+    rows: rows.flatMap(({ present, total_items: _, ...row }) => (present === true ? [row] : [])),
+    totalItems: rows[0]?.total_items ?? 0,
+  }
 }
 
 /** A LIKE pattern of everything that contains this text; `%`, `_` and `\` stand for themselves. */

@@ -211,16 +211,38 @@ export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSumma
   })
 }
 
-/** What SIMs are called among people, by id: ICCID, and the tag where there is one. */
-export async function simLabels(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
-  const { rows } = await sql<{ id: number; iccid: string; tag: string }>`
-    select id, iccid, tag from sims where tenant_id = app_tenant() and id = any(${[...ids]}::bigint[])`.execute(tx.q)
-  return new Map(rows.map(({ id, iccid, tag }) => [id, tag === '' ? iccid : `${iccid} (${tag})`]))
+/** What a SIM is called among people, ICCID and the tag where there is one, and the pool that it is in. */
+export interface NamedSim {
+  readonly label: string
+  /** Null outside pools. */
+  readonly poolId: number | null
 }
+
+/** What SIMs are called and where they are, by id. */
+export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
+  const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`
+    select id, iccid, tag, pool_id as "poolId" from sims
+     where tenant_id = app_tenant() and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(
+    rows.map(({ id, iccid, tag, poolId }) => [id, { label: tag === '' ? iccid : `${iccid} (${tag})`, poolId }]),
+  )
+}
+
+/** What SIMs are called, by id. */
+export const simLabels = async (tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> =>
+  new Map([...(await namedSims(tx, ids))].map(([id, { label }]) => [id, label]))
 
 /** What one SIM is called; its id where there is none. */
 export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
   (await simLabels(tx, [id])).get(id) ?? String(id)
+
+/** Those of SIMs that the tenant does not have. */
+export async function missingSims(tx: TenantTx, ids: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select a.id from unnest(${[...ids]}::bigint[]) as a(id)
+     where not exists (select 1 from sims s where s.tenant_id = app_tenant() and s.id = a.id)`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
 
 /** @returns whether there is such a SIM */
 export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
@@ -236,7 +258,7 @@ export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number
   return rows[0]?.id
 }
 
-/** The pools that these SIMs have ledger rows or membership in. */
+/** The pools that these SIMs are in, each once. */
 export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select distinct pool_id as id from sims

@@ -1,14 +1,18 @@
 /** Statements of closed cycles: what each SIM and pool used and what it costs. Written once, never changed. */
-import { sql } from 'kysely'
-import type { TenantTx } from './tenancy.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { KEYSET_PAGE, keysetPages, placeAfter } from './keyset.ts'
+import type { Ground, TenantTx } from './tenancy.ts'
 
 /**
  * One line of a statement. Money in micro-units of the currency; each amount is rounded half up once, and
  * totals are sums of lines. A `pool` line carries the pool's own figures and the cost of its bucket; an
- * `empty` line stands for a cycle in which nothing was.
+ * `empty` line stands for a cycle in which nothing was. An `adjustment` is of an earlier cycle: what has changed since
+ * all statements before, as differences, of a SIM or (`simId` null) of a pool's own line.
  */
 export interface StatementLine {
-  readonly kind: 'sim' | 'pool' | 'empty'
+  readonly kind: 'sim' | 'pool' | 'empty' | 'adjustment'
+  /** The closed cycle that an adjustment is of; null for all others. */
+  readonly adjusts: string | null
   /** 0: outside pools. */
   readonly poolId: number
   readonly poolName: string
@@ -26,64 +30,81 @@ export interface StatementLine {
   readonly overageMicro: number
 }
 
-/**
- * Writes the statement of a cycle from its ledger, set-wise. Fees are those of the governing tariff; a SIM pays
- * the monthly fee for every ledger row in which it was Active. Products are exact; `div(2a + b, 2b)` rounds half up.
- *
- * @returns the number of lines
- */
-export async function writeStatement(tx: TenantTx, cycleKey: string): Promise<number> {
-  const { rows } = await sql<{ lines: number }>`
-    with sim_lines as (
-      insert into statements (cycle_key, kind, pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_seconds,
-                              sms_count, limit_bytes, overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro)
-      select f.cycle_key, 'sim', f.pool_id, coalesce(p.name, ''), f.sim_id, s.iccid, t.id, f.bytes, f.voice_seconds,
-             f.sms_count, f.limit_bytes, f.overage_bytes,
-             case when f.contributing then coalesce(t.sim_monthly_fee, 0) else 0 end,
-             f.sms_count * coalesce(t.sms_fee, 0),
-             div(2 * f.voice_seconds::numeric * coalesce(t.voice_fee, 0) + 60, 120)::bigint,
-             div(2 * f.overage_bytes::numeric * coalesce(t.overage_fee_per_gb, 0) + 1000000000, 2000000000)::bigint
-        from ledger_figures f
-        join sims s on s.id = f.sim_id
-        left join pools p on p.id = f.pool_id
-        left join tariffs t on t.id = f.governing_tariff_id
-       where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey}
-       order by f.pool_id, f.sim_id
-      returning 1
-    ), pool_lines as (
-      insert into statements (cycle_key, kind, pool_id, pool_name, tariff_id, bytes, voice_seconds, sms_count,
-                              limit_bytes, overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro)
-      select pc.cycle_key, 'pool', pc.pool_id, p.name, p.tariff_id, pc.bytes, pc.voice_seconds, pc.sms_count,
-             pc.limit_bytes, pc.overage_bytes, t.fixed_bucket_cost, 0, 0, 0
-        from pool_cycles pc
-        join pools p on p.id = pc.pool_id
-        join tariffs t on t.id = p.tariff_id
-       where pc.tenant_id = ${tx.tenantId} and pc.cycle_key = ${cycleKey}
-         and (pc.bytes > 0 or pc.voice_seconds > 0 or pc.sms_count > 0 or pc.contributing > 0 or t.fixed_bucket_cost > 0)
-       order by pc.pool_id
-      returning 1
-    )
-    select ((select count(*) from sim_lines) + (select count(*) from pool_lines))::integer as lines`.execute(tx.q)
-  const lines = rows[0]?.lines ?? 0
-  if (lines > 0) return lines
-  await sql`
-    insert into statements (cycle_key, kind, pool_id, pool_name, bytes, voice_seconds, sms_count, limit_bytes,
-                            overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro)
-    values (${cycleKey}, 'empty', 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0)`.execute(tx.q)
-  return 0
+/** Which lines of a statement. */
+export interface LineFilter {
+  /** 0: outside pools. */
+  readonly poolId?: number | undefined
+  readonly simId?: number | undefined
+  readonly kinds?: readonly StatementLine['kind'][]
 }
 
-/** Lines of a cycle's statement by pool and SIM, pool lines first. */
-export async function statementLines(tx: TenantTx, cycleKey: string): Promise<StatementLine[]> {
-  const { rows } = await sql<StatementLine>`
-    select kind, pool_id as "poolId", pool_name as "poolName", sim_id as "simId", iccid, tariff_id as "tariffId", bytes,
-           voice_seconds as "voiceSeconds", sms_count as "smsCount", limit_bytes as "limitBytes",
-           overage_bytes as "overageBytes", fee_micro as "feeMicro", sms_micro as "smsMicro",
-           voice_micro as "voiceMicro", overage_micro as "overageMicro"
+interface Placed extends StatementLine {
+  readonly id: number
+}
+
+const condition = (column: RawBuilder<unknown>, value: number | undefined) =>
+  value === undefined ? sql`` : sql`and ${column} = ${value}::bigint`
+
+async function linesAfter(
+  tx: TenantTx,
+  cycleKey: string,
+  filter: LineFilter,
+  afterLine: number,
+  limit: number,
+): Promise<Placed[]> {
+  const { rows } = await sql<Placed>`
+    select id, kind, adjusts, pool_id as "poolId", pool_name as "poolName", sim_id as "simId", iccid,
+           tariff_id as "tariffId", bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount",
+           limit_bytes as "limitBytes", overage_bytes as "overageBytes", fee_micro as "feeMicro",
+           sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
       from statements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
-     order by pool_id, sim_id nulls first`.execute(tx.q)
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and id > ${afterLine}
+           ${condition(sql`pool_id`, filter.poolId)} ${condition(sql`sim_id`, filter.simId)}
+           ${filter.kinds === undefined ? sql`` : sql`and kind = any(${[...filter.kinds]}::text[])`}
+     order by id limit ${limit}`.execute(tx.q)
   return rows
+}
+
+const withoutPlace = ({ id: _, ...line }: Placed): StatementLine => line
+
+/**
+ * A page of a statement: pools by id, each before its SIMs, adjustments after all of them.
+ *
+ * @param ask.afterLine what the page before said; 0: from the beginning
+ */
+export async function pageOfLines(
+  tx: TenantTx,
+  cycleKey: string,
+  ask: LineFilter & { readonly afterLine: number; readonly limit: number },
+): Promise<{ readonly lines: StatementLine[]; readonly nextAfterLine: number | null }> {
+  const rows = await linesAfter(tx, cycleKey, ask, ask.afterLine, ask.limit)
+  return {
+    lines: rows.map(withoutPlace),
+    nextAfterLine: rows.length < ask.limit ? null : (rows.at(-1)?.id ?? null),
+  }
+}
+
+/** All lines of a statement, page by page. */
+export const allLines = (
+  ground: Ground,
+  tenantId: string,
+  cycleKey: string,
+  filter: LineFilter,
+): AsyncGenerator<StatementLine[]> =>
+  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+    const rows = await linesAfter(tx, cycleKey, filter, after ?? 0, KEYSET_PAGE)
+    return { items: rows.map(withoutPlace), next: placeAfter(rows, ({ id }) => id) }
+  })
+
+/** What a statement's lines add up to; undefined where the cycle is not closed. */
+export async function statementTotals(
+  tx: TenantTx,
+  cycleKey: string,
+): Promise<{ readonly lines: number; readonly totalMicro: number } | undefined> {
+  const { rows } = await sql<{ lines: number; totalMicro: number }>`
+    select lines, total_micro as "totalMicro" from statement_totals
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}`.execute(tx.q)
+  return rows[0]
 }
 
 /** What a pool came to in a closed cycle: its own line and those of its SIMs. */
@@ -97,7 +118,7 @@ export interface PoolTotals {
   readonly chargeMicro: number
 }
 
-/** Totals of a cycle's statement by pool; none where nothing was in the cycle. */
+/** Totals of a cycle's statement by pool, without adjustments; none where nothing was in the cycle. */
 export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTotals[]> {
   const { rows } = await sql<PoolTotals>`
     select pool_id as "poolId", max(pool_name) as "poolName",
@@ -106,8 +127,29 @@ export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTo
            coalesce(sum(overage_bytes) filter (where kind = 'sim'), 0)::bigint as "overageBytes",
            sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "chargeMicro"
       from statements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind <> 'empty'
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind in ('sim', 'pool')
      group by pool_id
      order by pool_id`.execute(tx.q)
+  return rows
+}
+
+/** What the adjustments of a statement come to, by the cycle they are of. */
+export interface AdjustmentTotals {
+  readonly cycle: string
+  readonly lines: number
+  readonly bytes: number
+  readonly chargeMicro: number
+}
+
+/** Adjustments in a cycle's statement, the oldest cycle first. */
+export async function adjustmentTotals(tx: TenantTx, cycleKey: string): Promise<AdjustmentTotals[]> {
+  const { rows } = await sql<AdjustmentTotals>`
+    select adjusts as cycle, count(*)::integer as lines,
+           coalesce(sum(bytes) filter (where sim_id is not null), 0)::bigint as bytes,
+           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "chargeMicro"
+      from statements
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind = 'adjustment'
+     group by adjusts
+     order by adjusts`.execute(tx.q)
   return rows
 }

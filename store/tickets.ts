@@ -101,20 +101,33 @@ export async function insertTicket(tx: TenantTx, { simId, ...ticket }: NewTicket
   return id
 }
 
-/** Writes the same Pending ticket for each of these SIMs, and puts them on the work list. Call with them locked. */
+/**
+ * Writes a Pending ticket for each of these SIMs, and puts them on the work list. Call with them locked. Tickets differ
+ * in where they take their SIM, where that is given with it.
+ */
 export async function insertTickets(
   tx: TenantTx,
-  each: readonly { readonly id: string; readonly simId: number }[],
+  each: readonly {
+    readonly id: string
+    readonly simId: number
+    readonly poolId?: number | null
+    readonly tariffId?: number | null
+  }[],
   ticket: Omit<NewTicket, 'simId'> & { readonly bulkId: string | null },
 ): Promise<void> {
+  if (each.length === 0) return
   const simIds = each.map(({ simId }) => simId)
   await sql`
     insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
                          next_attempt_at, bulk_id)
-    select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, ${ticket.poolId}::integer, ${ticket.tariffId}::integer,
+    select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, pool_id, tariff_id,
            ${ticket.unassign}::boolean, ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb,
            ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid
-      from unnest(${each.map(({ id }) => id)}::uuid[], ${simIds}::bigint[]) as t(id, sim_id)`.execute(tx.q)
+      from unnest(${each.map(({ id }) => id)}::uuid[], ${simIds}::bigint[],
+                  ${each.map(({ poolId = ticket.poolId }) => poolId)}::integer[],
+                  ${each.map(({ tariffId = ticket.tariffId }) => tariffId)}::integer[])
+             with ordinality as t(id, sim_id, pool_id, tariff_id, n)
+     order by n`.execute(tx.q)
   await sql`
     insert into ticket_work as w (sim_id, due_at)
     select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id

@@ -1,6 +1,7 @@
 /** Usage records and what they add up to. Every function is set-wise: its statements do not grow with the chunk. */
 import { sql } from 'kysely'
 import type { ReadRecord } from '../domain/usage.ts'
+import { restating } from './restatements.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** A SIM as usage touches it, locked. */
@@ -115,7 +116,10 @@ export async function ledgerSums(tx: TenantTx, keys: readonly LedgerKey[]): Prom
   return rows
 }
 
-/** Adds usage to the ledger, to the pools' totals and to the cycles' counts. Call with the pools locked. */
+/**
+ * Adds usage to the ledger and to the pools' totals; of a closed cycle the next statement has the difference. Call with
+ * the cycles held and the pools locked.
+ */
 export async function addToLedger(tx: TenantTx, rows: readonly (LedgerKey & Amounts)[]): Promise<void> {
   const json = JSON.stringify(rows)
   const set = sql`jsonb_to_recordset(${json}::jsonb) as r("cycleKey" text, "simId" bigint, "poolId" integer,
@@ -143,14 +147,17 @@ export async function addToLedger(tx: TenantTx, rows: readonly (LedgerKey & Amou
       from ${set}
      where l.tenant_id = ${tx.tenantId} and l.cycle_key = r."cycleKey" and l.sim_id = r."simId"
        and l.pool_id = r."poolId"`.execute(tx.q)
-  await sql`
-    update pool_cycles p
-       set bytes = p.bytes + r.bytes, voice_seconds = p.voice_seconds + r."voiceSeconds",
-           sms_count = p.sms_count + r."smsCount", usage_version = p.usage_version + 1
-      from (select "cycleKey", "poolId", sum(bytes)::bigint as bytes, sum("voiceSeconds")::bigint as "voiceSeconds",
-                   sum("smsCount")::bigint as "smsCount"
-              from ${set} group by "cycleKey", "poolId") r
-     where p.tenant_id = ${tx.tenantId} and p.cycle_key = r."cycleKey" and p.pool_id = r."poolId"`.execute(tx.q)
+  await restating(
+    tx,
+    sql`
+      update pool_cycles p
+         set bytes = p.bytes + r.bytes, voice_seconds = p.voice_seconds + r."voiceSeconds",
+             sms_count = p.sms_count + r."smsCount", usage_version = p.usage_version + 1
+        from (select "cycleKey", "poolId", sum(bytes)::bigint as bytes, sum("voiceSeconds")::bigint as "voiceSeconds",
+                     sum("smsCount")::bigint as "smsCount"
+                from ${set} group by "cycleKey", "poolId") r
+       where p.tenant_id = ${tx.tenantId} and p.cycle_key = r."cycleKey" and p.pool_id = r."poolId"`,
+  ).execute(tx.q)
 }
 
 export interface BucketRow extends Amounts {

@@ -1,10 +1,10 @@
 /** Starts and signals of workflows that happen after the commit that asks for them. */
 import { sql } from 'kysely'
-import type { EnforcePoolSignal, SuspendSignal, WorkflowRequest } from '../domain/lifecycle.ts'
+import type { EnforcePoolSignal, OutboxRequest, SuspendSignal } from '../domain/lifecycle.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** Asks for a start or signal once this transaction has committed. */
-export async function requestWorkflows(tx: TenantTx, requests: readonly WorkflowRequest[]): Promise<void> {
+export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
   if (requests.length === 0) return
   await sql`
     insert into workflow_outbox (workflow_id, request, due_at, created_at)
@@ -26,7 +26,7 @@ export async function signalIfStarted(
 export interface OutboxRow {
   readonly id: number
   readonly tenantId: string
-  readonly request: WorkflowRequest
+  readonly request: OutboxRequest
   readonly attempts: number
 }
 
@@ -68,9 +68,24 @@ export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[
   return new Set(rows.map((row) => row.workflow_id))
 }
 
+/** Those of workflows that run once which were started at some time. */
+export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ workflow_id: string }>`
+    select workflow_id from workflow_starts where workflow_id = any(${[...workflowIds]}::text[])`.execute(tx.q)
+  return new Set(rows.map((row) => row.workflow_id))
+}
+
 /** A person has ended this workflow's work for its cycle: enforcement passes its SIM over. */
 export async function holdRun(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`update workflow_starts set held = true where workflow_id = ${workflowId}`.execute(tx.q)
+}
+
+/** As {@link holdRun}, for runs that need not have begun: they do not begin any more. */
+export async function holdRuns(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
+  await sql`
+    insert into workflow_starts as w (workflow_id, started_at, held)
+    select distinct id, ${tx.now}::timestamptz, true from unnest(${[...workflowIds]}::text[]) as r(id) order by id
+    on conflict (tenant_id, workflow_id) do update set held = true where not w.held`.execute(tx.q)
 }
 
 /** Tenants with requests that are due. */

@@ -2,7 +2,8 @@
  * `npm test`: all tests but the kill tests; `npm run test:faults`: those.
  *
  * Arguments after `faults` go to vitest (a file, `--project api`, `-t name`). Ends with `N passed, N failed`,
- * after what was skipped and why. Nothing run is a failure; in CI, what is skipped for want of a program is one.
+ * after what failed and why, and what was skipped and why. Nothing run is a failure; in CI, what is skipped for want of
+ * a program is one.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,8 +36,8 @@ async function main(args: readonly string[]): Promise<number> {
       await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
     }
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error)
-    return finish({ passed: 0, failed: 1, skipped: [] }, [], 1)
+    const message = error instanceof Error ? error.message : String(error)
+    return finish({ passed: 0, failures: [message], skipped: [] }, [], 1)
   }
   const folder = await mkdtemp(join(tmpdir(), 'simherd-test-run-'))
   await chmod(folder, 0o755)
@@ -96,20 +97,16 @@ async function readTally(file: string): Promise<Tally | undefined> {
 
 /** @returns the exit code */
 function finish(tally: Tally | undefined, skips: Notes['skips'], exitCode: number): number {
-  const { passed, failed, skipped } = tally ?? { passed: 0, failed: 1, skipped: [] }
-  const faults: string[] = []
-  if (tally === undefined) faults.push('the test run broke off')
-  if (process.env.CI === 'true') faults.push(...skips.map((skip) => `in CI nothing may be missing: ${skip.skipped}`))
-  if (passed + failed === 0) faults.push('no test was run')
-  const silent = exitCode !== 0 && failed + faults.length === 0
-  if (silent) faults.push(`vitest ended with exit code ${exitCode}`)
-  const counted = tally === undefined ? 0 : failed
+  const { passed, failures, skipped } = tally ?? { passed: 0, failures: ['the test run broke off'], skipped: [] }
+  const failed = [...failures]
+  if (process.env.CI === 'true') failed.push(...skips.map((skip) => `in CI nothing may be missing: ${skip.skipped}`))
+  if (passed + failed.length === 0) failed.push('no test was run')
+  if (exitCode !== 0 && failed.length === 0) failed.push(`vitest ended with exit code ${exitCode}`)
   console.log()
-  for (const fault of faults) console.log(`failed: ${fault}`)
+  for (const failure of failed) console.log(`failed: ${failure}`)
   const reasons = skips.map((skip) => `${skip.skipped} (${skip.why})`)
   if (skipped.length > 0) console.log(`skipped: ${(reasons.length > 0 ? reasons : skipped).join('; ')}`)
-  const failures = counted + faults.length
   const tail = skipped.length > 0 ? `, ${skipped.length} skipped` : ''
-  console.log(`${passed} passed, ${failures} failed${tail}`)
-  return failures > 0 ? 1 : 0
+  console.log(`${passed} passed, ${failed.length} failed${tail}`)
+  return failed.length > 0 ? 1 : 0
 }

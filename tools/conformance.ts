@@ -52,7 +52,7 @@ const RUNS: readonly Run[] = [
 ]
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error)
+  console.error(`failed: ${error instanceof Error ? error.message : String(error)}`)
   console.log('0 passed, 1 failed')
   return 1
 })
@@ -90,15 +90,16 @@ async function finish(service: Service, results: readonly Result[]): Promise<num
   const complaints = await service.complaints()
   for (const line of complaints.slice(0, 20)) console.log(`the service logged: ${line}`)
   let passed = 0
-  let failed = complaints.length > 0 ? 1 : 0
+  const failed = complaints.slice(0, 1).map((line) => `the service logged ${line}`)
   for (const listener of ['public', 'internal'] as const) {
     const ours = results.filter((result) => result.listener === listener)
-    const failing = new Set(ours.flatMap((result) => result.failing)).size
-    passed += Math.max(0, ...ours.map(({ tested }) => tested - failing))
-    failed += failing
+    const failing = new Set(ours.flatMap((result) => result.failing))
+    passed += Math.max(0, ...ours.map(({ tested }) => tested - failing.size))
+    failed.push(...[...failing].map((operation) => `the ${listener} interface: ${operation}`))
   }
-  console.log(`${passed} passed, ${failed} failed`)
-  return failed > 0 || passed === 0 ? 1 : 0
+  for (const failure of failed) console.log(`failed: ${failure}`)
+  console.log(`${passed} passed, ${failed.length} failed`)
+  return failed.length > 0 || passed === 0 ? 1 : 0
 }
 
 /** Runs Schemathesis over a document, and prints what it said once it has ended. */

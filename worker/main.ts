@@ -28,6 +28,7 @@ import { startSweeps } from './sweeps.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
 import { evaluationTerms, mailTerms, ticketTerms } from './terms.ts'
 import { workLists } from './work-lists.ts'
+import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
 /** Connections to PostgreSQL: one a job that runs, and some for the sweeps. */
 const CONNECTIONS = 20
@@ -42,6 +43,8 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
   const stopping = new AbortController()
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
   const ruleFiles = await readRuleFiles(settings.RULES_DIR)
+  const bundle = settings.WORKFLOW_BUNDLE
+  const workflows = bundle === '' ? await bundleWorkflows() : await readBundle(bundle)
   const network = httpNetwork({
     url: settings.CARRIER_URL,
     secret: settings.CARRIER_SECRET,
@@ -71,6 +74,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     internalUrl: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`,
     key: settings.SERVICE_KEY,
     log,
+    workflows,
   })
   const health = await startHealth({
     host: settings.INTERNAL_HOST,

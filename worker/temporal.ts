@@ -1,5 +1,4 @@
 /** The Temporal workers of this process: one for workflows and short activities, one for activities that wait. */
-import { fileURLToPath } from 'node:url'
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import type { Logger } from 'pino'
 import type { ServiceAddress } from '../activities/client.ts'
@@ -13,8 +12,8 @@ export interface TemporalWorkerOptions extends ServiceAddress {
   readonly address: string
   readonly namespace: string
   readonly log: Logger
-  /** Workflow bundle built ahead; without it one is made at start, which takes a second. */
-  readonly bundlePath?: string
+  /** The workflows' bundle, of worker/workflow-bundle.ts. */
+  readonly workflows: string
   /** How long running activities may go on at shutdown, in milliseconds. */
   readonly shutdownGraceMs?: number
 }
@@ -50,15 +49,11 @@ export function installRuntime(log: Logger): void {
 }
 
 /** Options of both workers. Slots: what waits costs a timer and a request now and then, so it may be many. */
-function workerOptions({ namespace, bundlePath, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
+function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
   const activities = createActivities({ ...service, pickTargets })
   const common = { namespace, activities, shutdownGraceTime: shutdownGraceMs }
-  const workflows: Partial<WorkerOptions> =
-    bundlePath === undefined
-      ? { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
-      : { workflowBundle: { codePath: bundlePath } }
   return [
-    { ...common, ...workflows, taskQueue: TASK_QUEUE, maxConcurrentActivityTaskExecutions: 100 },
+    { ...common, workflowBundle: { code: workflows }, taskQueue: TASK_QUEUE, maxConcurrentActivityTaskExecutions: 100 },
     {
       ...common,
       taskQueue: WAITING_TASK_QUEUE,

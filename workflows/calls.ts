@@ -1,5 +1,12 @@
 /** How workflows call activities, with the timeouts argued, and what they make of a failed one. */
-import { ActivityFailure, ApplicationFailure, proxyActivities, rootCause, workflowInfo } from '@temporalio/workflow'
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  proxyActivities,
+  rootCause,
+  workflowInfo,
+} from '@temporalio/workflow'
 import type { Activities } from '../activities/index.ts'
 import { WAITING_TASK_QUEUE } from '../domain/lifecycle.ts'
 
@@ -28,15 +35,23 @@ export const long = proxyActivities<Activities>({
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 })
 
-/**
- * Activities that wait, on their own task queue. An hour is no limit to the wait: a new attempt goes on
- * where the last one stopped. The heartbeat finds a killed worker after half a minute.
- */
-export const waiting = proxyActivities<Activities>({
+const WAITING = {
   taskQueue: WAITING_TASK_QUEUE,
   startToCloseTimeout: '1 hour',
   heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+} as const
+
+/**
+ * Activities that wait, on their own task queue. An hour is no limit to the wait: a new attempt goes on
+ * where the last one stopped. The heartbeat finds a killed worker after half a minute.
+ */
+export const waiting = proxyActivities<Activities>(WAITING)
+
+/** The same, for waits that a cancel ends: with its next heartbeat, and no run ends with one still under way. */
+export const cancellable = proxyActivities<Activities>({
+  ...WAITING,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 })
 
 /**

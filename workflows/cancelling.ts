@@ -1,5 +1,5 @@
 /** A cancel request as a fact that the workflow looks at, instead of an error at whatever it waits for. */
-import { CancellationScope, CancelledFailure, upsertMemo } from '@temporalio/workflow'
+import { CancellationScope, CancelledFailure, condition, isCancellation, upsertMemo } from '@temporalio/workflow'
 
 export interface Cancel {
   readonly requested: boolean
@@ -17,6 +17,25 @@ export async function heedingCancel<T>(body: (cancel: Cancel) => Promise<T>, onC
     onCancel?.()
   })
   return await CancellationScope.nonCancellable(() => body(cancel))
+}
+
+/** Waits for something that a cancel ends early. @returns null where it has */
+export async function unlessCancelled<T>(cancel: Cancel, wait: () => Promise<T>): Promise<T | null> {
+  const scope = new CancellationScope()
+  let pending = true
+  const ended = scope.run(wait).finally(() => {
+    pending = false
+  })
+  // Whatever it ends with is taken below.
+  ended.catch(() => {})
+  await condition(() => !pending || cancel.requested)
+  if (pending) scope.cancel()
+  try {
+    return await ended
+  } catch (error) {
+    if (cancel.requested && isCancellation(error)) return null
+    throw error
+  }
 }
 
 /** Ends the workflow as cancelled. Temporal keeps no result of such a run: it goes into the memo. */

@@ -1,8 +1,10 @@
 /**
  * Stops SIMs of a pool that is over its capacity, as often as it is found over, until the cycle ends.
  *
- *   overLimit ──▶ pick by the rule's policy ──▶ arm each picked SIM's suspend-on-overage
- *   cleared, standDown ──▶ the same signal to those armed
+ *   overLimit ──▶ pick by the rule's policy ──▶ ask the guard ──▶ arm what it grants
+ *                          ▲                         └── held ──▶ wait for a person
+ *                          └── guardReleased, guardDiscarded ◀───────────┘
+ *   cleared, standDown ──▶ the same signal to those armed; nothing waits any more
  *
  * Signals that come while it works are one more round, not one each.
  */
@@ -16,72 +18,115 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { PoolPick } from '../activities/enforcement.ts'
-import { type EnforcePoolInput, type EnforcePoolState, suspendOnOverageId } from '../domain/lifecycle.ts'
+import type { EnforcePoolInput, EnforcePoolSignal, EnforcePoolState, WaitsFor } from '../domain/lifecycle.ts'
 import { long, short } from './calls.ts'
-import { answerState, showState } from './visibility.ts'
+import { answerState, openDiary, showState } from './visibility.ts'
 
 /** What a continued run takes over. */
 interface Carried extends EnforcePoolState {
   readonly next: Next
   readonly toldTooLittle: boolean
 }
-type Next = 'overLimit' | 'cleared' | 'standDown' | null
+/** What to do next; `decided`: a person has decided about what the guard holds. */
+type Next = 'overLimit' | 'cleared' | 'standDown' | 'decided' | null
+
+interface PoolState {
+  rounds: number
+  over: boolean
+  tooLittle: boolean
+  held: number
+  holdId: number | null
+}
 
 /** @param carried what a continued run takes over; absent on the first, which begins with a round */
 export async function enforcePool(input: EnforcePoolInput, carried?: Carried): Promise<EnforcePoolState> {
   const armed = new Set(carried?.armed)
-  const state = { rounds: carried?.rounds ?? 0, over: carried?.over ?? false, tooLittle: carried?.tooLittle ?? false }
+  const diary = openDiary(carried)
+  const state: PoolState = {
+    rounds: carried?.rounds ?? 0,
+    over: carried?.over ?? false,
+    tooLittle: carried?.tooLittle ?? false,
+    held: carried?.held ?? 0,
+    holdId: carried?.holdId ?? null,
+  }
   const told = { tooLittle: carried?.toldTooLittle ?? false }
   let next: Next = carried === undefined ? 'overLimit' : carried.next
-  const answer = () => ({ ...state, armed: [...armed] })
+  const answer = () => ({ ...state, armed: [...armed], ...diary.read() })
   answerState(answer)
+  const on = (name: EnforcePoolSignal, note: () => void) => setHandler(defineSignal(name), note)
   for (const name of ['overLimit', 'cleared', 'standDown'] as const) {
-    setHandler(defineSignal(name), () => {
+    on(name, () => {
       next = name
+    })
+  }
+  for (const name of ['guardReleased', 'guardDiscarded'] as const) {
+    // What the watchdog wants stands: a round that is due anyway asks the guard again.
+    on(name, () => {
+      next ??= 'decided'
     })
   }
 
   for (;;) {
     const left = Date.parse(input.cycleEndsAt) - Date.now()
+    diary.waits(waitsFor(input, state))
     if (left <= 0 || !(await condition(() => next !== null, left))) break
     const ask = next
     next = null
-    if (ask === 'overLimit') await round(input, armed, state, told)
-    else if (ask !== null) await passOn(input, armed, state, ask)
+    diary.waits(null)
+    const before = wordOf(state)
+    const outcome =
+      ask === 'cleared' || ask === 'standDown'
+        ? await passOn(input, armed, state, ask)
+        : await round(input, armed, state, told)
+    if (wordOf(state) !== before) showState(wordOf(state))
+    // A pool that stays over is asked about every minute: what changes nothing is not worth a step.
+    if (outcome !== '') diary.done(`${ask}/${state.rounds}`, outcome)
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof enforcePool>(input, { ...answer(), next, toldTooLittle: told.tooLittle })
     }
   }
-  showState('ended', 'the billing cycle has ended')
+  showState('ended')
+  diary.waits(null)
   return answer()
 }
 
-interface RoundState {
-  rounds: number
-  over: boolean
-  tooLittle: boolean
+/** What lists show of it. */
+function wordOf({ held, over }: PoolState): 'held' | 'over' | 'under' {
+  if (held > 0) return 'held'
+  return over ? 'over' : 'under'
 }
 
+function waitsFor({ cycleEndsAt: until, rule }: EnforcePoolInput, { over, held, holdId }: PoolState): WaitsFor {
+  if (held === 0) return { what: 'the next evaluation of the pool', until, why: over ? 'over' : 'under' }
+  const why = `rule ${rule} may not suspend so many in an hour: ${held} SIM(s) wait for a person`
+  return { what: `the release or discard of hold ${holdId}`, until, why }
+}
+
+/** Picks, asks the guard, and arms what it grants. @returns what was done; empty where nothing changed */
 async function round(
   input: EnforcePoolInput,
   armed: Set<number>,
-  state: RoundState,
+  state: PoolState,
   told: { tooLittle: boolean },
-): Promise<void> {
+): Promise<string> {
   const { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until } = input
-  const pick = await short.pickPoolTargets({ tenantId, poolId, cycleKey, rule, target })
-  state.rounds += 1
-  if (pick.over !== state.over) showState(pick.over ? 'over' : 'under', `round ${state.rounds}`)
-  state.over = pick.over
-  state.tooLittle = pick.tooLittle
-  if (pick.tooLittle && !told.tooLittle) {
+  const { workflowId } = workflowInfo()
+  const pick = await short.pickPoolTargets({ tenantId, poolId, cycleKey, rule, target, workflowId })
+  const { simIds, over, tooLittle, held, holdId } = pick
+  const changed = over !== state.over || held !== state.held
+  Object.assign(state, { over, tooLittle, held, holdId: held > 0 ? holdId : null })
+  if (tooLittle && !told.tooLittle) {
     told.tooLittle = true
     await tellTooLittle(input, pick)
   }
-  if (pick.simIds.length === 0) return
-  const { simIds } = pick
-  await long.armSims({ tenantId, simIds, cycle: cycleKey, rule, ruleFile, grace, until, signal: 'overLimit' })
+  if (simIds.length > 0) {
+    await long.armSims({ tenantId, simIds, cycle: cycleKey, rule, ruleFile, grace, until, signal: 'overLimit' })
+  }
+  const before = armed.size
   for (const simId of simIds) armed.add(simId)
+  state.rounds += 1
+  if (!changed && armed.size === before) return ''
+  return `${over ? 'over' : 'under'}: ${simIds.length} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
 }
 
 /** Has the service log, once, that the pool goes on being over whatever is stopped: a person has to look. */
@@ -100,17 +145,17 @@ async function tellTooLittle(input: EnforcePoolInput, pick: PoolPick): Promise<v
   }
 }
 
+/** Tells those armed. What the guard holds waits no more: the service has withdrawn it. @returns what was done */
 async function passOn(
-  { tenantId, cycleKey }: EnforcePoolInput,
+  { tenantId, cycleKey: cycle, rule, ruleFile, grace, until }: EnforcePoolInput,
   armed: ReadonlySet<number>,
-  state: RoundState,
-  name: 'cleared' | 'standDown',
-): Promise<void> {
-  const workflowIds = [...armed].map((simId) => suspendOnOverageId(tenantId, simId, cycleKey))
-  if (workflowIds.length > 0) await long.signalWorkflows({ tenantId, workflowIds, name })
-  if (name === 'cleared' && state.over) {
-    state.over = false
-    state.tooLittle = false
-    showState('under', 'the pool is under its capacity again')
-  }
+  state: PoolState,
+  signal: 'cleared' | 'standDown',
+): Promise<string> {
+  const simIds = [...armed]
+  if (simIds.length > 0) await long.armSims({ tenantId, simIds, cycle, rule, ruleFile, grace, until, signal })
+  const withdrawn = state.held === 0 ? '' : `, ${state.held} that waited are left alone`
+  Object.assign(state, { held: 0, holdId: null })
+  if (signal === 'cleared') Object.assign(state, { over: false, tooLittle: false })
+  return `${simIds.length} SIM(s) told${withdrawn}`
 }

@@ -1,23 +1,28 @@
 /**
- * What a tenant's Schedule starts when a billing cycle ends: has the service start the month end of
- * the cycle that has just ended, under its fixed id, and waits for it.
+ * What a tenant's Schedule starts when a billing cycle ends: has the service start the month end of each cycle that
+ * has ended and is not closed, under its fixed id, and waits for it before the next.
  *
  * The Schedule runs one timer at a time and keeps the others waiting, so cycles missed in a downtime are
- * made up in order; cycles that a paused Schedule left unclosed come first.
+ * made up in order; cycles that a paused Schedule left come first, those that nobody has opened among them.
  */
-import { ApplicationFailure, workflowInfo } from '@temporalio/workflow'
+import { ApplicationFailure, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import { cycleAt, previousCycle } from '../domain/cycle.ts'
-import type { MonthEndTimerInput } from '../domain/lifecycle.ts'
+import type { LifecycleView, MonthEndTimerInput } from '../domain/lifecycle.ts'
 import { short, waiting } from './calls.ts'
-import { answerState, showState } from './visibility.ts'
+import { answerState, openDiary, showState } from './visibility.ts'
 
 export interface TimerResult {
-  /** How the month end of each cycle ended, in the order they ran. */
-  readonly cycles: readonly { readonly cycle: string; readonly status: string }[]
+  /** How the month end of each cycle ended, in the order they ran: the last 100. */
+  readonly cycles: readonly CycleEnd[]
+}
+interface CycleEnd {
+  readonly cycle: string
+  readonly status: string
 }
 
 /** The month end waits hours for its close: a look every half minute is enough. */
 const WAITS = { pollMin: 'PT1S', pollMax: 'PT30S' } as const
+const MOST_CYCLES = 100
 
 /** The instant the Schedule meant, which is earlier than now after a downtime; now when started by hand. */
 function scheduledAt(): number {
@@ -26,18 +31,29 @@ function scheduledAt(): number {
   return found instanceof Date ? found.getTime() : Date.now()
 }
 
-export async function monthEndTimer({ tenantId, billingCycle }: MonthEndTimerInput): Promise<TimerResult> {
-  const cycles: { cycle: string; status: string }[] = []
-  answerState(() => ({ cycles }))
-  const ended = previousCycle(billingCycle, cycleAt(billingCycle, scheduledAt()))
-  const unclosed = await short.listUnclosed({ tenantId, by: new Date(ended.endsAt).toISOString() })
-  for (const cycleKey of [...unclosed.filter((key) => key !== ended.key), ended.key]) {
-    showState(cycleKey, `the month end of cycle ${cycleKey} runs`)
-    const workflowId = await short.startMonthEnd({ tenantId, cycleKey })
+export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerResult> {
+  const { tenantId, billingCycle, carried } = input
+  const cycles: CycleEnd[] = [...(carried?.cycles ?? [])]
+  const failed: string[] = [...(carried?.failed ?? [])]
+  const diary = openDiary()
+  answerState((): TimerResult & LifecycleView => ({ cycles: [...cycles], ...diary.read() }))
+  const through = previousCycle(billingCycle, cycleAt(billingCycle, scheduledAt())).key
+  const left = [...(carried?.left ?? (await short.listMissed({ tenantId, billingCycle, through })))]
+  for (let cycle = left.shift(); cycle !== undefined; cycle = left.shift()) {
+    showState(cycle)
+    const workflowId = await short.startMonthEnd({ tenantId, cycleKey: cycle })
+    const why = left.length === 0 ? 'it is the last' : `${left.length} more cycle(s) come after it`
+    diary.waits({ what: workflowId, until: null, why })
     const status = await waiting.awaitWorkflow({ tenantId, workflowId, waits: WAITS })
-    cycles.push({ cycle: cycleKey, status })
+    diary.done(cycle, status)
+    cycles.push({ cycle, status })
+    if (cycles.length > MOST_CYCLES) cycles.shift()
+    if (status !== 'completed') failed.push(cycle)
+    if (left.length > 0 && workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof monthEndTimer>({ tenantId, billingCycle, carried: { left, cycles, failed } })
+    }
   }
-  const failed = cycles.filter(({ status }) => status !== 'completed').map(({ cycle }) => cycle)
+  diary.waits(null)
   if (failed.length > 0) {
     const message = `the month end of ${failed.join(', ')} did not complete: look at its workflow and start it again`
     throw ApplicationFailure.nonRetryable(message, 'month_end_failed', { cycles })

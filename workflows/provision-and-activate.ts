@@ -1,159 +1,219 @@
 /**
  * Takes a SIM from Unprovisioned to Active, and undoes its own part when a step fails for good or it is cancelled.
  *
- *   check ──▶ provision ticket ──▶ activate ticket ──▶ read back ──▶ activated
- *                    └──── failed or cancelled ────▶ unassign ticket ──▶ compensated / cancelled
+ *   provision ticket ──▶ activate ticket ──▶ read back ──▶ activated
+ *          └──── failed or cancelled ────▶ unassign ticket ──▶ compensated / cancelled
  *
- * Undone is only what a ticket of this run has completed. One run at a time for each SIM: the workflow id says which.
+ * The service checks as it opens the first ticket; where it refuses, the SIM itself tells whether there is less to do,
+ * nothing to do, or no way. Undone is only what a ticket of this run has completed. One run at a time for each SIM: the
+ * workflow id says which.
  */
-import { workflowInfo } from '@temporalio/workflow'
-import type { SimNow } from '../activities/sims.ts'
-import type { TicketAsk } from '../activities/tickets.ts'
+import { condition, workflowInfo } from '@temporalio/workflow'
+import type { NextAnswer, SimNow } from '../activities/provision.ts'
+import type { TicketEnd } from '../activities/tickets.ts'
 import type {
   ProvisionAndActivateInput,
   ProvisionAndActivateResult,
   ProvisionAndActivateState,
 } from '../domain/lifecycle.ts'
-import { failureOf, short, stepKey } from './calls.ts'
+import { failureOf, short, stepKey, waiting } from './calls.ts'
 import { type Cancel, endCancelled, heedingCancel } from './cancelling.ts'
-import { endOfTicket } from './tickets.ts'
-import { answerState, showState } from './visibility.ts'
+import { endOfTicket, orWithdrawn } from './tickets.ts'
+import { answerState, type Diary, openDiary, showState } from './visibility.ts'
+
+/** How often a SIM is asked again on which tickets of others are open, in milliseconds: they end within seconds. */
+const AGAIN_FIRST_MS = 1000
+const AGAIN_MAX_MS = 60_000
 
 type Failure = NonNullable<ProvisionAndActivateResult['failure']>
 type Step = 'provision' | 'activate' | 'unassign'
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
+interface Run {
+  readonly input: ProvisionAndActivateInput
+  readonly cancel: Cancel
+  readonly diary: Diary
+  step: ProvisionAndActivateState['step']
+  /** Null: not opened, or the SIM was there already. */
+  readonly tickets: Record<Step, string | null>
+}
 
 export async function provisionAndActivate(input: ProvisionAndActivateInput): Promise<ProvisionAndActivateResult> {
-  const state: Writable<ProvisionAndActivateState> = {
-    step: 'checking',
-    provisionTicket: null,
-    activateTicket: null,
-    unassignTicket: null,
-  }
-  answerState(() => ({ ...state }))
-  const { outcome, failure } = await heedingCancel((cancel) => run(input, state, cancel))
-  const { step: _, ...tickets } = state
-  const result = { outcome, failure, ...tickets }
-  showState(outcome, failure?.detail ?? `SIM ${input.simId}: ${outcome}`)
-  state.step = 'done'
+  const diary = openDiary()
+  const tickets = { provision: null, activate: null, unassign: null }
+  const { outcome, failure, run } = await heedingCancel(async (cancel) => {
+    const run: Run = { input, cancel, diary, step: 'checking', tickets }
+    answerState((): ProvisionAndActivateState => ({ step: run.step, ...ticketsOf(run), ...diary.read() }))
+    return { ...(await live(run)), run }
+  })
+  const result = { outcome, failure, ...ticketsOf(run) }
+  showState(outcome)
+  run.step = 'done'
   if (outcome === 'cancelled') endCancelled(result, 'cancelled; what this run had done is undone')
   return result
 }
 
+const ticketsOf = ({ tickets: { provision, activate, unassign } }: Run) => ({
+  provisionTicket: provision,
+  activateTicket: activate,
+  unassignTicket: unassign,
+})
+
 type Ending = Pick<ProvisionAndActivateResult, 'outcome' | 'failure'>
+type Next = NextAnswer | { readonly do: 'cancelled' }
 
-async function run(
-  input: ProvisionAndActivateInput,
-  state: Writable<ProvisionAndActivateState>,
-  cancel: Cancel,
-): Promise<Ending> {
-  const found = await look(input)
-  if ('failure' in found) return { outcome: 'failed', failure: found.failure }
-  const refusal = refusalOf(input, found.sim)
-  if (refusal !== null) return { outcome: 'failed', failure: refusal }
-  if (found.sim.status === 'Active') return { outcome: 'alreadyActive', failure: null }
-  if (cancel.requested) return { outcome: 'cancelled', failure: null }
+const CANCELLED: Ending = { outcome: 'cancelled', failure: null }
 
-  let provisioned = false
-  if (found.sim.status === 'Unprovisioned') {
-    state.step = 'provisioning'
-    const failure = await step('provision', input, state, cancel)
-    if (failure !== null) return { outcome: cancel.requested ? 'cancelled' : 'failed', failure }
-    provisioned = state.provisionTicket !== null
-    if (cancel.requested) return await undo(input, state, cancel, null, provisioned)
-  }
+async function live(run: Run): Promise<Ending> {
+  const { cancel } = run
+  const first = await openNext('provision', run)
+  if (first.do === 'cancelled') return CANCELLED
+  if (first.do === 'refuse') return { outcome: 'failed', failure: { ticketId: null, ...first.refusal } }
+  if (first.do !== 'wait') return { outcome: 'alreadyActive', failure: null }
+  if (first.kind === 'activate') return await activate(first, run, false)
 
-  state.step = 'activating'
-  const failure = await step('activate', input, state, cancel)
+  run.step = 'provisioning'
+  const failure = await follow('provision', run, (ticket, withdraw) => endOfTicket(ticket, withdraw))
+  if (failure !== null) return { outcome: cancel.requested ? 'cancelled' : 'failed', failure: told(failure, cancel) }
+  if (cancel.requested) return await undo(run, null)
+  run.step = 'activating'
+  return await activate(await openNext('activate', run), run, true)
+}
+
+/** @param provisioned whether this run's own ticket has provisioned the SIM */
+async function activate(next: Next, run: Run, provisioned: boolean): Promise<Ending> {
+  const { cancel, input } = run
+  run.step = 'activating'
+  if (next.do === 'cancelled') return await undo(run, null)
+  if (next.do === 'refuse') return await undo(run, { ticketId: null, ...next.refusal })
+  // Somebody else has activated it since.
+  if (next.do !== 'wait') return { outcome: 'activated', failure: null }
+
+  let sim: SimNow | null = null
+  const failure = await follow('activate', run, async (ticket, withdraw) => {
+    const ended = await orWithdrawn(waiting.awaitActivation({ ...ticket, simId: input.simId }), ticket, withdraw)
+    sim = ended.sim
+    return ended.end
+  })
   // A cancel that comes after the activation of a SIM that was provisioned before this run finds nothing to undo.
-  if (failure !== null || (cancel.requested && provisioned)) {
-    return await undo(input, state, cancel, failure, provisioned)
-  }
-  return await readBack(input)
+  const undone = failure !== null || cancel.requested
+  if (undone && provisioned) return await undo(run, told(failure, cancel))
+  if (failure !== null) return { outcome: cancel.requested ? 'cancelled' : 'failed', failure: told(failure, cancel) }
+  return readBack(run, sim)
 }
 
-async function look(input: ProvisionAndActivateInput): Promise<{ sim: SimNow } | { failure: Failure }> {
+/** A ticket that this run has taken back is no failure of it. */
+const told = (failure: Failure | null, cancel: Cancel): Failure | null =>
+  cancel.requested && failure?.code === 'ticket_cancelled' ? null : failure
+
+/** Opens the next ticket; where others have tickets open on the SIM, waits until it is settled. */
+async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next> {
+  const { diary, cancel, input, tickets } = run
+  for (let pauseMs = AGAIN_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, AGAIN_MAX_MS)) {
+    if (cancel.requested) return { do: 'cancelled' }
+    const answer = await ask(from, run)
+    if (answer.do !== 'later') {
+      if (from === 'provision') diary.done('check', foundBy(answer))
+      if (answer.do === 'wait') tickets[answer.kind] = answer.ticketId
+      if (answer.do === 'refuse' && from === 'activate') diary.done(from, wordsOf(answer.refusal))
+      return answer
+    }
+    const why = 'what the SIM will be is open until they have ended'
+    const until = new Date(Date.now() + pauseMs).toISOString()
+    diary.waits({ what: `open tickets of SIM ${input.simId}`, until, why })
+    await condition(() => cancel.requested, pauseMs)
+    diary.waits(null)
+  }
+}
+
+const wordsOf = ({ code, detail }: { readonly code: string; readonly detail: string }) => `${code}: ${detail}`
+
+/** What the check found, in words. */
+function foundBy(answer: NextAnswer): string {
+  if (answer.do === 'refuse') return wordsOf(answer.refusal)
+  if (answer.do === 'stay') return 'Active'
+  return answer.do === 'wait' && answer.kind === 'activate' ? 'not activated since it was provisioned' : 'Unprovisioned'
+}
+
+async function ask(from: 'provision' | 'activate', { input }: Run): Promise<NextAnswer> {
+  const { tenantId, simId, poolId, tariffId, tag } = input
   try {
-    return { sim: await short.readSim({ tenantId: input.tenantId, simId: input.simId }) }
+    return await short.openNextTicket({
+      tenantId,
+      simId,
+      from,
+      keys: { provision: stepKey('provision'), activate: stepKey('activate') },
+      ...(poolId === undefined ? {} : { poolId }),
+      ...(tariffId === undefined ? {} : { tariffId }),
+      ...(tag === undefined ? {} : { tag }),
+    })
   } catch (error) {
-    return { failure: { step: 'check', ticketId: null, ...failureOf(error) } }
+    return { do: 'refuse', refusal: { step: 'check', ...failureOf(error) } }
   }
 }
 
-const isThere = (input: ProvisionAndActivateInput, sim: SimNow): boolean =>
-  (input.poolId === undefined || sim.poolId === input.poolId) &&
-  (input.tariffId === undefined || sim.tariffId === input.tariffId)
+type Ticket = Parameters<typeof endOfTicket>[0]
 
-/** Why the SIM, as it is, cannot be taken to Active; null where it can, or is. */
-function refusalOf(input: ProvisionAndActivateInput, sim: SimNow): Failure | null {
-  if (sim.status === 'Unprovisioned') return null
-  const refuse = (code: string, detail: string): Failure => ({ step: 'check', ticketId: null, code, detail })
-  if (!isThere(input, sim)) {
-    return refuse(
-      'sim_already_assigned',
-      `SIM ${sim.simId} is ${sim.status} in pool ${sim.poolId ?? 'none'} with tariff ${sim.tariffId ?? 'none'}; ` +
-        `asked for pool ${input.poolId ?? 'any'} and tariff ${input.tariffId ?? 'any'}`,
-    )
-  }
-  if (sim.status === 'Suspended' && sim.suspendedBy !== null) {
-    return refuse('sim_state_conflict', `SIM ${sim.simId} was suspended by ${sim.suspendedBy}; activate it by a ticket`)
-  }
-  return null
-}
-
-async function step(
+/** Waits for the end of the step's ticket. @returns why it failed; null where it completed */
+async function follow(
   kind: Step,
-  input: ProvisionAndActivateInput,
-  state: Writable<ProvisionAndActivateState>,
-  cancel: Cancel,
+  run: Run,
+  wait: (ticket: Ticket, withdraw: () => boolean) => Promise<TicketEnd>,
 ): Promise<Failure | null> {
-  const { tenantId, simId, waits } = input
-  let ticketId: string | null = null
+  const { input, cancel, tickets, diary } = run
+  const ticketId = tickets[kind]
+  if (ticketId === null) return null
+  diary.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
+  const why = await ending(
+    wait({ tenantId: input.tenantId, ticketId, waits: input.waits }, () => withdraws(kind, cancel)),
+  )
+  diary.waits(null)
+  diary.done(kind, why === null ? 'complete' : wordsOf(why), ticketId)
+  return why && { step: kind, ticketId, ...why }
+}
+
+/** What has been begun is undone to its end, whoever cancels meanwhile. */
+const withdraws = (kind: Step, cancel: Cancel): boolean => cancel.requested && kind !== 'unassign'
+
+async function ending(end: Promise<TicketEnd>): Promise<Pick<Failure, 'code' | 'detail'> | null> {
   try {
-    ticketId = (await short.openTicket({ ...askOf(kind, input), tenantId, simId, key: stepKey(kind) })).ticketId
-    state[`${kind}Ticket`] = ticketId
-    if (ticketId === null) return null
-    const withdraw = () => cancel.requested && kind !== 'unassign'
-    const end = await endOfTicket({ tenantId, ticketId, waits }, withdraw)
-    return end.status === 'complete' ? null : { step: kind, ticketId, code: end.code, detail: end.detail }
+    const { status, code, detail } = await end
+    return status === 'complete' ? null : { code, detail }
   } catch (error) {
-    return { step: kind, ticketId, ...failureOf(error) }
+    return failureOf(error)
   }
 }
 
-function askOf(kind: Step, input: ProvisionAndActivateInput): Omit<TicketAsk, 'tenantId' | 'simId' | 'key'> {
-  if (kind === 'activate') return { kind }
-  if (kind === 'unassign') return { kind, cause: { by: 'workflow', workflowId: workflowInfo().workflowId } }
-  const { poolId, tariffId, tag } = input
-  return {
-    kind,
-    ...(poolId === undefined ? {} : { poolId }),
-    ...(tariffId === undefined ? {} : { tariffId }),
-    ...(tag === undefined ? {} : { tag }),
-  }
-}
-
-async function undo(
-  input: ProvisionAndActivateInput,
-  state: Writable<ProvisionAndActivateState>,
-  cancel: Cancel,
-  failure: Failure | null,
-  provisioned: boolean,
-): Promise<Ending> {
-  const asked = cancel.requested
-  if (!provisioned) return { outcome: asked ? 'cancelled' : 'failed', failure }
-  state.step = 'compensating'
-  showState('compensating', failure?.detail ?? 'cancelled: the provisioning is being undone')
-  const second = await step('unassign', input, state, cancel)
+/** Unassigns the SIM that this run has provisioned. A cancel that comes meanwhile changes nothing any more. */
+async function undo(run: Run, failure: Failure | null): Promise<Ending> {
+  const asked = run.cancel.requested
+  run.step = 'compensating'
+  showState('compensating')
+  const second = (await openUndo(run)) ?? (await follow('unassign', run, endOfTicket))
   if (second === null) return { outcome: asked ? 'cancelled' : 'compensated', failure }
-  const first = failure === null ? 'cancelled' : `${failure.step} failed (${failure.code}: ${failure.detail})`
+  const first = failure === null ? 'cancelled' : `${failure.step} failed (${wordsOf(failure)})`
   return { outcome: 'failed', failure: { ...second, detail: `${second.detail}; undone because: ${first}` } }
 }
 
-async function readBack(input: ProvisionAndActivateInput): Promise<Ending> {
-  const found = await look(input)
-  if ('failure' in found) return { outcome: 'failed', failure: found.failure }
-  if (found.sim.status === 'Active') return { outcome: 'activated', failure: null }
-  const detail = `SIM ${input.simId} was activated and is ${found.sim.status} again: someone else changed it since`
+/** Opens the ticket that unassigns. @returns why it cannot be; null where it is open, or there is nothing to undo */
+async function openUndo({ input, tickets, diary }: Run): Promise<Failure | null> {
+  const { tenantId, simId } = input
+  const cause = { by: 'workflow', workflowId: workflowInfo().workflowId } as const
+  try {
+    const key = stepKey('unassign')
+    const { ticketId } = await short.openTicket({ kind: 'unassign', tenantId, simId, key, cause })
+    tickets.unassign = ticketId
+    if (ticketId === null) diary.done('unassign', 'the SIM is Unprovisioned already')
+    return null
+  } catch (error) {
+    const why = failureOf(error)
+    diary.done('unassign', wordsOf(why))
+    return { step: 'unassign', ticketId: null, ...why }
+  }
+}
+
+function readBack({ diary, input }: Run, sim: SimNow | null): Ending {
+  const status = sim?.status ?? 'unknown'
+  diary.done('read back', status)
+  if (status === 'Active') return { outcome: 'activated', failure: null }
+  const detail = `SIM ${input.simId} was activated and is ${status} again: someone else changed it since`
   return { outcome: 'failed', failure: { step: 'check', ticketId: null, code: 'sim_state_conflict', detail } }
 }

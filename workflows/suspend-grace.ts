@@ -1,44 +1,55 @@
 /** The grace period of suspend-on-overage: how long a SIM may stay over its limit. */
 import { condition } from '@temporalio/workflow'
 import { durationMs } from '../domain/duration.ts'
-import { phaseTo, type SuspendRun, tell } from './suspend-run.ts'
+import { isWanted, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
 
 /** The warning before the end comes after nine tenths of the grace, but not more than an hour before its end. */
 const warningMs = (graceMs: number): number => Math.min(graceMs / 10, 3_600_000)
 
 /**
- * Waits the grace period out.
+ * Waits the grace period out. It may be extended meanwhile: then its new end has a warning of its own.
  *
  * @returns true where it has passed and the SIM is still wanted suspended; a grace that would end after the
  *   cycle's end runs until then and is released by it
  */
 export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
-  const { input, mailbox } = run
-  const graceMs = durationMs(input.grace)
-  if (graceMs === 0) return true
-  const endsAt = Date.now() + graceMs
-  phaseTo(run, 'grace', `over its limit; rule ${input.rule ?? 'of a person'} gives it ${input.grace}`)
-  run.state.graceEndsAt = new Date(endsAt).toISOString()
-  await tell(run, 'graceStarted', `suspended at ${run.state.graceEndsAt} unless it comes back under its limit`, null)
+  const graceMs = durationMs(run.input.grace)
+  if (graceMs === 0 || run.gracePassed) return true
+  const startedAt = Date.now()
+  run.graceEndsAt = startedAt + graceMs
+  phaseTo(run, 'grace', `over its limit; rule ${run.input.rule ?? 'of a person'} gives it ${run.input.grace}`)
+  await tell(run, 'graceStarted', `suspended at ${iso(run.graceEndsAt)} unless it comes back under its limit`, null)
 
-  const dropped = () => mailbox.demand !== 'over' || mailbox.ending !== null
-  const until = async (at: number): Promise<void> => {
-    const left = Math.min(at, run.boundaryAt) - Date.now()
-    if (left > 0) await condition(dropped, left)
+  while (run.graceEndsAt !== null && isWanted(run)) {
+    const endsAt: number = run.graceEndsAt
+    await sleepOn(run, endsAt, endsAt - warningMs(endsAt - startedAt))
+    if (run.graceEndsAt !== endsAt || !isWanted(run)) continue
+    if (Date.now() < endsAt) await tell(run, 'graceEnding', `suspended at ${iso(endsAt)}`, null)
+    await sleepOn(run, endsAt, endsAt)
+    if (run.graceEndsAt === endsAt && isWanted(run)) {
+      run.gracePassed = true
+      run.diary.done('grace', `passed at ${iso(endsAt)}`)
+      return true
+    }
   }
-  await until(endsAt - warningMs(graceMs))
-  if (!dropped() && Date.now() < run.boundaryAt) {
-    await tell(run, 'graceEnding', `suspended at ${new Date(endsAt).toISOString()}`, null)
-    await until(endsAt)
-  }
-  if (!dropped() && endsAt < run.boundaryAt) return true
+  await release(run, reasonOf(run))
+  return false
+}
 
-  const why = reasonOf(run)
+/** Waits until an instant, unless the SIM is released or the grace gets another end before. */
+async function sleepOn(run: SuspendRun, endsAt: number, at: number): Promise<void> {
+  run.diary.waits({ what: 'the end of the grace period', until: iso(endsAt), why: run.state.reason })
+  const left = Math.min(at, run.boundaryAt) - Date.now()
+  if (left > 0) await condition(() => run.graceEndsAt !== endsAt || !isWanted(run), left)
+  run.diary.waits(null)
+}
+
+async function release(run: SuspendRun, why: string): Promise<void> {
+  run.diary.done('grace', why)
   phaseTo(run, 'idle', why)
   // A demand that outlives the cycle must not start another grace.
-  if (mailbox.demand === 'over') mailbox.demand = 'refused'
+  if (run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
   await tell(run, 'released', why, null)
-  return false
 }
 
 function reasonOf({ mailbox }: SuspendRun): string {
@@ -47,3 +58,5 @@ function reasonOf({ mailbox }: SuspendRun): string {
   if (mailbox.demand === 'stoodDown') return 'the watchdog stands down: mode weakened or SIM exempt'
   return 'the billing cycle ended within the grace period'
 }
+
+const iso = (at: number): string => new Date(at).toISOString()

@@ -6,8 +6,12 @@
 import { defineSignal, setHandler } from '@temporalio/workflow'
 import type { SuspendSignal } from '../domain/lifecycle.ts'
 
-/** What the watchdog wants of the SIM: the last of overLimit, cleared and standDown. */
-export type Demand = 'over' | 'cleared' | 'stoodDown' | 'refused'
+/**
+ * What the watchdog wants of the SIM: the last of overLimit, cleared and standDown. `refused`: not suspended when it
+ * was asked; another overLimit asks again. `discarded`: the guard's operator said no to this overage; only after it
+ * has cleared, or the watchdog has stood down, does another overLimit ask again.
+ */
+export type Demand = 'over' | 'cleared' | 'stoodDown' | 'refused' | 'discarded'
 /** What ends the run; `boundary` is the cycle's end by the workflow's own timer. */
 export type Ending = 'cancelled' | 'personActed' | 'resumed' | 'renewed' | 'boundary'
 
@@ -16,6 +20,8 @@ export interface Mailbox {
   /** How often overLimit came: tells whether it came again meanwhile. */
   overs: number
   ending: Ending | null
+  /** What became of the guard's hold, since the service was last asked; it may come before the answer that tells of it. */
+  guard: 'released' | 'discarded' | null
 }
 
 /** The stronger one stands: who cancels or acts decides about the SIM, not the cycle. */
@@ -31,10 +37,10 @@ export function end(mailbox: Mailbox, ending: Ending): void {
  * A run begins armed: who starts it without a signal means overLimit.
  */
 export function openMailbox(demand: Demand = 'over'): Mailbox {
-  const mailbox: Mailbox = { demand, overs: 0, ending: null }
+  const mailbox: Mailbox = { demand, overs: 0, ending: null, guard: null }
   const on = (name: SuspendSignal, note: () => void) => setHandler(defineSignal(name), note)
   on('overLimit', () => {
-    mailbox.demand = 'over'
+    if (mailbox.demand !== 'discarded') mailbox.demand = 'over'
     mailbox.overs += 1
   })
   on('cleared', () => {
@@ -44,7 +50,12 @@ export function openMailbox(demand: Demand = 'over'): Mailbox {
     mailbox.demand = 'stoodDown'
   })
   on('personActed', () => end(mailbox, 'personActed'))
-  on('resume', () => end(mailbox, 'resumed'))
   on('renewed', () => end(mailbox, 'renewed'))
+  on('guardReleased', () => {
+    mailbox.guard = 'released'
+  })
+  on('guardDiscarded', () => {
+    mailbox.guard = 'discarded'
+  })
   return mailbox
 }

@@ -2,7 +2,8 @@
  * Suspends a SIM that is over its limit, and owns its return until the billing cycle is renewed.
  *
  *   idle ──overLimit──▶ grace ──still over?──▶ suspending ──▶ suspended
- *    ▲                    │ cleared, standDown      │              │ cleared
+ *    ▲                    │ cleared, standDown      │ ▲            │ cleared
+ *    │                    │                    held─┘ └─released   │
  *    └────────────────────┴── ticket taken back ────┘              │
  *    └───────────────────────── activating ◀───────────────────────┘
  *
@@ -15,8 +16,11 @@ import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/li
 import { endCancelled, heedingCancel } from './cancelling.ts'
 import { sitOutGrace } from './suspend-grace.ts'
 import { end, openMailbox } from './suspend-messages.ts'
-import { beginRun, type Carried, carriedOf, phaseTo, type SuspendRun } from './suspend-run.ts'
-import { bringBack, suspend } from './suspend-steps.ts'
+import { bringBack, recordUntil } from './suspend-return.ts'
+import { beforeBoundary, beginRun, type Carried, carriedOf, phaseTo, type SuspendRun, stateOf } from './suspend-run.ts'
+import { suspend } from './suspend-steps.ts'
+import { takeOver } from './suspend-take-over.ts'
+import { takeUpdates } from './suspend-updates.ts'
 import { answerState, showState } from './visibility.ts'
 
 /** @param carried what a continued run takes over; absent on the first */
@@ -26,26 +30,26 @@ export async function suspendOnOverage(
 ): Promise<SuspendOnOverageResult> {
   const mailbox = openMailbox(carried?.demand)
   const run = beginRun(input, mailbox, carried)
-  answerState(() => structuredCloneOf(run))
-  const outcome = await heedingCancel(
-    () => live(run),
+  answerState(() => stateOf(run))
+  const living = heedingCancel(
+    () => live(run, carried === undefined && input.takeOver === true),
     () => end(mailbox, 'cancelled'),
   )
+  // The first phase has begun: an update that came before the run is judged by it.
+  takeUpdates(run)
+  const outcome = await living
   phaseTo(run, 'ended', `ended: ${outcome}`)
-  showState(outcome, run.state.reason)
+  showState(outcome)
   const { suspended = 0, broughtBack = 0 } = run.counts
   const result: SuspendOnOverageResult = { outcome, suspended, broughtBack, failure: run.failure }
   if (outcome === 'cancelled') endCancelled(result, 'cancelled; the SIM stays as it is')
   return result
 }
 
-const structuredCloneOf = ({ state }: SuspendRun) => ({
-  ...state,
-  suspendTickets: [...state.suspendTickets],
-  activateTickets: [...state.activateTickets],
-})
+type Outcome = SuspendOnOverageResult['outcome']
 
-async function live(run: SuspendRun): Promise<SuspendOnOverageResult['outcome']> {
+async function live(run: SuspendRun, again: boolean): Promise<Outcome> {
+  if (again) await takeOver(run)
   for (;;) {
     const outcome = run.isSuspended ? await whileSuspended(run) : await whileActive(run)
     if (outcome !== null) return outcome
@@ -56,51 +60,67 @@ async function live(run: SuspendRun): Promise<SuspendOnOverageResult['outcome']>
 }
 
 /** The SIM is not suspended: waits to be armed, sits out the grace, suspends. */
-async function whileActive(run: SuspendRun): Promise<SuspendOnOverageResult['outcome'] | null> {
-  const { mailbox } = run
+async function whileActive(run: SuspendRun): Promise<Outcome | null> {
+  const { mailbox, diary } = run
   if (mailbox.demand !== 'over') {
+    run.gracePassed = false
     const woken = () => mailbox.demand === 'over' || mailbox.ending !== null || workflowInfo().continueAsNewSuggested
+    diary.waits({ what: 'its next overage', until: run.input.cycleEndsAt, why: run.state.reason })
     if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
+    diary.waits(null)
   }
+  // What an attempt left wanted when the cycle ended is not tried again.
+  if (Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
   if (mailbox.ending !== null) return outcomeOfActive(mailbox.ending)
   if (mailbox.demand === 'over' && (await sitOutGrace(run))) await suspend(run)
   return null
 }
 
-function outcomeOfActive(ending: NonNullable<SuspendRun['mailbox']['ending']>): SuspendOnOverageResult['outcome'] {
+function outcomeOfActive(ending: NonNullable<SuspendRun['mailbox']['ending']>): Outcome {
   return ending === 'boundary' || ending === 'renewed' ? 'released' : ending
 }
 
 /** The SIM is suspended by this run: waits for what brings it back. */
-async function whileSuspended(run: SuspendRun): Promise<SuspendOnOverageResult['outcome'] | null> {
-  const { mailbox, input } = run
-  const manual = input.until === 'manual'
+async function whileSuspended(run: SuspendRun): Promise<Outcome | null> {
+  const { mailbox, state } = run
+  if (state.until !== run.recordedUntil) {
+    await recordUntil(run)
+    return null
+  }
+  const manual = state.until === 'manual'
   const woken = () =>
-    mailbox.ending !== null || (mailbox.demand === 'cleared' && !manual) || workflowInfo().continueAsNewSuggested
-  // The month end signals the return, after the SIM's own change; only a suspension that stays ends by the timer.
-  if (!manual) await condition(woken)
-  else if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
+    mailbox.ending !== null ||
+    (mailbox.demand === 'cleared' && !manual) ||
+    state.until !== run.recordedUntil ||
+    workflowInfo().continueAsNewSuggested
+  await suspended(run, manual, woken)
 
   const { ending } = mailbox
+  if (state.until !== run.recordedUntil) return null
   if (ending === 'personActed' || ending === 'cancelled') return ending
   if (manual && (ending === 'renewed' || ending === 'boundary')) return 'manual'
-  if (ending === null && mailbox.demand !== 'cleared') return null
+  if (ending === null && (manual || mailbox.demand !== 'cleared')) return null
   const back = await bringBack(run)
   if (back === 'failed') return 'failed'
   if (back === 'released') return 'released'
   return afterReturn(run, back)
 }
 
+async function suspended(run: SuspendRun, manual: boolean, woken: () => boolean): Promise<void> {
+  const { mailbox, diary, state, input } = run
+  const what = manual ? 'a person: resume, keepSuspended, or a ticket' : 'the renewal of the billing cycle'
+  const why = manual ? `${state.reason}; where nobody acts the workflow ends then, and the SIM stays` : state.reason
+  diary.waits({ what, until: input.cycleEndsAt, why })
+  // The month end signals the return, after the SIM's own change; only a suspension that stays ends by the timer.
+  if (!manual) await condition(woken)
+  else if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
+  diary.waits(null)
+}
+
 /** What the run is after its SIM has come back, or a cancel or a person has kept it from coming back. */
-function afterReturn(run: SuspendRun, back: 'back' | 'kept'): SuspendOnOverageResult['outcome'] | null {
+function afterReturn(run: SuspendRun, back: 'back' | 'kept'): Outcome | null {
   const { ending } = run.mailbox
   if (back === 'kept') return ending === 'cancelled' ? 'cancelled' : 'personActed'
   if (ending === null) return null
   return ending === 'boundary' ? 'renewed' : ending
-}
-
-/** Waits for something, at the longest until the cycle ends; false when it has ended. */
-async function beforeBoundary(run: SuspendRun, what: () => boolean): Promise<boolean> {
-  const left = run.boundaryAt - Date.now()
-  return left > 0 ? await condition(what, left) : what()
 }

@@ -1,12 +1,14 @@
 /** What one run of suspend-on-overage knows, and how it tells of itself. */
-import { ActivityFailure, log, workflowInfo } from '@temporalio/workflow'
+import { ActivityFailure, condition, log, workflowInfo } from '@temporalio/workflow'
 import type { SimAction } from '../domain/enforcement.ts'
 import type { SuspendOnOverageInput, SuspendOnOverageResult, SuspendOnOverageState } from '../domain/lifecycle.ts'
 import { short } from './calls.ts'
 import type { Demand, Mailbox } from './suspend-messages.ts'
-import { showState } from './visibility.ts'
+import { type Diary, openDiary, showState } from './visibility.ts'
 
 type Counts = Partial<Record<SimAction, number>>
+type Phase = SuspendOnOverageState['phase']
+type Until = SuspendOnOverageState['until']
 
 export interface SuspendRun {
   readonly input: SuspendOnOverageInput
@@ -14,15 +16,24 @@ export interface SuspendRun {
   /** End of the cycle in epoch milliseconds. */
   readonly boundaryAt: number
   readonly state: {
-    phase: SuspendOnOverageState['phase']
-    graceEndsAt: string | null
+    phase: Phase
+    until: Until
     suspendTickets: string[]
     activateTickets: string[]
     reason: string
   }
+  readonly diary: Diary
+  /** End of the grace period in epoch milliseconds; null when none runs. */
+  graceEndsAt: number | null
+  /** The grace of this overage is over: another attempt to suspend has none of its own. */
+  gracePassed: boolean
   isSuspended: boolean
-  /** Each action so far: makes its log entries and tickets one of a kind. */
+  /** How long the suspension lasts by the service's record of it. */
+  recordedUntil: Until
+  /** Each action of this run so far: makes its log entries one of a kind. */
   readonly counts: Counts
+  /** Where its counters begin: a run after another under the same id has entries of its own. */
+  readonly countFrom: number
   /** Failed attempts in a row; sets the pause before the next. */
   failures: number
   failure: SuspendOnOverageResult['failure']
@@ -31,9 +42,12 @@ export interface SuspendRun {
 /** What a continued run takes over. */
 export interface Carried {
   readonly demand: Demand
+  readonly gracePassed: boolean
   readonly isSuspended: boolean
+  readonly recordedUntil: Until
   readonly state: SuspendOnOverageState
   readonly counts: Counts
+  readonly countFrom: number
   readonly failures: number
 }
 
@@ -43,34 +57,56 @@ export const beginRun = (input: SuspendOnOverageInput, mailbox: Mailbox, carried
   boundaryAt: Date.parse(input.cycleEndsAt),
   state: {
     phase: carried?.state.phase ?? 'idle',
-    graceEndsAt: null,
+    until: carried?.state.until ?? input.until,
     suspendTickets: [...(carried?.state.suspendTickets ?? [])],
     activateTickets: [...(carried?.state.activateTickets ?? [])],
     reason: carried?.state.reason ?? 'started',
   },
+  diary: openDiary(carried?.state),
+  graceEndsAt: null,
+  gracePassed: carried?.gracePassed ?? false,
   isSuspended: carried?.isSuspended ?? false,
+  recordedUntil: carried?.recordedUntil ?? input.until,
   counts: { ...carried?.counts },
+  countFrom: carried?.countFrom ?? (input.takeOver === true ? Date.now() : 0),
   failures: carried?.failures ?? 0,
   failure: null,
 })
 
-export const carriedOf = ({ mailbox, isSuspended, state, counts, failures }: SuspendRun): Carried => ({
-  demand: mailbox.demand,
-  isSuspended,
-  state,
-  counts,
-  failures,
+/** The run's own view of where it stands: a copy. */
+export const stateOf = ({ state, graceEndsAt, diary }: SuspendRun): SuspendOnOverageState => ({
+  ...state,
+  graceEndsAt: graceEndsAt === null ? null : new Date(graceEndsAt).toISOString(),
+  suspendTickets: [...state.suspendTickets],
+  activateTickets: [...state.activateTickets],
+  ...diary.read(),
 })
 
-/** Phases that last are shown in Temporal's lists too; passing ones only in the answer to the query. */
-const LASTING: ReadonlySet<string> = new Set(['idle', 'grace', 'suspended'])
+export const carriedOf = (run: SuspendRun): Carried => {
+  const { mailbox, gracePassed, isSuspended, recordedUntil, counts, countFrom, failures } = run
+  const { demand } = mailbox
+  return { demand, gracePassed, isSuspended, recordedUntil, state: stateOf(run), counts, countFrom, failures }
+}
 
-export function phaseTo(run: SuspendRun, phase: SuspendOnOverageState['phase'], reason: string): void {
+/** Phases that last are shown in Temporal's lists too; passing ones only in the answer to the query. */
+const LASTING: ReadonlySet<Phase> = new Set<Phase>(['idle', 'grace', 'held', 'suspended'])
+
+export function phaseTo(run: SuspendRun, phase: Phase, reason: string): void {
   const changed = run.state.phase !== phase
   run.state.phase = phase
   run.state.reason = reason
-  if (phase !== 'grace') run.state.graceEndsAt = null
-  if (changed && LASTING.has(phase)) showState(phase, reason)
+  if (phase !== 'grace') run.graceEndsAt = null
+  if (changed && LASTING.has(phase)) showState(phase)
+}
+
+/** Whether the SIM is still to be suspended: over, and nothing has ended the run or its cycle. */
+export const isWanted = ({ mailbox, boundaryAt }: SuspendRun): boolean =>
+  mailbox.demand === 'over' && mailbox.ending === null && Date.now() < boundaryAt
+
+/** Waits for something, at the longest until the cycle ends; false when it has ended. */
+export async function beforeBoundary(run: SuspendRun, what: () => boolean): Promise<boolean> {
+  const left = run.boundaryAt - Date.now()
+  return left > 0 ? await condition(what, left) : what()
 }
 
 /**
@@ -80,8 +116,9 @@ export function phaseTo(run: SuspendRun, phase: SuspendOnOverageState['phase'], 
  */
 export async function tell(run: SuspendRun, action: SimAction, detail: string, ticketId: string | null): Promise<void> {
   const { tenantId, simId, cycleKey, rule } = run.input
-  const counter = run.counts[action] ?? 0
-  run.counts[action] = counter + 1
+  const before = run.counts[action] ?? 0
+  run.counts[action] = before + 1
+  const counter = run.countFrom + before
   const { workflowId } = workflowInfo()
   const entry = { simId, cycle: cycleKey, rule, action, counter, detail, workflowId }
   try {

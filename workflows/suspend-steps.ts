@@ -1,126 +1,120 @@
-/** The two changes suspend-on-overage makes to its SIM: suspend it, and bring it back. */
+/** Suspending the SIM: asked for as long as it is wanted, held by the guard where that says so. */
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { Refusal } from '../activities/enforcement.ts'
 import type { TicketAsk, TicketEnd } from '../activities/tickets.ts'
 import { failureOf, short, stepKey } from './calls.ts'
 import { end } from './suspend-messages.ts'
-import { backoffMs, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
+import { backoffMs, beforeBoundary, isWanted, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
 import { endOfTicket } from './tickets.ts'
 
-/** After two days of failed activations the run gives up, and says so: someone has to look. */
-const RETURN_ATTEMPTS = 48
-
-function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: number): TicketAsk {
+export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: number): TicketAsk {
   const { tenantId, simId, rule, cycleKey: cycle, until } = run.input
   const { workflowId } = workflowInfo()
   const cause = { by: 'watchdog', rule, cycle, until, workflowId } as const
   return { tenantId, simId, kind, key: stepKey(`${kind}/${n}`), cause }
 }
 
-const waitFor = (run: SuspendRun, ticketId: string, withdraw: () => boolean): Promise<TicketEnd> =>
-  endOfTicket({ tenantId: run.input.tenantId, ticketId, waits: run.input.waits }, withdraw)
+/** Waits for a ticket's end. @param withdraw as soon as it holds, a ticket that is still Pending is taken back */
+export async function waitFor(
+  run: SuspendRun,
+  kind: 'suspend' | 'activate',
+  ticketId: string,
+  withdraw: () => boolean,
+): Promise<TicketEnd> {
+  const { tenantId, waits } = run.input
+  run.diary.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
+  const ended = await endOfTicket({ tenantId, ticketId, waits }, withdraw)
+  run.diary.waits(null)
+  return ended
+}
 
 /** Suspends the SIM if it is still over, enforced and not exempt; takes a Pending ticket back when it is not wanted. */
 export async function suspend(run: SuspendRun): Promise<void> {
   const { input, mailbox } = run
   phaseTo(run, 'suspending', `over its limit by rule ${input.rule ?? 'of a person'}`)
   const seen = mailbox.overs
+  mailbox.guard = null
+  run.state.until = input.until
+  run.recordedUntil = input.until
   // Counted apart from the tickets: an ask that was refused leaves its key unused.
   const n = run.state.suspendTickets.length + 1
-  const unwanted = () => mailbox.demand !== 'over' || mailbox.ending !== null || Date.now() >= run.boundaryAt
+  const step = `suspend/${n}`
   let ticketId: string | null = null
   try {
+    run.diary.waits({ what: 'the service', until: null, why: 'it looks at the SIM once more before it is suspended' })
     const ask = { ticket: ticketOf(run, 'suspend', n), cycleKey: input.cycleKey, rule: input.rule }
     const answer = await short.openSuspension({ ...ask, workflowId: workflowInfo().workflowId })
-    if (answer.do === 'refuse') return refused(run, answer.why, seen)
+    run.diary.waits(null)
+    if (answer.do === 'refuse') return refused(run, step, answer.why, seen)
+    if (answer.do === 'hold') return await held(run, step, answer.holdId)
     if (answer.do === 'wait') {
       ticketId = answer.ticketId
       run.state.suspendTickets.push(ticketId)
-      const ended = await waitFor(run, ticketId, unwanted)
-      if (ended.status === 'cancelled') return takenBack(run, unwanted())
-      if (ended.status === 'failed') return await failed(run, ended, ticketId)
+      const ended = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
+      if (ended.status === 'cancelled') return takenBack(run, step, ticketId, !isWanted(run))
+      if (ended.status === 'failed') return await failed(run, step, ended, ticketId)
     }
   } catch (error) {
-    return await failed(run, failureOf(error), ticketId)
+    return await failed(run, step, failureOf(error), ticketId)
   }
   run.isSuspended = true
+  run.gracePassed = false
   run.failures = 0
-  phaseTo(run, 'suspended', `suspended by rule ${input.rule ?? 'of a person'} until ${input.until}`)
+  run.diary.done(step, 'complete', ticketId)
+  phaseTo(run, 'suspended', `suspended by rule ${input.rule ?? 'of a person'} until ${run.state.until}`)
   await tell(run, 'suspended', run.state.reason, ticketId)
   // A renewal that passed while the carrier worked found no suspension to signal.
-  if (input.until === 'renewal' && Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
+  if (run.state.until === 'renewal' && Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
 }
 
-function refused(run: SuspendRun, why: Refusal, seen: number): void {
+function refused(run: SuspendRun, step: string, why: Refusal, seen: number): void {
+  run.gracePassed = false
+  run.diary.done(step, `not suspended: ${why}`)
   phaseTo(run, 'idle', `not suspended: ${why}`)
   if (why === 'suspended by a person') end(run.mailbox, 'personActed')
+  if (why === 'discarded by a person') run.mailbox.demand = 'discarded'
   // The service asks again while it fires; what came meanwhile counts as such a new ask.
   if (run.mailbox.overs === seen && run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
 }
 
-function takenBack(run: SuspendRun, byThisRun: boolean): void {
-  phaseTo(run, 'idle', byThisRun ? 'its suspend ticket was taken back' : 'a person cancelled its suspend ticket')
+/** The guard holds the suspension: waits for what is made of it, or for what makes it pointless. */
+async function held(run: SuspendRun, step: string, holdId: number): Promise<void> {
+  const { mailbox, input } = run
+  const why = 'more suspensions at once than the enforcement guard lets through'
+  phaseTo(run, 'held', `held by the guard: ${why}`)
+  run.diary.waits({ what: `the release of hold ${holdId}`, until: input.cycleEndsAt, why })
+  await beforeBoundary(run, () => mailbox.guard !== null || !isWanted(run))
+  run.diary.waits(null)
+  const outcome = isWanted(run) ? (mailbox.guard ?? 'dropped') : 'not wanted any more'
+  run.diary.done(step, `held by the guard (hold ${holdId}): ${outcome}`)
+  if (outcome === 'released') return
+  run.gracePassed = false
+  if (outcome === 'discarded') mailbox.demand = 'discarded'
+  phaseTo(run, 'idle', `hold ${holdId} of the guard: ${outcome}`)
+}
+
+function takenBack(run: SuspendRun, step: string, ticketId: string, byThisRun: boolean): void {
+  const why = byThisRun ? 'its suspend ticket was taken back' : 'a person cancelled its suspend ticket'
+  run.diary.done(step, why, ticketId)
+  phaseTo(run, 'idle', why)
   if (!byThisRun) end(run.mailbox, 'personActed')
 }
 
-async function failed(run: SuspendRun, why: Pick<TicketEnd, 'code' | 'detail'>, ticketId: string | null) {
-  const { mailbox } = run
+async function failed(
+  run: SuspendRun,
+  step: string,
+  { code, detail }: Pick<TicketEnd, 'code' | 'detail'>,
+  ticketId: string | null,
+): Promise<void> {
   run.failures += 1
-  run.failure = { step: 'suspend', code: why.code, detail: why.detail }
-  phaseTo(run, 'idle', `suspending failed (${why.code}: ${why.detail})`)
-  await tell(run, 'suspendFailed', `${why.code}: ${why.detail}`, ticketId)
-  const left = Math.min(backoffMs(run.failures), run.boundaryAt - Date.now())
-  if (left > 0) await condition(() => mailbox.demand !== 'over' || mailbox.ending !== null, left)
-  if (Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
-}
-
-/**
- * Activates the SIM, trying again for two days when tickets fail.
- *
- * @returns `back`; `released` where it is no longer this run's to bring back (unassigned, or changed by someone);
- *   `kept` where a cancel, a person or a person's cancelling of the ticket keeps it suspended; `failed`
- */
-export async function bringBack(run: SuspendRun): Promise<'back' | 'released' | 'kept' | 'failed'> {
-  const { mailbox, input } = run
-  const keep = () => mailbox.ending === 'cancelled' || mailbox.ending === 'personActed'
-  for (let attempt = 1; attempt <= RETURN_ATTEMPTS; attempt += 1) {
-    if (keep()) return 'kept'
-    const renewed = mailbox.ending === 'renewed' || mailbox.ending === 'boundary'
-    phaseTo(run, 'activating', `comes back: ${mailbox.ending ?? 'it is under its limit again'}`)
-    const ask = ticketOf(run, 'activate', run.state.activateTickets.length + 1)
-    const ended = await activate(run, renewed ? { ...ask, effectiveAt: input.cycleEndsAt } : ask, keep)
-    if (ended.status === 'complete') return 'back'
-    if (ended.status === 'cancelled') return 'kept'
-    if (GONE.has(ended.code)) {
-      run.isSuspended = false
-      await tell(run, 'released', ended.detail, null)
-      return 'released'
-    }
-    run.failure = { step: 'activate', code: ended.code, detail: ended.detail }
-    phaseTo(run, 'activating', `activation ${attempt} failed (${ended.code}: ${ended.detail}) and is tried again`)
-    await condition(keep, backoffMs(attempt))
-  }
-  return 'failed'
-}
-
-/** The SIM has been taken out of this run's hands. */
-const GONE: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_not_found'])
-
-async function activate(run: SuspendRun, ask: TicketAsk, keep: () => boolean): Promise<TicketEnd> {
-  let ticketId: string | null
-  try {
-    ticketId = (await short.openTicket(ask)).ticketId
-    if (ticketId !== null) {
-      run.state.activateTickets.push(ticketId)
-      const ended = await waitFor(run, ticketId, keep)
-      if (ended.status !== 'complete') return ended
-    }
-  } catch (error) {
-    return { status: 'failed', ...failureOf(error) }
-  }
-  run.isSuspended = false
-  run.failure = null
-  phaseTo(run, 'idle', 'active again')
-  await tell(run, 'broughtBack', run.mailbox.ending ?? 'under its limit again', ticketId)
-  return { status: 'complete', code: '', detail: '' }
+  run.failure = { step: 'suspend', code, detail }
+  run.diary.done(step, `${code}: ${detail}`, ticketId)
+  phaseTo(run, 'idle', `suspending failed (${code}: ${detail})`)
+  await tell(run, 'suspendFailed', `${code}: ${detail}`, ticketId)
+  const at = Math.min(Date.now() + backoffMs(run.failures), run.boundaryAt)
+  const why = `suspending failed ${run.failures} time(s), the last with ${code}: ${detail}`
+  run.diary.waits({ what: 'the next attempt to suspend it', until: new Date(at).toISOString(), why })
+  if (at > Date.now()) await condition(() => !isWanted(run), at - Date.now())
+  run.diary.waits(null)
+  if (Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
 }

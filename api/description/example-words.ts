@@ -56,6 +56,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   failureCode: 'carrier_unavailable',
   failureText: 'The carrier did not answer within 20 s.',
   detail: 'There is no SIM 99.',
+  step: 'activate',
+  activityId: '7',
   level: 'Warning',
   field: 'iccid',
   status: 'Pending',

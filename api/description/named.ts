@@ -14,7 +14,7 @@ import { ApiKey, Tenant } from '../../domain/tenant.ts'
 import { Cause, Ticket, TicketDetail } from '../../domain/ticket.ts'
 import { UsageRecord } from '../../domain/usage.ts'
 import { WatchdogLogEntry } from '../../domain/watchdog-log.ts'
-import { StartAnswer, WorkflowInfo } from '../../domain/workflow-asks.ts'
+import { StartAnswer, WorkflowInfo, WorkflowPending } from '../../domain/workflow-asks.ts'
 import { Problem } from '../problems.ts'
 import { isObject, type Json, type JsonObject, plain } from './json.ts'
 
@@ -47,6 +47,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   AuditEntry,
   CycleInfo,
   WorkflowInfo,
+  WorkflowPending,
   StartAnswer,
   SimEnforcement,
   PoolEnforcement,

@@ -1,12 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { ChangeFailed, CloseAsk, CycleInfo, PoolChange } from '../../domain/month-end.ts'
+import {
+  ApplyChanges,
+  ChangesOpened,
+  CloseAsk,
+  CycleInfo,
+  MonthEndBatches,
+  MonthEndCounts,
+  QueuedChangeInfo,
+  RetryChanges,
+  ReturnSims,
+} from '../../domain/month-end.ts'
 import { Id, Instant, nullable, strictObject } from '../../domain/schema.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
-import { changesOf, cycleNamed, noteChangeFailed, renewCycle } from '../../operations/month-end.ts'
-import { planMonthEnd } from '../../operations/plan-month-end.ts'
+import { changesOf, cycleNamed, monthEndBatches, monthEndCounts, renewCycle } from '../../operations/month-end.ts'
+import { applyChanges, openReturns, retryChanges } from '../../operations/month-end-changes.ts'
 import { listCycles, suspensionsToRenew } from '../../store/month-end.ts'
-import { statementLines } from '../../store/statements.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { onceInTenant } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
@@ -23,25 +32,6 @@ const MOST_CYCLES = 500
 
 const nextAfter = (rows: readonly { readonly simId: number }[], limit: number) =>
   rows.length < limit ? null : (rows.at(-1)?.simId ?? null)
-
-const money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
-const StatementLine = strictObject({
-  kind: Type.Unsafe<'sim' | 'pool' | 'empty'>({ type: 'string', enum: ['sim', 'pool', 'empty'] }),
-  poolId: Type.Integer({ minimum: 0, description: 'Pool; 0: outside pools' }),
-  poolName: Type.String(),
-  simId: nullable(Id('SIM')),
-  iccid: nullable(Type.String()),
-  tariffId: nullable(Id('Governing tariff')),
-  bytes: Type.Integer(),
-  voiceSeconds: Type.Integer(),
-  smsCount: Type.Integer(),
-  limitBytes: Type.Integer(),
-  overageBytes: Type.Integer(),
-  feeMicro: money('Monthly fee, or cost of the bucket'),
-  smsMicro: money('Messages'),
-  voiceMicro: money('Voice'),
-  overageMicro: money('Overage'),
-})
 
 export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   const tags = ['Cycles']
@@ -82,7 +72,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           ...After,
           kind: Type.Optional(Type.Unsafe<'unassign' | 'move'>({ type: 'string', enum: ['unassign', 'move'] })),
         }),
-        response: { 200: strictObject({ changes: Type.Array(PoolChange), nextAfterSimId: Next }) },
+        response: { 200: strictObject({ changes: Type.Array(QueuedChangeInfo), nextAfterSimId: Next }) },
       },
     },
     ({ tenantId, params, query: { afterSimId = 0, limit = 200, kind } }) =>
@@ -93,24 +83,92 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       }),
   )
 
-  app.post(
-    '/cycles/:key/change-failed',
+  app.get(
+    '/cycles/:key/batches',
     {
-      config: { problems: ['cycle_not_found', 'sim_not_found'] },
+      config: { problems: ['cycle_not_found', 'cycle_open'] },
       schema: {
-        operationId: 'noteChangeFailed',
-        summary: 'Log a queued change that failed; it stays queued',
+        operationId: 'listMonthEndBatches',
+        summary: 'What the month end has yet to begin, in batches of SIMs',
         tags,
         params: Key,
-        body: ChangeFailed,
-        response: { 200: strictObject({}) },
+        querystring: Type.Object({
+          kind: Type.Unsafe<'unassign' | 'move' | 'renew'>({ type: 'string', enum: ['unassign', 'move', 'renew'] }),
+          afterSimId: After.afterSimId,
+          size: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 500, description: 'SIMs of a batch' })),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'At most so many' })),
+        }),
+        response: { 200: MonthEndBatches },
+      },
+    },
+    ({ tenantId, params, query: { kind, afterSimId = 0, size = 500, limit = 20 } }) =>
+      inTenant(ground, tenantId, (tx) => monthEndBatches(tx, params.key, kind, { afterSimId, size, limit })),
+  )
+
+  app.get(
+    '/cycles/:key/progress',
+    {
+      config: { problems: ['cycle_not_found'] },
+      schema: {
+        operationId: 'readMonthEndProgress',
+        summary: 'How far the month end of the cycle is',
+        tags,
+        params: Key,
+        response: { 200: MonthEndCounts },
+      },
+    },
+    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => monthEndCounts(tx, params.key)),
+  )
+
+  app.post(
+    '/cycles/:key/changes/apply',
+    {
+      config: { problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'] },
+      schema: {
+        operationId: 'applyQueuedChanges',
+        summary: 'Open the tickets of queued changes, at most 500; once a SIM and cycle',
+        tags,
+        params: Key,
+        body: ApplyChanges,
+        response: { 200: ChangesOpened },
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, async (tx) => {
-        await noteChangeFailed(tx, request.params.key, request.body)
-        return {}
-      }),
+      onceInTenant(ground, { request, reply }, (tx) => applyChanges(tx, request.params.key, request.body)),
+  )
+
+  app.post(
+    '/cycles/:key/changes/retry',
+    {
+      config: { problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'] },
+      schema: {
+        operationId: 'retryFailedChanges',
+        summary: 'Open tickets again for what failed at the end of the cycle and is still queued, at most 500',
+        tags,
+        params: Key,
+        body: RetryChanges,
+        response: { 200: ChangesOpened },
+      },
+    },
+    (request, reply) =>
+      onceInTenant(ground, { request, reply }, (tx) => retryChanges(tx, request.params.key, request.body)),
+  )
+
+  app.post(
+    '/cycles/:key/suspensions/return',
+    {
+      config: { problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'] },
+      schema: {
+        operationId: 'returnSuspendedSims',
+        summary: 'Bring SIMs back whose suspension ends with the cycle and that no workflow brings back',
+        tags,
+        params: Key,
+        body: ReturnSims,
+        response: { 200: ChangesOpened },
+      },
+    },
+    (request, reply) =>
+      onceInTenant(ground, { request, reply }, (tx) => openReturns(tx, request.params.key, request.body.simIds)),
   )
 
   app.get(
@@ -122,7 +180,12 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         summary: 'What the watchdog suspended until the renewal',
         tags,
         params: Key,
-        querystring: Type.Object(After),
+        querystring: Type.Object({
+          ...After,
+          throughSimId: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'SIMs up to this id' }),
+          ),
+        }),
         response: {
           200: strictObject({
             suspensions: Type.Array(strictObject({ simId: Id('SIM'), workflowId: nullable(Type.String()) })),
@@ -131,10 +194,10 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
     },
-    ({ tenantId, params, query: { afterSimId = 0, limit = 200 } }) =>
+    ({ tenantId, params, query: { afterSimId = 0, limit = 200, throughSimId } }) =>
       inTenant(ground, tenantId, async (tx) => {
         await cycleNamed(tx, params.key)
-        const suspensions = await suspensionsToRenew(tx, params.key, afterSimId, limit)
+        const suspensions = await suspensionsToRenew(tx, params.key, afterSimId, limit, throughSimId)
         return { suspensions, nextAfterSimId: nextAfter(suspensions, limit) }
       }),
   )
@@ -174,47 +237,5 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     },
     (request, reply) =>
       onceInTenant(ground, { request, reply }, (tx) => closeCycle(tx, request.params.key, request.body)),
-  )
-
-  app.get(
-    '/cycles/:key/statement',
-    {
-      config: { problems: ['cycle_not_found'] },
-      schema: {
-        operationId: 'readStatement',
-        summary: 'The statement of a closed cycle',
-        tags,
-        params: Key,
-        response: {
-          200: strictObject({
-            cycle: Type.String(),
-            totalMicro: money('Sum of all lines'),
-            lines: Type.Array(StatementLine),
-          }),
-        },
-      },
-    },
-    ({ tenantId, params }) =>
-      inTenant(ground, tenantId, async (tx) => {
-        await cycleNamed(tx, params.key)
-        const lines = await statementLines(tx, params.key)
-        const totalMicro = lines.reduce((sum, l) => sum + l.feeMicro + l.smsMicro + l.voiceMicro + l.overageMicro, 0)
-        return { cycle: params.key, totalMicro, lines }
-      }),
-  )
-
-  app.get(
-    '/cycles/:key/plan',
-    {
-      config: { problems: ['cycle_not_found'] },
-      schema: {
-        operationId: 'planMonthEnd',
-        summary: 'What the month end would do, without doing it',
-        tags,
-        params: Key,
-        response: { 200: Type.Any({ description: 'Changes, capacities and charges as they would be' }) },
-      },
-    },
-    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => planMonthEnd(tx, params.key)),
   )
 }

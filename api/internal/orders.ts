@@ -1,6 +1,6 @@
 /** Fulfilment of orders: what happens to one after it was placed. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ServiceError } from '../../domain/errors.ts'
+import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import {
   Completion,
   Failure,
@@ -25,6 +25,15 @@ import { onceInTenant } from '../once.ts'
 import { OrderParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
 import { SIM_FILES, takeSimFiles } from '../sim-files.ts'
+
+/** Why an order's SIMs cannot be made. */
+const FULFILMENT_PROBLEMS: readonly ErrorCode[] = [
+  'order_not_found',
+  'order_state_conflict',
+  'sim_exists',
+  'order_quantity_mismatch',
+  'order_type_mismatch',
+]
 
 /** 10,000 SIMs with all their fields. */
 const SHIPMENT_BYTES = 8 * 1024 * 1024
@@ -149,14 +158,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           request.body = { ...request.body, shippingCarrier, trackingNumber }
         },
         config: {
-          problems: [
-            'order_not_found',
-            'order_state_conflict',
-            'sim_exists',
-            'order_quantity_mismatch',
-            'order_type_mismatch',
-            'shipping_address_missing',
-          ],
+          problems: [...FULFILMENT_PROBLEMS, 'shipping_address_missing'],
           files: SIM_FILES,
         },
         schema: {
@@ -184,13 +186,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     '/orders/:orderId/complete',
     {
       config: {
-        problems: [
-          'order_not_found',
-          'order_state_conflict',
-          'sim_exists',
-          'order_quantity_mismatch',
-          'order_type_mismatch',
-        ],
+        problems: FULFILMENT_PROBLEMS,
       },
       schema: {
         operationId: 'completeOrder',

@@ -7,7 +7,6 @@ import { pageOf, pageRequest, toPage } from '../../domain/page.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
 import {
-  ArmAsk,
   StartAnswer,
   StartMonthEnd,
   StartProvision,
@@ -15,11 +14,11 @@ import {
   WorkflowInfo,
   WorkflowQuery,
 } from '../../domain/workflow-asks.ts'
-import { armInput, monthEndInput, provisionInput, simNamed, suspendInput } from '../../operations/start-workflows.ts'
+import { monthEndInput, provisionInput, simNamed, suspendInput } from '../../operations/start-workflows.ts'
 import type { LifecycleClient, Started } from '../../queues/temporal.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { holdRun, rememberStarts } from '../../store/workflow-outbox.ts'
+import { rememberStarts } from '../../store/workflow-outbox.ts'
 import { onBehalfOf } from '../change.ts'
 import type { InternalOptions } from '../server.ts'
 
@@ -31,7 +30,15 @@ const SignalParams = Type.Object({
 
 /** Signals by the type of workflow that the id begins with. */
 const SIGNALS: Readonly<Record<string, readonly string[]>> = {
-  'suspend-on-overage': ['overLimit', 'cleared', 'standDown', 'personActed', 'resume', 'renewed'],
+  'suspend-on-overage': [
+    'overLimit',
+    'cleared',
+    'standDown',
+    'personActed',
+    'renewed',
+    'guardReleased',
+    'guardDiscarded',
+  ],
   'enforce-pool': ['overLimit', 'cleared', 'standDown'],
 }
 
@@ -123,40 +130,6 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       })
       await inTenant(ground, tenantId, (tx) => rememberStarts(tx, [workflowId]))
       return answerStart(reply, run)
-    },
-  )
-
-  app.post(
-    '/workflows/enforce-pool/arm',
-    {
-      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], once: false },
-      schema: {
-        operationId: 'armSuspension',
-        summary: "Tell a SIM's suspend-on-overage that its pool's rule stops it, or no longer does",
-        tags,
-        body: ArmAsk,
-        response: {
-          200: strictObject({
-            workflowId: Type.String(),
-            started: Type.Boolean({ description: 'Whether it was started' }),
-          }),
-        },
-      },
-    },
-    async (request) => {
-      const { tenantId, body } = request
-      const { input, workflowId, first } = await inTenant(ground, tenantId, (tx) => armInput(tx, body, terms))
-      const { signal } = body
-      if (first && signal === 'cleared') return { workflowId, started: false }
-      await noteAsk(request, workflowId, { signal })
-      const run = await lifecycles.signalWithStart({
-        do: 'signalWithStart',
-        type: 'suspend-on-overage',
-        workflowId,
-        input,
-        signal,
-      })
-      return { workflowId, started: run.started }
     },
   )
 
@@ -253,8 +226,6 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
       }
       await noteAsk(request, workflowId, { signal: name })
-      // A person's word that it is not to act again this cycle: enforcement passes the SIM over from now on.
-      if (name === 'resume') await inTenant(ground, tenantId, (tx) => holdRun(tx, workflowId))
       await lifecycles.signal(workflowId, name)
       return reply.code(202).send({})
     },

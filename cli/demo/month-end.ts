@@ -29,18 +29,26 @@ export async function awaitMonthEnd(play: Play, { cycle }: Mapping, tell: Tell, 
     { doing: 'month end', done: 'month end: changes applied, suspended SIMs back, statement made' },
     (note) =>
       poll(MONTH_END_MS, signal, async () => {
-        const status = await statusOf(play, id)
-        note(status ?? 'the Schedule has not started it yet')
-        return status === undefined || status === 'running' ? undefined : status
+        const run = await readRun(play, id)
+        note(run?.step ?? run?.status ?? 'the Schedule has not started it yet')
+        return run === undefined || run.status === 'running' ? undefined : run.status
       }),
   )
   if (status !== 'completed') throw new Error(`the month end ${id} is ${status ?? 'not there'}: look at its workflow`)
 }
 
-async function statusOf({ internal }: Play, id: string): Promise<string | undefined> {
+interface MonthEndSeen {
+  readonly status: string
+  /** Where it is, by its own account. */
+  readonly step: string | undefined
+}
+
+async function readRun({ internal }: Play, id: string): Promise<MonthEndSeen | undefined> {
   try {
     const workflow = internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId: id } } })
-    return (await answerOf(workflow)).status
+    const { status, state } = await answerOf(workflow)
+    const step: unknown = Object(state).step
+    return { status, step: typeof step === 'string' ? step : undefined }
   } catch (error) {
     if (error instanceof ServiceAnswer && error.status === 404) return undefined
     throw error

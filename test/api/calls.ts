@@ -4,6 +4,7 @@
  */
 import { internalOpenapiDocument, openapiDocument } from '../../api/openapi.ts'
 import type { AuditSubject } from '../../domain/audit.ts'
+import { readRuleFiles } from '../../worker/rules.ts'
 import {
   activeSim,
   type Estate,
@@ -12,9 +13,10 @@ import {
   freshSim,
   freshTariff,
   next,
+  queuedInSeptember,
   shipment,
-  shippedRules,
   suspendedSim,
+  watchdogSuspendedSim,
 } from './estate.ts'
 
 export interface Call {
@@ -64,6 +66,25 @@ async function startedRun(estate: Estate) {
   const { id: simId } = await activeSim(estate)
   const run = await estate.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
   return { path: { workflowId: run.body.workflowId as string } }
+}
+async function stoppedRun(estate: Estate) {
+  const run = await startedRun(estate)
+  await estate.house.terminate(run.path.workflowId)
+  return run
+}
+/** A hold of the guard, opened by a rule of its own on a tenant that lets nothing through. */
+async function openHold({ tenant, simId, word }: Estate) {
+  const settings = { guardLeast: 0, guardPct: 0 }
+  await tenant.inside('PATCH', '/internal/tenant/enforcement', settings)
+  const ask = { rule: `rule-${next()}`, cycle: '2026-11', simIds: [simId], workflowId: word }
+  const { body } = await tenant.inside('POST', '/internal/enforcement/permits', ask)
+  return { path: { id: body.holdId as number } }
+}
+/** A batch of one SIM; no workflow works it off here. */
+async function batchOf(estate: Estate) {
+  const sims = [{ simId: (await freshSim(estate)).id, tag: `${estate.word} ${next()}` }]
+  const batch = await estate.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims })
+  return { path: { id: batch.body.id as string } }
 }
 const enforcement = { query: { cycle: '2026-11', rule: 'sim-overage' } }
 const onSim =
@@ -195,7 +216,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   listRules: { call: none },
   loadRules: {
     call: async () => {
-      const files = (await shippedRules()).map(({ file, text }) => ({ file, text: `${text}${' '.repeat(next())}` }))
+      const files = (await readRuleFiles('')).map(({ file, text }) => ({ file, text: `${text}${' '.repeat(next())}` }))
       return { body: { files, author: 'the tests' } }
     },
     audit: ['rules'],
@@ -211,6 +232,14 @@ export const LINES: Readonly<Record<string, Line>> = {
   },
   setSimWatchdog: {
     call: (estate) => ({ ...sim(estate), body: { warningThresholdPct: 1 + (next() % 100) } }),
+    audit: ['sim'],
+  },
+  setSuspensionUntil: {
+    call: async (estate) => {
+      const workflowId = `suspend-on-overage:${estate.tenant.id}:${next()}:2026-11`
+      const { id } = await watchdogSuspendedSim(estate, workflowId)
+      return { path: { id }, body: { until: 'manual', workflowId } }
+    },
     audit: ['sim'],
   },
   openProvisionTicket: {
@@ -273,12 +302,36 @@ export const LINES: Readonly<Record<string, Line>> = {
   listCycles: { call: none },
   listQueuedChanges: { call: cycle, foreign: 200 },
   listSuspensionsToRenew: { call: () => ({ path: { key: '2026-11' } }), foreign: 200 },
-  noteChangeFailed: {
-    call: ({ simId }) => ({
-      ...cycle(),
-      body: { simId, ticketId: null, code: 'sim_state_conflict', detail: `time ${next()}` },
+  listMonthEndBatches: { call: () => ({ ...cycle(), query: { kind: 'renew' } }), foreign: 200 },
+  readMonthEndProgress: { call: cycle, foreign: 200 },
+  applyQueuedChanges: {
+    call: async (estate) => {
+      const { id, key } = await queuedInSeptember(estate, { poolId: estate.otherPoolId })
+      return { path: { key }, body: { kind: 'move', afterSimId: id - 1, throughSimId: id } }
+    },
+    foreign: 200,
+    audit: ['cycle'],
+  },
+  retryFailedChanges: {
+    call: async (estate) => {
+      const tariffId = await freshTariff(estate)
+      const { id, key } = await queuedInSeptember(estate, { tariffId })
+      const { inside } = estate.tenant
+      await inside('PATCH', `/internal/tariffs/${tariffId}`, { isActive: false })
+      const range = { afterSimId: id - 1, throughSimId: id }
+      await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', ...range })
+      return { path: { key }, body: { kind: 'move', afterSimId: id - 1 } }
+    },
+    foreign: 200,
+    audit: ['cycle'],
+  },
+  returnSuspendedSims: {
+    call: async (estate) => ({
+      path: { key: '2026-09' },
+      body: { simIds: [(await watchdogSuspendedSim(estate, 'gone', '2026-09')).id] },
     }),
-    audit: 'it adds to the watchdog log, which is never changed',
+    foreign: 200,
+    audit: ['cycle'],
   },
   renewCycle: { call: () => ({ path: { key: oldCycle() } }), foreign: 200, audit: ['cycle'] },
   closeCycle: {
@@ -287,6 +340,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['cycle'],
   },
   readStatement: { call: cycle, foreign: 200 },
+  exportStatement: { call: cycle, foreign: 200 },
   planMonthEnd: { call: cycle, foreign: 200 },
 
   // Enforcement.
@@ -307,6 +361,47 @@ export const LINES: Readonly<Record<string, Line>> = {
     foreign: 404,
     audit: 'it adds to the watchdog log, which is never changed',
   },
+  readEnforcement: { call: none },
+  changeEnforcement: { call: () => ({ body: { guardLeast: 1000 + next() } }), audit: ['tenant'] },
+  askPermits: {
+    call: (estate) => ({
+      body: { rule: 'sim-overage', cycle: '2026-11', simIds: [estate.simId], workflowId: runId(estate) },
+    }),
+    foreign: 404,
+    mixed: ({ simId }, { poolId }) => ({
+      body: { rule: 'pool-overage', cycle: '2026-11', poolId, simIds: [simId], workflowId: 'theirs' },
+    }),
+    audit: 'the workflows ask it: what it answers is in the holds',
+    notOnce: 'asked again, the answer is the same',
+  },
+  listSuspensionsOfRule: {
+    call: () => ({ query: { rule: 'sim-overage', since: '2026-11-01T00:00:00Z', until: '2026-12-01T00:00:00Z' } }),
+  },
+  passOverSims: {
+    call: async (estate) => ({ body: { simIds: [(await activeSim(estate)).id] } }),
+    foreign: 404,
+    audit: ['workflow'],
+    notOnce: 'a SIM that is passed over stays so',
+  },
+  listHolds: { call: none },
+  releaseHold: { call: openHold, audit: ['hold'] },
+  discardHold: { call: openHold, audit: ['hold'] },
+  armSuspensions: {
+    call: async (estate) => ({
+      body: {
+        simIds: [(await activeSim(estate)).id],
+        cycle: '2026-11',
+        rule: 'sim-overage',
+        ruleFile: 'sim/sim-overage.json',
+        grace: 'PT0S',
+        until: 'renewal',
+        signal: 'overLimit',
+      },
+    }),
+    foreign: 404,
+    audit: ['workflow'],
+    notOnce: OWN_IDENTITY,
+  },
 
   // Workflows.
   startProvisionAndActivate: {
@@ -317,6 +412,28 @@ export const LINES: Readonly<Record<string, Line>> = {
     asksTemporal: true,
     notOnce: OWN_IDENTITY,
   },
+  startProvisionInBulk: {
+    call: async (estate) => ({
+      body: { sims: [{ iccid: (await freshSim(estate)).iccid }], defaults: { poolId: estate.poolId } },
+    }),
+    foreign: 404,
+    mixed: async (theirs, { poolId }) => ({
+      body: { sims: [{ simId: (await freshSim(theirs)).id }], defaults: { poolId } },
+    }),
+    audit: ['workflow'],
+  },
+  getProvisionBatch: { call: batchOf },
+  listProvisionBatchSims: { call: batchOf },
+  noteProvisionBatch: {
+    call: async (estate) => ({ ...(await batchOf(estate)), body: { started: [0], ended: [] } }),
+    audit: "the batch's own workflow tells how it gets on: its start is in the trail",
+    notOnce: 'what is told twice of a SIM says no more than once',
+  },
+  endProvisionBatch: {
+    call: batchOf,
+    audit: "the batch's own workflow tells that it has ended: its cancellation is in the trail",
+    notOnce: 'a batch that has ended stays so',
+  },
   startSuspendOnOverage: {
     call: onSim(activeSim),
     foreign: 404,
@@ -324,16 +441,8 @@ export const LINES: Readonly<Record<string, Line>> = {
     asksTemporal: true,
     notOnce: OWN_IDENTITY,
   },
-  armSuspension: {
-    call: onSim(activeSim, {
-      cycle: '2026-11',
-      rule: 'sim-overage',
-      ruleFile: 'sim/sim-overage.json',
-      grace: 'PT0S',
-      until: 'renewal',
-      signal: 'overLimit',
-    }),
-    foreign: 404,
+  startUndoSuspensions: {
+    call: () => ({ body: { rule: `rule-${next()}`, since: '2026-11-01T00:00:00Z' } }),
     audit: ['workflow'],
     asksTemporal: true,
     notOnce: OWN_IDENTITY,
@@ -347,16 +456,28 @@ export const LINES: Readonly<Record<string, Line>> = {
   listWorkflows: { call: ({ simId }) => ({ query: { simId } }), foreign: 'empty', asksTemporal: true },
   readWorkflow: { call: startedRun, asksTemporal: true },
   signalWorkflow: {
-    call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'resume' } }),
+    call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'standDown' } }),
     audit: ['workflow'],
     asksTemporal: true,
     notOnce: 'a signal that comes twice says no more than once',
+  },
+  updateWorkflow: {
+    call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'resume' }, body: {} }),
+    audit: ['workflow'],
+    asksTemporal: true,
   },
   cancelWorkflow: {
     call: startedRun,
     audit: ['workflow'],
     asksTemporal: true,
     notOnce: 'a workflow that is cancelled stays so',
+  },
+  readPending: { call: startedRun, asksTemporal: true },
+  retryWorkflow: {
+    call: stoppedRun,
+    audit: ['workflow'],
+    asksTemporal: true,
+    notOnce: 'a workflow that was started again runs, and is not started twice',
   },
   readMonthEndSchedule: { call: none, asksTemporal: true },
   pauseMonthEndSchedule: {

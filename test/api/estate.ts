@@ -2,7 +2,7 @@
  * A tenant with something in every table of the tenants, each value of it recognisable: texts have a word of the
  * tenant in them, ids have 8 digits, ICCIDs have a prefix of their own.
  */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -20,28 +20,12 @@ import { lockLine } from '../../store/lines.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets.ts'
 import { rememberStarts } from '../../store/workflow-outbox.ts'
+import { readRuleFiles } from '../../worker/rules.ts'
 import { ownDatabase } from '../setup/login.ts'
 import { type House, INTERNAL, NOON, type Tenant, useHouse } from './house.ts'
 
 const OCTOBER = Date.UTC(2026, 9, 20, 12)
 const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
-const RULES = new URL('../../rules/', import.meta.url)
-
-/** The texts of the shipped rules. */
-export async function shippedRules(): Promise<{ file: string; text: string }[]> {
-  const folders = ['sim', 'pool', 'tenant']
-  const files = await Promise.all(
-    folders.map(async (folder) =>
-      Promise.all(
-        (await readdir(new URL(`${folder}/`, RULES))).map(async (file) => ({
-          file: `${folder}/${file}`,
-          text: await readFile(new URL(`${folder}/${file}`, RULES), 'utf8'),
-        })),
-      ),
-    ),
-  )
-  return files.flat()
-}
 
 /** What tells one tenant's values from another's. */
 export interface Marks {
@@ -126,6 +110,32 @@ export async function activeSim(estate: Pick<Estate, 'house' | 'tenant' | 'poolI
   await carriedOut(estate, { simId: sim.id, type: TicketType.Provision, poolId: estate.poolId })
   const ticketId = await carriedOut(estate, { simId: sim.id, type: TicketType.Activate })
   return { ...sim, ticketId }
+}
+
+/** A SIM that a workflow of the watchdog has suspended until the renewal. */
+export async function watchdogSuspendedSim(
+  estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>,
+  workflowId: string,
+  cycle = '2026-11',
+) {
+  const sim = await activeSim(estate)
+  const cause = { by: 'watchdog', rule: 'sim-overage', cycle, until: 'renewal', workflowId } as const
+  await carriedOut(estate, { simId: sim.id, type: TicketType.Suspend, cause })
+  return sim
+}
+
+/** A SIM whose move was queued in September 2026, a cycle that has ended and is not closed. @returns its key */
+export async function queuedInSeptember(estate: Estate, change: object): Promise<{ id: number; key: string }> {
+  const { house, tenant } = estate
+  const { now } = house
+  const { id } = await activeSim(estate)
+  house.now = Date.parse('2026-09-15T12:00:00Z')
+  try {
+    await made(tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, change))
+  } finally {
+    house.now = now
+  }
+  return { id, key: '2026-09' }
 }
 
 export async function suspendedSim(estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>) {
@@ -236,16 +246,36 @@ async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Est
   }
 }
 
+/** What the guard holds, a change that a month end has begun, a batch, and a record that came after its statement. */
+async function unfinished(estate: Estate): Promise<void> {
+  const { tenant, otherPoolId, simId, word, house } = estate
+  const inside = (method: string, url: string, body: unknown) => made(tenant.inside(method, url, body))
+  await inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
+  const permit = { rule: 'sim-silent', cycle: '2026-11', simIds: [simId], workflowId: `${word}:guarded` }
+  await inside('POST', '/internal/enforcement/permits', permit)
+  await inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 20, guardPct: 5 })
+
+  const { id, key } = await queuedInSeptember(estate, { poolId: otherPoolId })
+  await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', afterSimId: id - 1, throughSimId: id })
+  const { iccid } = await freshSim(estate)
+  await inside('POST', '/internal/workflows/provision-in-bulk', { sims: [{ iccid, tag: `${word} door` }] })
+  const late = { recordId: `${word}-${next()}`, simId, at: new Date(OCTOBER).toISOString(), bytesDown: 1_000_000 }
+  await inside('POST', '/internal/usage', { records: [late] })
+  house.now = NOON
+}
+
 /** A house with two tenants that both have all there is, over a database that it reaches as an installation does. */
 export function useEstates(options: Parameters<typeof useHouse>[0] = {}) {
   const house = useHouse({ database: ownDatabase, ...options })
   const estates = { house } as { readonly house: House; ours: Estate; theirs: Estate }
   beforeAll(async () => {
-    await house.operate('POST', '/internal/rules', { files: await shippedRules(), author: 'the tests' })
+    await house.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
     const { tenant, other } = house
     const marks = { word: 'meadowlark', firstId: 71_000_000, iccidPrefix: '894450017100' }
     estates.ours = await anEstate(house, tenant, marks)
+    await unfinished(estates.ours)
     estates.theirs = await anEstate(house, other, { word: 'bittern', firstId: 82_000_000, iccidPrefix: '894450018200' })
+    await unfinished(estates.theirs)
   }, 60_000)
   return estates
 }

@@ -49,6 +49,8 @@ export interface House {
   operate: Ask
   tenant: Tenant
   other: Tenant
+  /** Stops a workflow at Temporal, behind the service's back. */
+  terminate: (workflowId: string) => Promise<unknown>
 }
 
 /** Workflows are tested elsewhere: no Temporal server is asked here. */
@@ -113,11 +115,13 @@ export function useHouse(
   options: {
     readonly checkAnswers?: boolean
     readonly lifecycles?: LifecycleClient
+    readonly terminate?: House['terminate']
     /** Default: a copy of the template. */
     readonly database?: typeof ownDatabase
   } = {},
 ): House {
-  const house = { now: NOON, bells: [] } as unknown as House
+  const { terminate = () => Promise.reject(new Error('no Temporal server is asked here')) } = options
+  const house = { now: NOON, bells: [], terminate } as unknown as House
   const closing: (() => Promise<unknown>)[] = []
 
   beforeAll(async () => {

@@ -1,5 +1,5 @@
 /**
- * The main job on a small estate with a cycle of two minutes, through the interfaces alone:
+ * The main job on a small estate with a cycle of minutes, through the interfaces alone:
  *
  *   provision and activate → usage → rules → mail → suspend → month end
  *
@@ -7,11 +7,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { cycleAt, nextCycle } from '../../domain/cycle.ts'
+import { cycleAt } from '../../domain/cycle.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
+import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import { eventually, type Service } from '../setup/service.ts'
 
-const BILLING_CYCLE = 'PT2M'
 const MB = 1_000_000
 const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 const STANDARD = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: 100 * MB, ...FEES } }
@@ -31,13 +31,21 @@ export interface Player {
 
 type Moment = 'activating' | 'suspending' | 'closing'
 
-/** Everything that is expected is checked by the caller; this only acts, as people and mediation would. */
-export async function playMainJob(service: Service, at: (moment: Moment) => Promise<void> = async () => {}) {
+/**
+ * Everything that is expected is checked by the caller; this only acts, as people and mediation would.
+ *
+ * @param needsMs what the job takes up to the end of the cycle, with room to spare
+ */
+export async function playMainJob(
+  service: Service,
+  needsMs = 120_000,
+  at: (moment: Moment) => Promise<void> = async () => {},
+) {
   // The tenant is made within the cycle it is played in: a Fixed pool's bucket is charged in every cycle it is there.
-  const start = await freshCycle()
-  const player = await setUp(service)
+  const { billingCycle, cycle: start } = cycleThatEndsSoon(needsMs)
+  const player = await setUp(service, billingCycle)
   await activate(service, player, at)
-  const activated = cycleAt(BILLING_CYCLE, Date.now())
+  const activated = cycleAt(billingCycle, Date.now())
   expect(activated.key, 'all SIMs are active within the cycle').toBe(start.key)
   const ticker = keepTalking(service, player)
   await use(service, player, [
@@ -51,6 +59,7 @@ export async function playMainJob(service: Service, at: (moment: Moment) => Prom
   await at('suspending')
   await statusesAre(service, player, { 'standard-0': 2, 'dynamic-0': 2, 'fixed-0': 1 })
   await queueChanges(service, player)
+  expect(Date.now(), 'all is queued before the boundary').toBeLessThan(start.endsAt)
   await sleep(Math.max(0, start.endsAt - Date.now() - 500))
   await at('closing')
   await eventually('the cycle is closed', () => isClosed(service, player, start.key), 90)
@@ -59,9 +68,9 @@ export async function playMainJob(service: Service, at: (moment: Moment) => Prom
   return { player, cycle: start }
 }
 
-async function setUp(service: Service): Promise<Player> {
+async function setUp(service: Service, billingCycle: string): Promise<Player> {
   const { call } = service
-  const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle: BILLING_CYCLE }
+  const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle }
   const { id: tenantId } = await call('POST', '/internal/tenants', '', tenant).catch(async () => {
     throw new Error('the tenant could not be made')
   })
@@ -87,16 +96,6 @@ async function setUp(service: Service): Promise<Player> {
   const { created } = await call('POST', '/internal/sims', tenantId, { sims })
   const ids = new Map<string, number>(created.map(({ id }: { id: number }, n: number) => [names[n], id]))
   return { tenantId, pools, sims: ids }
-}
-
-/** The cycle to play in: this one where enough of it is left, else the next. */
-async function freshCycle() {
-  const now = Date.now()
-  const cycle = cycleAt(BILLING_CYCLE, now)
-  const next = nextCycle(BILLING_CYCLE, cycle)
-  if (cycle.endsAt - now > 100_000) return cycle
-  await sleep(next.startsAt - now)
-  return next
 }
 
 const poolOf = (player: Player, name: string) => player.pools[name.split('-')[0] as keyof Player['pools']]

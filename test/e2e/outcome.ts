@@ -31,10 +31,10 @@ function expected({ sims, pools }: Player) {
     of(null, pools.fixed, 2, /over its capacity/),
     of(null, pools.fixed, 1, /of its 300 MB/),
     of(sim('fixed-0'), pools.fixed, 1, /would have been suspended/),
-    of(sim('standard-0'), null, 2, /was suspended/),
-    of(sim('dynamic-0'), null, 2, /was suspended/),
-    of(sim('standard-0'), null, 0, /was brought back/),
-    of(sim('dynamic-0'), null, 0, /was brought back/),
+    of(sim('standard-0'), pools.standard, 2, /was suspended/),
+    of(sim('dynamic-0'), pools.dynamic, 2, /was suspended/),
+    of(sim('standard-0'), pools.standard, 0, /was brought back/),
+    of(sim('dynamic-0'), pools.dynamic, 0, /was brought back/),
   ]
 }
 

@@ -180,7 +180,7 @@ describe('what is known of a SIM before it is acted on', () => {
 describe('a pool', () => {
   test('says by how much it is over, and names its SIMs, the largest excess first', async () => {
     const house = await aPoolOf(4)
-    const [a = 0, b = 0, c = 0] = house.sims
+    const [a = 0, b = 0, c = 0, d = 0] = house.sims
     await house.use(250, 300, 50)
     await fire(house, { kind: POOL, id: house.poolId })
 
@@ -192,6 +192,7 @@ describe('a pool', () => {
       { simId: b, usageBytes: 300, excessBytes: 200, ...plain },
       { simId: a, usageBytes: 250, excessBytes: 150, ...plain },
       { simId: c, usageBytes: 50, excessBytes: 0, ...plain },
+      { simId: d, usageBytes: 0, excessBytes: 0, ...plain },
     ])
   })
 
@@ -217,12 +218,27 @@ describe('a pool', () => {
     expect(marks.get(plain)).toMatchObject(no)
   })
 
+  test('counts what is stopped and what is left alone, and names first whom it may pick', async () => {
+    const house = await aPoolOf(6)
+    const [exempt = 0, weaker = 0, stopped = 0, alsoStopped = 0, small = 0, large = 0] = house.sims
+    await house.use(900, 900, 330, 140, 110, 150)
+    await house.set(exempt, 'is_watchdog_exempt', true)
+    await house.set(weaker, 'watchdog_mode', WatchdogMode.Monitor)
+    await house.suspend(stopped, byWatchdog('w'))
+    await house.suspend(alsoStopped, { by: 'user' })
+
+    const pool = await house.pool()
+
+    expect(pool).toMatchObject({ stoppedExcessBytes: 230 + 40, passedOver: 2 })
+    expect(pool.rows.map(({ simId }) => simId)).toEqual([large, small, exempt, weaker, stopped, alsoStopped])
+  })
+
   test('of a cycle that is yet to come is not over, and the cycle stays to come', async () => {
     const house = await aPoolOf(1)
 
     const pool = await house.pool('2027-03')
 
-    expect(pool).toMatchObject({ over: false, overageBytes: 0, rows: [] })
+    expect(pool).toMatchObject({ over: false, overageBytes: 0, rows: [{ usageBytes: 0 }] })
     expect(await house.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
   })
 
@@ -291,6 +307,7 @@ describe('an action of a workflow', () => {
     expect(entries).toHaveLength(6)
     expect(entries[0]).toMatchObject({
       simId,
+      poolId: house.poolId,
       cycle: CYCLE,
       level: LogLevel.Critical,
       message: expect.stringMatching(/^SIM \d+ was suspended: it is 4 MB over$/),

@@ -3,9 +3,8 @@
  * was accepted. Nothing is kept up here, everything is counted anew; the service keeps ledger rows and totals.
  */
 import { type Allowance, type LedgerRow, poolFigures } from '../../domain/allowance.ts'
-import { type Cycle, cycleAt } from '../../domain/cycle.ts'
+import type { Cycle } from '../../domain/cycle.ts'
 
-export const BILLING_CYCLE = 'P1M'
 export const OUTSIDE = 0
 
 interface Membership {
@@ -18,6 +17,11 @@ interface Span {
   readonly from: number
   to: number
 }
+export interface Amounts {
+  readonly bytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+}
 export interface LineModel {
   readonly simId: number
   status: 'unprovisioned' | 'active' | 'suspended'
@@ -27,7 +31,7 @@ export interface LineModel {
   readonly active: Span[]
   /** Cycles at whose beginning it was due back: it contributes to them from then on. */
   readonly dueBack: Set<string>
-  readonly records: { readonly id: string; readonly at: number; readonly bytes: number }[]
+  readonly records: ({ readonly id: string; readonly at: number } & Amounts)[]
 }
 
 export const aLine = (simId: number): LineModel => ({
@@ -50,20 +54,27 @@ const spanOf = (cycle: Cycle): Span => ({ from: cycle.startsAt, to: cycle.endsAt
 /** The pool of a SIM at an instant. */
 const poolAt = (line: LineModel, at: number) => line.memberships.findLast((m) => inside(m, at))?.poolId ?? OUTSIDE
 
-/** Bytes of a SIM in a pool and cycle. */
-export const bytesOf = (line: LineModel, cycle: Cycle, poolId: number) =>
+/** What a SIM has used in a pool and cycle. */
+export const amountsOf = (line: LineModel, cycle: Cycle, poolId: number): Amounts =>
   line.records
     .filter(({ at }) => inside(spanOf(cycle), at) && poolAt(line, at) === poolId)
-    .reduce((sum, { bytes }) => sum + bytes, 0)
+    .reduce(
+      (sum, { bytes, voiceSeconds, smsCount }) => ({
+        bytes: sum.bytes + bytes,
+        voiceSeconds: sum.voiceSeconds + voiceSeconds,
+        smsCount: sum.smsCount + smsCount,
+      }),
+      { bytes: 0, voiceSeconds: 0, smsCount: 0 },
+    )
 
-function contributes(line: LineModel, cycle: Cycle, poolId: number): boolean {
+export function contributes(line: LineModel, cycle: Cycle, poolId: number): boolean {
   const spans: Span[] = [...line.active]
   if (line.dueBack.has(cycle.key)) spans.push(spanOf(cycle))
   return line.memberships.some((m) => m.poolId === poolId && spans.some((span) => overlap(m, span, spanOf(cycle))))
 }
 
 /** The last own tariff in force in a pool and cycle. */
-const tariffOf = (line: LineModel, cycle: Cycle, poolId: number) =>
+export const tariffOf = (line: LineModel, cycle: Cycle, poolId: number) =>
   line.memberships.findLast((m) => m.poolId === poolId && overlap(m, spanOf(cycle)))?.tariffId ?? null
 
 export function figuresOf(
@@ -73,7 +84,7 @@ export function figuresOf(
   tariffs: ReadonlyMap<number, Allowance>,
 ) {
   const rows: LedgerRow[] = lines.flatMap((line) => {
-    const usageBytes = bytesOf(line, cycle, pool.id)
+    const usageBytes = amountsOf(line, cycle, pool.id).bytes
     const contributing = contributes(line, cycle, pool.id)
     const used = line.records.some(({ at }) => inside(spanOf(cycle), at) && poolAt(line, at) === pool.id)
     if (!contributing && !used) return []
@@ -82,5 +93,3 @@ export function figuresOf(
   })
   return { ...poolFigures(pool.tariff, rows), ledger: rows }
 }
-
-export const cycleOf = (at: number) => cycleAt(BILLING_CYCLE, at)

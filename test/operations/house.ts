@@ -69,8 +69,16 @@ export async function aHouse(ground: TestGround, billingCycle = 'P1M') {
                voice_seconds as "voiceSeconds", sms_count as "smsCount"
           from usage_ledger order by cycle_key, sim_id, pool_id`),
     log: () =>
-      rows(sql<{ key: string; level: number; simId: number | null; cycle: string | null; message: string }>`
-        select dedupe_key as key, level, sim_id as "simId", cycle_key as cycle, message from watchdog_log order by id`),
+      rows(sql<{
+        key: string
+        level: number
+        simId: number | null
+        poolId: number | null
+        cycle: string | null
+        message: string
+      }>`
+        select dedupe_key as key, level, sim_id as "simId", pool_id as "poolId", cycle_key as cycle, message
+          from watchdog_log order by id`),
   }
 }
 export type House = Awaited<ReturnType<typeof aHouse>>

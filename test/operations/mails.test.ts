@@ -342,9 +342,41 @@ describe('the summary of a cycle', () => {
     expect(mails.filter(({ keys }) => keys.includes('summary/2026-11'))).toHaveLength(1)
     const summary = (await post.arrived()).find(({ subject }) => subject.includes('2026-11'))
     const [header, ...lines] = (await post.statement(summary)).replace('\uFEFF', '').trim().split(/\r?\n/)
-    expect(header).toBe('line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total')
+    expect(header).toBe(
+      'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts',
+    )
     expect(lines).toEqual([
-      expect.stringMatching(/^sim,,\d{19},1\.5,1,0\.5,1\.5,2,1\.000000,0\.100000,0\.150000,0\.002500,1\.252500$/),
+      expect.stringMatching(/^sim,,\d{19},1\.5,1,0\.5,1\.5,2,1\.000000,0\.100000,0\.150000,0\.002500,1\.252500,$/),
     ])
   })
+
+  test('has only the pools of a long statement attached, and says where all of it is', async () => {
+    const post = await aPost()
+    const began = ground.now
+    await post.asTenant(async (tx) => {
+      const { id } = await aPool(tx, (await aTariff(tx, TariffType.Standard, 1_000_000)).id, { name: 'Many' })
+      await sql`
+        with made as (
+          insert into sims (iccid, type, status_since, created_at, updated_at)
+          select (8944600000000000000 + n)::text, 0, ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
+            from generate_series(1, 20001) n returning id
+        )
+        insert into usage_ledger (cycle_key, sim_id, pool_id, contributing, bytes)
+        select '2026-11', id, ${id}::integer, true, 1500 from made`.execute(tx.q)
+    })
+    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+
+    await post.send()
+    ground.now = began
+
+    const [summary] = await post.arrived()
+    const rows = (await post.statement(summary)).trim().split(/\r?\n/)
+    expect(rows).toHaveLength(2)
+    expect(rows[1]).toMatch(/^pool,Many,,30\.0015,/)
+    expect(summary?.text).toContain(
+      'attached: statement-2026-11.csv, its pools only: 20,001 more lines at /internal/cycles/2026-11/statement.csv',
+    )
+  }, 60_000)
 })

@@ -1,12 +1,9 @@
 import { sql } from 'kysely'
-import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, PoolType, TariffType, TicketType } from '../../domain/codes.ts'
-import type { ChangeFailed } from '../../domain/month-end.ts'
+import { PoolType, TariffType, TicketType } from '../../domain/codes.ts'
 import { fromMoney } from '../../domain/units.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
-import { changesOf, noteChangeFailed, renewCycle } from '../../operations/month-end.ts'
-import { planMonthEnd } from '../../operations/plan-month-end.ts'
+import { changesOf, renewCycle } from '../../operations/month-end.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse, type House } from './house.ts'
@@ -33,29 +30,6 @@ const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1
     return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
   })
 
-/** No call takes a tariff out of use yet. */
-async function deactivate(tariffId: number) {
-  const client = new pg.Client({ connectionString: ground.databaseUrl })
-  await client.connect()
-  await client.query('update tariffs set is_active = false where id = $1', [tariffId])
-  await client.end()
-}
-
-/** Everything that a tenant has, as the database has it; without divisions, which any look at a pool brings up to date. */
-const DIVIDED = ['divided_version', 'limit_bytes', 'overage_bytes', 'remaining_bytes']
-const everything = (house: House) =>
-  house.rows(sql`
-    select 'sims' as t, jsonb_agg(s order by id) as rows from sims s
-    union all select 'ledger', jsonb_agg(to_jsonb(l) - 'overage_bytes' order by cycle_key, sim_id, pool_id) from usage_ledger l
-    union all select 'cycles', jsonb_agg(c order by key) from cycles c
-    union all select 'pools', jsonb_agg(to_jsonb(p) - ${DIVIDED}::text[] order by cycle_key, pool_id)
-                               from pool_cycles p where bytes > 0 or contributing > 0
-    union all select 'due', jsonb_agg(d order by subject_kind, subject_id) from due_subjects d
-    union all select 'statements', jsonb_agg(s order by id) from statements s
-    union all select 'log', jsonb_agg(w order by id) from watchdog_log w
-    union all select 'notices', jsonb_agg(n order by id) from notifications n
-    union all select 'tickets', jsonb_agg(k order by id) from tickets k
-    union all select 'events', jsonb_agg(e order by id) from events e`)
 describe('closing a cycle', () => {
   test('happens once: the statement, the summary and the event stay as they were', async () => {
     ground.now = at(3)
@@ -180,36 +154,6 @@ describe('changes queued for the month’s end', () => {
       { poolId: null, tariffId: null, unassign: true },
     ])
   })
-
-  test('that fail are logged once a SIM and cycle, and named in the summary', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
-    const [simId = 0, other = 0] = await house.activeSims(2)
-    await house.asTenant((tx) => queueUnprovision(tx, simId))
-    ground.now = CLOSE
-    const failed = (id: number): ChangeFailed => ({
-      simId: id,
-      ticketId: null,
-      code: 'carrier_refused',
-      detail: 'barred',
-    })
-    const note = (id: number, key = CYCLE) => house.asTenant((tx) => noteChangeFailed(tx, key, failed(id)))
-
-    await Promise.all([note(simId), note(simId), note(other)])
-    await note(simId, '2026-11')
-    await close(house)
-
-    expect((await house.log()).map(({ simId: id, cycle, level }) => [id, cycle, level]).toSorted()).toEqual(
-      [
-        [simId, CYCLE, LogLevel.Critical],
-        [other, CYCLE, LogLevel.Critical],
-        [simId, '2026-11', LogLevel.Critical],
-      ].toSorted(),
-    )
-    const [{ body } = { body: undefined }] = await notices(house)
-    expect(body?.failures).toHaveLength(2)
-    expect(body?.failures).toContainEqual({ iccid: expect.any(String), what: 'unassign', reason: 'barred' })
-  })
 })
 
 describe('the next cycle', () => {
@@ -227,61 +171,6 @@ describe('the next cycle', () => {
     expect((await house.ledger()).filter(({ cycle }) => cycle === '2026-11')).toMatchObject([
       { simId, contributing: true, bytes: 0 },
     ])
-  })
-})
-
-describe('a plan', () => {
-  test.each([
-    ['of the running cycle', CYCLE, at(20)],
-    ['of one that has ended', CYCLE, CLOSE],
-    ['of one that is yet to come', '2027-01', at(20)],
-    ['of one before there was anything', '2026-03', at(20)],
-  ])('%s changes nothing', async (_, cycle, now) => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
-    const pools = [await aPoolOf(house), await aPoolOf(house, TariffType['Fixed Pool'])]
-    const [simId = 0] = await house.activeSims(1, { poolId: pools[0] ?? 0 })
-    await house.record([house.usage(simId, { bytesUp: 1500 })])
-    await house.asTenant((tx) => queueReprovision(tx, { id: simId, poolId: pools[1] ?? 0 }))
-    ground.now = now
-    const before = await everything(house)
-
-    await house.asTenant((tx) => planMonthEnd(tx, cycle))
-
-    expect(await everything(house)).toEqual(before)
-  })
-
-  test('lists changes, conflicts, what would be brought back, and what the pools have come to', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
-    const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
-    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
-    const [moved = 0, gone = 0, stopped = 0] = await house.activeSims(3, { poolId: from })
-    await house.asTenant(async (tx) => {
-      await queueReprovision(tx, { id: moved, poolId: to, tariffId: own.id })
-      await queueUnprovision(tx, gone)
-    })
-    await deactivate(own.id)
-    await house.complete({
-      simId: stopped,
-      type: TicketType.Suspend,
-      cause: { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'w' },
-    })
-    await house.record([house.usage(moved, { bytesUp: 1500 })])
-
-    const plan = await house.asTenant((tx) => planMonthEnd(tx, CYCLE))
-
-    expect(plan).toMatchObject({
-      cycle: CYCLE,
-      endsAt: BOUNDARY.toISOString(),
-      changes: [
-        { simId: moved, poolId: to, tariffId: own.id, unassign: false },
-        { simId: gone, poolId: null, tariffId: null, unassign: true },
-      ],
-      conflicts: [{ simId: moved, detail: expect.stringContaining(`tariff ${own.id}`) }],
-      renewals: [stopped],
-    })
-    expect(plan.pools).toContainEqual({ poolId: from, usageBytes: 1500, limitBytes: 3000, overageBytes: 500 })
   })
 })
 

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { SummaryNotification } from '../../notify/notification.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
-import { type StatementLine, statementLines } from '../../store/statements.ts'
+import { pageOfLines, type StatementLine } from '../../store/statements.ts'
 import type { House } from './house.ts'
 
 const BEGIN = Date.parse('2026-10-01T00:00:00Z')
@@ -15,7 +15,8 @@ export const MONTH_END = { by: 'month-end', cycle: CYCLE } as const
 
 export const at = (day: number) => BEGIN + day * DAY
 export const close = (house: House, key = CYCLE) => house.asTenant((tx) => closeCycle(tx, key, STEPS))
-export const statement = (house: House, key = CYCLE) => house.asTenant((tx) => statementLines(tx, key))
+export const statement = async (house: House, key = CYCLE) =>
+  (await house.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
 export const notices = (house: House) =>
   house.rows(sql<{ body: SummaryNotification }>`select body from notifications order by id`)
 

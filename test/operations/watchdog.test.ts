@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, TicketType, WatchdogMode } from '../../domain/codes.ts'
@@ -10,28 +9,13 @@ import { recordUsage } from '../../operations/record-usage.ts'
 import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
 import { openTicket } from '../../operations/tickets.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { readRuleFiles } from '../../worker/rules.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
-const RULES = new URL('../../rules/', import.meta.url)
-const shippedRules = async () => {
-  const folders = ['sim', 'pool', 'tenant']
-  const files = await Promise.all(
-    folders.map(async (folder) =>
-      Promise.all(
-        (await readdir(new URL(`${folder}/`, RULES))).map(async (file) => ({
-          file: `${folder}/${file}`,
-          text: await readFile(new URL(`${folder}/${file}`, RULES), 'utf8'),
-        })),
-      ),
-    ),
-  )
-  return files.flat()
-}
-
 const ground = await aGround()
 const carrier = await aCarrier()
-await activateRules(ground, await shippedRules(), 'the tests')
+await activateRules(ground, await readRuleFiles(''), 'the tests')
 const terms = {
   rules: rulesInForce(),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
@@ -184,7 +168,7 @@ describe('evaluation', () => {
   })
 
   test('says nothing of a rule that is not to be seen yet', async () => {
-    const files = await shippedRules()
+    const files = await readRuleFiles('')
     const unseen = files.map(({ file, text }) => ({
       file,
       text: text.replaceAll('"stage": "enforce"', '"stage": "shadow"'),

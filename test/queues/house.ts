@@ -58,7 +58,7 @@ export function aGate() {
 }
 
 /** Waits until something holds. @throws Error that says for what it waited in vain */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 20): Promise<void> {
+export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
   for (const deadline = Date.now() + seconds * 1000; !(await holds()); await sleep(20)) {
     if (Date.now() > deadline) throw new Error(`waited ${seconds} s in vain: ${what}`)
   }

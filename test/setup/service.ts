@@ -1,6 +1,7 @@
 /**
  * The whole service for a test: API and worker as processes of their own, over the run's PostgreSQL and Temporal,
  * a namespace, a database, a carrier and an inbox of the test's own. A killed process is started again.
+ * `own-servers.ts` gives it servers that can be killed too.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,6 +25,36 @@ import { documentCheck } from './document-check.ts'
 
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 const SECRET = 'secret-of-the-tests'
+
+/** What the service stands on. */
+export interface Servers {
+  readonly databaseUrl: string
+  readonly temporalAddress: string
+  readonly namespace: string
+  /** Empty: the queues are in PostgreSQL. */
+  readonly redisUrl: string
+  readonly carrierUrl: string
+  readonly carrierSecret: string
+  readonly stop: () => Promise<void>
+}
+
+/** The run's servers, which other tests use too, with a database, a namespace and a carrier of the test's own. */
+async function sharedServers(folder: string): Promise<Servers> {
+  const database = await freshDatabase()
+  const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET })
+  return {
+    databaseUrl: database.url,
+    temporalAddress: inject('temporalAddress'),
+    namespace: await freshNamespace(),
+    redisUrl: '',
+    carrierUrl: carrier.url,
+    carrierSecret: SECRET,
+    stop: async () => {
+      await carrier.stop()
+      await database.drop()
+    },
+  }
+}
 
 /** A namespace of its own on the Temporal server that all test files share. @returns its name */
 export async function freshNamespace(): Promise<string> {
@@ -59,7 +90,8 @@ const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.time
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false>,
-  seconds = 60,
+  seconds = 120,
+  everyMs = 200,
 ): Promise<T> {
   const deadline = Date.now() + seconds * 1000
   let last: unknown
@@ -71,32 +103,30 @@ export async function eventually<T>(
     } catch (error) {
       last = error
     }
-    await sleep(200)
+    await sleep(everyMs)
   }
   throw new Error(`${what}: waited ${seconds} s in vain; last: ${String(last)}`)
 }
 
-export async function startService(settings: Partial<Settings> = {}) {
+/** @param given default: the run's own; they are stopped with the service */
+export async function startService(settings: Partial<Settings> = {}, given?: Servers) {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-service-'))
-  const database = await freshDatabase()
-  const namespace = await freshNamespace()
-  const key = await operatorKey(database.url)
+  const servers = given ?? (await sharedServers(folder))
+  const key = await operatorKey(servers.databaseUrl)
   const inbox = await startInbox({ dir: join(folder, 'mails') })
-  const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET })
-  const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
+  const [port, internalPort] = [await freePort(), await freePort()]
   const apiUrl = `http://127.0.0.1:${port}`
   const internalUrl = `http://127.0.0.1:${internalPort}`
   const env = childEnv({
     PORT: port,
     INTERNAL_PORT: internalPort,
-    WORKER_PORT: workerPort,
-    DATABASE_URL: database.url,
-    REDIS_URL: '',
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
-    TEMPORAL_NAMESPACE: namespace,
+    DATABASE_URL: servers.databaseUrl,
+    REDIS_URL: servers.redisUrl,
+    TEMPORAL_ADDRESS: servers.temporalAddress,
+    TEMPORAL_NAMESPACE: servers.namespace,
     SMTP_URL: inbox.smtpUrl,
-    CARRIER_URL: carrier.url,
-    CARRIER_SECRET: SECRET,
+    CARRIER_URL: servers.carrierUrl,
+    CARRIER_SECRET: servers.carrierSecret,
     SERVICE_BASE_URL: apiUrl,
     SERVICE_INTERNAL_URL: internalUrl,
     SERVICE_KEY: key,
@@ -106,10 +136,13 @@ export async function startService(settings: Partial<Settings> = {}) {
     ...settings,
   })
   const lines: string[] = []
-  const start = (name: 'api' | 'worker', readyUrl: string) =>
+  const start = (name: 'api' | 'worker', readyUrl: string, env: Readonly<Record<string, string | undefined>>) =>
     supervise({ name, args: [COMMAND, name], env, onLine: (line) => lines.push(line), ready: () => isUp(readyUrl) })
-  const api = await start('api', `${internalUrl}/readyz`)
-  const worker = await start('worker', `http://127.0.0.1:${workerPort}/readyz`)
+  const api = await start('api', `${internalUrl}/readyz`, env)
+  // Chosen when it is needed: until somebody listens on a port it is anybody's.
+  const workerPort = await freePort()
+  const workerEnv = { ...env, WORKER_PORT: String(workerPort) }
+  const worker = await start('worker', `http://127.0.0.1:${workerPort}/readyz`, workerEnv)
 
   const documentOf = async (url: string) => documentCheck((await (await fetch(`${url}/openapi.json`)).json()) as object)
   const checks = { [apiUrl]: await documentOf(apiUrl), [internalUrl]: await documentOf(internalUrl) }
@@ -145,7 +178,9 @@ export async function startService(settings: Partial<Settings> = {}) {
     mails: async (): Promise<Mail[]> =>
       (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json() as Promise<Mail[]>,
     carrierStats: async () =>
-      (await fetch(`${carrier.url}/stats`, { headers: { authorization: `Bearer ${SECRET}` } })).json() as Promise<{
+      (
+        await fetch(`${servers.carrierUrl}/stats`, { headers: { authorization: `Bearer ${servers.carrierSecret}` } })
+      ).json() as Promise<{
         effects: number
         doubleEffects: number
         byOperation: Record<string, number>
@@ -153,9 +188,8 @@ export async function startService(settings: Partial<Settings> = {}) {
     stop: async () => {
       await worker.stop()
       await api.stop()
-      await carrier.stop()
+      await servers.stop()
       await inbox.stop()
-      await database.drop()
       await rm(folder, { recursive: true, force: true })
     },
   }

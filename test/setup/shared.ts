@@ -47,8 +47,7 @@ async function startWatched<T extends Server>(start: () => Promise<T>): Promise<
   const server = await start()
   const { pid } = server
   if (pid === undefined) return server
-  // Should this process be killed, test/run.ts ends the server.
-  note({ pid, startedAt: await startedAt(pid) })
+  await noteServer(pid)
   const end = () => process.kill(pid, 'SIGINT')
   process.once('exit', end)
   const stop = async () => {
@@ -56,6 +55,11 @@ async function startWatched<T extends Server>(start: () => Promise<T>): Promise<
     await server.stop()
   }
   return { ...server, stop }
+}
+
+/** Tells test/run.ts of a server: should this process be killed, it ends it. */
+export async function noteServer(pid: number): Promise<void> {
+  note({ pid, startedAt: await startedAt(pid) })
 }
 
 /** Tells test/run.ts what is skipped and why. */

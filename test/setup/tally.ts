@@ -1,11 +1,12 @@
 /** Counts a test run for test/run.ts: a reporter that leaves its figures in a file. */
 import { writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 export interface Tally {
   readonly passed: number
-  /** Failed tests, files that could not be run, and errors outside of tests. */
-  readonly failed: number
+  /** Failed tests, files that could not be run, and errors outside of tests: a line each, where and why. */
+  readonly failures: readonly string[]
   /** Full names of what was not run. */
   readonly skipped: readonly string[]
 }
@@ -15,18 +16,26 @@ export default class TallyReporter implements Reporter {
     const file = process.env.SIMHERD_TEST_TALLY
     if (file === undefined) return
     let passed = 0
-    let failed = errors.length
+    const failures = errors.map((error) => `outside of the tests: ${why([error])}`)
     const skipped: string[] = []
     for (const module of modules) {
-      failed += module.errors().length
-      for (const suite of module.children.allSuites()) failed += suite.errors().length
+      const path = relative('', module.moduleId)
+      for (const error of module.errors()) failures.push(`${path}: ${why([error])}`)
+      for (const suite of module.children.allSuites()) {
+        for (const error of suite.errors()) failures.push(`${path} > ${suite.fullName}: ${why([error])}`)
+      }
       for (const test of module.children.allTests()) {
-        const { state } = test.result()
+        const { state, errors: reasons } = test.result()
         if (state === 'passed') passed += 1
-        else if (state === 'failed') failed += 1
+        else if (state === 'failed') failures.push(`${path} > ${test.fullName}: ${why(reasons)}`)
         else skipped.push(test.fullName)
       }
     }
-    writeFileSync(file, JSON.stringify({ passed, failed, skipped } satisfies Tally))
+    writeFileSync(file, JSON.stringify({ passed, failures, skipped } satisfies Tally))
   }
+}
+
+/** The first line of each. */
+function why(errors: readonly { readonly message: string }[]): string {
+  return errors.map(({ message }) => message.split('\n', 1)[0]).join('; ')
 }

@@ -150,7 +150,7 @@ describe('the simulated carrier', () => {
     const killed = process_.pid()
     process.kill(killed ?? 0, 'SIGKILL')
     await expect
-      .poll(() => call('GET', '/stats').catch(() => undefined), { timeout: 20_000 })
+      .poll(() => call('GET', '/stats').catch(() => undefined))
       .toMatchObject({
         status: 200,
         body: { effects: 50 },

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startedAt } from '../../stack/pids.ts'
+import { freePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres.ts'
+import { postgresUser } from '../../stack/postgres-binaries.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
 async function query(url: string, statement: string): Promise<object[]> {
@@ -71,7 +73,7 @@ describe('the embedded PostgreSQL', () => {
     expect(taken).toMatchObject(left)
     expect(lines).toEqual([expect.stringContaining(`process ${left.pid}`)])
     await taken.stop()
-    await expect.poll(() => startedAt(left.pid), { timeout: 5_000 }).toBeUndefined()
+    await expect.poll(() => startedAt(left.pid)).toBeUndefined()
   })
 
   test('starts where the pid of its dead server belongs to another program by now', async () => {
@@ -84,6 +86,25 @@ describe('the embedded PostgreSQL', () => {
     const second = await startPostgres({ dataDir })
     onTestFinished(() => second.stop())
 
+    expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('is not taken over where it does not answer', async () => {
+    const dataDir = await temporaryFolder()
+    const first = await startPostgres({ dataDir })
+    await first.stop()
+    const user = await postgresUser()
+    const dying = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', join(dataDir, 'cluster')], { ...user })
+    onTestFinished(() => void dying.kill())
+    const note = [dying.pid, `${dataDir}/cluster`, 0, await freePort(), '', '127.0.0.1', '', 'ready']
+    await writeFile(join(dataDir, 'cluster', 'postmaster.pid'), `${note.join('\n')}\n`)
+    const lines: string[] = []
+
+    const second = await startPostgres({ dataDir, log: (line) => lines.push(line) })
+    onTestFinished(() => second.stop())
+
+    expect(lines).toEqual([`stopping a database server that was left running (process ${dying.pid})`])
+    expect(second.pid).not.toBe(dying.pid)
     expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 

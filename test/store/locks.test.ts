@@ -31,13 +31,14 @@ test('a division takes no lock of a pool that has become stale while it waited',
     await addToPool(tx, key, second.id, { bytes: 1 })
     return { key, first: first.id, second: second.id }
   })
-  const held = Promise.withResolvers<void>()
+  const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
 
   const holder = asTenant(async (tx) => {
     await lockPools(tx, key, [second])
+    locked.resolve()
     await held.promise
   })
-  await sleep(50)
+  await locked.promise
   const division = asTenant((tx) => divideOverage(tx, key, [first, second]))
   await waiting(1)
   await asTenant(async (tx) => {

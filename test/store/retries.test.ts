@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
@@ -13,11 +12,15 @@ test('a transaction that was broken off for a deadlock is done again', async () 
   let runs = 0
   const lock = (tx: TenantTx, id: number | undefined) =>
     sql`update sims set tag = tag || 'x' where id = ${id}`.execute(tx.q)
+  let holders = 0
+  const bothHaveOne = Promise.withResolvers<void>()
   const both = (first: number | undefined, second: number | undefined) =>
     inTenant(patient, tenantId, async (tx) => {
       runs++
       await lock(tx, first)
-      await sleep(200)
+      holders++
+      if (holders === 2) bothHaveOne.resolve()
+      await bothHaveOne.promise
       await lock(tx, second)
     })
 

@@ -50,6 +50,11 @@ const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
   'orders.quantity': sql`2`,
   'orders.unit_price': sql`3`,
   'orders.total': sql`6`,
+  'guard_permits.state': sql`'granted'`,
+  'month_end_changes.kind': sql`'move'`,
+  'month_end_changes.outcome': sql`'open'`,
+  'provision_batch_sims.outcome': sql`'waiting'`,
+  'provision_batches.parallel': sql`50`,
   'suspensions.cause': sql`'user'`,
   'statements.kind': sql`'sim'`,
   text: sql`gen_random_uuid()::text`,
@@ -191,16 +196,23 @@ const TENANT_TABLES = [
   'cycles',
   'due_subjects',
   'events',
+  'guard_holds',
+  'guard_permits',
   'idempotency_keys',
   'mail_work',
   'mails',
   'memberships',
+  'month_end_changes',
   'notifications',
   'order_prices',
   'orders',
   'pool_cycles',
   'pools',
+  'provision_batch_sims',
+  'provision_batches',
+  'restatements',
   'sims',
+  'statement_totals',
   'statements',
   'suspensions',
   'tariffs',
@@ -278,7 +290,7 @@ describe('each table of the tenants', () => {
   test('keeps what was written once: a tenant changes no statement, log entry, event or tariff', async () => {
     const rights = await rightsOf('simherd_tenant')
 
-    for (const table of ['statements', 'watchdog_log', 'events', 'tariffs', 'audit_log']) {
+    for (const table of ['statements', 'statement_totals', 'watchdog_log', 'events', 'tariffs', 'audit_log']) {
       expect(rights[table], table).toBe('insert select')
     }
     expect(rights.tenants).toBe('select update')

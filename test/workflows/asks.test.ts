@@ -1,13 +1,34 @@
-/** The routes that ask Temporal, against its development server: who may, and what they leave in the audit trail. No worker runs. */
+/**
+ * The routes that ask Temporal, against its development server: who may, what they leave in the audit trail, and what
+ * an Idempotency-Key does. A worker answers for the workflows; the service that their activities call is away.
+ */
+import { Connection, WorkflowClient } from '@temporalio/client'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import { lifecycleClient } from '../../queues/temporal.ts'
+import { startTemporalWorkers } from '../../worker/temporal.ts'
+import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { LINES, OPERATIONS } from '../api/calls.ts'
 import { useEstates } from '../api/estate.ts'
-import { type Keys, leavesItsTrail, opensToNobodyElse, someKeys } from '../api/route-checks.ts'
+import { isDoneOnce, type Keys, leavesItsTrail, opensToNobodyElse, someKeys } from '../api/route-checks.ts'
 import { freshNamespace } from '../setup/service.ts'
 
-const lifecycles = lifecycleClient({ address: inject('temporalAddress'), namespace: await freshNamespace() })
-const estates = useEstates({ lifecycles })
+const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
+const lifecycles = lifecycleClient({ address, namespace })
+const connection = await Connection.connect({ address })
+const temporal = new WorkflowClient({ connection, namespace })
+const nowhere = 'http://127.0.0.1:9'
+const workers = startTemporalWorkers({
+  address,
+  namespace,
+  serviceUrl: nowhere,
+  internalUrl: nowhere,
+  key: 'key',
+  workflows: await bundleWorkflows(),
+  log: pino({ level: 'silent' }),
+  shutdownGraceMs: 100,
+})
+const estates = useEstates({ lifecycles, terminate: (id) => temporal.getHandle(id).terminate('for the test') })
 const { house } = estates
 let keys: Keys
 
@@ -17,7 +38,11 @@ beforeAll(async () => {
     await lifecycles.ensureSchedule({ tenantId: id, billingCycle: 'P1M' })
   }
 })
-afterAll(() => lifecycles.close())
+afterAll(async () => {
+  await workers.shutdown()
+  await lifecycles.close()
+  await connection.close()
+})
 
 const ASKING = OPERATIONS.filter(({ operationId }) => LINES[operationId]?.asksTemporal)
 
@@ -30,5 +55,11 @@ describe('opens to no wrong key, and shows another tenant nothing:', () => {
 describe('what is asked of a workflow is in the audit trail:', () => {
   test.each(ASKING.filter(({ method }) => method !== 'GET'))('$method $path', async (operation) => {
     await leavesItsTrail(estates, operation)
+  })
+})
+
+describe('under one key the same is asked once, and something else is refused:', () => {
+  test.each(ASKING.filter(({ headers }) => headers.includes('Idempotency-Key')))('$method $path', async (operation) => {
+    await isDoneOnce(estates, operation)
   })
 })

@@ -1,16 +1,16 @@
-import { fileURLToPath } from 'node:url'
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { WORKFLOW_TYPES } from '../../domain/lifecycle.ts'
+import { bundleHeader, bundleWorkflows, readBundle } from '../../worker/workflow-bundle.ts'
 import * as workflows from '../../workflows/index.ts'
 
 describe('the workflow bundle', () => {
   let modules: string[] = []
   beforeAll(async () => {
-    const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
-    const { sourceMap } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') }).then(
-      ({ code }) => ({ sourceMap: code.slice(code.lastIndexOf('base64,') + 7) }),
-    )
+    const code = await bundleWorkflows()
+    const sourceMap = code.slice(code.lastIndexOf('base64,') + 7)
     const { sources }: { sources: string[] } = JSON.parse(Buffer.from(sourceMap, 'base64').toString())
     modules = sources.filter((source) => source.endsWith('.ts') && !source.includes('node_modules'))
   })
@@ -27,5 +27,29 @@ describe('the workflow bundle', () => {
       'domain/duration.ts',
       'domain/lifecycle.ts',
     ])
+  })
+})
+
+describe('a bundle made ahead', () => {
+  let folder = ''
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'simherd-bundle-'))
+    return () => rm(folder, { recursive: true })
+  })
+
+  test('is read where it was made of these sources', async () => {
+    const file = join(folder, 'now.js')
+    const code = `${await bundleHeader()}'the workflows'`
+    await writeFile(file, code)
+
+    expect(await readBundle(file)).toBe(code)
+  })
+
+  test('is refused where it was made of others, or is not there', async () => {
+    const file = join(folder, 'before.js')
+    await writeFile(file, "/* simherd workflows 0000 */\n'the workflows'")
+
+    await expect(readBundle(file)).rejects.toThrow(/was made of other workflows.*npm run build/)
+    await expect(readBundle(join(folder, 'none.js'))).rejects.toThrow(/there is no bundle at .*npm run build/)
   })
 })

@@ -1,10 +1,11 @@
 /** What a test of workflows runs on: workers, the lifecycle client, and the service the activities call. */
-import { TestWorkflowEnvironment } from '@temporalio/testing'
 import { pino } from 'pino'
 import type { WorkflowType } from '../../domain/lifecycle.ts'
 import { lifecycleClient, type WorkflowInput } from '../../queues/temporal.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
+import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { type ServiceModel, startServiceModel } from './service-model.ts'
+import { startSkippingServer } from './skipping-server.ts'
 import { until } from './until.ts'
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
@@ -13,30 +14,41 @@ const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 export async function startHouse(address: string, namespace: string) {
   const lifecycle = lifecycleClient({ address, namespace })
   const model = await startServiceModel(() => lifecycle)
-  const workers = startTemporalWorkers({
-    address,
-    namespace,
-    serviceUrl: model.url,
-    internalUrl: model.url,
-    key: 'key',
-    log,
-    shutdownGraceMs: 100,
-  })
-  await until(() => workers.isRunning())
+  const workflows = await bundleWorkflows()
+  const begin = async () => {
+    const begun = startTemporalWorkers({
+      address,
+      namespace,
+      serviceUrl: model.url,
+      internalUrl: model.url,
+      key: 'key',
+      workflows,
+      log,
+      shutdownGraceMs: 100,
+    })
+    await until(() => begun.isRunning())
+    return begun
+  }
+  let workers = await begin()
+  /** Stops the workers. @returns brings them back */
+  const sendWorkersAway = async () => {
+    await workers.shutdown()
+    return async () => {
+      workers = await begin()
+    }
+  }
   const close = async () => {
     await workers.shutdown()
     await lifecycle.close()
     await model.close()
   }
-  return { lifecycle, model, workers, close }
+  return { lifecycle, model, sendWorkersAway, close }
 }
 
 /** The same on a time-skipping server. */
 export async function startSkippingHouse(path: string) {
   installRuntime(log)
-  const env = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path } },
-  })
+  const env = await startSkippingServer(path)
   const house = await startHouse(env.address, env.namespace ?? 'default')
   const handleOf = (workflowId: string) => env.client.workflow.getHandle(workflowId)
 
@@ -73,8 +85,20 @@ export type SkippingHouse = Awaited<ReturnType<typeof startSkippingHouse>>
 export function clear(model: ServiceModel): void {
   model.sims.clear()
   model.tickets.length = 0
-  for (const list of [model.actions, model.changesFailed, model.closed, model.cycles, model.requests]) list.length = 0
-  for (const set of [model.pending, model.processing, model.failing]) set.clear()
-  Object.assign(model, { renewals: 0, overLimit: true, mode: 2, exempt: false, outages: 0 })
+  for (const list of [model.actions, model.batch, model.missing, model.closed, model.cycles, model.requests])
+    list.length = 0
+  for (const set of [model.pending, model.processing, model.stuck, model.failing, model.begun, model.refusedBatches])
+    set.clear()
+  Object.assign(model, {
+    renewals: 0,
+    broughtBack: 0,
+    overLimit: true,
+    mode: 2,
+    exempt: false,
+    permits: 'granted',
+    outages: 0,
+    retryAfter: null,
+    lostAnswers: 0,
+  })
   model.pool = { over: true, overageBytes: 1000, rows: [] }
 }

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import {
-  enforcePoolId,
-  type MonthEndInput,
-  monthEndId,
-  monthEndPlanId,
-  suspendOnOverageId,
-} from '../../domain/lifecycle.ts'
+import type { WorkflowFailedError } from '@temporalio/client'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type MonthEndInput, monthEndId, monthEndPlanId, suspendOnOverageId } from '../../domain/lifecycle.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
 
-const path = requireJava('month end and pool enforcement in skipped time')
+const path = requireJava('month end in skipped time')
 const HOUR = 3_600_000
 
-describe.skipIf(path === undefined)('month end and pool enforcement', () => {
+describe.skipIf(path === undefined)('month end', () => {
   let house: SkippingHouse
   let n = 0
   let cycleKey = ''
@@ -38,6 +33,7 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
       closeAfter: 'PT6H',
       pageSize: 2,
       parallel: 2,
+      perRun: 100,
       waits: WAITS,
       ...more,
     } satisfies MonthEndInput)
@@ -66,7 +62,7 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
     await suspended(simId)
   }
 
-  test('applies what is queued page by page, unassignments first, at the boundary', async () => {
+  test('begins what is queued in batches, unassignments first, at the boundary', async () => {
     for (const id of [1, 2, 3])
       house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     for (const id of [4, 5, 6])
@@ -74,15 +70,7 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
 
     const result = await (await monthEnd()).result()
 
-    expect(result).toEqual({
-      step: 'done',
-      afterSimId: 0,
-      moved: 3,
-      unassigned: 3,
-      changesFailed: 0,
-      renewed: 0,
-      statement: true,
-    })
+    expect(result).toEqual({ moved: 3, unassigned: 3, changesFailed: 0, renewed: 0, statement: true })
     expect(house.model.tickets.map((t) => t.kind)).toEqual([
       ...Array(3).fill('unassign'),
       ...Array(3).fill('provision'),
@@ -90,6 +78,7 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
     expect(house.model.tickets.map((t) => t.body['effectiveAt'])).toEqual(Array(6).fill(new Date(endsAt).toISOString()))
     expect(house.model.tickets.at(-1)?.body).toMatchObject({ poolId: 9, cause: { by: 'month-end', cycle: cycleKey } })
     expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 1, 0, 0, 0])
+    expect(house.model.calls('/changes/apply')).toBe(4)
   })
 
   test('waits for the end of the cycle, and closes it closeAfter later', async () => {
@@ -99,30 +88,32 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
     expect(house.model.closed).toEqual([{ key: cycleKey, moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }])
   })
 
-  test('a change that fails is reported, stays queued and stops no other', async () => {
+  test('a change that fails stays queued and stops no other', async () => {
     for (const id of [1, 2, 3])
       house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     house.model.failing.set('provision/2', 'carrier_rejected')
 
     expect(await (await monthEnd()).result()).toMatchObject({ moved: 2, changesFailed: 1 })
-    expect(house.model.changesFailed).toMatchObject([
-      { simId: 2, code: 'carrier_rejected', ticketId: expect.any(String) },
-    ])
     expect(house.model.sims.get(2)?.change).not.toBeNull()
   })
 
-  test('a change whose ticket is cancelled is reported with its code', async () => {
-    house.model.sims.set(1, aSim({ status: 1, change: { poolId: null, tariffId: null, unassign: true } }))
-    house.model.sims.set(2, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
-    house.model.pending.add('unassign')
-    await monthEnd({ cycleEndsAt: new Date(endsAt - HOUR).toISOString() })
-    await vi.waitFor(() => expect(house.model.tickets).toHaveLength(2), 5000)
-    for (const ticket of house.model.tickets) ticket.status = 4
-    house.model.pending.clear()
+  test('a batch that cannot be begun stops no other; the month end fails instead of closing, and goes on when started again', async () => {
+    for (const id of [1, 2, 3, 4])
+      house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    house.model.sims.set(5, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'renewal' } }))
+    house.model.refusedBatches.add('move/0')
 
-    const result = await house.handleOf(monthEndId(TENANT, cycleKey)).result()
-    expect(result).toMatchObject({ unassigned: 0, changesFailed: 2 })
-    expect(house.model.changesFailed.map(({ code }) => code)).toEqual(['ticket_cancelled', 'ticket_cancelled'])
+    const failed = await (await monthEnd()).result().catch((error: WorkflowFailedError) => error.cause)
+
+    expect(failed).toMatchObject({ type: 'month_end_incomplete', message: expect.stringContaining('SIMs 1 to 2') })
+    expect(house.model.closed).toEqual([])
+    expect([1, 2, 3, 4].map((id) => house.model.sims.get(id)?.poolId)).toEqual([7, 7, 9, 9])
+    expect(house.model.sims.get(5)?.status).toBe(1)
+
+    house.model.refusedBatches.clear()
+    expect(await (await monthEnd()).result()).toMatchObject({ moved: 4, renewed: 1 })
+    expect(house.model.tickets).toHaveLength(5)
+    expect(house.model.closed).toHaveLength(1)
   })
 
   test('brings back what the watchdog suspended, with or without a running workflow; what a person suspended stays', async () => {
@@ -148,22 +139,69 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
     expect(house.model.renewals).toBe(1)
   })
 
-  test('tells its progress while it runs', async () => {
+  test('takes seven activities on its normal path and one for each batch; an empty cycle takes four', async () => {
+    const counts = async (workflowId: string) => {
+      const { events } = await house.handleOf(workflowId).fetchHistory()
+      const of = (type: string) => events?.filter((event) => Reflect.get(event, `${type}EventAttributes`) != null)
+      const begun = of('activityTaskScheduled')?.map((event) => event.activityTaskScheduledEventAttributes)
+      return {
+        activities: begun?.map((each) => each?.activityType?.name),
+        tasks: of('workflowTaskCompleted')?.length,
+        batches: of('startChildWorkflowExecutionInitiated')?.map(
+          (event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? '',
+        ),
+      }
+    }
+    await (await monthEnd()).result()
+    const empty = await counts(monthEndId(TENANT, cycleKey))
+    expect(empty).toMatchObject({
+      activities: ['lookAtMonthEnd', 'renewCycle', 'listBatches', 'closeCycle'],
+      batches: [],
+    })
+    expect(empty.tasks).toBeLessThanOrEqual(7)
+
+    cycleKey = `${cycleKey}-full`
+    endsAt = (await house.env.currentTimeMs()) + HOUR
+    house.model.cycles.push({ key: cycleKey, endsAt: new Date(endsAt).toISOString(), closedAt: null })
+    for (const id of [1, 2]) house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    house.model.sims.set(3, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
+    house.model.sims.set(4, aSim())
+    await suspend(4)
+    await (await monthEnd()).result()
+
+    const full = await counts(monthEndId(TENANT, cycleKey))
+    expect(full.activities).toEqual([
+      'lookAtMonthEnd',
+      'listBatches',
+      'listBatches',
+      'renewCycle',
+      'listBatches',
+      'awaitSettled',
+      'closeCycle',
+    ])
+    // Two tasks a batch: it is begun, and it has ended.
+    expect(full.tasks).toBeLessThanOrEqual(10 + 2 * 3)
+    for (const batch of full.batches ?? []) {
+      expect(await counts(batch)).toMatchObject({ activities: [expect.any(String)], tasks: 2 })
+    }
+    expect(full.batches).toHaveLength(3)
+  })
+
+  test('tells what it waits for while the carrier works', async () => {
     house.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     house.model.pending.add('provision')
     await monthEnd({ cycleEndsAt: new Date(endsAt - HOUR).toISOString() })
 
-    await house.untilState(monthEndId(TENANT, cycleKey), { step: 'move', moved: 0 })
+    expect(await house.untilState(monthEndId(TENANT, cycleKey), { step: 'settle' })).toMatchObject({
+      progress: { move: { total: 1, done: 0, failed: 0, left: 1, ratePerSecond: 0, estimatedEndAt: null } },
+      waitsFor: { what: '1 change(s)', until: null, why: 'the carrier works on their tickets' },
+      steps: [
+        { step: 'move, up to SIM 1', outcome: '1 ticket(s) opened' },
+        { step: 'open the next cycle', outcome: 'complete' },
+      ],
+    })
     house.model.pending.clear()
-    expect(await house.handleOf(monthEndId(TENANT, cycleKey)).result()).toMatchObject({ step: 'done', moved: 1 })
-  })
-
-  test('goes on behind its progress when it has continued as new', async () => {
-    for (const id of [1, 2]) house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    const progress = { step: 'move', afterSimId: 1, moved: 5, unassigned: 4, changesFailed: 3, renewed: 0 } as const
-
-    expect(await (await monthEnd({ progress })).result()).toMatchObject({ moved: 6, unassigned: 4, changesFailed: 3 })
-    expect(house.model.ticketsOf(1)).toEqual([])
+    expect(await house.handleOf(monthEndId(TENANT, cycleKey)).result()).toMatchObject({ moved: 1 })
   })
 
   test('a dry run answers the plan and touches nothing', async () => {
@@ -175,102 +213,5 @@ describe.skipIf(path === undefined)('month end and pool enforcement', () => {
 
     expect(await handle.result()).toEqual({ cycle: cycleKey, changes: 1 })
     expect(house.model.requests.filter((line) => !line.startsWith('GET'))).toEqual([])
-  })
-
-  describe('enforce-pool', () => {
-    const poolId = 7
-    const ask = (signal: 'overLimit' | 'cleared' | 'standDown') =>
-      house.lifecycle.signalWithStart({
-        do: 'signalWithStart',
-        type: 'enforce-pool',
-        workflowId: enforcePoolId(TENANT, poolId, cycleKey),
-        input: {
-          tenantId: TENANT,
-          poolId,
-          cycleKey,
-          cycleEndsAt: new Date(endsAt).toISOString(),
-          rule: 'pool-overage',
-          ruleFile: 'r.json',
-          target: 'largestExcess',
-          grace: 'PT0S',
-          until: 'renewal',
-        },
-        signal,
-      })
-    const id = () => enforcePoolId(TENANT, poolId, cycleKey)
-    const over = (...simIds: number[]) => {
-      for (const simId of simIds) house.model.sims.set(simId, aSim())
-      house.model.pool.rows = simIds.map((simId) => ({
-        simId,
-        excessBytes: 10,
-        usageBytes: 20,
-        shareBytes: 10,
-        stopped: false,
-        exempt: false,
-        weaker: false,
-        held: false,
-      }))
-    }
-
-    test('arms the SIMs its policy picks, and brings them back when the pool is under again', async () => {
-      over(1, 2)
-      await ask('overLimit')
-      await Promise.all([suspended(1), suspended(2)])
-      await ask('cleared')
-
-      await vi.waitFor(() => expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]), 10_000)
-      expect(await house.untilState(id(), { over: false })).toMatchObject({ armed: [1, 2], rounds: 1 })
-    })
-
-    test('picks again each time the pool is found over, and lives until the cycle ends', async () => {
-      over(1)
-      await ask('overLimit')
-      await suspended(1)
-      over(1, 2)
-      house.model.sims.set(
-        1,
-        aSim({
-          status: 2,
-          suspension: { cause: 'watchdog', workflowId: suspendOnOverageId(TENANT, 1, cycleKey), until: 'renewal' },
-        }),
-      )
-      await ask('overLimit')
-      await suspended(2)
-
-      expect(await house.handleOf(id()).result()).toMatchObject({ armed: [1, 2], rounds: 2, over: true })
-      expect(await ask('overLimit')).toMatchObject({ started: false, status: 'completed' })
-    })
-
-    test('arms nobody while the pool is not in Enforce mode', async () => {
-      over(1)
-      house.model.mode = 1
-      await ask('overLimit')
-
-      await house.untilState(id(), { rounds: 1 })
-      expect(house.model.calls('/arm')).toBe(0)
-    })
-
-    test('tells once that all it may stop does not cover the overage', async () => {
-      over(1)
-      await ask('overLimit')
-      await house.untilState(id(), { rounds: 1, tooLittle: true })
-      await ask('overLimit')
-      await house.untilState(id(), { rounds: 2, tooLittle: true })
-      await suspended(1)
-
-      const told = house.model.actions.filter(({ action }) => action === 'tooLittleToPick')
-      expect(told).toMatchObject([{ poolId, cycle: cycleKey, rule: 'pool-overage', counter: 0 }])
-      expect(told[0]?.['detail']).toContain('0.001 MB over')
-    })
-
-    test('standing down drops the grace of the SIMs it armed', async () => {
-      over(1)
-      await ask('overLimit')
-      await suspended(1)
-      await ask('standDown')
-
-      await vi.waitFor(() => expect(house.model.calls('/signals/standDown')).toBe(1), 5000)
-      expect(house.model.sims.get(1)?.status).toBe(2)
-    })
   })
 })

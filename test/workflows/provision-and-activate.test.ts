@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type ProvisionAndActivateResult, provisionAndActivateId } from '../../domain/lifecycle.ts'
 import { requireJava } from '../setup/requirements.ts'
+import { soon } from '../setup/soon.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
 
@@ -101,12 +102,12 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     house.model[at].add(kind)
     await start()
     await house.untilState(id, { step })
-    await vi.waitFor(() => expect(house.model.tickets.at(-1)).toMatchObject({ kind, status: at === 'pending' ? 0 : 1 }))
+    await soon(() => expect(house.model.tickets.at(-1)).toMatchObject({ kind, status: at === 'pending' ? 0 : 1 }))
 
     await house.lifecycle.cancel(id)
-    await vi.waitFor(() => expect(house.model.calls('DELETE')).toBe(1), { timeout: 10_000 })
+    await soon(() => expect(house.model.calls('DELETE')).toBe(1))
     house.model[at].clear()
-    await vi.waitFor(async () => expect((await house.lifecycle.describe(id, TENANT)).status).toBe('cancelled'), 10_000)
+    await soon(async () => expect((await house.lifecycle.describe(id, TENANT)).status).toBe('cancelled'))
 
     expect(house.model.ticketsOf(1)).toEqual(tickets)
     expect(house.model.sims.get(1)?.status).toBe(0)
@@ -123,12 +124,19 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(house.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
   })
 
-  test('takes six activities on its normal path', async () => {
+  test('takes four activities and five workflow tasks on its normal path', async () => {
     house.model.sims.set(1, aSim({ status: 0 }))
 
     await run()
 
-    const { events } = await house.handleOf(id).fetchHistory()
-    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(6)
+    const { events = [] } = await house.handleOf(id).fetchHistory()
+    const activities = events?.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled ? [scheduled.activityType?.name] : [],
+    )
+    expect(activities).toEqual(['openNextTicket', 'awaitTicket', 'openNextTicket', 'awaitActivation'])
+    expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(5)
+    // Two tickets asked for, each looked at once at least, and the SIM read back: the service checks as it opens.
+    const asked = house.model.requests.filter((line) => !line.includes('GET /api/tickets/'))
+    expect(asked).toEqual(['POST /internal/tickets/provision', 'POST /api/tickets/activate', 'GET /api/sims/1'])
   })
 })

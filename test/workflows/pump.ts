@@ -10,6 +10,8 @@ import type { Sweep } from '../../worker/sweeps.ts'
 
 const SWEEP_EVERY_MS = 100
 const RESTS_WITHIN_MS = 20_000
+/** Jobs at once, as a worker's queues bound them: no more than there are connections. */
+const AT_ONCE = 10
 
 export interface Pump {
   readonly ring: (bells: readonly Bell[]) => void
@@ -29,6 +31,19 @@ export function makePump(): Pump {
   const held = new Set<QueueName>()
   const faults: unknown[] = []
   let rung = 0
+  let free = AT_ONCE
+  const waiting: (() => void)[] = []
+  const inTurn = async (work: () => Promise<void>) => {
+    if (free === 0) await new Promise<void>((begin) => waiting.push(begin))
+    else free -= 1
+    try {
+      await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
+  }
   let work: ((bell: Bell) => Promise<void>) | undefined
   let sweepOnce = async () => {}
   const stopping = new AbortController()
@@ -48,7 +63,7 @@ export function makePump(): Pump {
     const run = async () => {
       while (job.again) {
         job.again = false
-        await handle(bell).catch((error: unknown) => faults.push(error))
+        await inTurn(() => handle(bell)).catch((error: unknown) => faults.push(error))
       }
       jobs.delete(id)
     }

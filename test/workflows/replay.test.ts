@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker'
+import { Worker } from '@temporalio/worker'
 import { DeterminismViolationError } from '@temporalio/workflow'
 import { pino } from 'pino'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { WORKFLOW_TYPES } from '../../domain/lifecycle.ts'
 import { installRuntime } from '../../worker/temporal.ts'
+import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { readHistory } from './history-files.ts'
 
 const folder = new URL('../histories/', import.meta.url)
@@ -16,8 +16,7 @@ describe('runs that were begun under earlier code', () => {
   let code = ''
   beforeAll(async () => {
     installRuntime(pino({ level: 'silent' }))
-    const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
-    code = (await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })).code
+    code = await bundleWorkflows()
   })
   const replay = (bundle: string, name: string) =>
     Worker.runReplayHistory({ workflowBundle: { code: bundle }, replayName: name }, historyOf(name))
@@ -31,11 +30,26 @@ describe('runs that were begun under earlier code', () => {
   })
 
   test.each([
-    ['another activity', '.readSim(', '.lookAtSim('],
-    ['a step left out', "status === 'Unprovisioned'", "status === 'Elsewhere'"],
+    ['another activity', '.openNextTicket(', '.openTicketOf('],
+    ['a step left out', "first.kind === 'activate'", "first.kind === 'provision'"],
   ])('a change that would break them is caught: %s', async (_, now, broken) => {
     const changed = code.replaceAll(now, broken)
     expect(changed).not.toBe(code)
     await expect(replay(changed, 'provision-and-activate-activated.json')).rejects.toThrow(DeterminismViolationError)
+  })
+
+  test('the same change behind `patched` leaves them as they are', async () => {
+    const begin = code.indexOf('!*** ./workflows/provision-and-activate.ts ***!')
+    const module = code.slice(begin, code.indexOf('\n/***/ },', begin))
+    const workflow = /_temporalio_workflow__WEBPACK_IMPORTED_MODULE_\d+__/.exec(module)?.[0]
+    const now = "first.kind === 'activate'"
+    const guarded = module.replaceAll(
+      now,
+      `first.kind === (${workflow}.patched('elsewhere') ? 'provision' : 'activate')`,
+    )
+    expect(guarded).not.toBe(module)
+
+    const changed = code.replace(module, () => guarded)
+    await expect(replay(changed, 'provision-and-activate-activated.json')).resolves.toBeUndefined()
   })
 })

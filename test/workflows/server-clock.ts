@@ -19,9 +19,15 @@ export interface ServerClock {
 export async function serverClock(env: TestWorkflowEnvironment): Promise<ServerClock> {
   let aheadMs = 0
   let latest = 0
+  let [asked, heard] = [0, 0]
   const refresh = async () => {
+    asked += 1
+    const turn = asked
     const askedAt = Date.now()
     const serverNow = await env.currentTimeMs()
+    // An answer that comes after that to a later question is of a time before the server's leap, perhaps.
+    if (turn < heard) return
+    heard = turn
     // By the earlier of our two instants: a little ahead is right for a workflow whose timer has just fired.
     aheadMs = serverNow - askedAt
   }
@@ -33,14 +39,28 @@ export async function serverClock(env: TestWorkflowEnvironment): Promise<ServerC
   return { now, refresh }
 }
 
-/** Hands each request on to a server, with the clock asked anew before. */
-export async function refreshingProxy(target: string, clock: ServerClock) {
+/**
+ * What becomes of a request on the way: it gets through; nobody answers; its answer is lost after it was done; or it is
+ * told to come again, with the seconds of Retry-After.
+ */
+export type Fate = 'through' | 'away' | 'lost' | { readonly retryAfter: number }
+
+/** Hands each request on to a server, with the clock asked anew before. @param fateOf of `METHOD /path` */
+export async function refreshingProxy(
+  target: string,
+  clock: ServerClock,
+  fateOf: (line: string) => Fate = () => 'through',
+) {
   const to = new URL(target)
   return serve(0, 'the proxy that asks for the time', (request, response) => {
     const hand = async () => {
       await clock.refresh()
+      const fate = fateOf(`${request.method} ${request.url}`)
+      if (fate === 'away') return response.destroy()
+      if (typeof fate === 'object') return response.writeHead(503, { 'retry-after': `${fate.retryAfter}` }).end()
       const options = { host: to.hostname, port: to.port, path: request.url, method: request.method }
       const onward = forward({ ...options, headers: request.headers }, (answer) => {
+        if (fate === 'lost') return answer.resume().on('end', () => response.destroy())
         response.writeHead(answer.statusCode ?? 502, answer.headers)
         answer.pipe(response)
       })

@@ -9,9 +9,13 @@ import type { AddressInfo } from 'node:net'
 import { ERRORS, type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { monthEndId, suspendOnOverageId } from '../../domain/lifecycle.ts'
 import type { LifecycleClient } from '../../queues/temporal.ts'
+import { batchRoutes, type ModelBatchSim } from './batch-model.ts'
 
 export type Kind = 'provision' | 'activate' | 'suspend' | 'unassign'
 type Body = Record<string, any>
+
+/** What the guard makes of an ask to suspend. */
+export type Permit = 'granted' | 'held' | 'discarded'
 
 export interface ModelSim {
   status: 0 | 1 | 2
@@ -37,28 +41,48 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
   const tickets: ModelTicket[] = []
   const answers = new Map<string, unknown>()
   const model = {
+    /** Whose SIMs these are. */
+    tenantId: TENANT as string,
     sims,
     tickets,
     actions: [] as Body[],
     /** Entries of the watchdog's actions in a cycle, in order, as `action/counter`. */
     actionsOf: (cycle: string) =>
       model.actions.filter((a) => a['cycle'] === cycle).map((a) => `${a['action']}/${a['counter']}`),
-    /** Failed changes as the month end reported them. */
-    changesFailed: [] as Body[],
+    /** Tickets of the month end by kind and SIM. */
+    begun: new Map<string, ModelTicket>(),
+    /** Batches of changes that cannot be begun, as `kind/afterSimId`. */
+    refusedBatches: new Set<string>(),
+    /** Suspended SIMs that have been activated. */
+    broughtBack: 0,
     closed: [] as Body[],
     renewals: 0,
     /** Kinds of ticket that stay Pending, or Processing, until taken off. */
     pending: new Set<Kind>(),
     processing: new Set<Kind>(),
+    /** Tickets of one SIM that stay Processing, as `kind/simId`. */
+    stuck: new Set<string>(),
+    /** The list of the one batch there is. */
+    batch: [] as ModelBatchSim[],
     /** Kinds of ticket that end as failed, with their code; `kind/simId` for one SIM. */
     failing: new Map<string, string>(),
     overLimit: true,
     mode: 2,
     exempt: false,
+    /** What the guard makes of each ask to suspend. */
+    permits: 'granted' as Permit | (() => Promise<Permit>),
     pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
     cycles: [] as Body[],
+    /** Cycles that nobody has opened: their month end opens them. */
+    missing: [] as Body[],
     /** Answers of 503 still to be given. */
     outages: 0,
+    /** What an answer of 503 says, in seconds; null: nothing. */
+    retryAfter: null as number | null,
+    /** Tickets still to be opened whose answer gets lost on the way. */
+    lostAnswers: 0,
+    /** Idempotency keys are forgotten: a day has passed. */
+    forgetKeys: () => answers.clear(),
     requests: [] as string[],
     calls: (path: string) => model.requests.filter((request) => request.includes(path)).length,
     ticketsOf: (simId: number) => tickets.filter((t) => t.simId === simId).map((t) => `${t.kind}:${t.status}`),
@@ -85,7 +109,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
   function advance(ticket: ModelTicket): void {
     if (!OPEN.has(ticket.status) || model.pending.has(ticket.kind)) return
     ticket.status = 1
-    if (model.processing.has(ticket.kind)) return
+    if (model.processing.has(ticket.kind) || model.stuck.has(`${ticket.kind}/${ticket.simId}`)) return
     const code = model.failing.get(`${ticket.kind}/${ticket.simId}`) ?? model.failing.get(ticket.kind)
     ticket.status = code === undefined ? 2 : 3
     ticket.failureCode = code ?? null
@@ -97,8 +121,10 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       Object.assign(sim, { poolId: body['poolId'] ?? sim.poolId, tariffId: body['tariffId'] ?? sim.tariffId })
       if (sim.status === 0) sim.status = 2
       else sim.change = null
-    } else if (kind === 'activate') Object.assign(sim, { status: 1, suspension: null })
-    else if (kind === 'unassign') {
+    } else if (kind === 'activate') {
+      if (sim.suspension !== null) model.broughtBack += 1
+      Object.assign(sim, { status: 1, suspension: null })
+    } else if (kind === 'unassign') {
       Object.assign(sim, { status: 0, poolId: null, tariffId: null, change: null, suspension: null })
     } else {
       const { by = 'user', workflowId = null, until = 'manual' } = body['cause'] ?? {}
@@ -117,12 +143,48 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
   const pageOf = (query: URLSearchParams, has: (sim: ModelSim) => boolean) => {
     const rest = [...sims]
       .filter(([id, sim]) => id > Number(query.get('afterSimId')) && has(sim))
+      .filter(([id]) => id <= Number(query.get('throughSimId') ?? Number.MAX_SAFE_INTEGER))
       .sort(([a], [b]) => a - b)
     const page = rest.slice(0, Number(query.get('limit')))
-    return { page, nextAfterSimId: rest.length > page.length ? (page.at(-1)?.[0] ?? null) : null }
+    return { page, nextAfterSimId: rest.length > page.length ? (page.at(-1)?.[0] ?? null) : null, total: rest.length }
+  }
+
+  /** SIMs of a step of the month end that it has not begun. */
+  const idsToDo = (kind: string): number[] =>
+    [...sims]
+      .filter(([id, { change, suspension }]) =>
+        kind === 'renew'
+          ? suspension?.cause === 'watchdog' && suspension.until === 'renewal'
+          : change !== null && change.unassign === (kind === 'unassign') && !model.begun.has(`${kind}/${id}`),
+      )
+      .map(([id]) => id)
+      .sort((a, b) => a - b)
+
+  const KIND = { unassign: 'unassign', move: 'provision', return: 'activate' } as const
+  function begin(kind: keyof typeof KIND, simId: number, cycle: string) {
+    const leaves = OPEN.has(model.begun.get(`unassign/${simId}`)?.status ?? 2)
+    if (kind === 'return' && leaves) return { simId, ticketId: null, code: 'sim_state_conflict', detail: 'it leaves' }
+    const { poolId, tariffId } = simOf(simId).change ?? {}
+    const row = model.cycles.find(({ key }) => key === cycle)
+    const cause = { by: 'month-end', cycle }
+    const { id } = open(KIND[kind], { simId, poolId, tariffId, cause, effectiveAt: row?.['endsAt'] })
+    model.begun.set(`${kind}/${simId}`, ticketOf(id))
+    return { simId, ticketId: id, code: null, detail: null }
+  }
+  /** Tickets of a kind of the month end by how they stand. */
+  function countsOf(kind: keyof typeof KIND): Record<string, number> {
+    const all = [...model.begun].filter(([name]) => name.startsWith(kind)).map(([, { status }]) => status)
+    const counts = {
+      queued: kind === 'return' ? 0 : idsToDo(kind).length,
+      open: all.filter((status) => OPEN.has(status)).length,
+      complete: all.filter((status) => status === 2).length,
+      failed: all.filter((status) => status > 2).length,
+    }
+    return { ...counts, total: Object.values(counts).reduce((sum, n) => sum + n) }
   }
 
   const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams) => unknown][] = [
+    ...batchRoutes(model.batch),
     [
       /^GET \/api\/sims\/(\d+)$/,
       ([id]) => {
@@ -162,12 +224,14 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     [
       /^GET \/internal\/sims\/(\d+)\/enforcement$/,
       ([id]) => {
+        const open = tickets.filter((t) => t.simId === Number(id) && OPEN.has(t.status))
+        for (const ticket of open) advance(ticket)
         const { status, suspension } = simOf(Number(id))
         const { overLimit, mode, exempt } = model
         return {
           simId: Number(id),
           status,
-          processing: false,
+          processing: open.some((ticket) => OPEN.has(ticket.status)),
           overLimit,
           mode,
           exempt,
@@ -177,8 +241,26 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       },
     ],
     [
+      /^POST \/internal\/enforcement\/permits$/,
+      async (_, { simIds }) => {
+        const permit = typeof model.permits === 'string' ? model.permits : await model.permits()
+        return { granted: [], held: [], discarded: [], [permit]: simIds, holdId: permit === 'held' ? 7 : null }
+      },
+    ],
+    [
+      /^PATCH \/internal\/sims\/(\d+)\/suspension$/,
+      ([id], { until, workflowId }) => {
+        const { suspension } = simOf(Number(id))
+        if (suspension === null || suspension.workflowId !== workflowId) {
+          return fail('sim_state_conflict', `not suspended by ${workflowId}`)
+        }
+        suspension.until = until
+        return { id: Number(id) }
+      },
+    ],
+    [
       /^GET \/internal\/pools\/(\d+)\/enforcement$/,
-      () => ({ mode: model.mode, enforcementEnabled: true, ...model.pool }),
+      () => ({ mode: model.mode, enforcementEnabled: true, stoppedExcessBytes: 0, passedOver: 0, ...model.pool }),
     ],
     [
       /^POST \/internal\/watchdog\/actions$/,
@@ -189,29 +271,39 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     ],
     [
       /^POST \/internal\/workflows\/enforce-pool\/arm$/,
-      (_, { simId, cycle, rule, ruleFile, grace, until }) =>
-        lifecycle().signalWithStart({
-          do: 'signalWithStart',
-          type: 'suspend-on-overage',
-          workflowId: suspendOnOverageId(TENANT, simId, cycle),
-          input: {
+      async (_, { simIds, cycle, rule, ruleFile, grace, until, signal }) => {
+        for (const simId of simIds) {
+          const workflowId = suspendOnOverageId(TENANT, simId, cycle)
+          const cycleEndsAt = model.cycles[0]?.['endsAt']
+          const input = {
             tenantId: TENANT,
             simId,
             cycleKey: cycle,
-            cycleEndsAt: model.cycles[0]?.['endsAt'],
+            cycleEndsAt,
             rule,
             ruleFile,
             grace,
             until,
             waits: WAITS,
-          },
-          signal: 'overLimit',
-        }),
+          }
+          await (signal === 'overLimit'
+            ? lifecycle().signalWithStart({
+                do: 'signalWithStart',
+                type: 'suspend-on-overage',
+                workflowId,
+                input,
+                signal,
+              })
+            : lifecycle().signal(workflowId, signal))
+        }
+        return { told: simIds.length, started: 0 }
+      },
     ],
     [
       /^POST \/internal\/workflows\/month-end-reprovision$/,
       (_, { cycle }) => {
-        const row = model.cycles.find(({ key }) => key === cycle) ?? fail('cycle_not_found', cycle)
+        const row =
+          [...model.cycles, ...model.missing].find(({ key }) => key === cycle) ?? fail('cycle_not_found', cycle)
         const workflowId = monthEndId(TENANT, cycle)
         const input = {
           tenantId: TENANT,
@@ -220,10 +312,28 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
           closeAfter: 'PT0S',
           pageSize: 2,
           parallel: 2,
+          perRun: 100,
           waits: WAITS,
         }
         return lifecycle().start({ type: 'month-end-reprovision', workflowId, input })
       },
+    ],
+    [
+      /^GET \/internal\/enforcement\/suspensions$/,
+      (_, __, query) => {
+        const { page, nextAfterSimId, total } = pageOf(query, (sim) => sim.suspension?.cause === 'watchdog')
+        const suspensions = page.map(([simId, { suspension }]) => ({
+          simId,
+          workflowId: suspension?.workflowId ?? `suspend-on-overage:${TENANT}:${simId}:gone`,
+          suspended: true,
+        }))
+        return { suspensions, nextAfterSimId, total }
+      },
+    ],
+    [/^POST \/internal\/enforcement\/pass-over$/, (_, { simIds }) => ({ passedOver: simIds.length })],
+    [
+      /^POST \/internal\/workflows\/(.+)\/updates\/(.+)$/,
+      ([id, name], body) => lifecycle().update(decodeURIComponent(id ?? ''), name ?? '', body, randomUUID()),
     ],
     [
       /^POST \/internal\/workflows\/(.+)\/signals\/(.+)$/,
@@ -235,19 +345,51 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     [/^GET \/internal\/workflows\/(.+)$/, ([id]) => lifecycle().describe(decodeURIComponent(id ?? ''), TENANT)],
     [/^GET \/internal\/cycles$/, () => model.cycles],
     [
-      /^GET \/internal\/cycles\/(.+)\/changes$/,
+      /^GET \/internal\/cycles\/(.+)\/batches$/,
       (_, __, query) => {
-        const unassign = query.get('kind') === 'unassign'
-        const { page, nextAfterSimId } = pageOf(query, ({ change }) => change?.unassign === unassign)
-        return { changes: page.map(([simId, { change }]) => ({ simId, iccid: `${simId}`, ...change })), nextAfterSimId }
+        const [size, limit] = [Number(query.get('size')), Number(query.get('limit'))]
+        const ids = idsToDo(query.get('kind') ?? '').filter((id) => id > Number(query.get('afterSimId')))
+        const batches = Array.from({ length: Math.min(limit, Math.ceil(ids.length / size)) }, (_, n) => {
+          const batch = ids.slice(n * size, (n + 1) * size)
+          return { afterSimId: (batch[0] ?? 1) - 1, throughSimId: batch.at(-1) ?? 0, count: batch.length }
+        })
+        return { batches, nextAfterSimId: ids.length > limit * size ? (batches.at(-1)?.throughSimId ?? null) : null }
       },
     ],
     [
-      /^POST \/internal\/cycles\/(.+)\/change-failed$/,
-      (_, body) => {
-        model.changesFailed.push(body)
-        return {}
+      /^GET \/internal\/cycles\/(.+)\/progress$/,
+      ([key]) => {
+        for (const ticket of tickets) if (ticket.body['cause']?.by === 'month-end') advance(ticket)
+        const [unassign, move, returns] = [countsOf('unassign'), countsOf('move'), countsOf('return')]
+        const suspended = idsToDo('renew').length
+        const total = suspended + model.broughtBack
+        const closedAt = model.cycles.find((row) => row['key'] === key)?.['closedAt'] ?? null
+        const changes = Object.fromEntries(Object.entries(move).map(([name, n]) => [name, n + (unassign[name] ?? 0)]))
+        const renewals = { ...returns, total, queued: suspended, open: 0, complete: model.broughtBack, released: 0 }
+        return { cycle: key, closedAt, unassign, move, changes, renewals }
       },
+    ],
+    [
+      /^POST \/internal\/cycles\/(.+)\/changes\/apply$/,
+      ([key], { kind, afterSimId, throughSimId }) => {
+        if (model.refusedBatches.has(`${kind}/${afterSimId}`)) fail('cycle_closed', 'as the test wants it')
+        const ids = idsToDo(kind).filter((id) => id > afterSimId && id <= throughSimId)
+        return { results: ids.map((id) => begin(kind, id, key ?? '')), nextAfterSimId: null }
+      },
+    ],
+    [
+      /^POST \/internal\/cycles\/(.+)\/changes\/retry$/,
+      ([key], { kind }) => {
+        const failed = [...model.begun].filter(([name, { status }]) => name.startsWith(kind) && status === 3)
+        return { results: failed.map(([, { simId }]) => begin(kind, simId, key ?? '')), nextAfterSimId: null }
+      },
+    ],
+    [
+      /^POST \/internal\/cycles\/(.+)\/suspensions\/return$/,
+      ([key], { simIds }) => ({
+        results: simIds.map((id: number) => begin('return', id, key ?? '')),
+        nextAfterSimId: null,
+      }),
     ],
     [
       /^GET \/internal\/cycles\/(.+)\/suspensions$/,
@@ -288,7 +430,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     const line = `${request.method} ${url.pathname}`
     model.requests.push(line)
     const text = (await request.toArray()).join('')
-    if (request.headers.authorization !== 'Bearer key' || request.headers['x-tenant-id'] !== TENANT)
+    if (request.headers.authorization !== 'Bearer key' || request.headers['x-tenant-id'] !== model.tenantId)
       fail('unauthorized', '')
     if (model.outages > 0) {
       model.outages -= 1
@@ -301,6 +443,10 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       if (found === null) continue
       const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams)
       if (typeof key === 'string') answers.set(key, result)
+      if (model.lostAnswers > 0 && line.startsWith('POST') && line.includes('/tickets/')) {
+        model.lostAnswers -= 1
+        fail('unavailable', 'done, and the answer is lost')
+      }
       return result
     }
     return fail('not_found', line)
@@ -311,6 +457,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       (body) => send(response, 200, body),
       (error) => {
         const code: ErrorCode = error instanceof ServiceError ? error.code : 'internal_error'
+        if (code === 'unavailable' && model.retryAfter !== null) response.setHeader('retry-after', model.retryAfter)
         send(response, ERRORS[code].status, { code, detail: error.message, status: ERRORS[code].status })
       },
     )

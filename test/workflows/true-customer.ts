@@ -1,8 +1,9 @@
 /** A tenant of the true service, and what its people and the operator ask for over HTTP. */
-import { expect, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import type { Cycle } from '../../domain/cycle.ts'
 import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
-import type { TrueService } from './true-service.ts'
+import { soon } from '../setup/soon.ts'
+import { startTrueService, type TrueService } from './true-service.ts'
 import { until } from './until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
@@ -20,13 +21,14 @@ let records = 0
 export async function aCustomer(house: TrueService) {
   tenants += 1
   const billingEmail = `billing-${tenants}@meadow.example`
-  const ask = async (url: string, method: string, path: string, tenantId: string | null, body?: object) => {
+  const ask = async (url: string, method: string, path: string, tenantId: string | null, body?: object, more = {}) => {
     const answer = await fetch(url + path, {
       method,
       headers: {
         authorization: `Bearer ${house.key}`,
         ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...more,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
@@ -53,13 +55,14 @@ export async function aCustomer(house: TrueService) {
     /** As `inside`, with the status, whatever it is. */
     tryInside: (method: string, path: string, body?: object) => ask(house.internalUrl, method, path, tenantId, body),
     workflow,
-    /** Waits until a workflow has ended, in true time. */
+    /** Waits until a workflow has ended, in true time; one that is asked for may start a moment later. */
     ended: async (id: string) => {
       let seen: Body
       await until(
         async () => {
-          seen = await workflow(id)
-          return seen.status !== 'running'
+          const { status, body } = await customer.tryInside('GET', `/internal/workflows/${encodeURIComponent(id)}`)
+          seen = body
+          return status === 200 && seen.status !== 'running'
         },
         () => seen,
       )
@@ -122,6 +125,12 @@ export async function aCustomer(house: TrueService) {
     },
     signal: (simId: number, cycle: string, name: string) =>
       inside('POST', `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/signals/${name}`),
+    /** An update of the SIM's suspension, answered or refused. */
+    update: (simId: number, cycle: string, name: string, args: object = {}, key?: string) => {
+      const path = `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/updates/${name}`
+      const more = key === undefined ? {} : { 'idempotency-key': key }
+      return ask(house.internalUrl, 'POST', path, tenantId, args, more)
+    },
     startMonthEnd: (cycle: string) => inside('POST', '/internal/workflows/month-end-reprovision', { cycle }),
     /** Runs the month end of a cycle that has ended, its close six hours after that included. @returns its result */
     monthEnd: async (cycle: Cycle): Promise<Body> => {
@@ -147,8 +156,7 @@ export async function aCustomer(house: TrueService) {
       const line = ({ level, message }: Body) => `${level} ${message.split(':')[0].replace(/SIM \d{19}/, 'SIM')}`
       return data.map(line).reverse()
     },
-    untilLog: (lines: readonly string[]) =>
-      vi.waitFor(async () => expect(await customer.log()).toEqual(lines), { timeout: 15_000, interval: 50 }),
+    untilLog: (lines: readonly string[]) => soon(async () => expect(await customer.log()).toEqual(lines)),
     mails: () => house.carrier.mails(billingEmail),
     /** Keys of what was mailed, the oldest first, without the SIM. */
     mailed: async (): Promise<string[]> => {
@@ -173,6 +181,42 @@ export async function aCustomer(house: TrueService) {
   return customer
 }
 export type Customer = Awaited<ReturnType<typeof aCustomer>>
+
+interface House {
+  readonly house: TrueService
+  readonly customer: Customer
+}
+
+/**
+ * For a group of tests: one service for all of them, and before each a customer of its own. After each the carrier and
+ * the line are as they should be again, and the carrier has done everything once.
+ *
+ * @param path the time-skipping server's program; undefined where the group is skipped
+ * @param given is handed what there is, before each test
+ */
+export function useCustomer(path: string | undefined, given: (all: House) => void | Promise<void>): void {
+  let house: TrueService
+  let customer: Customer
+  beforeAll(async () => {
+    house = await startTrueService(path ?? '')
+  })
+  afterAll(() => house?.close())
+  beforeEach(async () => {
+    customer = await aCustomer(house)
+    await given({ house, customer })
+  })
+  afterEach(async () => {
+    house.carrier.knobs.before = async () => {}
+    house.line.fateOf = () => 'through'
+    await customer.expectEachOnce()
+  })
+}
+
+/** The same, each customer with a Standard pool of 100 MB. */
+export const usePlainPool = (path: string | undefined, given: (all: House & { readonly poolId: number }) => void) =>
+  useCustomer(path, async ({ house, customer }) => {
+    given({ house, customer, poolId: await customer.pool('plain', await customer.standardTariff(100)) })
+  })
 
 const TYPES = ['activate', 'suspend', 'provision', 'sms', 'refresh']
 const STATUSES = ['pending', 'processing', 'complete', 'failed', 'cancelled']

@@ -15,10 +15,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { TestWorkflowEnvironment } from '@temporalio/testing'
 import { pino } from 'pino'
 import { startApi } from '../../api/main.ts'
 import { cycleAt, nextCycle } from '../../domain/cycle.ts'
+import { monthEndTimerId } from '../../domain/lifecycle.ts'
 import { httpNetwork } from '../../network/http.ts'
 import type { CarrierRequest, Network } from '../../network/network.ts'
 import { renderMail } from '../../notify/render.ts'
@@ -35,14 +35,22 @@ import { type Ground, inPlatform } from '../../store/tenancy.ts'
 import { createHandlers } from '../../worker/handlers.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
 import { workLists } from '../../worker/work-lists.ts'
+import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { makePump } from './pump.ts'
-import { refreshingProxy, serverClock } from './server-clock.ts'
+import { type Fate, refreshingProxy, serverClock } from './server-clock.ts'
+import { startSkippingServer } from './skipping-server.ts'
 import { putRulesInForce } from './true-rules.ts'
 import { until } from './until.ts'
 
 const SECRET = 'secret-of-the-tests'
-const TERMS = { waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' }, closeAfter: 'PT6H' }
+/** Batches are so small that five hundred changes are several runs of a month end, and some SIMs several of a batch. */
+const TERMS = {
+  waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' },
+  closeAfter: 'PT6H',
+  batches: { pageSize: 10, parallel: 4, perRun: 15 },
+  provisioning: { pageSize: 3, perRun: 4 },
+}
 const ESIM = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
 const TICKETS = { leaseMs: 60_000, retryMinMs: 50, retryMaxMs: 200, attempts: 3 }
 const MAILS = { retryMaxMs: 60_000, attempts: 5 }
@@ -61,12 +69,16 @@ async function startOutside(closing: Closing) {
   closing.push(carrier.stop, inbox.stop)
   const headers = { authorization: `Bearer ${SECRET}`, accept: 'application/json' }
   const network = httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 2000 })
-  const operate = (operation: 'provision' | 'unprovision', iccid: string): Promise<unknown> =>
-    fetch(`${carrier.url}/operations`, {
+  const operate = async (operation: 'provision' | 'unprovision', iccid: string): Promise<void> => {
+    const answer = await fetch(`${carrier.url}/operations`, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ ticketId: crypto.randomUUID(), operation, iccid }),
     })
+    // Read to its end: only then is the connection free for the next.
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${operation} ${iccid}: ${answer.status} ${text}`)
+  }
   const json = async <T>(url: string) => (await (await fetch(url, { headers })).json()) as T
   return {
     network,
@@ -103,9 +115,7 @@ export async function startTrueService(path: string) {
 
 async function startAll(path: string, closing: Closing) {
   installRuntime(log)
-  const env = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path } },
-  })
+  const env = await startSkippingServer(path)
   closing.push(() => env.teardown())
   const clock = await serverClock(env)
   const database = await freshDatabase()
@@ -131,7 +141,13 @@ async function startAll(path: string, closing: Closing) {
     await refreshingProxy(api.apiUrl, clock),
     await refreshingProxy(api.internalUrl, clock),
   ]
-  closing.push(apiProxy.stop, internalProxy.stop)
+  /** The activities' way to the service: a test has it fail, and not its own. */
+  const line = { fateOf: (_: string): Fate => 'through' }
+  const [workersApi, workersInternal] = [
+    await refreshingProxy(api.apiUrl, clock, (asked) => line.fateOf(asked)),
+    await refreshingProxy(api.internalUrl, clock, (asked) => line.fateOf(asked)),
+  ]
+  closing.push(apiProxy.stop, internalProxy.stop, workersApi.stop, workersInternal.stop)
 
   /** Runs before the carrier is asked: a test makes the carrier slow, or changes a line behind our back. */
   const carrierKnobs = { before: async (_: CarrierRequest): Promise<void> => {} }
@@ -166,9 +182,10 @@ async function startAll(path: string, closing: Closing) {
   closing.push(pump.stop)
   const workers = startTemporalWorkers({
     ...at,
-    serviceUrl: apiProxy.url,
-    internalUrl: internalProxy.url,
+    serviceUrl: workersApi.url,
+    internalUrl: workersInternal.url,
     key,
+    workflows: await bundleWorkflows(),
     log,
     shutdownGraceMs: 100,
   })
@@ -188,7 +205,26 @@ async function startAll(path: string, closing: Closing) {
     internalUrl: internalProxy.url,
     key,
     pump,
+    line,
+    /** For what would take too many calls. */
+    ground,
     carrier: { ...outside, knobs: carrierKnobs },
+    /** What a tenant's Schedule starts when a cycle ends. */
+    timer: (tenantId: string) => {
+      const input = { tenantId, billingCycle: 'P1M' }
+      return lifecycles.start({ type: 'month-end-timer', workflowId: monthEndTimerId(tenantId), input })
+    },
+    /** What only Temporal's own client can do: stop a run, read its history. */
+    runOf: (workflowId: string) => env.client.workflow.getHandle(workflowId),
+    /** Runs that a workflow has had so far, each continued as the next. */
+    countRuns: async (workflowId: string) => {
+      let count = 0
+      for (let runId: string | null | undefined; count === 0 || runId; count += 1) {
+        const { events } = await env.client.workflow.getHandle(workflowId, runId ?? undefined).fetchHistory()
+        runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId
+      }
+      return count
+    },
     now: async () => {
       await clock.refresh()
       return clock.now()

@@ -12,6 +12,7 @@ import type { Addresses } from './estate.ts'
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 
 export interface Service extends Addresses {
+  readonly temporalAddress: string
   /** The errors in the API's log. */
   readonly complaints: () => Promise<string[]>
   readonly stop: () => Promise<void>

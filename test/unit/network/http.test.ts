@@ -15,7 +15,7 @@ afterEach(async () => {
   bridge = undefined
 })
 
-async function networkTo(answer: Answering, timeoutMs = 2000) {
+async function networkTo(answer: Answering, timeoutMs = 10_000) {
   bridge = await startBridge(answer)
   return httpNetwork({ url: bridge.url, secret: SECRET, timeoutMs })
 }

@@ -4,6 +4,7 @@ import { statementCsv } from '../../../operations/statement-csv.ts'
 
 const line = {
   kind: 'pool',
+  adjusts: null,
   poolId: 7,
   poolName: 'Pumps',
   simId: null,

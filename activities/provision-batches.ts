@@ -1,0 +1,215 @@
+/** Activities of a batch: its list, what became of its SIMs, and runs that cannot be waited for as children. */
+import { ApplicationFailure, heartbeat } from '@temporalio/activity'
+import type { BatchFailure, ProvisionAndActivateResult, ProvisionInBulkResult, Waits } from '../domain/lifecycle.ts'
+import type { Batch, BatchNotes } from '../domain/provision-batches.ts'
+import { bodyOf, type ServiceClient } from './client.ts'
+import { poll } from './waits.ts'
+
+export interface BatchRef {
+  readonly tenantId: string
+  readonly batchId: string
+}
+
+/** A SIM of a batch and where it is to go. */
+export interface BatchItem {
+  /** Place in the list. */
+  readonly index: number
+  readonly simId: number
+  readonly poolId?: number
+  readonly tariffId?: number
+  readonly tag?: string
+}
+export interface BatchPage {
+  readonly sims: readonly BatchItem[]
+  readonly nextAfterIndex: number | null
+}
+
+/** How a run for a SIM of a batch has ended. */
+export interface SimEnd
+  extends Pick<
+    ProvisionAndActivateResult,
+    'outcome' | 'failure' | 'provisionTicket' | 'activateTicket' | 'unassignTicket'
+  > {
+  /** Where its tickets are still to be looked up: Temporal tells a parent nothing of a cancelled child. */
+  readonly lookUp?: { readonly workflowId: string; readonly runId: string }
+}
+export interface BatchNote extends BatchRef {
+  readonly started: readonly number[]
+  readonly ended: readonly (SimEnd & { readonly index: number })[]
+}
+
+export interface RunAsk {
+  readonly tenantId: string
+  readonly workflowId: string
+  /** Null: somebody else's, whose end is all that is asked for. */
+  readonly runId: string | null
+  readonly waits: Waits
+}
+
+const OUTCOMES = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
+
+/** Reads a result as the interface shows it: JSON of its workflow. @returns null where there is none */
+function resultOf(result: unknown): SimEnd | null {
+  if (typeof result !== 'object' || result === null) return null
+  const text = (name: string, of: object = result) => {
+    const value: unknown = Reflect.get(of, name)
+    return typeof value === 'string' ? value : null
+  }
+  const outcome = OUTCOMES.find((known) => known === text('outcome'))
+  if (outcome === undefined) return null
+  const failure: unknown = Reflect.get(result, 'failure')
+  return {
+    outcome,
+    failure:
+      typeof failure === 'object' && failure !== null
+        ? {
+            step: text('step', failure) ?? 'check',
+            ticketId: text('ticketId', failure),
+            code: text('code', failure) ?? 'internal_error',
+            detail: text('detail', failure) ?? '',
+          }
+        : null,
+    provisionTicket: text('provisionTicket'),
+    activateTicket: text('activateTicket'),
+    unassignTicket: text('unassignTicket'),
+  }
+}
+
+/** A run that somebody has stopped, or that broke: it tells nothing of its SIM. */
+const stopped = (status: string): SimEnd => ({
+  outcome: 'failed',
+  failure: { step: 'check', ticketId: null, code: 'workflow_stopped', detail: `its workflow ended as ${status}` },
+  provisionTicket: null,
+  activateTicket: null,
+  unassignTicket: null,
+})
+
+const isUnknown = (error: unknown): boolean =>
+  error instanceof ApplicationFailure && error.type === 'workflow_not_found'
+
+/** The latest run under an id; undefined where Temporal knows none. */
+async function latestRun({ internal }: ServiceClient, workflowId: string) {
+  try {
+    return await bodyOf(internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
+  } catch (error) {
+    if (isUnknown(error)) return undefined
+    throw error
+  }
+}
+
+/** The body for the service: what is to be looked up is looked up. */
+async function toNote(client: ServiceClient, end: BatchNote['ended'][number]): Promise<BatchNotes['ended'][number]> {
+  const { index, outcome, failure, provisionTicket, activateTicket, unassignTicket, lookUp } = end
+  const tickets = { provisionTicket, activateTicket, unassignTicket }
+  const run = lookUp === undefined ? undefined : await latestRun(client, lookUp.workflowId)
+  const found = run?.runId === lookUp?.runId ? resultOf(run?.result) : null
+  const reason = found?.failure ?? failure
+  return {
+    index,
+    outcome,
+    provisionTicket: found?.provisionTicket ?? tickets.provisionTicket,
+    activateTicket: found?.activateTicket ?? tickets.activateTicket,
+    unassignTicket: found?.unassignTicket ?? tickets.unassignTicket,
+    step: reason?.step ?? null,
+    code: reason?.code ?? null,
+    detail: reason?.detail ?? null,
+  }
+}
+
+export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
+  /** How many SIMs the batch has, and what has become of them so far. */
+  async readBatch({ tenantId, batchId }: BatchRef): Promise<Pick<Batch, 'total' | 'counts'>> {
+    const params = { path: { id: batchId } }
+    const { total, counts } = await bodyOf(
+      clientOf(tenantId).internal.GET('/internal/provision-batches/{id}', { params }),
+    )
+    return { total, counts }
+  },
+
+  /** One page of the SIMs that have not ended, behind a place in the list. */
+  async pageOfBatch(
+    ask: BatchRef & { readonly afterIndex: number | null; readonly limit: number },
+  ): Promise<BatchPage> {
+    const { tenantId, batchId, afterIndex, limit } = ask
+    const query = { open: true, limit, ...(afterIndex === null ? {} : { afterIndex }) }
+    const params = { path: { id: batchId }, query }
+    const page = await bodyOf(clientOf(tenantId).internal.GET('/internal/provision-batches/{id}/sims', { params }))
+    return {
+      sims: page.sims.flatMap(({ index, simId, poolId, tariffId, tag }) =>
+        simId === null
+          ? []
+          : {
+              index,
+              simId,
+              ...(poolId === null ? {} : { poolId }),
+              ...(tariffId === null ? {} : { tariffId }),
+              ...(tag === null ? {} : { tag }),
+            },
+      ),
+      nextAfterIndex: page.nextAfterIndex,
+    }
+  },
+
+  /** Has the service keep which SIMs are under way and how others ended. Safe to run twice: the first word stands. */
+  async noteBatch({ tenantId, batchId, started, ended }: BatchNote): Promise<void> {
+    const client = clientOf(tenantId)
+    const ends = []
+    for (const end of ended) {
+      heartbeat()
+      ends.push(await toNote(client, end))
+    }
+    const params = { path: { id: batchId } }
+    const body = { started: [...started], ended: ends }
+    await bodyOf(client.internal.POST('/internal/provision-batches/{id}/outcomes', { params, body }))
+  },
+
+  /** Ends the batch: SIMs that were not begun are cancelled. Safe to run twice. @returns its counts and first failures */
+  async endBatch({
+    tenantId,
+    batchId,
+  }: BatchRef): Promise<Pick<ProvisionInBulkResult, 'total' | 'counts' | 'failures'>> {
+    const params = { path: { id: batchId } }
+    const { batch, failures } = await bodyOf(
+      clientOf(tenantId).internal.POST('/internal/provision-batches/{id}/end', { params }),
+    )
+    const { refused, ...counts } = batch.counts
+    return { total: batch.total - refused, counts, failures: failures.flatMap(toFailure) }
+  },
+
+  /**
+   * Waits until a run for a SIM has ended, one that is no child of this run of the batch.
+   *
+   * @returns null where that is another run, or nothing is known of it any more: the SIM itself has to tell
+   */
+  async awaitSimRun({ tenantId, workflowId, runId, waits }: RunAsk): Promise<SimEnd | null> {
+    const client = clientOf(tenantId)
+    const { end } = await poll(waits, async () => {
+      const run = await latestRun(client, workflowId)
+      if (run === undefined || (runId !== null && run.runId !== runId)) return { end: null }
+      if (run.status === 'running') return undefined
+      return { end: runId === null ? null : (resultOf(run.result) ?? stopped(run.status)) }
+    })
+    return end
+  },
+})
+
+function toFailure(sim: {
+  readonly index: number
+  readonly simId: number | null
+  readonly outcome: string
+  readonly step: string | null
+  readonly provisionTicket: string | null
+  readonly activateTicket: string | null
+  readonly unassignTicket: string | null
+  readonly code: string | null
+  readonly detail: string | null
+}): BatchFailure[] {
+  const { index, simId, outcome, step, code, detail } = sim
+  if (simId === null || (outcome !== 'failed' && outcome !== 'compensated')) return []
+  const tickets: Readonly<Record<string, string | null>> = {
+    provision: sim.provisionTicket,
+    activate: sim.activateTicket,
+    unassign: sim.unassignTicket,
+  }
+  return [{ index, simId, outcome, step, ticketId: tickets[step ?? ''] ?? null, code, detail }]
+}

@@ -1,0 +1,67 @@
+/** Activities over a suspension that a workflow owns: what is there of it, and how long it lasts. */
+import type { Waits } from '../domain/lifecycle.ts'
+import { bodyOf, type ServiceClient } from './client.ts'
+import { isStateConflict } from './tickets.ts'
+import { poll } from './waits.ts'
+
+export interface SuspensionRef {
+  readonly tenantId: string
+  readonly simId: number
+  readonly workflowId: string
+}
+
+/** What a run finds that was started again under its id. */
+export interface SuspensionFound {
+  /** `this`: by the workflow that asks, in an earlier run. */
+  readonly suspendedBy: 'this' | 'another workflow' | 'a person' | 'nobody'
+  readonly until: 'renewal' | 'manual'
+  readonly overLimit: boolean
+}
+
+export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
+  /**
+   * Who has suspended the SIM, told when no ticket of it is open any more.
+   *
+   * @throws ApplicationFailure `sim_not_found`, not retried
+   */
+  async findSuspension(
+    ask: SuspensionRef & { readonly cycleKey: string; readonly rule: string | null; readonly waits: Waits },
+  ): Promise<SuspensionFound> {
+    const { internal } = clientOf(ask.tenantId)
+    const query = { cycle: ask.cycleKey, ...(ask.rule === null ? {} : { rule: ask.rule }) }
+    const params = { path: { id: ask.simId }, query }
+    return await poll(ask.waits, async () => {
+      const sim = await bodyOf(internal.GET('/internal/sims/{id}/enforcement', { params }))
+      if (sim.processing) return undefined
+      const { suspension, overLimit } = sim
+      return { suspendedBy: whoOf(suspension, ask.workflowId), until: suspension?.until ?? 'manual', overLimit }
+    })
+  },
+
+  /**
+   * Changes how long the SIM stays suspended. Safe to run twice.
+   *
+   * @returns false where it is not suspended by that workflow any more
+   */
+  async setSuspensionUntil(ask: SuspensionRef & { readonly until: 'renewal' | 'manual' }): Promise<boolean> {
+    const { internal } = clientOf(ask.tenantId)
+    const { until, workflowId } = ask
+    try {
+      const params = { path: { id: ask.simId } }
+      await bodyOf(internal.PATCH('/internal/sims/{id}/suspension', { params, body: { until, workflowId } }))
+      return true
+    } catch (error) {
+      if (isStateConflict(error)) return false
+      throw error
+    }
+  },
+})
+
+function whoOf(
+  suspension: { readonly cause: 'user' | 'watchdog'; readonly workflowId: string | null } | null,
+  workflowId: string,
+): SuspensionFound['suspendedBy'] {
+  if (suspension === null) return 'nobody'
+  if (suspension.cause === 'user') return 'a person'
+  return suspension.workflowId === workflowId ? 'this' : 'another workflow'
+}

@@ -1,0 +1,100 @@
+/** `simherd enforcement …`: what a tenant's watchdog may suspend, and what its guard holds. */
+import type { Settings } from '../config/index.ts'
+import type { EnforcementSettings, Hold } from '../domain/guard.ts'
+import { CommandFailure, ExitCode } from './failures.ts'
+import { asking } from './lifecycles/ask.ts'
+import { at } from './lifecycles/run-text.ts'
+import { answerOf, once } from './service.ts'
+import { table } from './table.ts'
+
+/** Holds that are shown: more than a person decides at once. */
+const SHOWN = 50
+
+export interface TenantFlags {
+  readonly tenant: string
+}
+
+/** The switch, the guard's limits, and what waits for a decision, the newest first. */
+export function showEnforcement(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const terms = await answerOf(service.GET('/internal/tenant/enforcement'))
+    const { data, pagination } = await answerOf(
+      service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
+    )
+    for (const line of [...settingsLines(terms), ...holdLines(data, pagination.totalItems)]) console.log(line)
+  })
+}
+
+export interface ChangeFlags extends TenantFlags {
+  /** Suspensions by one rule in an hour that are always let through. */
+  readonly least?: number
+  /** Share of the SIMs, in percent, that is let through where it is more. */
+  readonly pct?: number
+}
+
+/**
+ * @param enabled whether the watchdog may suspend; undefined: as it is
+ * @throws CommandFailure where nothing is to be changed
+ */
+export async function changeEnforcement(settings: Settings, flags: ChangeFlags, enabled?: boolean): Promise<void> {
+  const { tenant: tenantId, least, pct } = flags
+  const body = {
+    ...(enabled !== undefined && { enabled }),
+    ...(least !== undefined && { guardLeast: least }),
+    ...(pct !== undefined && { guardPct: pct }),
+  }
+  if (Object.keys(body).length === 0) {
+    throw new CommandFailure('got no limit, expected --least, --pct or both', ExitCode.usage)
+  }
+  await asking({ settings, tenantId }, async (service) => {
+    for (const line of settingsLines(await answerOf(service.PATCH('/internal/tenant/enforcement', { body })))) {
+      console.log(line)
+    }
+  })
+}
+
+const DECISIONS = {
+  release: 'go on to be suspended',
+  discard: 'are left alone until their alert has cleared',
+}
+
+export function decide(
+  settings: Settings,
+  decision: keyof typeof DECISIONS,
+  holdId: number,
+  { tenant: tenantId }: TenantFlags,
+): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const terms = { params: { path: { id: holdId }, ...once(crypto.randomUUID()) } }
+    const answer = await answerOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, terms))
+    console.log(`hold ${holdId} is ${answer.state}: ${answer.decided} SIM(s) ${DECISIONS[decision]}`)
+  })
+}
+
+function settingsLines({ enabled, guardLeast, guardPct }: EnforcementSettings): string[] {
+  return [
+    enabled ? 'enforcement is on' : 'enforcement is off: nothing is suspended, rules only say what they would do',
+    `guard: one rule suspends at most ${guardLeast} SIM(s) an hour, or ${guardPct} % of its pool (else of the tenant) where that is more; the rest is held`,
+  ]
+}
+
+function holdLines(holds: readonly Hold[], total: number): string[] {
+  if (total === 0) return ['nothing is held']
+  return [
+    '',
+    `held, waiting for "simherd enforcement release" or "discard" (${total})`,
+    ...table(
+      ['hold', 'rule', 'pool', 'cycle', 'since', 'waiting', 'allowed'],
+      holds.map(({ id, rule, poolId, cycle, openedAt, waiting, allowed }) => [
+        `${id}`,
+        rule,
+        poolId === null ? 'none' : `${poolId}`,
+        cycle,
+        at(openedAt),
+        waiting,
+        allowed,
+      ]),
+    ).map((line) => `  ${line}`),
+    ...(total > holds.length ? [`  … and ${total - holds.length} older`] : []),
+  ]
+}

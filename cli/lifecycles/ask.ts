@@ -1,0 +1,56 @@
+/** Asking the internal interface about workflows, for the commands. */
+import type { components } from '../../activities/generated/internal.d.ts'
+import type { Settings } from '../../config/index.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { answerOf, exitCodeOf, type InternalClient, internalClient, ServiceAnswer } from '../service.ts'
+import { serviceOf } from '../service-address.ts'
+
+export type Run = components['schemas']['WorkflowInfo']
+export type Started = components['schemas']['StartAnswer']
+export type Pending = components['schemas']['WorkflowPending']
+
+/** A person waits; who follows a run waits while the service is deployed anew. */
+const PATIENCE_MS = 10_000
+const FOLLOWING_MS = 10 * 60_000
+
+export interface Asking {
+  readonly settings: Settings
+  readonly tenantId: string
+  /** The command goes on for long: a service that is away is waited for. */
+  readonly follows?: boolean | undefined
+}
+
+/** @throws CommandFailure with what the service answered, each wrong field on a line */
+export async function asking<T>(
+  { settings, tenantId, follows }: Asking,
+  work: (service: InternalClient) => Promise<T>,
+) {
+  const { url, key } = await serviceOf(settings)
+  const patienceMs = follows === true ? FOLLOWING_MS : PATIENCE_MS
+  try {
+    return await work(internalClient({ url, key, tenantId, patienceMs }))
+  } catch (error) {
+    if (!(error instanceof ServiceAnswer)) throw error
+    const { message } = error
+    // One that is wrong alone is in the message already, with its field before it or after.
+    const faults = error.faults.filter((fault) => !message.includes(fault.slice(fault.indexOf(': ') + 2)))
+    throw new CommandFailure([message, ...faults].join('\n  '), exitCodeOf(error), { cause: error })
+  }
+}
+
+/** The tenant that an option names, else the one in the workflow's id. */
+export function tenantOf(workflowId: string, tenant: string | undefined): string {
+  const named = tenant ?? workflowId.split(':')[1]
+  if (named !== undefined && named !== '') return named
+  throw new CommandFailure(
+    `got the id '${workflowId}', expected one as "simherd workflows list" shows it, ` +
+      'such as provision-and-activate:t0123456789ab:7 (or name the tenant of another kind of id with --tenant)',
+    ExitCode.usage,
+  )
+}
+
+export const readRun = (service: InternalClient, workflowId: string): Promise<Run> =>
+  answerOf(service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
+
+export const readPending = (service: InternalClient, workflowId: string): Promise<Pending> =>
+  answerOf(service.GET('/internal/workflows/{workflowId}/pending', { params: { path: { workflowId } } }))

@@ -1,0 +1,50 @@
+/** `simherd workflows list` */
+import type { Settings } from '../../config/index.ts'
+import type { LifecycleFilter } from '../../queues/temporal-list.ts'
+import { answerOf } from '../service.ts'
+import { table } from '../table.ts'
+import { asking, type Run } from './ask.ts'
+import { at, wordOf } from './run-text.ts'
+
+export interface ListFlags {
+  readonly tenant: string
+  readonly type?: LifecycleFilter['type']
+  readonly status?: LifecycleFilter['status']
+  readonly state?: string
+  readonly sim?: number
+  readonly pool?: number
+  readonly cycle?: string
+  readonly page: number
+  readonly pageSize: number
+  readonly json?: boolean
+}
+
+const rowOf = (run: Run) => [
+  run.workflowId,
+  run.status,
+  wordOf(run),
+  at(run.startedAt),
+  run.closedAt === null ? '' : at(run.closedAt),
+]
+
+/** One page of a tenant's workflows, the newest first. */
+export function listWorkflows(settings: Settings, flags: ListFlags): Promise<void> {
+  const { tenant: tenantId, type, status, state, sim: simId, pool: poolId, cycle, page, pageSize, json } = flags
+  const filters = { type, status, state, simId, poolId, cycle }
+  const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+  return asking({ settings, tenantId }, async (service) => {
+    const found = await answerOf(
+      service.GET('/internal/workflows', { params: { query: { ...given, page, pageSize } } }),
+    )
+    if (json === true) return console.log(JSON.stringify(found, null, 2))
+    const { data, pagination } = found
+    for (const line of table(['id', 'status', 'state', 'started', 'ended'], data.map(rowOf))) console.log(line)
+    console.log(tailOf(pagination))
+  })
+}
+
+function tailOf(pagination: { readonly totalItems: number; readonly page: number; readonly totalPages: number }) {
+  const { totalItems, page, totalPages } = pagination
+  if (totalItems === 0) return 'none'
+  return totalPages > 1 ? `${totalItems} in all; page ${page} of ${totalPages}` : `${totalItems} in all`
+}

@@ -1,0 +1,100 @@
+/** What a month end would do, as tables. */
+import { Value } from 'typebox/value'
+import { MonthEndPlan } from '../../domain/month-end-plan.ts'
+import { CommandFailure } from '../failures.ts'
+import { table } from '../table.ts'
+import type { Run } from './ask.ts'
+import { at } from './run-text.ts'
+import { tellEnd } from './watch.ts'
+
+/** Rows of a list that are shown; the interface names more. */
+const SHOWN = 20
+const MEGABYTE = 1_000_000
+const MICRO = 1_000_000
+
+const megabytes = (bytes: number): number => Math.round((bytes / MEGABYTE) * 10) / 10
+const money = (micro: number): string => (micro / MICRO).toFixed(2)
+
+interface Listed<T> {
+  readonly count: number
+  readonly first: readonly T[]
+}
+
+/** The first rows of a list, and how many there are beyond. */
+function listLines<T>(title: string, { count, first }: Listed<T>, tell: (rows: readonly T[]) => readonly string[]) {
+  if (count === 0) return []
+  const rows = first.slice(0, SHOWN)
+  const more = count > rows.length ? [`  … and ${count - rows.length} more`] : []
+  return ['', `${title} (${count})`, ...tell(rows).map((line) => `  ${line}`), ...more]
+}
+
+function planLines(plan: MonthEndPlan): string[] {
+  const { cycle, endsAt, closedAt, totals, pools, changes, conflicts, renewals, adjustments } = plan
+  const when = closedAt === null ? `ends at ${at(endsAt)}` : `was closed at ${at(closedAt)}: nothing is left to do`
+  return [
+    `dry run of the end of cycle ${cycle}, which ${when}; nothing was changed`,
+    ...table(
+      [],
+      [
+        ['moves', changes.moves],
+        ['unassignments', changes.unassignments],
+        ['would fail', conflicts.count],
+        ['brought back', renewals.count],
+        ['lines of the statement', totals.lines],
+        ['charges', money(totals.totalMicro)],
+      ],
+    ).map((line) => `  ${line}`),
+    ...listLines('Pools', pools, (rows) =>
+      table(
+        ['pool', 'used MB', 'capacity MB', 'over MB', 'next MB', 'charges'],
+        rows.map((row) => [
+          row.poolId === 0 ? 'outside pools' : `${row.poolId} ${row.poolName}`,
+          megabytes(row.usageBytes),
+          megabytes(row.limitBytes),
+          megabytes(row.overageBytes),
+          megabytes(row.nextLimitBytes),
+          money(row.totalMicro),
+        ]),
+      ),
+    ),
+    ...listLines('Adjustments of closed cycles', adjustments, (rows) =>
+      table(
+        ['cycle', 'lines', 'charges'],
+        rows.map((row) => [row.cycle, row.lines, money(row.totalMicro)]),
+      ),
+    ),
+    ...listLines('Changes', changes, (rows) =>
+      table(
+        ['SIM', 'ICCID', 'change'],
+        rows.map(({ simId, iccid, unassign, poolId, tariffId }) => [
+          String(simId),
+          iccid,
+          unassign
+            ? 'unassign'
+            : [
+                ...(poolId === null ? [] : [`to pool ${poolId}`]),
+                ...(tariffId === null ? [] : [`tariff ${tariffId}`]),
+              ].join(', '),
+        ]),
+      ),
+    ),
+    ...listLines('Would fail, and stay queued', conflicts, (rows) =>
+      table(
+        ['SIM', 'code', 'why'],
+        rows.map(({ simId, code, detail }) => [String(simId), code, detail]),
+      ),
+    ),
+    ...listLines('SIMs that come back', renewals, (rows) => [rows.join(', ')]),
+  ]
+}
+
+/** Shows the result of a dry run. @throws CommandFailure where it has none */
+export function tellPlan(run: Run, { json }: { readonly json?: boolean | undefined }): void {
+  const { result, workflowId } = run
+  if (run.status !== 'completed') return tellEnd(run, { json })
+  if (json === true) return console.log(JSON.stringify(result, null, 2))
+  if (!Value.Check(MonthEndPlan, result)) {
+    throw new CommandFailure(`${workflowId} has ended with what is no plan as this version knows it: try --json`)
+  }
+  for (const line of planLines(result)) console.log(line)
+}

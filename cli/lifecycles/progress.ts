@@ -1,0 +1,80 @@
+/** What a run tells of its progress, in one line. */
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Run } from './ask.ts'
+import { at, viewOf, waitText, wordOf } from './run-text.ts'
+
+/** What is counted: of a run, or of a step of it. */
+const Figures = Type.Object({
+  left: Type.Integer(),
+  ratePerSecond: Type.Optional(Type.Number()),
+  estimatedEndAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  done: Type.Optional(Type.Integer()),
+  failed: Type.Optional(Type.Integer()),
+  counts: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+})
+type Figures = Type.Static<typeof Figures>
+/** A month end counts each of its steps. */
+const BySteps = Type.Object({ step: Type.String(), progress: Type.Record(Type.String(), Figures) })
+
+const figure = new Intl.NumberFormat('en-US')
+
+/** Counts that are not an end: what has not begun or is under way is what is left. */
+const UNDER_WAY: ReadonlySet<string> = new Set(['waiting', 'running'])
+
+function countsText({ counts, done, failed, left }: Figures): string {
+  const ended =
+    counts === undefined
+      ? Object.entries({ done: done ?? 0, failed: failed ?? 0 })
+      : Object.entries(counts).filter(([name, count]) => count > 0 && !UNDER_WAY.has(name))
+  return [...ended, ['left', left] as const].map(([name, count]) => `${figure.format(count)} ${name}`).join(', ')
+}
+
+interface Progress {
+  readonly counts: string
+  /** Null where no step that counts is under way. */
+  readonly pace: string | null
+}
+function textOf(figures: Figures): Progress {
+  const { ratePerSecond = 0, estimatedEndAt = null } = figures
+  const end = estimatedEndAt === null ? '' : `, ends about ${at(estimatedEndAt)}`
+  return { counts: countsText(figures), pace: ratePerSecond > 0 ? `; ${ratePerSecond.toFixed(1)}/s${end}` : '' }
+}
+
+/** `12,400 activated, 3 failed, 87,597 left`, and `; 41.2/s, ends about 2026-11-21 14:30:12`; null where nothing is counted. */
+function progressText(state: unknown): Progress | null {
+  if (Value.Check(Figures, state)) return textOf(state)
+  if (!Value.Check(BySteps, state)) return null
+  const now = state.progress[state.step]
+  if (now !== undefined) return textOf(now)
+  // Between steps that count, and at the end: all that had something to do.
+  const counts = Object.entries(state.progress)
+    .filter(([, { done = 0, failed = 0, left }]) => done + failed + left > 0)
+    .map(([step, figures]) => `${step} ${countsText(figures)}`)
+  return counts.length === 0 ? null : { counts: counts.join('; '), pace: null }
+}
+
+const endText = (status: string, word: string) => (word === '' || word === status ? status : `${status}, ${word}`)
+
+/**
+ * Where a run stands.
+ *
+ * @returns the line, and the part of it whose change is news: counts and pace change all the time
+ */
+export function standOf(run: Run): { readonly line: string; readonly news: string } {
+  const { status, state } = run
+  const steps = viewOf(state)?.steps ?? []
+  const last = steps.at(-1)
+  const lastText = last === undefined ? null : [`${last.step}: ${last.outcome}`]
+  const wait = waitText(state)
+  const word = wordOf(run)
+  const where =
+    status === 'running'
+      ? [word === '' ? status : word, ...(wait !== null ? [`waits for ${wait}`] : (lastText ?? []))].join('; ')
+      : endText(status, word)
+  const progress = progressText(state)
+  if (progress === null) return { line: where, news: where }
+  const news = status === 'running' && word !== '' ? word : endText(status, word)
+  const rest = progress.pace ?? (wait === null || status !== 'running' ? '' : `; waits for ${wait}`)
+  return { line: `${news}: ${progress.counts}${rest}`, news }
+}

@@ -1,0 +1,24 @@
+/** `simherd workflows show <id>` */
+import type { Settings } from '../../config/index.ts'
+import { answerOf } from '../service.ts'
+import { asking, readPending, tenantOf } from './ask.ts'
+import { runLines } from './run-text.ts'
+
+export interface ShowFlags {
+  readonly tenant?: string
+  readonly json?: boolean
+}
+
+const HISTORY_LINK = /<([^>]+)>; rel="history"/
+
+/** A workflow: where it stands, what it has done and waits for, and what it hangs on. */
+export async function showWorkflow(settings: Settings, workflowId: string, { tenant, json }: ShowFlags): Promise<void> {
+  await asking({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
+    const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
+    const run = await answerOf(Promise.resolve(answered))
+    const pending = run.status === 'running' ? await readPending(service, workflowId) : undefined
+    const historyUrl = HISTORY_LINK.exec(answered.response.headers.get('link') ?? '')?.[1] ?? null
+    if (json === true) return console.log(JSON.stringify({ ...run, pending: pending ?? null, historyUrl }, null, 2))
+    for (const line of runLines(run, { historyUrl, ...(pending !== undefined && { pending }) })) console.log(line)
+  })
+}

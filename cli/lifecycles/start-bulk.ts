@@ -1,0 +1,46 @@
+/** `simherd workflows start provision-in-bulk <file>` */
+import { readFile } from 'node:fs/promises'
+import type { Settings } from '../../config/index.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { answerOf, delivered, once } from '../service.ts'
+import { table } from '../table.ts'
+import { asking } from './ask.ts'
+import type { StartFlags } from './start.ts'
+import { followSoon, tellEnd } from './watch.ts'
+
+export interface BulkFlags extends StartFlags {
+  readonly pool?: number
+  readonly tariff?: number
+  readonly parallel?: number
+  readonly skipInvalid?: boolean
+}
+
+/** @throws CommandFailure for a file that cannot be read, where the service refuses, and, when waited for, where a SIM failed */
+export async function startBulk(settings: Settings, file: string, flags: BulkFlags): Promise<void> {
+  const { tenant: tenantId, pool: poolId, tariff: tariffId, parallel, skipInvalid, wait, json } = flags
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new CommandFailure(`${file} cannot be read: ${wordsOf(error)}`, ExitCode.notFound, { cause: error })
+  })
+  const query = {
+    ...(poolId !== undefined && { poolId }),
+    ...(tariffId !== undefined && { tariffId }),
+    ...(parallel !== undefined && { parallel }),
+    ...(skipInvalid === true && { skipInvalid }),
+  }
+  await asking({ settings, tenantId, follows: wait }, async (service) => {
+    const batch = await answerOf(
+      service.POST('/internal/workflows/provision-in-bulk', {
+        params: { ...once(crypto.randomUUID()), query },
+        body: '',
+        ...delivered(new Uint8Array(bytes), { 'content-type': 'text/csv' }),
+      }),
+    )
+    if (json !== true) {
+      console.log(`started ${batch.workflowId}: ${batch.total - batch.refused} SIM(s), ${batch.refused} left out`)
+      const rows = batch.refusals.map(({ code, count }) => [code, count])
+      if (rows.length > 0) for (const line of table(['left out because', 'SIMs'], rows)) console.log(line)
+    } else if (wait !== true) console.log(JSON.stringify(batch, null, 2))
+    if (wait !== true) return
+    tellEnd(await followSoon(service, batch.workflowId, json === true ? process.stderr : process.stdout), { json })
+  })
+}

@@ -1,0 +1,115 @@
+/** `simherd workflows start …`: a second start of what runs, or may not run again, says so and is no failure. */
+import type { Settings } from '../../config/index.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { type Answered, answerOf, type InternalClient } from '../service.ts'
+import { asking, type Started } from './ask.ts'
+import { tellPlan } from './plan.ts'
+import { follow, tellEnd } from './watch.ts'
+
+export interface StartFlags {
+  readonly tenant: string
+  /** Follows the run until it ends. */
+  readonly wait?: boolean
+  readonly json?: boolean
+}
+export interface ProvisionFlags extends StartFlags {
+  readonly sim?: number
+  readonly iccid?: string
+  readonly pool?: number
+  readonly tariff?: number
+  readonly tag?: string
+}
+export interface SuspendFlags extends StartFlags {
+  readonly sim: number
+  readonly cycle?: string
+  readonly rule?: string
+  readonly grace?: string
+  readonly until?: 'renewal' | 'manual'
+}
+export interface MonthEndFlags extends StartFlags {
+  readonly cycle?: string
+  readonly dryRun?: boolean
+}
+
+export interface UndoFlags extends StartFlags {
+  readonly rule: string
+  readonly since: string
+  readonly until?: string
+}
+
+const BEGUN = 202
+
+function startText({ workflowId, status }: Started, begun: boolean): string {
+  if (begun) return `started ${workflowId}`
+  if (status === 'running') return `${workflowId} runs already`
+  return `${workflowId} is ${status} and does not run again; "simherd workflows retry" starts one that failed again`
+}
+
+/** Says what came of a start, and follows the run where that is asked for. */
+async function goOn(
+  service: InternalClient,
+  request: Promise<Answered<Started>>,
+  { wait, json }: Pick<StartFlags, 'wait' | 'json'>,
+): Promise<void> {
+  const answered = await request
+  const run = await answerOf(Promise.resolve(answered))
+  const said = startText(run, answered.response.status === BEGUN)
+  if (wait !== true) return console.log(json === true ? JSON.stringify(run, null, 2) : said)
+  if (json !== true) console.log(said)
+  tellEnd(await follow(service, run.workflowId, json === true ? process.stderr : process.stdout), { json })
+}
+
+const ask = (settings: Settings, { tenant, wait }: StartFlags) => ({ settings, tenantId: tenant, follows: wait })
+
+/** @throws CommandFailure for no SIM or two, where the service refuses, and, when waited for, where the run fails */
+export async function startProvision(settings: Settings, flags: ProvisionFlags): Promise<void> {
+  const { sim: simId, iccid, pool: poolId, tariff: tariffId, tag } = flags
+  if ((simId === undefined) === (iccid === undefined)) {
+    const got = simId === undefined ? 'neither' : 'both'
+    throw new CommandFailure(`which SIM? Expected one of --sim and --iccid, got ${got}`, ExitCode.usage)
+  }
+  const body = {
+    ...(simId !== undefined && { simId }),
+    ...(iccid !== undefined && { iccid }),
+    ...(poolId !== undefined && { poolId }),
+    ...(tariffId !== undefined && { tariffId }),
+    ...(tag !== undefined && { tag }),
+  }
+  await asking(ask(settings, flags), (service) =>
+    goOn(service, service.POST('/internal/workflows/provision-and-activate', { body }), flags),
+  )
+}
+
+export function startSuspend(settings: Settings, flags: SuspendFlags): Promise<void> {
+  const { sim: simId, cycle, rule, grace, until } = flags
+  const body = {
+    simId,
+    ...(cycle !== undefined && { cycle }),
+    ...(rule !== undefined && { rule }),
+    ...(grace !== undefined && { grace }),
+    ...(until !== undefined && { until }),
+  }
+  return asking(ask(settings, flags), (service) =>
+    goOn(service, service.POST('/internal/workflows/suspend-on-overage', { body }), flags),
+  )
+}
+
+export function startUndo(settings: Settings, flags: UndoFlags): Promise<void> {
+  const { rule, since, until } = flags
+  const body = { rule, since, ...(until !== undefined && { until }) }
+  return asking(ask(settings, flags), (service) =>
+    goOn(service, service.POST('/internal/workflows/undo-suspensions', { body }), flags),
+  )
+}
+
+/** A dry run is waited for: its answer is all there is to it. */
+export function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise<void> {
+  const { cycle, dryRun, json } = flags
+  const body = { ...(cycle !== undefined && { cycle }), ...(dryRun === true && { dryRun }) }
+  return asking(ask(settings, flags), async (service) => {
+    const request = service.POST('/internal/workflows/month-end-reprovision', { body })
+    if (dryRun !== true) return goOn(service, request, flags)
+    const { workflowId } = await answerOf(request)
+    tellPlan(await follow(service, workflowId, process.stderr), { json })
+  })
+}

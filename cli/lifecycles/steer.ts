@@ -1,0 +1,66 @@
+/** `simherd workflows signal|update|cancel|retry <id>` */
+import type { Settings } from '../../config/index.ts'
+import { CommandFailure } from '../failures.ts'
+import { answerOf, once } from '../service.ts'
+import { asking, tenantOf } from './ask.ts'
+import { fieldLines } from './run-text.ts'
+import { follow, tellEnd } from './watch.ts'
+
+export interface SteerFlags {
+  readonly tenant?: string
+  /** Follows the run until it ends. */
+  readonly wait?: boolean
+}
+
+export async function signalWorkflow(settings: Settings, workflowId: string, name: string, flags: SteerFlags) {
+  await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
+    await answerOf(
+      service.POST('/internal/workflows/{workflowId}/signals/{name}', { params: { path: { workflowId, name } } }),
+    )
+    console.log(`${workflowId}: ${name} is signalled; "simherd workflows show" tells what it makes of it`)
+  })
+}
+
+export interface UpdateFlags extends SteerFlags {
+  readonly by?: string
+  readonly until?: string
+}
+
+/** Asks for a change and shows the workflow's answer. */
+export async function updateWorkflow(settings: Settings, workflowId: string, name: string, flags: UpdateFlags) {
+  const { by, until } = flags
+  const body = { ...(by !== undefined && { by }), ...(until !== undefined && { until }) }
+  await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
+    const answer = await answerOf(
+      service.POST('/internal/workflows/{workflowId}/updates/{name}', {
+        params: { path: { workflowId, name }, ...once(crypto.randomUUID()) },
+        body,
+      }),
+    )
+    console.log(`${workflowId}: ${name} is taken`)
+    for (const line of fieldLines(answer)) console.log(line)
+  })
+}
+
+/** @throws CommandFailure where it ended by itself before it could be cancelled, when it is waited for */
+export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait }: SteerFlags) {
+  await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
+    await answerOf(service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId } } }))
+    console.log(`${workflowId}: is asked to cancel itself`)
+    if (wait !== true) return
+    const run = await follow(service, workflowId)
+    if (run.status === 'cancelled') return
+    throw new CommandFailure(`${workflowId} was not cancelled: it has ended ${run.status} meanwhile`)
+  })
+}
+
+/** Starts a run that has failed again. @throws CommandFailure where it fails again, when it is waited for */
+export async function retryWorkflow(settings: Settings, workflowId: string, { tenant, wait }: SteerFlags) {
+  await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
+    const { runId } = await answerOf(
+      service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId } } }),
+    )
+    console.log(`${workflowId}: is started again as run ${runId}`)
+    if (wait === true) tellEnd(await follow(service, workflowId))
+  })
+}

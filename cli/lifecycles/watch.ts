@@ -1,0 +1,78 @@
+/** `simherd workflows watch <id>`, and following a run that another command has started. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Settings } from '../../config/index.ts'
+import { hasFailed } from '../../operations/retry-workflow.ts'
+import { CommandFailure } from '../failures.ts'
+import { type InternalClient, ServiceAnswer } from '../service.ts'
+import { asking, type Run, readRun, tenantOf } from './ask.ts'
+import { liveLine, type Output } from './live-line.ts'
+import { standOf } from './progress.ts'
+import { outcomeOf, runLines } from './run-text.ts'
+
+/** Each look asks a worker: every second for two minutes, then every five. */
+const LOOK_FIRST_MS = 1000
+const LOOK_LATER_MS = 5000
+const LOOKS_FIRST = 120
+
+export interface WatchFlags {
+  readonly tenant?: string
+  readonly json?: boolean
+}
+
+/** Says where a run stands until it ends. @returns it as it ended */
+export async function follow(
+  service: InternalClient,
+  workflowId: string,
+  output: Output = process.stdout,
+): Promise<Run> {
+  const live = liveLine(output)
+  try {
+    for (let looks = 1; ; looks++) {
+      const run = await readRun(service, workflowId)
+      const { line, news } = standOf(run)
+      live.show(line, news)
+      if (run.status !== 'running') return run
+      await sleep(looks < LOOKS_FIRST ? LOOK_FIRST_MS : LOOK_LATER_MS)
+    }
+  } finally {
+    live.end()
+  }
+}
+
+/** How long a run may take to be there that the service has promised to start. */
+const COMING_MS = 60_000
+
+/** As {@link follow}, for a run that the service starts after its answer. */
+export async function followSoon(service: InternalClient, workflowId: string, output?: Output): Promise<Run> {
+  const deadline = performance.now() + COMING_MS
+  for (;;) {
+    try {
+      return await follow(service, workflowId, output)
+    } catch (error) {
+      const isComing = error instanceof ServiceAnswer && error.code === 'workflow_not_found'
+      if (!isComing || performance.now() > deadline) throw error
+      await sleep(LOOK_FIRST_MS)
+    }
+  }
+}
+
+/** Shows a run that has ended. @throws CommandFailure where it failed: the exit code says so */
+export function tellEnd(run: Run, { json }: { readonly json?: boolean | undefined } = {}): void {
+  if (json === true) console.log(JSON.stringify(run, null, 2))
+  else for (const line of ['', ...runLines(run)]) console.log(line)
+  if (!hasFailed(run)) return
+  const { workflowId, status, failure } = run
+  const why = outcomeOf(run) ?? (failure === null ? status : `${failure.code}: ${failure.detail}`)
+  throw new CommandFailure(`${workflowId} has ended ${status}: ${why}`)
+}
+
+/** @throws CommandFailure where the run failed */
+export async function watchWorkflow(
+  settings: Settings,
+  workflowId: string,
+  { tenant, json }: WatchFlags,
+): Promise<void> {
+  await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: true }, async (service) =>
+    tellEnd(await follow(service, workflowId, json === true ? process.stderr : process.stdout), { json }),
+  )
+}

@@ -1,0 +1,26 @@
+/** Values of options, parsed where the command line is. */
+import { InvalidArgumentError } from 'commander'
+
+export function port(text: string): number {
+  const value = Number(text)
+  if (!/^\d{1,5}$/.test(text) || value < 1 || value > 65_535) {
+    throw new InvalidArgumentError('It must be a port, 1 to 65535.')
+  }
+  return value
+}
+
+export function id(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be an id, a positive integer.')
+  return Number(text)
+}
+
+const numberLike = (pattern: RegExp, what: string) => (least: number, most: number) => (text: string) => {
+  const value = Number(text)
+  if (pattern.test(text) && value >= least && value <= most) return value
+  throw new InvalidArgumentError(`It must be ${what}, ${least} to ${most}.`)
+}
+
+/** From the least to the most that is taken. */
+export const wholeNumber = numberLike(/^\d{1,9}$/, 'a whole number')
+/** The same with a fraction, as in 2.5. */
+export const decimal = numberLike(/^\d{1,9}(\.\d{1,9})?$/, 'a number')

@@ -1,0 +1,101 @@
+/** The guard on suspensions: what a rule asks before it suspends, what is held, and a tenant's settings of it. */
+import { type Static, Type } from 'typebox'
+import { pageQuery } from './page.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+
+const Rule = Text('Name of the rule that asks', 'pool-overage', { minLength: 1, maxLength: 100 })
+const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
+const HoldId = Id('Hold that waits for a decision')
+
+/** Most SIMs that one ask is for. */
+export const MOST_ASKED = 1000
+
+export const PermitAsk = strictObject(
+  {
+    rule: Rule,
+    cycle: CycleKey,
+    poolId: optional(Id("The pool, where a pool's rule asks; left out: counted for the whole tenant")),
+    simIds: Type.Array(Id('SIM'), {
+      minItems: 1,
+      maxItems: MOST_ASKED,
+      description: 'SIMs to suspend, the most important first',
+    }),
+    workflowId: Text('Workflow that asks', 'enforce-pool:tf622080bc0a0:7:2026-11', { maxLength: 300 }),
+  },
+  {
+    examples: [
+      { rule: 'pool-overage', cycle: '2026-11', poolId: 7, simIds: [1, 2], workflowId: 'enforce-pool:t:7:2026-11' },
+    ],
+  },
+)
+export type PermitAsk = Static<typeof PermitAsk>
+
+const SimIds = (description: string) => Type.Array(Id('SIM'), { description })
+
+/** Every SIM of the ask is in exactly one of the lists. */
+export const PermitAnswer = strictObject({
+  granted: SimIds('May be suspended'),
+  held: SimIds('Wait for the release or discard of the hold'),
+  discarded: SimIds('A person has said no: not until the alert has cleared'),
+  holdId: nullable(HoldId),
+})
+export type PermitAnswer = Static<typeof PermitAnswer>
+
+const HOLD_STATES = ['held', 'released', 'discarded', 'lapsed'] as const
+export type HoldState = (typeof HOLD_STATES)[number]
+const HoldStateSchema = Type.Unsafe<HoldState>({
+  type: 'string',
+  enum: [...HOLD_STATES],
+  description: 'held waits for a person; lapsed: its cycle has ended without a decision',
+})
+
+export const Hold = strictObject({
+  id: HoldId,
+  rule: Rule,
+  ruleVersion: Type.Integer({ minimum: 0, description: 'Version of the rule set' }),
+  poolId: nullable(Id('Pool whose suspensions are held; null: the tenant’s')),
+  cycle: CycleKey,
+  state: HoldStateSchema,
+  suspended: Type.Integer({ minimum: 0, description: 'Suspensions in the hour before it opened' }),
+  allowed: Type.Integer({ minimum: 0, description: 'How many the settings let through in an hour' }),
+  waiting: Type.Integer({
+    minimum: 0,
+    description: 'SIMs that wait for the decision; once it is taken: that it was about',
+  }),
+  openedAt: Instant('Since when'),
+  decidedAt: nullable(Instant('When it was released or discarded')),
+  decidedBy: nullable(Text('Id of the API key that decided', '6a34354728b4')),
+})
+export type Hold = Static<typeof Hold>
+
+export const HoldQuery = Type.Object({ state: Type.Optional(HoldStateSchema), ...pageQuery })
+export type HoldQuery = Static<typeof HoldQuery>
+
+export const HoldAnswer = strictObject({
+  id: HoldId,
+  state: HoldStateSchema,
+  decided: Type.Integer({ minimum: 0, description: 'SIMs that it was about' }),
+})
+export type HoldAnswer = Static<typeof HoldAnswer>
+
+const Least = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000,
+  description: 'Suspensions by one rule in an hour that are always let through',
+  examples: [20],
+})
+const Pct = Type.Number({
+  minimum: 0,
+  maximum: 100,
+  description: 'Share of the pool’s or tenant’s SIMs, in percent, that is let through where it is more',
+  examples: [5],
+})
+const Enabled = Type.Boolean({ description: 'Whether the watchdog may suspend; off: it only says what it would do' })
+
+export const EnforcementSettings = strictObject({ enabled: Enabled, guardLeast: Least, guardPct: Pct })
+export type EnforcementSettings = Static<typeof EnforcementSettings>
+export const EnforcementChange = strictObject(
+  { enabled: optional(Enabled), guardLeast: optional(Least), guardPct: optional(Pct) },
+  { examples: [{ enabled: true, guardLeast: 20, guardPct: 5 }] },
+)
+export type EnforcementChange = Static<typeof EnforcementChange>

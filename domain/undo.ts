@@ -1,0 +1,47 @@
+/** Undoing what one rule has suspended: what is asked for, and what its workflow goes by. */
+import { type Static, Type } from 'typebox'
+import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+
+const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
+
+export const StartUndo = strictObject(
+  {
+    rule: Rule,
+    since: Instant('What it has suspended from here on'),
+    until: optional(Instant('And before; left out: now')),
+  },
+  { examples: [{ rule: 'pool-overage', since: '2026-11-20T00:00:00.000Z' }] },
+)
+export type StartUndo = Static<typeof StartUndo>
+
+export const UndoQuery = Type.Object({
+  rule: Rule,
+  since: Instant('What it has suspended from here on'),
+  until: Instant('And before'),
+  afterSimId: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'SIMs with a higher id' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'At most so many' })),
+})
+export type UndoQuery = Static<typeof UndoQuery>
+
+export const SuspensionToUndo = strictObject({
+  simId: Id('SIM'),
+  workflowId: Type.String({ description: 'Its suspend-on-overage, whether or not it runs' }),
+  suspended: Type.Boolean({ description: 'Whether it is suspended; else the rule is about to suspend it' }),
+})
+export type SuspensionToUndo = Static<typeof SuspensionToUndo>
+
+export const UndoPage = strictObject({
+  suspensions: Type.Array(SuspensionToUndo, { description: 'By SIM id' }),
+  total: Type.Integer({ minimum: 0, description: 'SIMs of this page and those after it' }),
+  nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
+})
+
+/** Most SIMs that one call passes over. */
+const MOST_PASSED = 500
+
+export const PassOver = strictObject({
+  simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_PASSED, description: 'The SIMs' }),
+})
+export type PassOver = Static<typeof PassOver>

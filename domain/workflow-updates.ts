@@ -1,0 +1,69 @@
+/** What running workflows can be asked to change, by the type that their id begins with: Temporal's updates. */
+import { type Static, type TSchema, Type } from 'typebox'
+import { DURATION_PATTERN } from './duration.ts'
+import { Instant, optional, strictObject } from './schema.ts'
+
+export interface WorkflowUpdate {
+  /** What it takes: one plain object. */
+  readonly args: TSchema
+  /** Fields of which exactly one has to be given. */
+  readonly oneOf?: readonly string[]
+}
+
+const Nothing = strictObject({})
+
+const KeepSuspended = strictObject({
+  until: optional(
+    Type.Unsafe<'renewal' | 'manual'>({
+      type: 'string',
+      enum: ['renewal', 'manual'],
+      description: 'manual (left out: this): stays beyond the renewal, until a person acts; renewal: takes that back',
+    }),
+  ),
+})
+
+const ExtendGrace = strictObject({
+  by: optional(
+    Type.String({ pattern: DURATION_PATTERN, description: 'an ISO 8601 duration, as PT12H; or give until' }),
+  ),
+  until: optional(Instant('The new end of the grace; or give by')),
+})
+
+/** Updates by type of workflow and name. */
+export const WORKFLOW_UPDATES: Readonly<Record<string, Readonly<Record<string, WorkflowUpdate>>>> = {
+  'month-end-reprovision': { retryFailedChanges: { args: Nothing } },
+  'suspend-on-overage': {
+    resume: { args: Nothing },
+    keepSuspended: { args: KeepSuspended },
+    extendGrace: { args: ExtendGrace, oneOf: ['by', 'until'] },
+  },
+}
+
+/** Any update's argument, as the interface's description shows it. */
+export const UpdateArgs = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: "The update's argument; which fields it takes depends on its name",
+    examples: [{ until: 'manual' }],
+  },
+)
+export type UpdateArgs = Static<typeof UpdateArgs>
+
+export const UpdateAnswer = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description:
+      'Where the workflow stands with it: of suspend-on-overage `phase`, `graceEndsAt`, `until`, `reason`; of ' +
+      'month-end-reprovision what it begins anew',
+    examples: [
+      {
+        phase: 'suspended',
+        graceEndsAt: null,
+        until: 'manual',
+        reason: 'a person keeps it suspended beyond the renewal',
+      },
+    ],
+  },
+)

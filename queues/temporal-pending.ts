@@ -1,0 +1,131 @@
+/** What Temporal knows of a run that explains why it does not go on. */
+import type { Client } from '@temporalio/client'
+import type { temporal } from '@temporalio/proto'
+import { describeOfTenant, type LifecycleStatus, statusOf } from './temporal-read.ts'
+
+/** Why an attempt ended: the stable code where the service gave one, and text for people. */
+interface Fault {
+  readonly code: string
+  readonly detail: string
+}
+export interface PendingActivity {
+  readonly activityId: string
+  readonly type: string
+  readonly status: 'waiting' | 'running'
+  /** From 1. */
+  readonly attempt: number
+  readonly scheduledAt: string | null
+  readonly startedAt: string | null
+  readonly heartbeatAt: string | null
+  /** When it is tried again; null while an attempt runs, or waits for a worker. */
+  readonly nextAttemptAt: string | null
+  readonly lastFailure: Fault | null
+}
+export interface PendingWork {
+  readonly workflowId: string
+  readonly runId: string
+  readonly status: LifecycleStatus
+  /** Workers that ask for the workflow's tasks. */
+  readonly workers: number
+  /** What a worker has to do next in the workflow's own code; null while the workflow waits. */
+  readonly task: {
+    readonly attempt: number
+    readonly scheduledAt: string | null
+    readonly lastFailure: Fault | null
+  } | null
+  readonly activities: readonly PendingActivity[]
+  readonly children: readonly { readonly workflowId: string; readonly runId: string; readonly type: string }[]
+}
+
+type Timestamp = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined
+const msOf = (at: Timestamp): number | undefined =>
+  at == null ? undefined : Number(at.seconds ?? 0) * 1000 + Math.floor((at.nanos ?? 0) / 1e6)
+const instantOf = (at: Timestamp): string | null => {
+  const ms = msOf(at)
+  return ms === undefined || ms === 0 ? null : new Date(ms).toISOString()
+}
+
+/** PendingActivityState of the server's interface: an attempt is with a worker, one that was asked to stop included. */
+const STARTED = 2
+const CANCEL_REQUESTED = 3
+
+/** Failures carry their cause; the service's code is that of the first which has one. */
+function faultOf(failure: temporal.api.failure.v1.IFailure | null | undefined): Fault | null {
+  if (failure == null) return null
+  const detail = failure.message || 'no text'
+  if (failure.timeoutFailureInfo != null) return { code: 'timeout', detail }
+  return { code: failure.applicationFailureInfo?.type || faultOf(failure.cause)?.code || 'internal_error', detail }
+}
+
+const toActivity = (activity: temporal.api.workflow.v1.IPendingActivityInfo): PendingActivity => ({
+  activityId: activity.activityId ?? '',
+  type: activity.activityType?.name ?? '',
+  status: activity.state === STARTED || activity.state === CANCEL_REQUESTED ? 'running' : 'waiting',
+  attempt: Math.max(1, activity.attempt ?? 1),
+  scheduledAt: instantOf(activity.scheduledTime),
+  startedAt: instantOf(activity.lastStartedTime),
+  heartbeatAt: instantOf(activity.lastHeartbeatTime),
+  nextAttemptAt: instantOf(activity.nextAttemptScheduleTime),
+  lastFailure: faultOf(activity.lastFailure),
+})
+
+/** A worker asks for a minute at a time and then again; ten seconds more for the way. */
+const ASKED_WITHIN_MS = 70_000
+
+/** Workers that have asked for a task queue's workflow tasks of late; one that was killed counts until then. */
+async function workersOf(client: Client, taskQueue: string): Promise<number> {
+  const { namespace } = client.options
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name: taskQueue },
+    taskQueueType: 1,
+  })
+  const since = Date.now() - ASKED_WITHIN_MS
+  const alive = (pollers ?? []).filter(({ lastAccessTime }) => (msOf(lastAccessTime) ?? 0) > since)
+  return new Set(alive.map(({ identity }) => identity)).size
+}
+
+/** Newest events that are looked at: a failed task is the last thing in the history of a run that hangs on it. */
+const NEWEST = 10
+
+/** Why a worker could not go on with the workflow's own code; its first failure is all that the history keeps. */
+async function taskFailure(client: Client, workflowId: string, runId: string): Promise<Fault | null> {
+  const { namespace } = client.options
+  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+    namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: NEWEST,
+  })
+  for (const event of history?.events ?? []) {
+    if (event.workflowTaskFailedEventAttributes != null) return faultOf(event.workflowTaskFailedEventAttributes.failure)
+    if (event.workflowTaskTimedOutEventAttributes != null) {
+      return { code: 'timeout', detail: 'the worker did not answer in time' }
+    }
+  }
+  return null
+}
+
+/** @throws WorkflowNotFoundError, another tenant's included */
+export async function readPending(client: Client, workflowId: string, tenantId: string): Promise<PendingWork> {
+  const run = await describeOfTenant(client, workflowId, tenantId)
+  const { pendingActivities, pendingChildren, pendingWorkflowTask: task } = run.raw
+  const { runId } = run
+  const attempt = Math.max(1, task?.attempt ?? 1)
+  const [workers, lastFailure] = await Promise.all([
+    workersOf(client, run.taskQueue),
+    attempt > 1 ? taskFailure(client, workflowId, runId) : null,
+  ])
+  return {
+    workflowId,
+    runId,
+    status: statusOf(run.status.name),
+    workers,
+    task: task == null ? null : { attempt, scheduledAt: instantOf(task.scheduledTime), lastFailure },
+    activities: (pendingActivities ?? []).map(toActivity),
+    children: (pendingChildren ?? []).map((child) => ({
+      workflowId: child.workflowId ?? '',
+      runId: child.runId ?? '',
+      type: child.workflowTypeName ?? '',
+    })),
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * 200 lifecycles of one tenant, brought to the middle of their way so that a fault can strike there:
+ *
+ *   fleet    150 SIMs on their way from Unprovisioned to Active
+ *   late      14 over their limit: the suspend ticket is under way
+ *   grace     12 over their limit, in the grace period; each with a message to be sent
+ *   cleared   12 suspended, whose usage has been corrected: they are brought back
+ *   taken     12 suspended, activated by a person: their workflow lets go
+ *
+ * What acts here acts as people, mediation and the operator would: through the interfaces alone.
+ */
+import { cycleAt } from '../../domain/cycle.ts'
+import { iccidOf } from '../../domain/identifiers.ts'
+import { inLanes } from '../../workflows/lanes.ts'
+import { roomyCycle } from '../setup/cycles.ts'
+import { eventually, type Service } from '../setup/service.ts'
+import { type Sources, type Witnesses, witnessesOf } from './witnesses.ts'
+
+const SIZES = { fleet: 150, late: 14, grace: 12, cleared: 12, taken: 12 } as const
+export type Group = keyof typeof SIZES
+export const GROUPS = Object.keys(SIZES) as Group[]
+const OVER = GROUPS.filter((group) => group !== 'fleet')
+
+/** Longer than it takes to bring all to the middle, also on a machine that does something else. */
+const GRACE = 'PT20S'
+/** Of the fleet. */
+const NEARLY_HALF = 0.4
+const MB = 1_000_000
+const LIMIT_MB = 100
+const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
+/** Calls of the test that are under way at once. */
+const LANES = 20
+
+export interface HerdSim {
+  readonly id: number
+  readonly iccid: string
+  readonly group: Group
+  readonly poolId: number
+}
+
+export interface Herd {
+  readonly tenantId: string
+  readonly billingEmail: string
+  readonly cycle: string
+  readonly sims: readonly HerdSim[]
+  readonly witnesses: Witnesses
+}
+
+/** A rule for each group that goes over its limit, so that none suspends more than enforcement's guard lets through. */
+export const herdRules = OVER.map((group) => ({
+  file: `sim/over-${group}.json`,
+  text: JSON.stringify({
+    name: `over-${group}`,
+    description: `SIMs of pool ${group} that are over their limit.`,
+    subject: 'sim',
+    match: { pool: group },
+    conditions: { all: [{ fact: 'overageMB', operator: 'greaterThan', value: 0 }] },
+    event: {
+      type: 'overage',
+      params: {
+        level: 'Critical',
+        message: 'SIM {{iccid}} is {{overageMB}} MB over its limit.',
+        actions: ['log', 'email', 'suspend'],
+        suspend: { target: 'self', grace: group === 'grace' ? GRACE : 'PT0S', until: 'renewal' },
+        once: 'cycle',
+        resolve: 'log',
+        stage: 'enforce',
+      },
+    },
+    examples: [
+      { fires: true, facts: { overageMB: 1 } },
+      { fires: false, facts: { overageMB: 0 } },
+    ],
+  }),
+}))
+
+let herds = 0
+
+/**
+ * A tenant with the 200 SIMs; those that are to be suspended are Active, `cleared` and `taken` Suspended.
+ *
+ * @param share of each group
+ */
+export async function raiseHerd(service: Service, sources: Sources, share: number): Promise<Herd> {
+  herds += 1
+  const billingEmail = `herd-${herds}@meadow.example`
+  const billingCycle = roomyCycle()
+  const named = { name: `Meadow ${herds}`, billingEmail, billingCycle }
+  const { id: tenantId } = await service.call('POST', '/internal/tenants', '', named)
+  const tariff = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: LIMIT_MB * MB, ...FEES } }
+  const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenantId, tariff)
+  const groups = GROUPS.flatMap((group) => Array.from({ length: Math.round(SIZES[group] * share) }, () => group))
+  const base = Date.now() % 1_000_000_000
+  const delivered = groups.map((_, n) => ({ iccid: iccidOf(`894451${String(base * 1000 + n).padStart(12, '0')}`) }))
+  const { created } = await service.call('POST', '/internal/sims', tenantId, { sims: delivered })
+  const poolIds = new Map<Group, number>()
+  for (const name of GROUPS) {
+    const pool = { name, type: 0, tariffId, watchdogMode: 2 }
+    poolIds.set(name, (await service.tenantCall('POST', '/api/pools', tenantId, pool)).id)
+  }
+  const sims = groups.map((group, n) => ({ ...created[n], group, poolId: poolIds.get(group) }))
+  const cycle = cycleAt(billingCycle, Date.now()).key
+  const herd: Herd = { tenantId, billingEmail, cycle, sims, witnesses: witnessesOf(sources, tenantId) }
+
+  await ask(service, herd, OVER, 'provision', ({ poolId }) => ({ poolId }))
+  await ask(service, herd, OVER, 'activate')
+  await eventually('those that go over their limit are active', async () => {
+    const lines = await herd.witnesses.lines()
+    return of(herd, ...OVER).every(({ id }) => lines.get(id)?.status === 1)
+  })
+  await overLimit(service, herd, 'cleared', 'taken')
+  // Their workflows have to know it too: what comes before they do is told in the tests of the workflows.
+  await eventually('the first of them are suspended', async () => {
+    const log = await herd.witnesses.log()
+    return log.filter(({ key }) => key.endsWith('/suspended/0')).length === of(herd, 'cleared', 'taken').length
+  })
+  return herd
+}
+
+const of = ({ sims }: Herd, ...groups: readonly Group[]) => sims.filter(({ group }) => groups.includes(group))
+
+/** A ticket that a person opens on each SIM of these groups. */
+const ask = (
+  service: Service,
+  herd: Herd,
+  groups: readonly Group[],
+  kind: string,
+  more: (sim: HerdSim) => object = () => ({}),
+) =>
+  inLanes(of(herd, ...groups), LANES, async (sim) => {
+    await service.tenantCall('POST', `/api/tickets/${kind}`, herd.tenantId, { simId: sim.id, ...more(sim) })
+  })
+
+async function use(service: Service, herd: Herd, groups: readonly Group[], megabytes: number): Promise<void> {
+  const correction = megabytes < 0 ? { correction: true } : {}
+  const records = of(herd, ...groups).map(({ id }) => ({
+    recordId: `${id}/${megabytes}`,
+    simId: id,
+    at: new Date().toISOString(),
+    bytesDown: megabytes * MB,
+    ...correction,
+  }))
+  const { rejected } = await service.call('POST', '/internal/usage', herd.tenantId, { records })
+  if (rejected.length > 0) throw new Error(`usage was rejected: ${JSON.stringify(rejected)}`)
+}
+const overLimit = (service: Service, herd: Herd, ...groups: readonly Group[]) =>
+  use(service, herd, groups, LIMIT_MB + 30)
+
+/**
+ * Brings all 200 under way. Everything that is asked for is asked for before the fault, and answered.
+ *
+ * @param hold makes the carrier slow, so that what is begun last is not done before the fault strikes
+ */
+export async function bringToTheMiddle(service: Service, herd: Herd, hold: (slow: boolean) => Promise<void>) {
+  const { tenantId, witnesses } = herd
+  const linesOf = async (...groups: Group[]) => {
+    const lines = await witnesses.lines()
+    return of(herd, ...groups).map(({ id }) => lines.get(id) ?? { status: -1, open: 0 })
+  }
+  await hold(true)
+  await inLanes(of(herd, 'fleet'), LANES, async ({ id, poolId }) => {
+    await service.call('POST', '/internal/workflows/provision-and-activate', tenantId, { simId: id, poolId })
+  })
+  await hold(false)
+  const halfway = async () =>
+    (await linesOf('fleet')).filter(({ status }) => status === 1).length >= NEARLY_HALF * of(herd, 'fleet').length
+  await eventually('nearly half of the fleet is active', halfway, 300, 500)
+  await hold(true)
+  await ask(service, herd, ['grace'], 'send-sms', () => ({ message: 'Your limit is reached.' }))
+  await use(service, herd, ['cleared'], -60)
+  await overLimit(service, herd, 'late', 'grace')
+  const inTheCarriersHands = async () => (await linesOf('late', 'cleared')).some(({ open }) => open > 0)
+  await eventually('the first of them is to be suspended or brought back', inTheCarriersHands, 120)
+  await ask(service, herd, ['taken'], 'activate')
+  await hold(false)
+}

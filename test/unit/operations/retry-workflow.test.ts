@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import type { WorkflowType } from '../../../domain/lifecycle.ts'
+import { retryOf } from '../../../operations/retry-workflow.ts'
+import type { LifecycleStatus } from '../../../queues/temporal-read.ts'
+
+const INPUT = { tenantId: 't0123456789ab', simId: 7, tag: 'door 4' }
+const retry = (type: WorkflowType, status: LifecycleStatus, outcome: string | null, input: unknown = INPUT) =>
+  retryOf({ workflowId: `${type}:x`, type, status, result: outcome === null ? null : { outcome }, input })
+
+describe('a run is started again', () => {
+  test.each<[WorkflowType, LifecycleStatus, string | null]>([
+    ['provision-and-activate', 'completed', 'failed'],
+    ['provision-and-activate', 'completed', 'compensated'],
+    ['provision-and-activate', 'cancelled', 'cancelled'],
+    ['provision-and-activate', 'terminated', null],
+    ['suspend-on-overage', 'completed', 'failed'],
+    ['suspend-on-overage', 'timedOut', null],
+    ['enforce-pool', 'failed', null],
+    ['undo-suspensions', 'completed', 'doneWithFailures'],
+    ['month-end-timer', 'failed', null],
+  ])('%s that is %s with outcome %s', (type, status, outcome) => {
+    expect(retry(type, status, outcome)).toMatchObject({ type, workflowId: `${type}:x`, input: INPUT })
+  })
+
+  test.each<[WorkflowType, LifecycleStatus, string | null, string]>([
+    ['provision-and-activate', 'running', null, 'runs'],
+    ['provision-and-activate', 'completed', 'activated', 'has ended well: activated'],
+    ['provision-and-activate', 'completed', 'alreadyActive', 'has ended well: alreadyActive'],
+    ['suspend-on-overage', 'completed', 'renewed', 'has ended well: renewed'],
+    ['month-end-reprovision', 'completed', null, 'has ended well'],
+  ])('but not %s that is %s with outcome %s', (type, status, outcome, why) => {
+    expect(() => retry(type, status, outcome)).toThrow(
+      expect.objectContaining({ code: 'workflow_not_retryable', message: `workflow ${type}:x ${why}` }),
+    )
+  })
+
+  test('a batch of a month end is started again by the month end alone', () => {
+    expect(() => retry('month-end-batch', 'failed', null)).toThrow(/a part of a month end: start that again/)
+  })
+
+  test.each<[LifecycleStatus, string]>([
+    ['completed', 'doneWithFailures'],
+    ['cancelled', 'cancelled'],
+  ])('a batch that is %s with outcome %s is not: each of its SIMs has its own', (status, outcome) => {
+    expect(() => retry('provision-in-bulk', status, outcome)).toThrow(/is through its list/)
+  })
+
+  test('a batch that was stopped halfway is', () => {
+    expect(retry('provision-in-bulk', 'terminated', null).input).toMatchObject(INPUT)
+  })
+
+  test('not where nothing says any more what it was started with', () => {
+    expect(() => retry('provision-and-activate', 'failed', null, null)).toThrow(/what it was started with/)
+  })
+})
+
+test('a suspension takes over what the run before has left', () => {
+  expect(retry('suspend-on-overage', 'failed', null).input).toEqual({ ...INPUT, takeOver: true })
+})
+
+test('a month end begins at its first step', () => {
+  const input = {
+    tenantId: 't0123456789ab',
+    cycleKey: '2026-10',
+    pageSize: 100,
+    carried: { step: 'renew', afterSimId: 4 },
+  }
+
+  const again = retry('month-end-reprovision', 'failed', null, input)
+
+  expect(JSON.parse(JSON.stringify(again.input))).toEqual({
+    tenantId: 't0123456789ab',
+    cycleKey: '2026-10',
+    pageSize: 100,
+  })
+})

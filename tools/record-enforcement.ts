@@ -1,0 +1,143 @@
+/** Histories of a pool's enforcement and of undoing what a rule has suspended: a part of record-histories.ts. */
+import {
+  type EnforcePoolSignal,
+  enforcePoolId,
+  type SuspendOnOverageInput,
+  suspendOnOverageId,
+  undoSuspensionsId,
+} from '../domain/lifecycle.ts'
+import { clear, type startHouse } from '../test/workflows/house.ts'
+import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
+import { until } from '../test/workflows/until.ts'
+
+type House = Awaited<ReturnType<typeof startHouse>>
+/** Waits for the end of a workflow and keeps its history under a name. */
+type Keep = (name: string, workflowId: string) => Promise<void>
+
+const POOL = 7
+const RULE = 'r'
+const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
+
+export async function recordEnforcement({ lifecycle, model }: House, record: Keep): Promise<void> {
+  const stateIs = (workflowId: string, wanted: object) => async () => {
+    const run = await lifecycle.describe(workflowId, TENANT).catch(() => undefined)
+    const { state } = run ?? {}
+    return Object.entries(wanted).every(([name, value]) => Object(state)[name] === value)
+  }
+
+  /** Two SIMs of a pool are over until the cycle ends, some seconds from now. */
+  async function pool(
+    name: string,
+    permits: 'granted' | 'held',
+    act: (
+      signal: (name: EnforcePoolSignal) => Promise<void>,
+      state: (wanted: object) => Promise<void>,
+    ) => Promise<void>,
+    secondsLeft = 5,
+  ): Promise<void> {
+    clear(model)
+    const cycleEndsAt = soon(secondsLeft * 1000)
+    model.cycles.push({ key: name, endsAt: cycleEndsAt, closedAt: null })
+    for (const id of [1, 2]) model.sims.set(id, aSim())
+    const flags = { stopped: false, exempt: false, weaker: false, held: false }
+    model.pool.rows = [1, 2].map((simId) => ({ simId, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }))
+    model.permits = permits
+    const workflowId = enforcePoolId(TENANT, POOL, name)
+    const input = {
+      tenantId: TENANT,
+      poolId: POOL,
+      cycleKey: name,
+      cycleEndsAt,
+      rule: RULE,
+      ruleFile: 'r.json',
+      target: 'largestExcess',
+      grace: 'PT0S',
+      until: 'renewal',
+    } as const
+    const signal = 'overLimit' as const
+    await lifecycle.signalWithStart({ do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal })
+    await act(
+      (next) => lifecycle.signal(workflowId, next),
+      (wanted) => until(stateIs(workflowId, wanted)),
+    )
+    await record(`enforce-pool-${name}`, workflowId)
+    // What it armed lives until a renewal that nobody signals here.
+    for (const id of [1, 2]) await lifecycle.signal(suspendOnOverageId(TENANT, id, name), 'renewed').catch(() => {})
+  }
+
+  await pool('too-little', 'granted', async (_, state) => state({ rounds: 1, tooLittle: true }))
+  await pool('cleared', 'granted', async (signal, state) => {
+    await state({ rounds: 1, over: true })
+    await signal('cleared')
+    await state({ over: false })
+  })
+  await pool('stood-down', 'granted', async (signal, state) => {
+    await state({ rounds: 1, over: true })
+    await signal('standDown')
+  })
+  await pool('released', 'held', async (signal, state) => {
+    await state({ held: 2 })
+    model.permits = 'granted'
+    await signal('guardReleased')
+    await state({ rounds: 2, held: 0 })
+  })
+  await pool('discarded', 'held', async (signal, state) => {
+    await state({ held: 2 })
+    model.permits = 'discarded'
+    await signal('guardDiscarded')
+    await state({ rounds: 2, held: 0 })
+  })
+  await pool('cleared-while-held', 'held', async (signal, state) => {
+    await state({ held: 2 })
+    await signal('cleared')
+    await state({ held: 0 })
+  })
+  await pool('held-at-the-end', 'held', async (_, state) => state({ held: 2 }))
+
+  /** SIMs that a rule has suspended: 1 and 2 by workflows that run, 3 and 4 by such as do not any more. */
+  async function undo(name: string, perRun: number, act: (workflowId: string) => Promise<void> = async () => {}) {
+    const suspended = (simId: number) => {
+      const workflowId = suspendOnOverageId(TENANT, simId, `undo-${name}`)
+      return { workflowId, sim: aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }) }
+    }
+    for (const simId of [1, 2]) {
+      model.sims.set(simId, aSim())
+      const { workflowId } = suspended(simId)
+      const input: SuspendOnOverageInput = {
+        tenantId: TENANT,
+        simId,
+        cycleKey: `undo-${name}`,
+        cycleEndsAt: soon(3_600_000),
+        rule: RULE,
+        ruleFile: 'r.json',
+        grace: 'PT0S',
+        until: 'renewal',
+        waits: WAITS,
+      }
+      const signal = 'overLimit' as const
+      await lifecycle.signalWithStart({ do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal })
+      await until(stateIs(workflowId, { phase: 'suspended' }))
+    }
+    for (const simId of [3, 4]) model.sims.set(simId, suspended(simId).sim)
+    const workflowId = undoSuspensionsId(TENANT, RULE, name)
+    const [since, now] = ['2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']
+    const input = { tenantId: TENANT, rule: RULE, since, until: now, pageSize: 3, perRun, waits: WAITS }
+    await lifecycle.start({ type: 'undo-suspensions', workflowId, input })
+    await act(workflowId)
+    await record(`undo-suspensions-${name}`, workflowId)
+  }
+
+  clear(model)
+  model.failing.set('activate/4', 'carrier_rejected')
+  await undo('with-a-failure', 10)
+  clear(model)
+  await undo('continued', 1)
+  clear(model)
+  model.pending.add('activate')
+  await undo('cancelled', 10, async (workflowId) => {
+    await until(() => model.ticketsOf(3).includes('activate:0'))
+    await lifecycle.cancel(workflowId)
+    model.pending.clear()
+  })
+  clear(model)
+}

@@ -1,0 +1,144 @@
+/** Histories of SIMs on their way to Active, one by one and in batches: a part of record-histories.ts. */
+import { provisionAndActivateId, provisionInBulkId } from '../domain/lifecycle.ts'
+import { aBatchSim } from '../test/workflows/batch-model.ts'
+import { clear, type startHouse } from '../test/workflows/house.ts'
+import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
+import { until } from '../test/workflows/until.ts'
+
+type House = Awaited<ReturnType<typeof startHouse>>
+/** Waits for the end of a workflow and keeps its history, or that of one of its runs, under a name. */
+type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
+
+const SIM = 11
+const NEW = { status: 0, poolId: null, tariffId: null } as const
+
+export async function recordProvisions(house: House, record: Keep): Promise<void> {
+  await single(house, record)
+  await batches(house, record)
+  clear(house.model)
+}
+
+async function single({ lifecycle, model }: House, record: Keep): Promise<void> {
+  const workflowId = provisionAndActivateId(TENANT, SIM)
+  const cancel = () => lifecycle.cancel(workflowId)
+  const has = (ticket: string) => until(() => model.ticketsOf(SIM).includes(ticket))
+  async function run(name: string, prepare: () => void, act: () => Promise<void> = async () => {}): Promise<void> {
+    clear(model)
+    model.sims.set(SIM, aSim(NEW))
+    prepare()
+    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, waits: WAITS }
+    await lifecycle.start({ type: 'provision-and-activate', workflowId, input })
+    await act()
+    await record(`provision-and-activate-${name}`, workflowId)
+  }
+
+  await run('activated', () => {})
+  await run('already-active', () => model.sims.set(SIM, aSim()))
+  await run('provisioned-before', () => model.sims.set(SIM, aSim({ status: 2 })))
+  await run('refused', () => model.sims.set(SIM, aSim({ poolId: 8 })))
+  await run('provision-failed', () => model.failing.set('provision', 'carrier_rejected'))
+  await run('compensated', () => model.failing.set('activate', 'carrier_rejected'))
+  await run('compensation-failed', () => {
+    model.failing.set('activate', 'carrier_rejected')
+    model.failing.set('unassign', 'carrier_unavailable')
+  })
+  await run(
+    'cancelled-provisioning',
+    () => model.pending.add('provision'),
+    async () => {
+      await has('provision:0')
+      await cancel()
+    },
+  )
+  await run(
+    'cancelled',
+    () => model.pending.add('activate'),
+    async () => {
+      await has('activate:0')
+      await cancel()
+    },
+  )
+  await run(
+    'cancelled-too-late',
+    () => model.processing.add('activate'),
+    async () => {
+      await has('activate:1')
+      await cancel()
+      await until(() => model.calls('DELETE') > 0)
+      model.processing.clear()
+    },
+  )
+  await run(
+    'waited-for-others',
+    () => {
+      model.sims.set(SIM, aSim())
+      model.tickets.push({ id: 'x', kind: 'suspend', simId: SIM, status: 0, failureCode: null, body: {} })
+    },
+    async () => {
+      await until(() => model.calls('/tickets/provision') > 0)
+      model.tickets.length = 0
+    },
+  )
+}
+
+async function batches({ lifecycle, model }: House, record: Keep): Promise<void> {
+  async function run(
+    name: string,
+    sims: number,
+    act: (ask: { id: string; begun: (simId: number) => Promise<void> }) => Promise<void>,
+    more: { parallel?: number; perRun?: number } = {},
+  ): Promise<string> {
+    const workflowId = provisionInBulkId(TENANT, name)
+    clear(model)
+    for (let index = 0; index < sims; index += 1) {
+      model.batch.push(aBatchSim(index, SIM + index))
+      model.sims.set(SIM + index, aSim(NEW))
+    }
+    const terms = { parallel: 2, pageSize: 2, perRun: 100, waits: WAITS, ...more }
+    const input = { tenantId: TENANT, batchId: name, ...terms }
+    const ready = Promise.withResolvers<void>()
+    const acted = act({
+      id: workflowId,
+      begun: async (simId) => {
+        ready.resolve()
+        await until(() => model.ticketsOf(simId).length > 0)
+      },
+    })
+    await Promise.race([ready.promise, acted])
+    const { runId } = await lifecycle.start({ type: 'provision-in-bulk', workflowId, input })
+    await acted
+    await record(`provision-in-bulk-${name}`, workflowId)
+    return runId
+  }
+
+  await run('done', 3, async () => {})
+  await run('failures', 3, async () => {
+    model.failing.set(`activate/${SIM + 1}`, 'carrier_rejected')
+  })
+  await run('cancelled', 4, async ({ id, begun }) => {
+    model.pending.add('provision')
+    await begun(SIM)
+    await lifecycle.cancel(id)
+  })
+  await run('waited-for-another', 2, async ({ begun }) => {
+    model.processing.add('provision')
+    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, waits: WAITS }
+    const workflowId = provisionAndActivateId(TENANT, SIM)
+    await lifecycle.start({ type: 'provision-and-activate', workflowId, input })
+    await until(() => model.ticketsOf(SIM).includes('provision:1'))
+    await begun(SIM + 1)
+    model.processing.clear()
+  })
+  // The second run goes on waiting for a SIM that the first one has begun.
+  const first = await run(
+    'continued',
+    3,
+    async ({ begun }) => {
+      model.stuck.add(`provision/${SIM}`)
+      await begun(SIM + 2)
+      model.stuck.clear()
+    },
+    { perRun: 2 },
+  )
+  await record('provision-in-bulk-continues', provisionInBulkId(TENANT, 'continued'), first)
+}

@@ -1,0 +1,222 @@
+/** Histories of suspend-on-overage: a part of record-histories.ts. */
+import {
+  type SuspendOnOverageInput,
+  type SuspendSignal,
+  type SuspendUpdates,
+  suspendOnOverageId,
+} from '../domain/lifecycle.ts'
+import { clear, type startHouse } from '../test/workflows/house.ts'
+import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
+import { until } from '../test/workflows/until.ts'
+
+type House = Awaited<ReturnType<typeof startHouse>>
+/** Waits for the end of a workflow and keeps its history under a name. */
+type Keep = (name: string, workflowId: string) => Promise<void>
+
+/** What a path does to its run. */
+interface Run {
+  readonly id: string
+  readonly signal: (name: SuspendSignal) => Promise<void>
+  readonly update: <Name extends keyof SuspendUpdates>(name: Name, args: SuspendUpdates[Name]) => Promise<object>
+  readonly cancel: () => Promise<void>
+  /** Waits until it is in a phase; or until it waits for this. */
+  readonly phase: (name: string) => Promise<void>
+  readonly waits: (what: string) => Promise<void>
+}
+type Path = (run: Run) => Promise<unknown>
+
+const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
+
+export async function recordSuspensions({ lifecycle, model }: House, record: Keep): Promise<void> {
+  const runOf = (id: string): Run => {
+    const state = async () => Object((await lifecycle.describe(id, TENANT).catch(() => undefined))?.state)
+    let updates = 0
+    return {
+      id,
+      signal: (name) => lifecycle.signal(id, name),
+      update: (name, args) => lifecycle.update(id, name, args, `u${updates++}`),
+      cancel: () => lifecycle.cancel(id),
+      phase: (name) => until(async () => (await state()).phase === name, state),
+      waits: (what) => until(async () => String(Object((await state()).waitsFor).what).startsWith(what), state),
+    }
+  }
+  const inputOf = (cycleKey: string, more: Partial<SuspendOnOverageInput>): SuspendOnOverageInput => ({
+    tenantId: TENANT,
+    simId: 1,
+    cycleKey,
+    cycleEndsAt: soon(3_600_000),
+    rule: 'r',
+    ruleFile: 'r.json',
+    grace: 'PT0S',
+    until: 'renewal',
+    waits: WAITS,
+    ...more,
+  })
+
+  /** One path: the service as it is before, the run's input, and what happens to it. */
+  async function path(name: string, before: () => void, more: Partial<SuspendOnOverageInput>, act: Path) {
+    clear(model)
+    model.sims.set(1, aSim())
+    before()
+    const id = suspendOnOverageId(TENANT, 1, name)
+    const start = { type: 'suspend-on-overage', workflowId: id, input: inputOf(name, more) } as const
+    if (more.takeOver) await lifecycle.start(start)
+    else await lifecycle.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
+    await act(runOf(id))
+    await record(`suspend-on-overage-${name}`, id)
+  }
+  const nothing = () => {}
+  const suspendedBy = (name: string) => () => {
+    const workflowId = suspendOnOverageId(TENANT, 1, name)
+    model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }))
+  }
+  const ticketIs = (kind: string, status: number) =>
+    until(() => model.tickets.some((ticket) => ticket.kind === kind && ticket.status === status))
+
+  await path('renewed', nothing, {}, async ({ phase, signal }) => {
+    await phase('suspended')
+    await signal('renewed')
+  })
+  await path('grace-cleared-again', nothing, { grace: 'PT1S' }, async ({ phase, signal, update }) => {
+    await phase('grace')
+    await signal('cleared')
+    await phase('idle')
+    await signal('overLimit')
+    await phase('suspended')
+    await signal('cleared')
+    await phase('idle')
+    await update('resume', {})
+  })
+  await path('manual', nothing, { until: 'manual', cycleEndsAt: soon(2500) }, ({ phase }) => phase('suspended'))
+  await path(
+    'taken-back',
+    () => model.pending.add('suspend'),
+    {},
+    async ({ phase, signal }) => {
+      await phase('suspending')
+      await ticketIs('suspend', 0)
+      await signal('standDown')
+      await phase('idle')
+      await signal('personActed')
+    },
+  )
+  await path('grace-extended', nothing, { grace: 'PT3S' }, async ({ phase, signal, update }) => {
+    await phase('grace')
+    await update('extendGrace', { by: 'PT2S' })
+    await phase('suspended')
+    await signal('renewed')
+  })
+  await path('grace-at-the-end', nothing, { grace: 'P1D', cycleEndsAt: soon(2000) }, async ({ phase }) =>
+    phase('grace'),
+  )
+  await path('kept', nothing, { cycleEndsAt: soon(8000) }, async ({ phase, update }) => {
+    await phase('suspended')
+    await update('keepSuspended', {})
+  })
+  await path('kept-and-let-go', nothing, {}, async ({ phase, signal, update, waits }) => {
+    await phase('suspended')
+    await update('keepSuspended', {})
+    await waits('a person')
+    await update('keepSuspended', { until: 'renewal' })
+    await signal('renewed')
+  })
+  await path('resumed', nothing, {}, async ({ phase, update }) => {
+    await phase('suspended')
+    await update('resume', {})
+  })
+  await path(
+    'resumed-while-suspending',
+    () => model.processing.add('suspend'),
+    {},
+    async ({ update }) => {
+      await ticketIs('suspend', 1)
+      await update('resume', {})
+      model.processing.clear()
+    },
+  )
+  await path(
+    'held-and-released',
+    () => Object.assign(model, { permits: 'held' }),
+    {},
+    async ({ phase, signal }) => {
+      await phase('held')
+      model.permits = 'granted'
+      await signal('guardReleased')
+      await phase('suspended')
+      await signal('renewed')
+    },
+  )
+  await path(
+    'held-and-discarded',
+    () => Object.assign(model, { permits: 'held' }),
+    {},
+    async ({ phase, signal }) => {
+      await phase('held')
+      await signal('guardDiscarded')
+      await phase('idle')
+      await signal('overLimit')
+      await signal('cleared')
+      model.permits = 'granted'
+      await signal('overLimit')
+      await phase('suspended')
+      await signal('personActed')
+    },
+  )
+  await path(
+    'held-at-the-end',
+    () => Object.assign(model, { permits: 'held' }),
+    { cycleEndsAt: soon(3000) },
+    ({ phase }) => phase('held'),
+  )
+  await path(
+    'refused',
+    () => Object.assign(model, { overLimit: false }),
+    { cycleEndsAt: soon(3000) },
+    ({ waits }) => waits('its next overage'),
+  )
+  const failing = (kind: string) => () => model.failing.set(kind, 'carrier_rejected')
+  await path('suspend-failed', failing('suspend'), {}, async ({ waits, signal }) => {
+    await waits('the next attempt')
+    await signal('renewed')
+  })
+  await path('return-failed', failing('activate'), {}, async ({ phase, waits, signal }) => {
+    await phase('suspended')
+    await signal('renewed')
+    await waits('the next attempt')
+    await signal('personActed')
+  })
+  await path('unassigned', nothing, {}, async ({ phase, signal }) => {
+    await phase('suspended')
+    model.sims.set(1, aSim({ status: 0 }))
+    await signal('renewed')
+  })
+  await path('cancelled', nothing, {}, async ({ phase, cancel }) => {
+    await phase('suspended')
+    await cancel()
+  })
+  await path(
+    'cancelled-while-suspending',
+    () => model.processing.add('suspend'),
+    {},
+    async ({ cancel }) => {
+      await ticketIs('suspend', 1)
+      await cancel()
+      await until(() => model.calls('DELETE') > 0)
+      model.processing.clear()
+    },
+  )
+  await path('taken-over', suspendedBy('taken-over'), { takeOver: true }, async ({ phase, signal }) => {
+    await phase('suspended')
+    await signal('renewed')
+  })
+  await path(
+    'taken-over-late',
+    suspendedBy('taken-over-late'),
+    { takeOver: true, cycleEndsAt: soon(-1000) },
+    async () => {},
+  )
+  await path('taken-over-armed', nothing, { takeOver: true }, async ({ phase, signal }) => {
+    await phase('suspended')
+    await signal('renewed')
+  })
+}

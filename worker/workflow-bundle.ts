@@ -1,0 +1,44 @@
+/** The code that the Temporal worker runs workflows from: bundled at start, or ahead of it by `npm run build`. */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+
+/** Bundles the workflows as they are on the disk, with their interceptors: about a second. */
+export async function bundleWorkflows(): Promise<string> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: path('../workflows/index.ts'),
+    workflowInterceptorModules: [path('../workflows/interceptors.ts')],
+    logger: new DefaultLogger('ERROR'),
+  })
+  return code
+}
+
+/** What a bundle made ahead begins with: the sources it was made of. */
+export const bundleHeader = async (): Promise<string> => `/* simherd workflows ${await sourcesHash()} */\n`
+
+/**
+ * Reads a bundle that was made ahead.
+ *
+ * @throws Error where it is not there, or was made of other sources than these
+ */
+export async function readBundle(file: string): Promise<string> {
+  const code = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new Error(`WORKFLOW_BUNDLE: there is no bundle at ${file}; make it with 'npm run build'`, { cause })
+  })
+  if (code.startsWith(await bundleHeader())) return code
+  throw new Error(`WORKFLOW_BUNDLE: ${file} was made of other workflows than these; make it anew with 'npm run build'`)
+}
+
+/** Own files that enter the bundle: workflows/, and what it may import of domain/. */
+const OF_DOMAIN = ['cycle.ts', 'duration.ts', 'lifecycle.ts']
+
+async function sourcesHash(): Promise<string> {
+  const workflows = (await readdir(path('../workflows/'))).filter((name) => name.endsWith('.ts')).sort()
+  const files = [...workflows.map((name) => `../workflows/${name}`), ...OF_DOMAIN.map((name) => `../domain/${name}`)]
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(`${file}\n`).update(await readFile(path(file)))
+  return hash.digest('hex')
+}

@@ -1,0 +1,131 @@
+/**
+ * One SIM of a batch on its way: its provision-and-activate as a child, waited for over continue-as-new.
+ *
+ * A child outlives the run that started it (ABANDON), so that a batch continues as new while some of its SIMs are stuck;
+ * the next run waits for those by an activity. A run for the SIM that somebody else has started is waited for too; then
+ * this batch's own run finds what it has come to.
+ */
+import {
+  CancelledFailure,
+  ChildWorkflowFailure,
+  type ChildWorkflowHandle,
+  getExternalWorkflowHandle,
+  startChild,
+  TemporalFailure,
+} from '@temporalio/workflow'
+import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
+import {
+  type ProvisionAndActivateInput,
+  type ProvisionAndActivateResult,
+  type ProvisionInBulkInput,
+  provisionAndActivateId,
+  startOf,
+} from '../domain/lifecycle.ts'
+import { waiting } from './calls.ts'
+import { type Cancel, unlessCancelled } from './cancelling.ts'
+
+/** A SIM that is under way. */
+export interface UnderWay {
+  readonly item: BatchItem
+  /** The run of this batch for it; null while there is none. */
+  runId: string | null
+  /** Whether its start has not been answered yet: a moment in which the batch must not continue as new. */
+  starting: boolean
+}
+
+export interface Terms {
+  readonly input: ProvisionInBulkInput
+  readonly cancel: Cancel
+  /** Resolves when the batch is cancelled. */
+  readonly cancelled: Promise<void>
+}
+
+/** The class is of a package that the bundle does not name; its name is kept for such. */
+const ALREADY_STARTED = 'WorkflowExecutionAlreadyStartedError'
+
+type ProvisionAndActivate = (input: ProvisionAndActivateInput) => Promise<ProvisionAndActivateResult>
+
+export const NO_TICKETS = { provisionTicket: null, activateTicket: null, unassignTicket: null }
+const NOT_BEGUN: SimEnd = { outcome: 'cancelled', failure: null, ...NO_TICKETS }
+
+/** Takes a SIM to the end of its run, begun already or not. */
+export async function untilEnd(way: UnderWay, terms: Terms): Promise<SimEnd> {
+  const { tenantId, waits } = terms.input
+  const workflowId = provisionAndActivateId(tenantId, way.item.simId)
+  for (;;) {
+    if (way.runId !== null) {
+      const ended = waiting.awaitSimRun({ tenantId, workflowId, runId: way.runId, waits })
+      const end = await orCancelled(ended, { workflowId, runId: way.runId }, terms)
+      if (end !== null) return end
+      way.runId = null
+    }
+    if (terms.cancel.requested) return NOT_BEGUN
+    const child = await begin(workflowId, way, terms.input)
+    if (child !== null) {
+      way.runId = child.firstExecutionRunId
+      const run = { workflowId, runId: way.runId }
+      return await orCancelled(endOf(child, run), run, terms)
+    }
+    await othersEnd(workflowId, terms)
+  }
+}
+
+/** Starts the child. @returns null where a run that somebody else started is under way */
+async function begin(
+  workflowId: string,
+  way: UnderWay,
+  { tenantId, batchId, waits }: ProvisionInBulkInput,
+): Promise<ChildWorkflowHandle<ProvisionAndActivate> | null> {
+  const { index: _, ...sim } = way.item
+  way.starting = true
+  try {
+    return await startChild<ProvisionAndActivate>('provision-and-activate', {
+      ...startOf(workflowId, { tenantId, ...sim, batchId, waits }),
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      parentClosePolicy: 'ABANDON',
+    })
+  } catch (error) {
+    if (error instanceof TemporalFailure && error.name === ALREADY_STARTED) return null
+    throw error
+  } finally {
+    way.starting = false
+  }
+}
+
+interface RunRef {
+  readonly workflowId: string
+  readonly runId: string
+}
+
+async function endOf(child: ChildWorkflowHandle<ProvisionAndActivate>, run: RunRef): Promise<SimEnd> {
+  try {
+    const { outcome, failure, provisionTicket, activateTicket, unassignTicket } = await child.result()
+    return { outcome, failure, provisionTicket, activateTicket, unassignTicket }
+  } catch (error) {
+    if (!(error instanceof ChildWorkflowFailure)) throw error
+    if (error.cause instanceof CancelledFailure) return { ...NOT_BEGUN, lookUp: run }
+    const detail = `its workflow was stopped: ${error.cause?.message ?? error.message}`
+    return {
+      outcome: 'failed',
+      failure: { step: 'check', ticketId: null, code: 'workflow_stopped', detail },
+      ...NO_TICKETS,
+    }
+  }
+}
+
+/** Waits for a run's end, and asks it to cancel itself as soon as the batch is cancelled. */
+async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, terms: Terms): Promise<T> {
+  await Promise.race([end, terms.cancelled])
+  if (terms.cancel.requested) {
+    // It may have ended in the same moment: there is nobody left to ask.
+    await getExternalWorkflowHandle(workflowId, runId)
+      .cancel()
+      .catch(() => undefined)
+  }
+  return await end
+}
+
+/** Waits until no run under the id is under way, or the batch is cancelled: somebody else's run is not cancelled with it. */
+async function othersEnd(workflowId: string, { input: { tenantId, waits }, cancel }: Terms): Promise<void> {
+  await unlessCancelled(cancel, () => waiting.awaitSimRun({ tenantId, workflowId, runId: null, waits }))
+}

@@ -1,0 +1,48 @@
+/**
+ * One batch of a month end: opens the tickets of its SIMs' changes, or tells its suspended SIMs of the renewal.
+ *
+ * Waits for no ticket: the service notes by itself how each ends, and the month end counts them.
+ */
+import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/lifecycle.ts'
+import { long, short, slow, stepKey } from './calls.ts'
+import { answerState, type Diary, openDiary } from './visibility.ts'
+
+type Counts = { -readonly [K in keyof MonthEndBatchResult]: number }
+
+export async function monthEndBatch(input: MonthEndBatchInput): Promise<MonthEndBatchResult> {
+  const { kind, count: total } = input
+  const diary = openDiary()
+  const counts: Counts = { opened: 0, refused: 0, signalled: 0 }
+  answerState((): MonthEndBatchState => ({ kind, total, ...counts, ...diary.read() }))
+  if (kind === 'renew') await renew(input, counts, diary)
+  else await open(kind, input, counts, diary)
+  return counts
+}
+
+async function open(kind: 'unassign' | 'move', input: MonthEndBatchInput, counts: Counts, diary: Diary) {
+  const { tenantId, cycleKey, throughSimId } = input
+  let next: number | null = input.afterSimId
+  while (next !== null) {
+    const afterSimId: number = next
+    const ask = { tenantId, cycleKey, kind, afterSimId, throughSimId, key: stepKey(`${kind}/${afterSimId}`) }
+    const page = await slow.applyChanges(ask)
+    counts.opened += page.opened
+    counts.refused += page.refused
+    diary.done(`${kind} SIMs ${afterSimId + 1} to ${throughSimId}`, begunText(page))
+    next = page.nextAfterSimId
+  }
+}
+
+async function renew(input: MonthEndBatchInput, counts: Counts, diary: Diary): Promise<void> {
+  const { tenantId, cycleKey, afterSimId, throughSimId } = input
+  const { signalled, orphans } = await long.renewSuspensions(input)
+  counts.signalled = signalled
+  diary.done(`renew SIMs ${afterSimId + 1} to ${throughSimId}`, `${signalled} workflow(s) told`)
+  if (orphans.length === 0) return
+  Object.assign(counts, await short.openReturns({ tenantId, cycleKey, simIds: orphans, key: stepKey('return') }))
+  diary.done('return SIMs without a workflow', begunText(counts))
+}
+
+/** What was begun, for people. */
+export const begunText = ({ opened, refused }: Pick<MonthEndBatchResult, 'opened' | 'refused'>): string =>
+  `${opened} ticket(s) opened${refused === 0 ? '' : `, ${refused} refused`}`

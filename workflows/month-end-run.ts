@@ -1,0 +1,114 @@
+/** What one run of a month end knows, and how it tells of itself. */
+import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
+import type { MonthEndLook } from '../activities/month-end.ts'
+import { durationMs } from '../domain/duration.ts'
+import type {
+  MonthEndCarried,
+  MonthEndInput,
+  MonthEndState,
+  MonthEndStep,
+  MonthEndWork,
+  StepFigures,
+  WorkLooks,
+} from '../domain/lifecycle.ts'
+import type { Cancel } from './cancelling.ts'
+import { type Diary, openDiary, showState } from './visibility.ts'
+
+export interface MonthEndRun {
+  readonly input: MonthEndInput
+  readonly cancel: Cancel
+  readonly diary: Diary
+  /** The boundary, and when the cycle is closed: epoch milliseconds. */
+  readonly endsAt: number
+  readonly closesAt: number
+  readonly looks: Record<MonthEndWork, WorkLooks>
+  /** The last look of this run. */
+  look: MonthEndLook | null
+  step: MonthEndStep
+  afterSimId: number
+  renewedAt: number | null
+  renewedAgain: boolean
+  retries: number
+  /** Whether changes have been retried since tickets were last waited for. */
+  retried: boolean
+  closing: boolean
+  /** Batches that this run has started. */
+  batches: number
+  readonly broken: string[]
+}
+
+const UNSEEN: WorkLooks = { first: null, last: { at: 0, total: 0, done: 0, failed: 0, left: 0 } }
+const WORK = ['unassign', 'move', 'renew'] as const satisfies readonly MonthEndWork[]
+
+export function beginRun(input: MonthEndInput, cancel: Cancel): MonthEndRun {
+  const { carried } = input
+  const endsAt = Date.parse(input.cycleEndsAt)
+  return {
+    input,
+    cancel,
+    diary: openDiary(carried?.view),
+    endsAt,
+    closesAt: endsAt + durationMs(input.closeAfter),
+    looks: { ...(carried?.looks ?? { unassign: UNSEEN, move: UNSEEN, renew: UNSEEN }) },
+    look: null,
+    step: carried?.step ?? 'waiting',
+    afterSimId: carried?.afterSimId ?? 0,
+    renewedAt: carried?.renewedAt ?? null,
+    renewedAgain: carried?.renewedAgain ?? false,
+    retries: carried?.retries ?? 0,
+    retried: false,
+    closing: false,
+    batches: 0,
+    broken: [...(carried?.broken ?? [])],
+  }
+}
+
+const carriedOf = (run: MonthEndRun): MonthEndCarried => ({
+  step: run.step,
+  afterSimId: run.afterSimId,
+  view: run.diary.read(),
+  looks: { ...run.looks },
+  renewedAt: run.renewedAt,
+  renewedAgain: run.renewedAgain,
+  retries: run.retries,
+  broken: run.broken,
+})
+
+export const stateOf = ({ step, looks, diary }: MonthEndRun): MonthEndState => ({
+  step,
+  progress: { unassign: figuresOf(looks.unassign), move: figuresOf(looks.move), renew: figuresOf(looks.renew) },
+  ...diary.read(),
+})
+
+/** What two looks at a step say of its pace. */
+function figuresOf({ first, last }: WorkLooks): StepFigures {
+  const { total, done, failed, left, at } = last
+  const seconds = first === null ? 0 : (at - first.at) / 1000
+  const rate = first === null || seconds <= 0 ? 0 : Math.max(0, done + failed - first.ended) / seconds
+  const endsAt = left > 0 && rate > 0 ? new Date(at + (left / rate) * 1000).toISOString() : null
+  return { total, done, failed, left, ratePerSecond: Math.round(rate * 100) / 100, estimatedEndAt: endsAt }
+}
+
+/** Takes over what the service has counted. */
+export function note(run: MonthEndRun, look: MonthEndLook): void {
+  run.look = look
+  for (const work of WORK) run.looks[work] = { ...run.looks[work], last: { ...look[work], at: Date.now() } }
+}
+
+/** Goes to a step; its pace counts from now on. */
+export function enter(run: MonthEndRun, step: MonthEndStep): void {
+  run.step = step
+  run.afterSimId = 0
+  run.diary.waits(null)
+  showState(step)
+  if (step !== 'unassign' && step !== 'move' && step !== 'renew') return
+  const { last } = run.looks[step]
+  run.looks[step] = { first: { at: Date.now(), ended: last.done + last.failed }, last }
+}
+
+/** Goes on in a new run, where this one has grown: its history stays bounded, however large the estate. */
+export async function goOnAsNew(run: MonthEndRun): Promise<void> {
+  if (run.batches < run.input.perRun && !workflowInfo().continueAsNewSuggested) return
+  await condition(allHandlersFinished)
+  await continueAsNew({ ...run.input, carried: carriedOf(run) } satisfies MonthEndInput)
+}

@@ -1,0 +1,185 @@
+/** The steps of a month end: begin what there is to do in batches, wait for its tickets, close. */
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  ChildWorkflowFailure,
+  condition,
+  executeChild,
+  rootCause,
+  workflowInfo,
+} from '@temporalio/workflow'
+import {
+  type MonthEndBatchInput,
+  type MonthEndBatchResult,
+  type MonthEndResult,
+  type MonthEndWork,
+  monthEndBatchId,
+  startOf,
+} from '../domain/lifecycle.ts'
+import { cancellable, short, slow } from './calls.ts'
+import { unlessCancelled } from './cancelling.ts'
+import { inLanes } from './lanes.ts'
+import { begunText, type monthEndBatch } from './month-end-batch.ts'
+import { enter, goOnAsNew, type MonthEndRun, note } from './month-end-run.ts'
+
+/** Batches that are asked for at once, for each that is under way: the lanes seldom wait for the next page. */
+const PAGES_AHEAD = 4
+/** How long SIMs that come back are waited for at least: a cycle may be closed at its very end. */
+const RETURN_MS = 60_000
+/** First and longest pause between two looks at the tickets' ends, in seconds: so old the progress may be. */
+const LOOK_MIN_S = 5
+const LOOK_MAX_S = 60
+
+/** Waits for the boundary, and sees what there is to do. */
+export async function awaitBoundary(run: MonthEndRun): Promise<void> {
+  const { tenantId, cycleKey, cycleEndsAt } = run.input
+  if (run.endsAt > Date.now()) {
+    run.diary.waits({ what: `the end of cycle ${cycleKey}`, until: cycleEndsAt, why: 'changes take effect there' })
+    await pause(run, run.endsAt)
+  }
+  if (run.cancel.requested) return
+  const look = await short.lookAtMonthEnd({ tenantId, cycleKey })
+  note(run, look)
+  if (!look.closed && look.unassign.left > 0) enter(run, 'unassign')
+  else if (!look.closed && look.move.left > 0) enter(run, 'move')
+  else enter(run, 'renew')
+}
+
+/** Opens the tickets of one kind of change. */
+export async function openChanges(run: MonthEndRun, kind: 'unassign' | 'move'): Promise<void> {
+  await workOff(run, kind)
+  if (run.cancel.requested) return
+  enter(run, kind === 'unassign' && run.looks.move.last.left > 0 ? 'move' : 'renew')
+}
+
+/** Opens the next cycle, and has suspended SIMs brought back. */
+export async function renew(run: MonthEndRun): Promise<void> {
+  const { tenantId, cycleKey } = run.input
+  if (run.renewedAt === null) {
+    await slow.renewCycle({ tenantId, cycleKey })
+    run.renewedAt = Date.now()
+    run.diary.done('open the next cycle', 'complete')
+  }
+  await workOff(run, 'renew')
+  if (!run.cancel.requested) enter(run, 'settle')
+}
+
+/** Works off a step in batches, by SIM id; goes on behind what has been begun. */
+async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
+  const { tenantId, cycleKey, pageSize: size, parallel } = run.input
+  const limit = parallel * PAGES_AHEAD
+  while (!run.cancel.requested) {
+    const page = await short.listBatches({ tenantId, cycleKey, kind, afterSimId: run.afterSimId, size, limit })
+    note(run, page.look)
+    if (page.batches.length === 0) return
+    const sum = { opened: 0, refused: 0, signalled: 0 }
+    run.diary.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
+    await inLanes(page.batches, parallel, async (range) => {
+      if (run.cancel.requested) return
+      const { opened, refused, signalled } = await runBatch(run, { tenantId, cycleKey, kind, ...range })
+      sum.opened += opened
+      sum.refused += refused
+      sum.signalled += signalled
+    })
+    run.diary.waits(null)
+    const told = kind === 'renew' ? `${sum.signalled} workflow(s) told, ` : ''
+    run.diary.done(`${kind}, up to SIM ${page.batches.at(-1)?.throughSimId}`, `${told}${begunText(sum)}`)
+    if (page.nextAfterSimId === null) return
+    run.afterSimId = page.nextAfterSimId
+    await goOnAsNew(run)
+  }
+}
+
+/** One that cannot be worked off stops no other. */
+async function runBatch(run: MonthEndRun, input: MonthEndBatchInput): Promise<MonthEndBatchResult> {
+  const { tenantId, cycleKey, kind, afterSimId, throughSimId } = input
+  run.batches += 1
+  // Named after the run: a batch of a terminated run may not have ended yet when the next run begins.
+  const runName = workflowInfo().firstExecutionRunId.slice(0, 8)
+  const name = `${kind}${run.renewedAgain ? '-again' : ''}:${afterSimId}`
+  try {
+    const options = startOf(monthEndBatchId(tenantId, cycleKey, runName, name), input)
+    return await executeChild<typeof monthEndBatch>('month-end-batch', options)
+  } catch (error) {
+    if (!(error instanceof ChildWorkflowFailure)) throw error
+    const broken = `${kind} of SIMs ${afterSimId + 1} to ${throughSimId}: ${rootCause(error) ?? error.message}`
+    run.broken.push(broken)
+    run.diary.done(`batch ${name}`, broken)
+    return { opened: 0, refused: 0, signalled: 0 }
+  }
+}
+
+/** Waits until the tickets of the changes have ended, and for a while until suspended SIMs are back. */
+export async function settle(run: MonthEndRun): Promise<void> {
+  const { tenantId, cycleKey, waits } = run.input
+  run.retried = false
+  for (let seconds = LOOK_MIN_S; !isSettled(run); seconds = Math.min(seconds * 2, LOOK_MAX_S)) {
+    waitForTickets(run)
+    const ask = { tenantId, cycleKey, waits, returns: run.look?.open === 0, longest: `PT${seconds}S` }
+    const look = await unlessCancelled(run.cancel, () => cancellable.awaitSettled(ask))
+    if (look === null) return
+    note(run, look)
+    await goOnAsNew(run)
+  }
+  const { unassign, move } = run.looks
+  const [done, failed] = [unassign.last.done + move.last.done, unassign.last.failed + move.last.failed]
+  run.diary.done('settle', `${done} change(s) done, ${failed} failed`)
+  if (!isForgotten(run)) return enter(run, 'close')
+  run.renewedAgain = true
+  enter(run, 'renew')
+}
+
+/** Who was to be unassigned was released from its suspension; where that failed, it comes back after all. */
+const isForgotten = ({ look, renewedAgain }: MonthEndRun): boolean =>
+  look !== null && !renewedAgain && look.unassign.failed > 0 && look.suspended > 0
+
+function isSettled(run: MonthEndRun): boolean {
+  const { look, closesAt, renewedAt } = run
+  if (look === null || look.open > 0) return false
+  const returnsUntil = Math.max(closesAt, (renewedAt ?? Date.now()) + RETURN_MS)
+  return look.renew.left === 0 || isForgotten(run) || Date.now() >= returnsUntil
+}
+
+function waitForTickets(run: MonthEndRun): void {
+  const { unassign, move, renew } = run.looks
+  const left = [
+    ...(unassign.last.left + move.last.left === 0 ? [] : [`${unassign.last.left + move.last.left} change(s)`]),
+    ...(renew.last.left === 0 ? [] : [`${renew.last.left} SIM(s) that come back`]),
+  ]
+  run.diary.waits({ what: left.join(' and '), until: null, why: 'the carrier works on their tickets' })
+}
+
+/**
+ * Waits until the cycle is to be closed, and closes it.
+ *
+ * @returns null where it is not closed yet: cancelled, or changes have been retried and are waited for first
+ * @throws ApplicationFailure `month_end_incomplete` where a batch could not be worked off
+ */
+export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
+  const { tenantId, cycleKey } = run.input
+  const until = new Date(run.closesAt).toISOString()
+  const why = 'usage comes in late, and what failed may be retried until then'
+  run.diary.waits({ what: `the close of cycle ${cycleKey}`, until, why })
+  await pause(run, run.closesAt)
+  await condition(allHandlersFinished)
+  if (run.cancel.requested) return null
+  if (run.retried) {
+    enter(run, 'settle')
+    return null
+  }
+  run.closing = true
+  run.diary.waits(null)
+  if (run.broken.length > 0) {
+    const message = `${run.broken.length} batch(es) could not be worked off; start the month end again: ${run.broken.join('; ')}`
+    throw ApplicationFailure.nonRetryable(message, 'month_end_incomplete')
+  }
+  const result = await slow.closeCycle({ tenantId, cycleKey })
+  run.diary.done('close', result.statement ? 'statement made' : 'nothing was in the cycle')
+  return result
+}
+
+/** Waits until an instant; a cancel or retried changes end it early. */
+async function pause(run: MonthEndRun, until: number): Promise<void> {
+  const left = until - Date.now()
+  if (left > 0) await condition(() => run.cancel.requested || run.retried, left)
+}

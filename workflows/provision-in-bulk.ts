@@ -1,0 +1,225 @@
+/**
+ * Takes the SIMs of a batch from Unprovisioned to Active, each by its own provision-and-activate.
+ *
+ *   list, page by page ──▶ at most `parallel` SIMs under way ──▶ outcomes written back ──▶ counts, first failures
+ *
+ * A window, not pages: as soon as one SIM has ended the next begins, so a stuck one holds nobody but itself. Continues
+ * as new after so many starts: it lets what is under way end for a moment, and the next run goes on waiting for the rest.
+ * Cancelled, it cancels what is under way, each of which undoes itself, and begins nothing more.
+ */
+import { condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
+import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
+import type {
+  BatchCounts,
+  LifecycleView,
+  ProvisionInBulkInput,
+  ProvisionInBulkResult,
+  ProvisionInBulkState,
+} from '../domain/lifecycle.ts'
+import { NO_TICKETS, type Terms, type UnderWay, untilEnd } from './batch-sims.ts'
+import { failureOf, long, short } from './calls.ts'
+import { endCancelled, heedingCancel } from './cancelling.ts'
+import { openPace, type Pace, type PaceMark } from './pace.ts'
+import { answerState, type Diary, openDiary, showState } from './visibility.ts'
+
+/** Outcomes are written back so often, or so many at once: what a reader of the counts is behind. */
+const NOTE_EVERY_MS = 2000
+const NOTE_MANY = 100
+/** How long what is under way may end before the batch continues as new: most SIMs take a second or two. */
+const DRAIN_MS = 5000
+
+type Ended = Record<SimEnd['outcome'], number>
+
+/** What a continued run takes over. */
+interface Carried extends LifecycleView {
+  readonly total: number
+  readonly ended: Ended
+  /** The place of the last SIM that was begun. */
+  readonly afterIndex: number | null
+  readonly underWay: readonly Pick<UnderWay, 'item' | 'runId'>[]
+  readonly pace: readonly PaceMark[]
+}
+
+interface Batch extends Terms {
+  readonly diary: Diary
+  readonly pace: Pace
+  readonly ended: Ended
+  readonly underWay: Set<UnderWay>
+  /** Not written back yet. */
+  readonly notes: { started: number[]; ended: (SimEnd & { readonly index: number })[]; due: boolean; timed: boolean }
+  total: number
+  afterIndex: number | null
+  /** Read of the list and not begun. */
+  page: BatchItem[]
+  /** Whether the list goes on behind the page. */
+  more: boolean
+  begun: number
+}
+
+/** @param carried what a continued run takes over; absent on the first */
+export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Carried): Promise<ProvisionInBulkResult> {
+  const result = await heedingCancel(async (cancel) => {
+    const cancelled = condition(() => cancel.requested)
+    const batch = openBatch({ input, cancel, cancelled }, carried)
+    answerState((): ProvisionInBulkState => ({ ...figuresOf(batch), ...batch.diary.read() }))
+    if (carried === undefined) await readCounts(batch)
+    for (const { item, runId } of carried?.underWay ?? []) launch(batch, { item, runId, starting: false })
+    await work(batch)
+    return await end(batch)
+  })
+  showState(result.outcome)
+  if (result.outcome === 'cancelled') endCancelled(result, 'cancelled; what was under way was cancelled too')
+  return result
+}
+
+const openBatch = (terms: Terms, carried?: Carried): Batch => ({
+  ...terms,
+  diary: openDiary(carried),
+  pace: openPace(carried?.pace),
+  ended: { activated: 0, alreadyActive: 0, compensated: 0, cancelled: 0, failed: 0, ...carried?.ended },
+  underWay: new Set(),
+  notes: { started: [], ended: [], due: false, timed: false },
+  total: carried?.total ?? 0,
+  afterIndex: carried?.afterIndex ?? null,
+  page: [],
+  more: true,
+  begun: 0,
+})
+
+/** The first run reads how far the list is: a batch that is started again goes on where the last one stopped. */
+async function readCounts(batch: Batch): Promise<void> {
+  const { tenantId, batchId } = batch.input
+  const { total, counts } = await short.readBatch({ tenantId, batchId })
+  const { refused, waiting: _, running: __, ...ended } = counts
+  batch.total = total - refused
+  Object.assign(batch.ended, ended)
+  batch.pace.mark(endedOf(batch))
+  showState('running')
+}
+
+const endedOf = ({ ended }: Batch): number => Object.values(ended).reduce((sum, count) => sum + count, 0)
+
+function figuresOf(batch: Batch) {
+  const left = batch.total - endedOf(batch)
+  const running = batch.underWay.size
+  const counts: BatchCounts = { waiting: left - running, running, ...batch.ended }
+  return {
+    total: batch.total,
+    counts,
+    left,
+    ratePerSecond: batch.pace.perSecond(),
+    estimatedEndAt: batch.pace.endOf(left),
+  }
+}
+
+/** Works through the list until it is empty or the batch is cancelled, and then until nothing is under way. */
+async function work(batch: Batch): Promise<void> {
+  const { cancel, input, underWay, notes } = batch
+  const isMore = () => !cancel.requested && (batch.more || batch.page.length > 0)
+  const mayBegin = () => isMore() && underWay.size < input.parallel
+  const isDone = () => !isMore() && underWay.size === 0
+  while (!isDone()) {
+    if (notes.due) await writeBack(batch)
+    else if (mayBegin() && isFull(batch)) await turn(batch)
+    else if (mayBegin()) await beginNext(batch)
+    else await condition(() => notes.due || mayBegin() || isDone())
+  }
+  await writeBack(batch)
+}
+
+/** Whether this run's history has grown as far as it should. */
+const isFull = ({ begun, input }: Batch): boolean => begun >= input.perRun || workflowInfo().continueAsNewSuggested
+
+async function beginNext(batch: Batch): Promise<void> {
+  const { tenantId, batchId, pageSize } = batch.input
+  const item = batch.page.shift()
+  if (item !== undefined) {
+    batch.afterIndex = item.index
+    batch.begun += 1
+    batch.notes.started.push(item.index)
+    launch(batch, { item, runId: null, starting: false })
+    return
+  }
+  const { afterIndex } = batch
+  const { sims, nextAfterIndex } = await short.pageOfBatch({ tenantId, batchId, afterIndex, limit: pageSize })
+  batch.page = [...sims]
+  batch.more = nextAfterIndex !== null
+}
+
+function launch(batch: Batch, way: UnderWay): void {
+  const { underWay, ended, notes, diary } = batch
+  underWay.add(way)
+  const ending = untilEnd(way, batch).catch(
+    (error: unknown): SimEnd => ({
+      outcome: 'failed',
+      failure: { step: 'check', ticketId: null, ...failureOf(error) },
+      ...NO_TICKETS,
+    }),
+  )
+  void ending.then((end) => {
+    underWay.delete(way)
+    ended[end.outcome] += 1
+    notes.ended.push({ ...end, index: way.item.index })
+    const { failure } = end
+    if (failure !== null) {
+      const why = `${end.outcome}: ${failure.step} failed, ${failure.code}: ${failure.detail}`
+      diary.done(`SIM ${way.item.simId}`, why, failure.ticketId)
+    }
+    setNotesDue(batch)
+  })
+  setNotesDue(batch)
+}
+
+/** Has what there is to tell written back soon, or at once where it is much. */
+function setNotesDue({ notes }: Batch): void {
+  if (notes.started.length + notes.ended.length >= NOTE_MANY) notes.due = true
+  if (notes.timed) return
+  notes.timed = true
+  void sleep(NOTE_EVERY_MS).then(() => {
+    notes.timed = false
+    notes.due = true
+  })
+}
+
+async function writeBack(batch: Batch): Promise<void> {
+  const { input, notes, pace, diary } = batch
+  const { tenantId, batchId, parallel } = input
+  const [started, ended] = [notes.started, notes.ended]
+  notes.started = []
+  notes.ended = []
+  notes.due = false
+  if (started.length + ended.length > 0) await long.noteBatch({ tenantId, batchId, started, ended })
+  pace.mark(endedOf(batch))
+  const { counts, estimatedEndAt } = figuresOf(batch)
+  const why = `at most ${parallel} at once; ${counts.waiting} to begin`
+  diary.waits({ what: `${counts.running} SIM(s) under way`, until: estimatedEndAt, why })
+}
+
+/** Continues as new: what has not ended within a moment is carried over. */
+async function turn(batch: Batch): Promise<void> {
+  const { input, underWay, cancel, diary, ended, total, afterIndex, pace } = batch
+  await condition(() => underWay.size === 0 || cancel.requested, DRAIN_MS)
+  await condition(() => [...underWay].every(({ starting }) => !starting))
+  await writeBack(batch)
+  if (cancel.requested) return
+  diary.done(`list up to ${afterIndex ?? 0}`, `begun; ${underWay.size} SIM(s) under way are carried over`)
+  const carried = { total, ended, afterIndex, pace: pace.read(), ...diary.read() }
+  await continueAsNew<typeof provisionInBulk>(input, {
+    ...carried,
+    underWay: [...underWay].map(({ item, runId }) => ({ item, runId })),
+  })
+}
+
+async function end(batch: Batch): Promise<ProvisionInBulkResult> {
+  const { input, cancel, diary } = batch
+  const { tenantId, batchId } = input
+  diary.waits(null)
+  const closed = await short.endBatch({ tenantId, batchId })
+  const { activated, alreadyActive, cancelled } = closed.counts
+  Object.assign(batch.ended, pickEnded(closed.counts))
+  const failed = closed.total - activated - alreadyActive - cancelled
+  diary.done('end', `${activated + alreadyActive} of ${closed.total} SIM(s) active`)
+  return { outcome: cancel.requested ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done', ...closed }
+}
+
+const pickEnded = ({ waiting: _, running: __, ...ended }: BatchCounts): Ended => ended

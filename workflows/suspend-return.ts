@@ -1,0 +1,98 @@
+/** Bringing a suspended SIM back, and keeping it where a person wants that. */
+import { condition, workflowInfo } from '@temporalio/workflow'
+import type { TicketAsk, TicketEnd } from '../activities/tickets.ts'
+import { failureOf, short } from './calls.ts'
+import { backoffMs, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
+import { ticketOf, waitFor } from './suspend-steps.ts'
+
+/** After two days of failed activations the run gives up, and says so: someone has to look. */
+const RETURN_ATTEMPTS = 48
+
+/**
+ * Activates the SIM, trying again for two days when tickets fail.
+ *
+ * @returns `back`; `released` where it is no longer this run's to bring back (unassigned, or changed by someone);
+ *   `kept` where a cancel, a person or a person's cancelling of the ticket keeps it suspended; `failed`
+ */
+export async function bringBack(run: SuspendRun): Promise<'back' | 'released' | 'kept' | 'failed'> {
+  const { mailbox, input } = run
+  const keep = () => mailbox.ending === 'cancelled' || mailbox.ending === 'personActed'
+  for (let attempt = 1; attempt <= RETURN_ATTEMPTS; attempt += 1) {
+    if (keep()) return 'kept'
+    const renewed = mailbox.ending === 'renewed' || mailbox.ending === 'boundary'
+    phaseTo(run, 'activating', `comes back: ${mailbox.ending ?? 'it is under its limit again'}`)
+    const n = run.state.activateTickets.length + 1
+    const ask = ticketOf(run, 'activate', n)
+    const ended = await activate(run, n, renewed ? { ...ask, effectiveAt: input.cycleEndsAt } : ask, keep)
+    if (ended.status === 'complete') return 'back'
+    if (ended.status === 'cancelled') return 'kept'
+    if (GONE.has(ended.code)) {
+      run.isSuspended = false
+      await tell(run, 'released', ended.detail, null)
+      return 'released'
+    }
+    await pauseAfter(run, attempt, ended, keep)
+  }
+  return 'failed'
+}
+
+/** The SIM has been taken out of this run's hands. */
+const GONE: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_not_found'])
+
+async function activate(run: SuspendRun, n: number, ask: TicketAsk, keep: () => boolean): Promise<TicketEnd> {
+  let ticketId: string | null = null
+  const ended = await ticketEnd(run, ask, keep, (id) => {
+    ticketId = id
+  })
+  const { status, code, detail } = ended
+  run.diary.done(`activate/${n}`, status === 'complete' ? status : `${code}: ${detail}`, ticketId)
+  if (status !== 'complete') return ended
+  run.isSuspended = false
+  run.failure = null
+  phaseTo(run, 'idle', 'active again')
+  await tell(run, 'broughtBack', run.mailbox.ending ?? 'under its limit again', ticketId)
+  return ended
+}
+
+async function ticketEnd(
+  run: SuspendRun,
+  ask: TicketAsk,
+  keep: () => boolean,
+  opened: (ticketId: string) => void,
+): Promise<TicketEnd> {
+  try {
+    run.diary.waits({ what: 'the service', until: null, why: 'it has to open the ticket that brings the SIM back' })
+    const { ticketId } = await short.openTicket(ask)
+    run.diary.waits(null)
+    if (ticketId === null) return { status: 'complete', code: '', detail: '' }
+    opened(ticketId)
+    run.state.activateTickets.push(ticketId)
+    return await waitFor(run, 'activate', ticketId, keep)
+  } catch (error) {
+    return { status: 'failed', ...failureOf(error) }
+  } finally {
+    run.diary.waits(null)
+  }
+}
+
+async function pauseAfter(run: SuspendRun, attempt: number, { code, detail }: TicketEnd, keep: () => boolean) {
+  run.failure = { step: 'activate', code, detail }
+  const why = `activation ${attempt} failed (${code}: ${detail}) and is tried again`
+  phaseTo(run, 'activating', why)
+  const pauseMs = backoffMs(attempt)
+  const until = new Date(Date.now() + pauseMs).toISOString()
+  run.diary.waits({ what: 'the next attempt to bring it back', until, why })
+  await condition(keep, pauseMs)
+  run.diary.waits(null)
+}
+
+/**
+ * Has the service record how long the suspension lasts, so that the month end brings back what comes back and no
+ * other. A suspension that is not this run's any more is left alone: a person has acted, and the run will hear of it.
+ */
+export async function recordUntil(run: SuspendRun): Promise<void> {
+  const { tenantId, simId } = run.input
+  const { until } = run.state
+  await short.setSuspensionUntil({ tenantId, simId, until, workflowId: workflowInfo().workflowId })
+  run.recordedUntil = until
+}

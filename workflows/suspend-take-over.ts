@@ -1,0 +1,39 @@
+/** A suspend-on-overage that was started again under its id: finds out what the last run has left behind. */
+import { workflowInfo } from '@temporalio/workflow'
+import { failureOf, waiting } from './calls.ts'
+import { end } from './suspend-messages.ts'
+import { phaseTo, type SuspendRun } from './suspend-run.ts'
+
+/**
+ * Looks at the SIM when no ticket of it is open any more: what this workflow has suspended it owns again; else it
+ * goes on armed where the cycle still runs and the SIM is over, and unarmed where it is not.
+ */
+export async function takeOver(run: SuspendRun): Promise<void> {
+  const { tenantId, simId, cycleKey, rule, waits } = run.input
+  run.diary.waits({ what: 'the open tickets of the SIM', until: null, why: 'the last run may have opened one' })
+  const { workflowId } = workflowInfo()
+  try {
+    const found = await waiting.findSuspension({ tenantId, simId, cycleKey, rule, workflowId, waits })
+    const over = Date.now() >= run.boundaryAt
+    if (found.suspendedBy === 'this') own(run, found.until, found.overLimit || over)
+    else if (found.suspendedBy === 'a person') end(run.mailbox, 'personActed')
+    else if (over) end(run.mailbox, 'boundary')
+    else if (!found.overLimit && run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
+    run.diary.done('take over', `suspended by ${found.suspendedBy}; ${found.overLimit ? 'over' : 'within'} its limit`)
+  } catch (error) {
+    const { code, detail } = failureOf(error)
+    run.diary.done('take over', `${code}: ${detail}`)
+    end(run.mailbox, 'boundary')
+  }
+  run.diary.waits(null)
+}
+
+/** @param wanted false: the SIM came back under its limit while no run listened */
+function own(run: SuspendRun, until: 'renewal' | 'manual', wanted: boolean): void {
+  run.isSuspended = true
+  run.state.until = until
+  run.recordedUntil = until
+  phaseTo(run, 'suspended', `suspended by an earlier run until ${until}`)
+  if (until === 'renewal' && Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
+  if (!wanted && run.mailbox.demand === 'over') run.mailbox.demand = 'cleared'
+}

@@ -1,0 +1,152 @@
+/**
+ * Brings back what one rule has suspended since a time, and has the watchdog leave those SIMs alone for the cycle.
+ *
+ *   page by page, by SIM id:  mark ─▶ ask each SIM's workflow to resume ─▶ a ticket where none runs any more
+ *
+ * What a person has suspended stays. Running it twice finds nothing left to do. Continues as new, so memory and
+ * history stay bounded.
+ */
+import { continueAsNew, workflowInfo } from '@temporalio/workflow'
+import type {
+  LifecycleView,
+  UndoSuspensionsInput,
+  UndoSuspensionsResult,
+  UndoSuspensionsState,
+} from '../domain/lifecycle.ts'
+import { failureOf, long, short, stepKey } from './calls.ts'
+import { type Cancel, endCancelled, heedingCancel } from './cancelling.ts'
+import { inLanes } from './lanes.ts'
+import { openPace, type Pace, type PaceMark } from './pace.ts'
+import { endOfTicket } from './tickets.ts'
+import { answerState, type Diary, openDiary, showState } from './visibility.ts'
+
+type Failure = UndoSuspensionsResult['failures'][number]
+
+interface Progress {
+  found: number
+  done: number
+  failed: number
+  failures: Failure[]
+  /** SIMs up to this one are behind it; null once there are no more. */
+  afterSimId: number | null
+  pages: number
+}
+
+/** What a continued run takes over. */
+interface Carried {
+  readonly progress: Readonly<Progress>
+  readonly view: LifecycleView
+  readonly pace: readonly PaceMark[]
+}
+
+const MOST_FAILURES = 100
+/** Tickets under way at once, where no workflow runs: few SIMs, as their workflows live until the renewal. */
+const LANES = 10
+
+/** @param carried what a continued run takes over; absent on the first */
+export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Carried): Promise<UndoSuspensionsResult> {
+  const progress: Progress = {
+    ...(carried?.progress ?? { found: 0, done: 0, failed: 0, afterSimId: 0, pages: 0 }),
+    failures: [...(carried?.progress.failures ?? [])],
+  }
+  const diary = openDiary(carried?.view)
+  const pace = openPace(carried?.pace)
+  if (carried === undefined) pace.mark(0)
+  answerState((): UndoSuspensionsState => {
+    const { found, done, failed, failures, afterSimId } = progress
+    const left = Math.max(0, found - done - failed)
+    const figures = { found, done, failed, left, ratePerSecond: pace.perSecond(), estimatedEndAt: pace.endOf(left) }
+    return { ...figures, failures: [...failures], afterSimId: afterSimId ?? 0, ...diary.read() }
+  })
+  if (carried === undefined) showState('running')
+  const cancelled = await heedingCancel((cancel) => work(input, { progress, diary, pace }, cancel))
+  diary.waits(null)
+  const { found, done, failed, failures } = progress
+  const outcome = cancelled ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done'
+  showState(outcome)
+  const result = { outcome, found, done, failed, failures } as const
+  if (cancelled) endCancelled(result, 'cancelled; what is not behind it stays suspended')
+  return result
+}
+
+interface Run {
+  readonly progress: Progress
+  readonly diary: Diary
+  readonly pace: Pace
+}
+
+/** @returns whether it was cancelled before its end */
+async function work(input: UndoSuspensionsInput, { progress, diary, pace }: Run, cancel: Cancel): Promise<boolean> {
+  while (progress.afterSimId !== null) {
+    if (cancel.requested) return true
+    await undoPage(input, progress, diary, progress.afterSimId, cancel)
+    pace.mark(progress.done + progress.failed)
+    const full = progress.pages % input.perRun === 0 || workflowInfo().continueAsNewSuggested
+    if (full && progress.afterSimId !== null && !cancel.requested) {
+      await continueAsNew<typeof undoSuspensions>(input, { progress, view: diary.read(), pace: pace.read() })
+    }
+  }
+  return false
+}
+
+async function undoPage(
+  { tenantId, rule, since, until, pageSize, waits }: UndoSuspensionsInput,
+  progress: Progress,
+  diary: Diary,
+  afterSimId: number,
+  cancel: Cancel,
+): Promise<void> {
+  progress.pages += 1
+  const step = `page/${progress.pages}`
+  diary.waits({ what: 'the service', until: null, why: `it looks for what rule ${rule} has suspended` })
+  const page = await short.takeUndoPage({ tenantId, rule, since, until, afterSimId, limit: pageSize })
+  const { suspensions, total, nextAfterSimId } = page
+  progress.found = Math.max(progress.found, progress.done + progress.failed + total)
+  diary.waits({
+    what: `the workflows of ${suspensions.length} SIM(s)`,
+    until: null,
+    why: 'they are asked to bring them back',
+  })
+  const { orphans, failures } =
+    suspensions.length === 0
+      ? { orphans: [], failures: [] }
+      : await long.resumeSims({ tenantId, suspensions, key: stepKey(step) })
+  const failed = [...failures]
+  diary.waits({
+    what: `${orphans.length} ticket(s)`,
+    until: null,
+    why: 'no workflow runs that would bring these SIMs back',
+  })
+  await inLanes(orphans, LANES, async (simId) => {
+    const failure = await activate({ tenantId, simId, waits }, diary, cancel)
+    if (failure !== null) failed.push({ simId, ...failure })
+  })
+  progress.failed += failed.length
+  progress.done += suspensions.length - failed.length
+  const room = MOST_FAILURES - progress.failures.length
+  progress.failures.push(...failed.toSorted((a, b) => a.simId - b.simId).slice(0, Math.max(0, room)))
+  progress.afterSimId = nextAfterSimId
+  diary.waits(null)
+  const words = `${suspensions.length} SIM(s): ${suspensions.length - failed.length} come back, ${failed.length} failed`
+  diary.done(step, words)
+}
+
+/** Brings one SIM back by a ticket. @returns why not; null where it is back */
+async function activate(
+  { tenantId, simId, waits }: Pick<UndoSuspensionsInput, 'tenantId' | 'waits'> & { readonly simId: number },
+  diary: Diary,
+  cancel: Cancel,
+): Promise<Omit<Failure, 'simId'> | null> {
+  const { workflowId } = workflowInfo()
+  const step = `activate/${simId}`
+  const cause = { by: 'workflow', workflowId } as const
+  try {
+    const { ticketId } = await short.openTicket({ tenantId, simId, kind: 'activate', key: stepKey(step), cause })
+    if (ticketId === null) return null
+    const { status, code, detail } = await endOfTicket({ tenantId, ticketId, waits }, () => cancel.requested)
+    diary.done(step, status === 'complete' ? 'complete' : `${code}: ${detail}`, ticketId)
+    return status === 'complete' ? null : { code, detail }
+  } catch (error) {
+    return failureOf(error)
+  }
+}
