@@ -4,10 +4,10 @@ import type { Logger } from 'pino'
 import { databaseDependency } from '../api/health.ts'
 import { startApi } from '../api/main.ts'
 import type { Settings } from '../config/index.ts'
+import { openQueues } from '../queues/backend.ts'
 import { openRequestCounts } from '../queues/request-counts.ts'
 import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
-import { openLate } from '../worker/late-queues.ts'
 import { everySoOften } from '../worker/persistence.ts'
 import { lifecycleTerms } from '../worker/terms.ts'
 import { requireSettings } from './failures.ts'
@@ -23,10 +23,8 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
   const database = connect(settings.DATABASE_URL, { max: 20, onError: lost })
-  const stopping = new AbortController()
-  const schema = databaseDependency(database.db)
   const at = { redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost }
-  const queues = openLate(at, schema.check, { log, signal: stopping.signal })
+  const queues = openQueues(at)
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
   const api = await startApi({
@@ -42,7 +40,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     internalHost: settings.INTERNAL_HOST,
     internalPort: settings.INTERNAL_PORT,
     dependencies: [
-      schema,
+      databaseDependency(database.db),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', check: async () => (await lifecycle.check(), 'reachable') },
     ],
@@ -51,7 +49,6 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   log.info({ api: api.apiUrl, internal: api.internalUrl }, 'the API listens')
   return {
     stop: async () => {
-      stopping.abort()
       await api.close()
       await counts?.close()
       await queues.close()

@@ -1,12 +1,9 @@
-/**
- * Where the queues live: in Redis where there is one, else in PostgreSQL. The only place that decides.
- *
- * The PostgreSQL backend keeps its tables in a schema of its own beside the service's.
- */
-import { createPostgresBackend, Queue, Worker, withBackend } from 'bullmq'
+/** Where the queues live: in Redis where there is one, else in PostgreSQL. The only place that decides. */
+import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Bell } from '../domain/bell.ts'
 import { CONCURRENCY, dedupeId, type JobOf, QUEUES, type QueueName } from './catalog.ts'
+import { openPostgres } from './postgres.ts'
 
 export interface QueuesAt {
   /** Empty: the queues live in PostgreSQL. */
@@ -17,8 +14,6 @@ export interface QueuesAt {
 }
 
 export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<void> }
-
-const SCHEMA = 'simherd_queues'
 
 /** Longer than a job usually runs: an attempt at the carrier, or a mail. What is left then, a sweep finds again. */
 const CLOSE_MS = 25_000
@@ -34,6 +29,8 @@ const atMost = (ms: number, what: Promise<unknown>) =>
  * heard. Milliseconds; a live worker renews its lock at half the time.
  */
 const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5000 } as const
+/** How soon a consumer asks a backend again that refused it. Milliseconds. */
+const ASK_AGAIN = { runRetryDelay: 1000 } as const
 
 /** Done jobs are of no use to anybody; failed ones are kept a day for whoever looks. */
 const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
@@ -109,18 +106,19 @@ function connectionTo(at: QueuesAt) {
   return at.redisUrl === '' ? inPostgres(at.databaseUrl) : inRedis(at.redisUrl, at.onError)
 }
 
-function inPostgres(connectionString: string) {
-  const { Queue: PgQueue, Worker: PgWorker } = withBackend(createPostgresBackend)
-  const connection = { connectionString, schema: SCHEMA, migrate: true, max: 4 }
+function inPostgres(databaseUrl: string) {
+  const postgres = openPostgres(databaseUrl)
+  const { connection } = postgres
   return {
-    queueOf: (name: QueueName) => new PgQueue<Bell>(name, { connection }),
+    queueOf: (name: QueueName) => new postgres.Queue<Bell>(name, { connection }),
     workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
-      new PgWorker<JobOf<Q>>(name, (job) => handle(job.data), {
+      new postgres.Worker<JobOf<Q>>(name, (job) => handle(job.data), {
         connection,
         concurrency: CONCURRENCY[name],
         ...TAKEN_OVER,
+        ...ASK_AGAIN,
       }),
-    closeShared: async () => {},
+    closeShared: () => atMost(QUEUE_CLOSE_MS, postgres.close()),
   }
 }
 
@@ -135,6 +133,7 @@ function inRedis(url: string, onError: (error: Error) => void) {
         connection,
         concurrency: CONCURRENCY[name],
         ...TAKEN_OVER,
+        ...ASK_AGAIN,
       }),
     closeShared: async () => {
       await atMost(

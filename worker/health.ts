@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import { buildApp } from '../api/app.ts'
 import { type Dependency, healthRoutes } from '../api/health.ts'
 import type { Metrics } from '../api/metrics.ts'
-import type { LateQueues } from './late-queues.ts'
+import type { Queues } from '../queues/backend.ts'
 
 export interface HealthOptions {
   readonly host: string
@@ -21,7 +21,7 @@ export async function startHealth({ host, port, ...options }: HealthOptions): Pr
 }
 
 /** Figures of the jobs this worker runs, and of what waits for any worker. */
-export function jobMetrics({ registry }: Metrics, queues: LateQueues) {
+export function jobMetrics({ registry }: Metrics, queues: Queues) {
   const seconds = new Histogram({
     name: 'simherd_job_duration_seconds',
     help: 'Time a job took.',

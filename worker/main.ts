@@ -15,13 +15,12 @@ import { durationMs } from '../domain/duration.ts'
 import { httpNetwork } from '../network/http.ts'
 import { renderMail } from '../notify/render.ts'
 import { createTransport } from '../notify/transport.ts'
-import { consume, type QueuesAt } from '../queues/backend.ts'
+import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
 import { type LifecycleClient, lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
 import { jobMetrics, startHealth } from './health.ts'
-import { openLate } from './late-queues.ts'
 import { everySoOften, reasonOf, untilDone } from './persistence.ts'
 import { activateFirstRules, readRuleFiles } from './rules.ts'
 import { startSweeps } from './sweeps.ts'
@@ -63,7 +62,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
   }
   const metrics = createMetrics()
   const schema = databaseDependency(database.db)
-  const queues = openLate(at, schema.check, { log, signal: stopping.signal })
+  const queues = openQueues(at)
   const jobs = jobMetrics(metrics, queues)
   const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
 
@@ -90,12 +89,9 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
 
   /** Jobs and sweeps need the schema: a worker may be there before the migrations are. */
   const work = async () => {
-    const opened = await queues.opened
-    if (opened === undefined) return undefined
-    const rules = await untilDone('the rules', () => activateFirstRules(ground, ruleFiles, log), {
-      log,
-      signal: stopping.signal,
-    })
+    const patience = { log, signal: stopping.signal }
+    if ((await untilDone('the database', schema.check, patience)) === undefined) return undefined
+    const rules = await untilDone('the rules', () => activateFirstRules(ground, ruleFiles, log), patience)
     if (rules === undefined) return undefined
     const handlers = createHandlers({
       ground,
@@ -105,7 +101,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       tickets: ticketTerms(settings),
       evaluation: evaluationTerms(settings),
       mails: mailTerms(settings),
-      add: opened.add,
+      add: queues.add,
       onRequestFailed: (workflowId, error) =>
         log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),
       observe: jobs.observe,

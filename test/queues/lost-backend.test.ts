@@ -1,8 +1,10 @@
-import pg from 'pg'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../stack/ports.ts'
+import { startPostgres } from '../../stack/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
-import { freshDatabase } from '../setup/database.ts'
+import { administrate, freshDatabase } from '../setup/database.ts'
+import { temporaryFolder } from '../setup/folder.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { houseAt, until } from './house.ts'
 
@@ -20,6 +22,52 @@ describe('a backend that is away', () => {
   })
 })
 
+/** Ends all connections to a database, as a server does that is stopped. */
+const breakConnections = (url: string) =>
+  administrate(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${new URL(url).pathname.slice(1)}'`,
+  )
+
+/** A run of the consumer, which hears a bell: the first may be lost. */
+const heard = (house: ReturnType<typeof houseAt>, runs: () => number) =>
+  until('a run', async () => {
+    house.queues.ring([house.sim(2)])
+    return runs() > 0
+  })
+
+describe('a backend that comes later than its queues', () => {
+  test('PostgreSQL: bells are heard once it is there', async () => {
+    const dataDir = await temporaryFolder()
+    const before = await startPostgres({ dataDir, durable: false })
+    await before.stop()
+    const house = houseAt({ redisUrl: '', databaseUrl: before.url })
+    let runs = 0
+    house.consume(async () => void runs++)
+    house.queues.ring([house.sim(1)])
+    await until('the fault to be told', () => house.lost.length > 0)
+
+    const server = await startPostgres({ dataDir, durable: false })
+    onTestFinished(() => server.stop())
+
+    await heard(house, () => runs)
+  })
+
+  test('PostgreSQL: bells are heard where it broke off while they were opened', async () => {
+    const { url, drop } = await freshDatabase()
+    onTestFinished(drop)
+    const house = houseAt({ redisUrl: '', databaseUrl: url })
+    let runs = 0
+    house.consume(async () => void runs++)
+
+    for (let round = 0; round < 40; round++) {
+      await breakConnections(url)
+      await sleep(10)
+    }
+
+    await heard(house, () => runs)
+  })
+})
+
 describe('a backend that is lost and comes back', () => {
   test('PostgreSQL: bells are heard again by the same queues and consumers', async () => {
     const { url, drop } = await freshDatabase()
@@ -30,17 +78,23 @@ describe('a backend that is lost and comes back', () => {
     await house.queues.add([house.sim(1)])
     await until('the first run', () => runs === 1)
 
-    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
-    await admin.connect()
-    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
-      new URL(url).pathname.slice(1),
-    ])
-    await admin.end()
+    await breakConnections(url)
     // A bell may be lost with the connection; the next sweep rings again.
-    await until('a run after the loss', async () => {
-      house.queues.ring([house.sim(2)])
-      return runs > 1
-    })
+    runs = 0
+    await heard(house, () => runs)
+  })
+
+  test('PostgreSQL: queues and consumers that are just closing do so', async () => {
+    const { url, drop } = await freshDatabase()
+    onTestFinished(drop)
+    for (let round = 0; round < 5; round++) {
+      const house = houseAt({ redisUrl: '', databaseUrl: url })
+      let runs = 0
+      const consumers = house.consume(async () => void runs++)
+      await heard(house, () => runs)
+
+      await Promise.all([consumers.close(), house.queues.close(), breakConnections(url)])
+    }
   })
 
   test.skipIf(redisUrl === undefined)('Redis: bells are heard again by the same queues and consumers', async () => {

@@ -1,0 +1,76 @@
+/**
+ * BullMQ's PostgreSQL backend over one pool, with what it lacks (6.7): it keeps a failed first attempt for as long as the
+ * process lives, asking it again without a pause; and a connection that breaks between two statements of its
+ * migrations, or while it closes, ends the process.
+ *
+ * Its tables stand in a schema of their own beside the service's.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  isPgPool,
+  type PgPool,
+  PostgresConnection,
+  PostgresQueueBackend,
+  type QueueBaseOptions,
+  runMigrations,
+  withBackend,
+} from 'bullmq'
+import pg from 'pg'
+import { QUEUES } from './catalog.ts'
+
+const SCHEMA = 'simherd_queues'
+
+/** A listening connection for each consumer, and others for what they do. */
+const MOST_CONNECTIONS = 4 * QUEUES.length
+
+/** Between two attempts to reach a server that is away. */
+const PAUSE_MS = 1000
+
+/** @returns BullMQ's classes, the pool to give them as `connection`, and what closes it after them */
+export function openPostgres(databaseUrl: string) {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: MOST_CONNECTIONS,
+    keepAlive: true,
+    application_name: 'simherd queues',
+    options: `-c search_path=${SCHEMA}`,
+  })
+  // The pool listens to idle connections only. Whoever has it is told by the next statement.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  if (!isPgPool(pool)) throw new TypeError('BullMQ does not take pools of this version of pg')
+  const { Queue, Worker } = withBackend(
+    (name: string, opts: QueueBaseOptions<PgPool>) =>
+      new SchemaBackend(new SchemaConnection(opts.connection), name, opts),
+  )
+  let closed: Promise<void> | undefined
+  return { Queue, Worker, connection: pool, close: () => (closed ??= pool.end()) }
+}
+
+class SchemaConnection extends PostgresConnection {
+  override readonly schema = SCHEMA
+  #ready: Promise<void> | undefined
+
+  override waitUntilReady(): Promise<void> {
+    this.#ready ??= this.#migrate().catch(async (error) => {
+      await sleep(PAUSE_MS)
+      this.#ready = undefined
+      throw error
+    })
+    return this.#ready
+  }
+
+  async #migrate(): Promise<void> {
+    const client = await this.pool.connect()
+    try {
+      await runMigrations(client, this.schema)
+    } finally {
+      client.release()
+    }
+  }
+}
+
+class SchemaBackend extends PostgresQueueBackend {
+  override waitUntilReady(): Promise<void> {
+    return this.connection.waitUntilReady()
+  }
+}
