@@ -14,9 +14,13 @@ import { ServiceError } from '../domain/errors.ts'
 /** Verbose: failures carry the schema they are of, whose words say what was expected. */
 const COMMON: Options = { allErrors: true, verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
 
+const isRfc3339 = addFormats.default(new Ajv(), ['date-time']).compile<string>({ type: 'string', format: 'date-time' })
+
 function validatorOf(options: Options): Ajv {
   const ajv = new Ajv({ ...COMMON, ...options })
-  addFormats.default(ajv, ['date', 'date-time', 'email', 'uuid'])
+  addFormats.default(ajv, ['date', 'email', 'uuid'])
+  // Leap seconds and offsets without minutes are well-formed to the library, and no instant to anybody here.
+  ajv.addFormat('date-time', (text) => isRfc3339(text) && !Number.isNaN(Date.parse(text)))
   return ajv
 }
 

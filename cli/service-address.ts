@@ -11,6 +11,13 @@ export async function serviceOf(settings: Settings): Promise<{ readonly url: str
       key: settings.SERVICE_KEY,
     }
   }
+  if (settings.SERVICE_INTERNAL_URL !== '') {
+    throw new CommandFailure(
+      `SERVICE_INTERNAL_URL is ${settings.SERVICE_INTERNAL_URL} and SERVICE_KEY is not set: expected both, or none ` +
+        `for the service in ${settings.DATA_DIR}`,
+      ExitCode.usage,
+    )
+  }
   const stack = await readStack(settings.DATA_DIR)
   if (stack !== undefined) return { url: stack.internalUrl, key: stack.operatorKey }
   throw new CommandFailure(

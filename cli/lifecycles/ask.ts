@@ -38,9 +38,9 @@ export async function asking<T>(
   }
 }
 
-/** The tenant that an option names, else the one in the workflow's id. */
+/** The tenant that an option names, else the one in the workflow's id; a schedule puts its time behind it. */
 export function tenantOf(workflowId: string, tenant: string | undefined): string {
-  const named = tenant ?? workflowId.split(':')[1]
+  const named = tenant ?? workflowId.split(':')[1]?.split('-')[0]
   if (named !== undefined && named !== '') return named
   throw new CommandFailure(
     `got the id '${workflowId}', expected one as "simherd workflows list" shows it, ` +

@@ -50,6 +50,7 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
     if (wait !== true) return
     const run = await follow(service, workflowId)
     if (run.status === 'cancelled') return
+    tellEnd(run)
     throw new CommandFailure(`${workflowId} was not cancelled: it has ended ${run.status} meanwhile`)
   })
 }
