@@ -25,6 +25,7 @@ export type Refusal =
   | 'held'
   | 'discarded by a person'
   | 'suspended by a person'
+  | 'passed over'
   | 'not active'
 
 /** A ticket is under way, the SIM is suspended by an earlier attempt already, the guard holds it, or it is not suspended. */
@@ -38,6 +39,7 @@ export type SuspensionAnswer =
 export function refusalOf(sim: SimEnforcement): Refusal | null {
   if (sim.suspension?.cause === 'user') return 'suspended by a person'
   if (sim.status !== SimStatus.Active) return 'not active'
+  if (sim.passedOver) return 'passed over'
   if (sim.exempt) return 'exempt'
   if (!sim.enforcementEnabled) return 'held'
   if (sim.mode !== WatchdogMode.Enforce) return 'not enforced'

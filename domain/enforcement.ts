@@ -41,6 +41,7 @@ export const SimEnforcement = strictObject({
   mode: codeSchema(WatchdogMode, 'Effective watchdog mode'),
   exempt: Type.Boolean({ description: 'Whether the watchdog must not touch it' }),
   enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
+  passedOver: Type.Boolean({ description: 'Whether a person has ended enforcement on it for this cycle' }),
   suspension: Type.Union([SuspensionInfo, Type.Null()]),
 })
 export type SimEnforcement = Static<typeof SimEnforcement>

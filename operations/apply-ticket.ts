@@ -26,12 +26,13 @@ import { holdRun, signalIfStarted } from '../store/workflow-outbox.ts'
  */
 export async function applyTicket(tx: TenantTx, line: LockedLine, ticket: TicketRecord): Promise<void> {
   const at = ticket.effectiveAt ?? tx.now
+  let suspendedBy: string | null = null
   switch (ticket.type) {
     case TicketType.Activate:
-      await activate(tx, line, ticket, at)
+      suspendedBy = await activate(tx, line, ticket, at)
       break
     case TicketType.Suspend:
-      await suspend(tx, line, ticket, at)
+      suspendedBy = await suspend(tx, line, ticket, at)
       break
     case TicketType.Provision:
       if (ticket.unassign) await unassign(tx, line, ticket, at)
@@ -43,24 +44,26 @@ export async function applyTicket(tx: TenantTx, line: LockedLine, ticket: Ticket
       return
   }
   await markTouched(tx, line, lineAfter(line, ticket).poolId)
-  if (ticket.cause.by === 'user') await stepBack(tx, line.simId)
+  if (ticket.cause.by === 'user') await stepBack(tx, line.simId, suspendedBy)
 }
 
-async function activate(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
+/** @returns the workflow that had suspended it */
+async function activate(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<string | null> {
   await writeLine(tx, line.simId, lineAfter(line, ticket), {})
   await openActiveSpan(tx, line.simId, at)
   await contribute(tx, { simId: line.simId, poolId: line.poolId ?? 0, tariffId: line.tariffId }, at)
-  await closeSuspension(tx, line.simId, ticket.cause.by)
+  return closeSuspension(tx, line.simId, ticket.cause.by)
 }
 
-async function suspend(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<void> {
+/** @returns the workflow whose suspension it was before */
+async function suspend(tx: TenantTx, line: LockedLine, ticket: TicketRecord, at: Date): Promise<string | null> {
   const { cause } = ticket
   if (isActive(line)) {
     await writeLine(tx, line.simId, lineAfter(line, ticket), {})
     await closeActiveSpan(tx, line.simId, at)
   }
   const nobody = { rule: null, cycle: null, until: null, workflowId: null }
-  await writeSuspension(
+  return writeSuspension(
     tx,
     line.simId,
     cause.by === 'watchdog'
@@ -114,10 +117,14 @@ async function markTouched(tx: TenantTx, line: LockedLine, poolAfter: number | n
   ])
 }
 
-/** A person has acted on the SIM: the watchdog's workflow of this cycle, if there is one, steps back. */
-async function stepBack(tx: TenantTx, simId: number): Promise<void> {
+/**
+ * A person has acted on the SIM: the watchdog's workflow of this cycle, if there is one, steps back, and so does the
+ * one that had suspended it, whose cycle may have ended.
+ */
+async function stepBack(tx: TenantTx, simId: number, suspendedBy: string | null): Promise<void> {
   const cycle = await currentCycle(tx)
   const workflowId = suspendOnOverageId(tx.tenantId, simId, cycle.key)
   await holdRun(tx, workflowId)
   await signalIfStarted(tx, workflowId, 'personActed')
+  if (suspendedBy !== null && suspendedBy !== workflowId) await signalIfStarted(tx, suspendedBy, 'personActed')
 }

@@ -2,6 +2,7 @@
 import { WatchdogMode } from '../domain/codes.ts'
 import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { suspendOnOverageId } from '../domain/lifecycle.ts'
 import { effectiveMode } from '../rules/mode.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { SubjectKind } from '../store/due.ts'
@@ -10,6 +11,7 @@ import { poolFigures, simFigures } from '../store/figures.ts'
 import { findPool } from '../store/pools.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { isFiring } from '../store/watchdog.ts'
+import { rememberedStart } from '../store/workflow-outbox.ts'
 import { cycleNamed } from './month-end.ts'
 
 /** SIMs that one answer names. What is picked of more is stopped by then, and makes room for those after it. */
@@ -32,6 +34,7 @@ export async function simEnforcement(
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
   const cycle = cycleKey === null ? await currentCycle(tx) : await cycleNamed(tx, cycleKey)
   const terms = await tenantTerms(tx)
+  const before = await rememberedStart(tx, suspendOnOverageId(tx.tenantId, simId, cycle.key))
   // Once its cycle has ended no rule enforces on it any more.
   const over = tx.now.getTime() < cycle.endsAt && (await isOver(tx, { simId, poolId: sim.poolId }, cycle.key, rule))
   return {
@@ -44,6 +47,7 @@ export async function simEnforcement(
     mode: effectiveMode(sim.ownMode, sim.poolMode),
     exempt: sim.exempt,
     enforcementEnabled: terms.enforcementEnabled,
+    passedOver: before?.held === true,
     suspension: sim.suspension && { ...sim.suspension, openedAt: sim.suspension.openedAt.toISOString() },
   }
 }

@@ -17,7 +17,7 @@ import { readEnforcedSim } from '../store/enforcement.ts'
 import { lockLine } from '../store/lines.ts'
 import { findSimId } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { wasStarted } from '../store/workflow-outbox.ts'
+import { type RememberedStart, rememberedStart } from '../store/workflow-outbox.ts'
 import { cycleNamed, endedCycle } from './month-end.ts'
 import { type Conflict, checkAssignment } from './tickets.ts'
 
@@ -101,14 +101,14 @@ export function activationConflict(
 /**
  * Input of suspend-on-overage for a person's or rule's ask.
  *
- * @returns the input, and whether this cycle's run was started before
+ * @returns the input, and what is known of this cycle's run where it was started before
  * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
  */
 export async function suspendInput(
   tx: TenantTx,
   ask: StartSuspend & { readonly ruleFile?: string },
   terms: LifecycleTerms,
-): Promise<{ input: SuspendOnOverageInput; workflowId: string; known: boolean }> {
+): Promise<{ input: SuspendOnOverageInput; workflowId: string; before: RememberedStart | undefined }> {
   if ((await readEnforcedSim(tx, ask.simId)) === undefined) {
     throw new ServiceError('sim_not_found', `There is no SIM ${ask.simId}.`)
   }
@@ -119,7 +119,7 @@ export async function suspendInput(
   const workflowId = suspendOnOverageId(tx.tenantId, ask.simId, cycle.key)
   return {
     workflowId,
-    known: await wasStarted(tx, workflowId),
+    before: await rememberedStart(tx, workflowId),
     input: suspendInputOf(tx.tenantId, cycle, terms, {
       simId: ask.simId,
       rule: ask.rule ?? null,

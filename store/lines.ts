@@ -99,14 +99,18 @@ export interface Suspension {
 }
 
 /** Writes who suspended a SIM; a person's suspension takes the place of the watchdog's. */
-export async function writeSuspension(tx: TenantTx, simId: number, suspension: Suspension): Promise<void> {
-  await sql`
-    insert into suspensions (sim_id, cause, rule, cycle_key, until, workflow_id, opened_at)
-    values (${simId}, ${suspension.cause}, ${suspension.rule}, ${suspension.cycle}, ${suspension.until},
-            ${suspension.workflowId}, ${tx.now})
-    on conflict (sim_id) where closed_at is null do update
-      set cause = excluded.cause, rule = excluded.rule, cycle_key = excluded.cycle_key, until = excluded.until,
-          workflow_id = excluded.workflow_id`.execute(tx.q)
+export async function writeSuspension(tx: TenantTx, simId: number, suspension: Suspension): Promise<string | null> {
+  const { rows } = await sql<{ workflow_id: string | null }>`
+    with was as (select workflow_id from suspensions where sim_id = ${simId} and closed_at is null), is_now as (
+      insert into suspensions (sim_id, cause, rule, cycle_key, until, workflow_id, opened_at)
+      values (${simId}, ${suspension.cause}, ${suspension.rule}, ${suspension.cycle}, ${suspension.until},
+              ${suspension.workflowId}, ${tx.now})
+      on conflict (sim_id) where closed_at is null do update
+        set cause = excluded.cause, rule = excluded.rule, cycle_key = excluded.cycle_key, until = excluded.until,
+            workflow_id = excluded.workflow_id
+    )
+    select workflow_id from was`.execute(tx.q)
+  return rows[0]?.workflow_id ?? null
 }
 
 /**

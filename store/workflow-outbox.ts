@@ -96,8 +96,22 @@ export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number)
   return rows.map((row) => row.tenantId)
 }
 
-/** Whether a workflow that runs once was started at some time. */
-export async function wasStarted(tx: TenantTx, workflowId: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from workflow_starts where workflow_id = ${workflowId}`.execute(tx.q)
-  return rows.length > 0
+/** What is remembered of a workflow that runs once. */
+export interface RememberedStart {
+  /** A person has ended its work for its cycle, perhaps before it began. */
+  readonly held: boolean
+  /** It is asked for, and Temporal has not heard of it yet. */
+  readonly isComing: boolean
 }
+
+/** @returns undefined where it was started at no time */
+export async function rememberedStart(tx: TenantTx, workflowId: string): Promise<RememberedStart | undefined> {
+  const { rows } = await sql<RememberedStart>`
+    select held, exists (select 1 from workflow_outbox o
+                          where o.workflow_id = s.workflow_id and o.done_at is null) as "isComing"
+      from workflow_starts s where workflow_id = ${workflowId}`.execute(tx.q)
+  return rows[0]
+}
+
+/** Whether a workflow that runs once was started at some time. */
+const wasStarted = async (tx: TenantTx, workflowId: string) => (await rememberedStart(tx, workflowId)) !== undefined

@@ -71,7 +71,7 @@ function refused(run: SuspendRun, step: string, why: Refusal, seen: number): voi
   run.gracePassed = false
   run.diary.done(step, `not suspended: ${why}`)
   phaseTo(run, 'idle', `not suspended: ${why}`)
-  if (why === 'suspended by a person') end(run.mailbox, 'personActed')
+  if (why === 'suspended by a person' || why === 'passed over') end(run.mailbox, 'personActed')
   if (why === 'discarded by a person') run.mailbox.demand = 'discarded'
   // The service asks again while it fires; what came meanwhile counts as such a new ask.
   if (run.mailbox.overs === seen && run.mailbox.demand === 'over') run.mailbox.demand = 'refused'

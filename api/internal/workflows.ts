@@ -113,11 +113,18 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request, reply) => {
       const { tenantId, body } = request
       const ask = await inTenant(ground, tenantId, (tx) => suspendInput(tx, body, terms))
-      const { workflowId, input } = ask
-      if (ask.known) {
+      const { workflowId, input, before } = ask
+      if (before !== undefined) {
         const run = await known(lifecycles, workflowId, tenantId)
-        // It was started in this cycle and may not run again, whether or not Temporal still lists it.
-        return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'completed' }
+        if (run !== undefined || before.isComing) {
+          return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'running' }
+        }
+        if (before.held) {
+          const detail = `A person has ended enforcement on SIM ${input.simId} for cycle ${input.cycleKey}.`
+          throw new ServiceError('sim_state_conflict', detail)
+        }
+        // It has run in this cycle and may not run again, though Temporal no longer lists it.
+        return { workflowId, runId: '', status: 'completed' as const }
       }
       const signal = 'overLimit' as const
       await noteAsk(request, workflowId, input)

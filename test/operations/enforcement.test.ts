@@ -138,6 +138,7 @@ describe('what is known of a SIM before it is acted on', () => {
       mode: WatchdogMode.Monitor,
       exempt: true,
       enforcementEnabled: true,
+      passedOver: false,
       suspension: null,
     })
     expect(await house.sim(watched)).toMatchObject({
@@ -267,6 +268,24 @@ describe('a person’s act on a SIM', () => {
 
     expect(afterWatchdog).toEqual([])
     expect(await requests()).toEqual([{ id: run, signal: 'personActed' }])
+  })
+})
+
+describe('a person’s act on a SIM that a cycle before has suspended', () => {
+  test.each([
+    ['brings it back', TicketType.Activate],
+    ['suspends it', TicketType.Suspend],
+  ])('%s: the run that had suspended it is told', async (_what, type) => {
+    const house = await aPoolOf(1)
+    const [simId = 0] = house.sims
+    const run = suspendOnOverageId(house.tenantId, simId, '2026-10')
+    await house.asTenant((tx) => rememberStarts(tx, [run]))
+    await house.suspend(simId, byWatchdog(run))
+
+    await house.complete({ simId, type })
+
+    const requests = sql`select workflow_id as id, request ->> 'signal' as signal from workflow_outbox order by id`
+    expect(await house.rows(requests)).toEqual([{ id: run, signal: 'personActed' }])
   })
 })
 

@@ -4,7 +4,7 @@ import { PoolType, TariffType, TicketType, WatchdogMode } from '../../domain/cod
 import { suspendOnOverageId } from '../../domain/lifecycle.ts'
 import { armSims } from '../../operations/arm-sims.ts'
 import { askPermits } from '../../operations/ask-permits.ts'
-import { poolEnforcement } from '../../operations/enforcement.ts'
+import { poolEnforcement, simEnforcement } from '../../operations/enforcement.ts'
 import { passOverSims, undoInput, undoPage } from '../../operations/undo-suspensions.ts'
 import { SubjectKind } from '../../store/due.ts'
 import { saveAlerts } from '../../store/watchdog.ts'
@@ -115,12 +115,16 @@ describe('what one rule has suspended', () => {
   test('is left alone in this cycle once it is passed over, and found no more where nothing is suspended', async () => {
     const { sims, permit, page, passOver, rowOf, asTenant, rows, runOf } = await aPoolOf(3)
     const [a = 0, b = 0, c = 0] = sims
+    const passedOver = (simId: number) =>
+      asTenant(async (tx) => (await simEnforcement(tx, simId, CYCLE, RULE)).passedOver)
     await permit(a)
     await permit(b)
 
     expect(await passOver([a, b, a])).toEqual({ passedOver: 2 })
     expect(await passOver([a])).toEqual({ passedOver: 1 })
     expect(await page()).toMatchObject({ suspensions: [], total: 0 })
+    // One that is about to be suspended reads this before it is.
+    expect([await passedOver(a), await passedOver(c)]).toEqual([true, false])
     expect([await rowOf(a), await rowOf(b), await rowOf(c)]).toMatchObject([
       { held: true },
       { held: true },

@@ -39,6 +39,7 @@ describe('a SIM is suspended only', () => {
     mode: 2,
     exempt: false,
     enforcementEnabled: true,
+    passedOver: false,
     suspension: null,
   } as const
 
@@ -47,6 +48,7 @@ describe('a SIM is suspended only', () => {
     ['while it is over', { overLimit: false }, 'not over'],
     ['in Enforce mode', { mode: 1 }, 'not enforced'],
     ['while the tenant lets the watchdog enforce', { enforcementEnabled: false }, 'held'],
+    ['where no person has ended that for the cycle', { passedOver: true }, 'passed over'],
     ['when it is not exempt', { exempt: true }, 'exempt'],
     ['when it is Active', { status: 2 }, 'not active'],
   ] as const)('%s', (_, change, refusal) => {

@@ -53,6 +53,10 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
         (simId: number) => customer.inside('PATCH', `/internal/sims/${simId}/watchdog`, { isWatchdogExempt: true }),
       ],
       ['suspended by a person', (simId: number) => customer.api('POST', '/api/tickets/suspend', { simId })],
+      [
+        'passed over',
+        (simId: number) => customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [simId] }),
+      ],
     ])('%s', async (why, change) => {
       const { simId, graceEndsAt } = await inGrace()
       const letGo = house.pump.hold('workflows')
@@ -67,7 +71,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
       letGo()
       const byPerson = why === 'suspended by a person'
       expect(await customer.sim(simId)).toMatchObject({ status: byPerson ? 2 : 1 })
-      if (byPerson) expect(await resultOf(simId)).toMatchObject({ outcome: 'personActed', suspended: 0 })
+      if (!byPerson && why !== 'passed over') return
+      expect(await resultOf(simId)).toMatchObject({ outcome: 'personActed', suspended: 0 })
     })
   })
 
@@ -208,6 +213,16 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
       expect(await monthEnd()).toMatchObject({ renewed: 0 })
       expect(await resultOf(simId)).toMatchObject({ outcome: 'manual', suspended: 1 })
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
+    })
+
+    test('has a SIM passed over before anything asked for it: nothing starts, and whoever asks is told', async () => {
+      const [simId = 0] = await customer.active(1, await customer.pool('held', await customer.standardTariff(100)))
+      await customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [simId] })
+
+      const start = await customer.tryInside('POST', '/internal/workflows/suspend-on-overage', { simId })
+
+      expect(start).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
+      expect(start.body.detail).toBe(`A person has ended enforcement on SIM ${simId} for cycle ${cycle.key}.`)
     })
 
     test('cancels the workflow, and starts it again: it owns the return of its SIM', async () => {
