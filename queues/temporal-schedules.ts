@@ -8,6 +8,8 @@ export interface MonthEndSchedule {
   readonly tenantId: string
   /** `P1M` or a fixed duration, as the tenant has it. */
   readonly billingCycle: string
+  /** Whether a cycle has ended unclosed before the Schedule was there: then its first run is at once. */
+  readonly isLate?: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -36,7 +38,7 @@ type Call = <T>(work: (client: Client) => Promise<T>) => Promise<T>
 type ScheduleCalls = Pick<LifecycleClient, 'ensureSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'describeSchedule'>
 
 export const scheduleCalls = (call: Call): ScheduleCalls => ({
-  ensureSchedule: ({ tenantId, billingCycle }) =>
+  ensureSchedule: ({ tenantId, billingCycle, isLate = false }) =>
     call(async (client) => {
       const { spec, catchupMs } = scheduleOf(billingCycle)
       const input = { tenantId, billingCycle }
@@ -57,6 +59,7 @@ export const scheduleCalls = (call: Call): ScheduleCalls => ({
             typedSearchAttributes: [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }],
           },
           typedSearchAttributes: [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }],
+          state: { triggerImmediately: isLate },
         })
         return true
       } catch (error) {

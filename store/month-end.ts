@@ -25,6 +25,15 @@ export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[
   return rows
 }
 
+/** Whether a cycle has ended and is not closed. */
+export async function hasLateMonthEnd(tx: TenantTx): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from cycles where tenant_id = ${tx.tenantId} and closed_at is null and ends_at <= ${tx.now} limit 1`.execute(
+    tx.q,
+  )
+  return rows.length > 0
+}
+
 export async function findCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
   const { rows } = await sql<CycleRow>`
     select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)

@@ -1,10 +1,12 @@
 /** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
 import type { Bell } from '../domain/bell.ts'
+import type { MonthEndSchedule } from '../queues/temporal-schedules.ts'
 import { tenantsWithBulkWork } from '../store/bulk-tickets.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { tenantsDue } from '../store/due.ts'
 import { forgetAnswers } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mails.ts'
+import { hasLateMonthEnd } from '../store/month-end.ts'
 import { ensurePartitions } from '../store/partitions.ts'
 import { type Ground, inPlatform, inTenant, type PlatformTx } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants.ts'
@@ -24,7 +26,7 @@ const SCHEDULES_CHECKED_MS = 300_000
 export interface SweptGround {
   readonly ground: Ground
   /** Makes a tenant's month-end Schedule where it is missing. */
-  readonly ensureSchedule: (schedule: { readonly tenantId: string; readonly billingCycle: string }) => Promise<unknown>
+  readonly ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>
 }
 
 export function workLists({ ground, ensureSchedule }: SweptGround): Sweep[] {
@@ -90,8 +92,11 @@ function missingSchedules(ground: Ground, ensureSchedule: SweptGround['ensureSch
     run: async () => {
       for (const tenantId of await inPlatform(ground, tenantIds)) {
         if (performance.now() - (checkedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < SCHEDULES_CHECKED_MS) continue
-        const { billingCycle } = await inTenant(ground, tenantId, tenantTerms)
-        await ensureSchedule({ tenantId, billingCycle })
+        const schedule = await inTenant(ground, tenantId, async (tx) => {
+          const { billingCycle } = await tenantTerms(tx)
+          return { tenantId, billingCycle, isLate: await hasLateMonthEnd(tx) }
+        })
+        await ensureSchedule(schedule)
         checkedAt.set(tenantId, performance.now())
       }
     },

@@ -5,6 +5,7 @@ import { fromMoney } from '../../domain/units.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
 import { changesOf, renewCycle } from '../../operations/month-end.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
+import { hasLateMonthEnd } from '../../store/month-end.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse, type House } from './house.ts'
 import {
@@ -70,6 +71,20 @@ describe('closing a cycle', () => {
     expect(await house.rows(sql`select title from events where type = 1 and title like 'Billing cycle%'`)).toHaveLength(
       1,
     )
+  })
+
+  test('is late from its end until it is done', async () => {
+    ground.now = BOUNDARY.getTime() - 1
+    const house = await aHouse(ground)
+    await house.activeSims(1, { poolId: await aPoolOf(house) })
+    const isLate = () => house.asTenant(hasLateMonthEnd)
+    const before = await isLate()
+    ground.now = BOUNDARY.getTime()
+    const atItsEnd = await isLate()
+    ground.now = CLOSE
+    await close(house)
+
+    expect([before, atItsEnd, await isLate()]).toEqual([false, true, false])
   })
 
   test('waits for its end, and for a cycle that there is', async () => {

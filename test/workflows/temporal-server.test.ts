@@ -181,6 +181,18 @@ describe('on a Temporal server', () => {
     await expect(house.lifecycle.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
   })
 
+  test('a Schedule that is made after a cycle has ended starts a run at once, another waits for its boundary', async () => {
+    const schedule = (tenantId: string) => ({ tenantId, billingCycle: 'P1M' })
+    expect(await house.lifecycle.ensureSchedule(schedule('ontime'))).toBe(true)
+    expect(await house.lifecycle.ensureSchedule({ ...schedule('late'), isLate: true })).toBe(true)
+
+    const timersOf = async (tenantId: string) =>
+      (await house.lifecycle.list({ tenantId, type: 'month-end-timer' }, { page: 1, pageSize: 10 })).items
+    await soon(async () => expect(await timersOf('late')).toMatchObject([{ input: schedule('late') }]))
+    expect(await timersOf('ontime')).toEqual([])
+    for (const { workflowId } of await timersOf('late')) await house.lifecycle.cancel(workflowId)
+  })
+
   test('search attributes can be registered any number of times, by several at once', async () => {
     const register = () => registerSearchAttributes(inject('temporalAddress'), NAMESPACE)
     await Promise.all([register(), register()])
