@@ -70,7 +70,7 @@ export interface LifecycleClient {
   pauseSchedule(tenantId: string, note: string): Promise<void>
   resumeSchedule(tenantId: string, note: string): Promise<void>
   describeSchedule(tenantId: string): Promise<ScheduleState>
-  /** @throws ServiceError `unavailable` where the server does not answer */
+  /** @throws ServiceError `unavailable` where the server does not answer, or its namespace lacks search attributes */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -106,13 +106,22 @@ const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) =
 /**
  * Makes a client that connects when it is first used, and again after it could not.
  *
- * Every call throws ServiceError `unavailable` where the Temporal server does not answer.
+ * Every call throws ServiceError `unavailable` where the Temporal server does not answer, and the error itself where
+ * asking again cannot help.
  */
 export function lifecycleClient({ address, namespace }: { address: string; namespace: string }): LifecycleClient {
   let connecting: Promise<Client> | undefined
+  /** Lists the search attributes that the namespace lacks, until it lacks none. */
+  let stillMissing: () => Promise<readonly string[]> = async () => []
   const connect = async () => {
-    const connection = await Connection.connect({ address, connectTimeout: '5 seconds' })
-    await addSearchAttributes(connection, namespace)
+    const connection = await Connection.connect({ address, connectTimeout: '5 seconds' }).catch((error: unknown) => {
+      throw unavailable(error, address)
+    })
+    let missing = await addSearchAttributes(connection, namespace)
+    stillMissing = async () => {
+      if (missing.length > 0) missing = await addSearchAttributes(connection, namespace)
+      return missing
+    }
     return new Client({ connection, namespace })
   }
   const connected = () => {
@@ -207,7 +216,14 @@ export function lifecycleClient({ address, namespace }: { address: string; names
     pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),
     list: (filter, page) => call((client) => listLifecycles(client, filter, page)),
     ...scheduleCalls(call),
-    check: () => call(async (client) => void (await client.workflowService.getSystemInfo({}))),
+    check: () =>
+      call(async (client) => {
+        await client.workflowService.getSystemInfo({})
+        const missing = await stillMissing()
+        if (missing.length === 0) return
+        const detail = `namespace ${namespace} lacks search attributes, which its owner has to add: ${missing.join(', ')}`
+        throw new ServiceError('unavailable', detail)
+      }),
     async close() {
       const client = await connecting?.catch(() => undefined)
       connecting = undefined
@@ -223,7 +239,22 @@ function asServiceError(error: unknown, address: string, workflowId: string): un
   }
   if (error instanceof ScheduleNotFoundError)
     return new ServiceError('not_found', 'the tenant has no month-end schedule')
-  const why = isGrpcServiceError(error) ? error.details : error instanceof Error ? error.message : String(error)
+  const status = grpcErrorOf(error)
+  // A request that is wrong, and a fault of our own, stay so however often it is asked.
+  return status === undefined || status.code === INVALID_ARGUMENT ? error : unavailable(error, address)
+}
+
+/** gRPC status of a request that the server cannot carry out, such as one with a search attribute it does not know. */
+const INVALID_ARGUMENT = 3
+
+/** What the server answered, or the connection to it; the SDK wraps it in words of its own. */
+function grpcErrorOf(error: unknown): { readonly code: number; readonly details: string } | undefined {
+  if (isGrpcServiceError(error)) return error
+  return error instanceof Error && error.cause !== undefined ? grpcErrorOf(error.cause) : undefined
+}
+
+function unavailable(error: unknown, address: string): ServiceError {
+  const why = grpcErrorOf(error)?.details ?? (error instanceof Error ? error.message : String(error))
   return new ServiceError('unavailable', `the Temporal server at ${address} does not take the call: ${why}`, {
     cause: error,
   })
