@@ -13,7 +13,7 @@ import { type LifecycleSubject, startOf, type WorkflowRequest, type WorkflowType
 import { addSearchAttributes } from './temporal-attributes.ts'
 import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './temporal-list.ts'
 import { type PendingWork, readPending } from './temporal-pending.ts'
-import { type Lifecycle, type LifecycleStatus, readLifecycle, statusOf } from './temporal-read.ts'
+import { type LatestRun, type LifecycleStatus, readLifecycle, startIdOf, statusOf } from './temporal-read.ts'
 import { type MonthEndSchedule, scheduleCalls } from './temporal-schedules.ts'
 import { updateCalls } from './temporal-updates.ts'
 
@@ -41,9 +41,10 @@ export interface LifecycleClient {
   /**
    * Starts a workflow anew under an id that has run, whatever its type says about running again: for a person's retry.
    *
-   * @throws ServiceError `workflow_not_retryable` where that id runs
+   * @param startId repeated while its run goes on, it gets that run
+   * @throws ServiceError `workflow_not_retryable` where that id runs by another request
    */
-  startAgain(request: StartRequest): Promise<Started>
+  startAgain(request: StartRequest, startId: string): Promise<Started>
   /** Signals a workflow, started if it does not run and may run; one that may not run again gets no signal. */
   signalWithStart(request: SignalWithStart): Promise<Started>
   /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
@@ -60,7 +61,7 @@ export interface LifecycleClient {
   /** Asks a workflow to cancel itself. @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   cancel(workflowId: string): Promise<void>
   /** The latest run of an id. @throws ServiceError `workflow_not_found`, another tenant's included */
-  describe(workflowId: string, tenantId: string): Promise<Lifecycle>
+  describe(workflowId: string, tenantId: string): Promise<LatestRun>
   /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
   pending(workflowId: string, tenantId: string): Promise<PendingWork>
   list(filter: LifecycleFilter, page: { readonly page: number; readonly pageSize: number }): Promise<LifecyclePage>
@@ -175,15 +176,17 @@ export function lifecycleClient({ address, namespace }: { address: string; names
         }
       }, request.workflowId),
 
-    startAgain: (request) =>
+    startAgain: (request, startId) =>
       call(async (client) => {
         const { type, workflowId } = request
         try {
-          const options = { ...startOptions(request, {}), workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const }
+          const options = { ...startOptions(request, { startId }), workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const }
           const handle = await client.workflow.start(type, options)
           return { workflowId, runId: handle.firstExecutionRunId, status: 'running', started: true }
         } catch (error) {
           if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+          const run = await client.workflow.getHandle(workflowId).describe()
+          if (startIdOf(run) === startId) return { workflowId, runId: run.runId, status: 'running', started: false }
           throw new ServiceError('workflow_not_retryable', `workflow ${workflowId} runs already`, { cause: error })
         }
       }, request.workflowId),
@@ -199,8 +202,8 @@ export function lifecycleClient({ address, namespace }: { address: string; names
             signal,
             signalArgs: [],
           })
-          const { memo, runId } = await handle.describe()
-          return { workflowId, runId, status: 'running', started: memo?.['startId'] === startId }
+          const run = await handle.describe()
+          return { workflowId, runId: run.runId, status: 'running', started: startIdOf(run) === startId }
         } catch (error) {
           if (error instanceof WorkflowExecutionAlreadyStartedError) return await existing(client, workflowId)
           throw error
