@@ -64,7 +64,7 @@ export async function onceInPlatform<T>(
  * Has something else do a tenant's change, which knows a repeated request by its key. The answer is kept as others
  * are: so the key stands for one request here too, and what is answered already is not asked again.
  *
- * @param steps.before written before it is asked
+ * @param steps.before written before it is asked; what it throws is answered, and nothing is asked
  * @param steps.ask takes the key, or an id of this request where it has none
  * @param steps.after written with the answer
  */
@@ -72,24 +72,31 @@ export async function onceElsewhere<T>(
   ground: Ground,
   exchange: Exchange,
   steps: {
-    readonly before: (tx: TenantTx) => Promise<void>
+    readonly before: (tx: TenantTx, key: string) => Promise<void>
     readonly ask: (key: string) => Promise<T>
-    readonly after: (tx: TenantTx, body: T) => Promise<void>
+    readonly after?: (tx: TenantTx, body: T) => Promise<void>
   },
+  terms: Terms = {},
 ): Promise<T> {
   const { request } = exchange
   const key = keyOf(request)
+  const own = key ?? randomUUID()
   const kept = await inTenant(onBehalfOf(ground, request), request.tenantId, async (tx) => {
     const found = key === undefined ? undefined : await keptFor<T>(tx, request, key)
-    if (found === undefined) await steps.before(tx)
+    if (found === undefined) await steps.before(tx, own)
     return found
   })
   if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
-  const body = await steps.ask(key ?? randomUUID())
-  return onceInTenant(ground, exchange, async (tx) => {
-    await steps.after(tx, body)
-    return body
-  })
+  const body = await steps.ask(own)
+  return onceInTenant(
+    ground,
+    exchange,
+    async (tx) => {
+      await steps.after?.(tx, body)
+      return body
+    },
+    terms,
+  )
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {

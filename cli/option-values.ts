@@ -14,6 +14,12 @@ export function id(text: string): number {
   return Number(text)
 }
 
+/** An Idempotency-Key, such that it stands on a command line as it is. */
+export function onceKey(text: string): string {
+  if (/^[\w.:-]{1,255}$/.test(text)) return text
+  throw new InvalidArgumentError('It must be 1 to 255 letters, digits, or any of . : _ -')
+}
+
 const numberLike = (pattern: RegExp, what: string) => (least: number, most: number) => (text: string) => {
   const value = Number(text)
   if (pattern.test(text) && value >= least && value <= most) return value

@@ -43,13 +43,16 @@ export function queryOf({ tenantId, type, status, simId, poolId, cycle, state }:
   ].join(' AND ')
 }
 
+/** Most that a server lists in one answer. */
+const MOST_LISTED = 1000
 /** Results of closed runs are read one by one; so many at a time. */
 const AT_ONCE = 10
 
 /**
  * One page of workflows, the newest first.
  *
- * Temporal pages by token: the pages before are walked through, so a late page of a long list is slow.
+ * Temporal pages by token: what comes before is walked through, a thousand a call, so a late page of a long list is
+ * slow.
  */
 export async function listLifecycles(
   client: Client,
@@ -61,7 +64,8 @@ export async function listLifecycles(
   const runs = []
   let seen = 0
   if (count > (page - 1) * pageSize) {
-    for await (const run of client.workflow.list({ query, pageSize })) {
+    const listed = client.workflow.list({ query, pageSize: Math.min(page * pageSize, MOST_LISTED) })
+    for await (const run of listed) {
       seen += 1
       if (seen > (page - 1) * pageSize) runs.push(run)
       if (runs.length === pageSize) break

@@ -19,6 +19,12 @@ export interface Lifecycle {
   readonly failure: { readonly code: string; readonly detail: string } | null
 }
 
+/** The latest run of an id. */
+export interface LatestRun extends Lifecycle {
+  /** Id of the request that it answers, of one that was started again or by a signal. */
+  readonly startId: string | null
+}
+
 const STATUS: Readonly<Record<string, LifecycleStatus>> = {
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -86,13 +92,18 @@ export async function describeOfTenant(client: Client, workflowId: string, tenan
   throw new WorkflowNotFoundError(`not a workflow of tenant ${tenantId}`, workflowId, undefined)
 }
 
+export function startIdOf({ memo }: Pick<Run, 'memo'>): string | null {
+  const startId = memo?.['startId']
+  return typeof startId === 'string' ? startId : null
+}
+
 /** The latest run of an id, with its own answer to the query `state`. */
-export async function readLifecycle(client: Client, workflowId: string, tenantId: string): Promise<Lifecycle> {
+export async function readLifecycle(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
   const handle = client.workflow.getHandle(workflowId)
   const run = await describeOfTenant(client, workflowId, tenantId)
   const [lifecycle, state] = await Promise.all([
     toLifecycle(client, run),
     client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () => handle.query('state')).catch(() => undefined),
   ])
-  return state === undefined ? lifecycle : { ...lifecycle, state }
+  return { ...lifecycle, ...(state !== undefined && { state }), startId: startIdOf(run) }
 }

@@ -13,7 +13,7 @@ import { type LifecycleSubject, startOf, type WorkflowRequest, type WorkflowType
 import { addSearchAttributes } from './temporal-attributes.ts'
 import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './temporal-list.ts'
 import { type PendingWork, readPending } from './temporal-pending.ts'
-import { type Lifecycle, type LifecycleStatus, readLifecycle, statusOf } from './temporal-read.ts'
+import { type LatestRun, type LifecycleStatus, readLifecycle, startIdOf, statusOf } from './temporal-read.ts'
 import { type MonthEndSchedule, scheduleCalls } from './temporal-schedules.ts'
 import { updateCalls } from './temporal-updates.ts'
 
@@ -41,9 +41,10 @@ export interface LifecycleClient {
   /**
    * Starts a workflow anew under an id that has run, whatever its type says about running again: for a person's retry.
    *
-   * @throws ServiceError `workflow_not_retryable` where that id runs
+   * @param startId repeated while its run goes on, it gets that run
+   * @throws ServiceError `workflow_not_retryable` where that id runs by another request
    */
-  startAgain(request: StartRequest): Promise<Started>
+  startAgain(request: StartRequest, startId: string): Promise<Started>
   /** Signals a workflow, started if it does not run and may run; one that may not run again gets no signal. */
   signalWithStart(request: SignalWithStart): Promise<Started>
   /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
@@ -60,7 +61,7 @@ export interface LifecycleClient {
   /** Asks a workflow to cancel itself. @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   cancel(workflowId: string): Promise<void>
   /** The latest run of an id. @throws ServiceError `workflow_not_found`, another tenant's included */
-  describe(workflowId: string, tenantId: string): Promise<Lifecycle>
+  describe(workflowId: string, tenantId: string): Promise<LatestRun>
   /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
   pending(workflowId: string, tenantId: string): Promise<PendingWork>
   list(filter: LifecycleFilter, page: { readonly page: number; readonly pageSize: number }): Promise<LifecyclePage>
@@ -70,7 +71,7 @@ export interface LifecycleClient {
   pauseSchedule(tenantId: string, note: string): Promise<void>
   resumeSchedule(tenantId: string, note: string): Promise<void>
   describeSchedule(tenantId: string): Promise<ScheduleState>
-  /** @throws ServiceError `unavailable` where the server does not answer */
+  /** @throws ServiceError `unavailable` where the server does not answer, or its namespace lacks search attributes */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -106,13 +107,22 @@ const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) =
 /**
  * Makes a client that connects when it is first used, and again after it could not.
  *
- * Every call throws ServiceError `unavailable` where the Temporal server does not answer.
+ * Every call throws ServiceError `unavailable` where the Temporal server does not answer, and the error itself where
+ * asking again cannot help.
  */
 export function lifecycleClient({ address, namespace }: { address: string; namespace: string }): LifecycleClient {
   let connecting: Promise<Client> | undefined
+  /** Lists the search attributes that the namespace lacks, until it lacks none. */
+  let stillMissing: () => Promise<readonly string[]> = async () => []
   const connect = async () => {
-    const connection = await Connection.connect({ address, connectTimeout: '5 seconds' })
-    await addSearchAttributes(connection, namespace)
+    const connection = await Connection.connect({ address, connectTimeout: '5 seconds' }).catch((error: unknown) => {
+      throw unavailable(error, address)
+    })
+    let missing = await addSearchAttributes(connection, namespace)
+    stillMissing = async () => {
+      if (missing.length > 0) missing = await addSearchAttributes(connection, namespace)
+      return missing
+    }
     return new Client({ connection, namespace })
   }
   const connected = () => {
@@ -166,15 +176,17 @@ export function lifecycleClient({ address, namespace }: { address: string; names
         }
       }, request.workflowId),
 
-    startAgain: (request) =>
+    startAgain: (request, startId) =>
       call(async (client) => {
         const { type, workflowId } = request
         try {
-          const options = { ...startOptions(request, {}), workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const }
+          const options = { ...startOptions(request, { startId }), workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const }
           const handle = await client.workflow.start(type, options)
           return { workflowId, runId: handle.firstExecutionRunId, status: 'running', started: true }
         } catch (error) {
           if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+          const run = await client.workflow.getHandle(workflowId).describe()
+          if (startIdOf(run) === startId) return { workflowId, runId: run.runId, status: 'running', started: false }
           throw new ServiceError('workflow_not_retryable', `workflow ${workflowId} runs already`, { cause: error })
         }
       }, request.workflowId),
@@ -190,8 +202,8 @@ export function lifecycleClient({ address, namespace }: { address: string; names
             signal,
             signalArgs: [],
           })
-          const { memo, runId } = await handle.describe()
-          return { workflowId, runId, status: 'running', started: memo?.['startId'] === startId }
+          const run = await handle.describe()
+          return { workflowId, runId: run.runId, status: 'running', started: startIdOf(run) === startId }
         } catch (error) {
           if (error instanceof WorkflowExecutionAlreadyStartedError) return await existing(client, workflowId)
           throw error
@@ -207,7 +219,14 @@ export function lifecycleClient({ address, namespace }: { address: string; names
     pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),
     list: (filter, page) => call((client) => listLifecycles(client, filter, page)),
     ...scheduleCalls(call),
-    check: () => call(async (client) => void (await client.workflowService.getSystemInfo({}))),
+    check: () =>
+      call(async (client) => {
+        await client.workflowService.getSystemInfo({})
+        const missing = await stillMissing()
+        if (missing.length === 0) return
+        const detail = `namespace ${namespace} lacks search attributes, which its owner has to add: ${missing.join(', ')}`
+        throw new ServiceError('unavailable', detail)
+      }),
     async close() {
       const client = await connecting?.catch(() => undefined)
       connecting = undefined
@@ -223,7 +242,22 @@ function asServiceError(error: unknown, address: string, workflowId: string): un
   }
   if (error instanceof ScheduleNotFoundError)
     return new ServiceError('not_found', 'the tenant has no month-end schedule')
-  const why = isGrpcServiceError(error) ? error.details : error instanceof Error ? error.message : String(error)
+  const status = grpcErrorOf(error)
+  // A request that is wrong, and a fault of our own, stay so however often it is asked.
+  return status === undefined || status.code === INVALID_ARGUMENT ? error : unavailable(error, address)
+}
+
+/** gRPC status of a request that the server cannot carry out, such as one with a search attribute it does not know. */
+const INVALID_ARGUMENT = 3
+
+/** What the server answered, or the connection to it; the SDK wraps it in words of its own. */
+function grpcErrorOf(error: unknown): { readonly code: number; readonly details: string } | undefined {
+  if (isGrpcServiceError(error)) return error
+  return error instanceof Error && error.cause !== undefined ? grpcErrorOf(error.cause) : undefined
+}
+
+function unavailable(error: unknown, address: string): ServiceError {
+  const why = grpcErrorOf(error)?.details ?? (error instanceof Error ? error.message : String(error))
   return new ServiceError('unavailable', `the Temporal server at ${address} does not take the call: ${why}`, {
     cause: error,
   })

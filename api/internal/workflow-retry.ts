@@ -4,8 +4,7 @@ import { Type } from 'typebox'
 import { StartAnswer, WorkflowPending } from '../../domain/workflow-asks.ts'
 import { retryOf } from '../../operations/retry-workflow.ts'
 import { noteChange } from '../../store/audit.ts'
-import { inTenant } from '../../store/tenancy.ts'
-import { onBehalfOf } from '../change.ts'
+import { onceElsewhere } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
@@ -35,15 +34,16 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
   app.post(
     '/workflows/:workflowId/retry',
     {
-      config: { problems: ['workflow_not_found', 'workflow_not_retryable'], once: false },
+      config: { problems: ['workflow_not_found', 'workflow_not_retryable'] },
       schema: {
         operationId: 'retryWorkflow',
         summary: 'Start a workflow that has failed again, under its id and with its input',
         tags,
         description:
           'For a run that failed, was cancelled, was stopped at Temporal or timed out, and for one that ended with ' +
-          'the outcome failed, compensated or cancelled. Also where its id may not run again otherwise. A suspension ' +
-          'takes over its SIM as the run before has left it; a month end begins anew and finds done what is done.',
+          'the outcome failed, compensated, cancelled or doneWithFailures. Also where its id may not run again ' +
+          'otherwise. A suspension takes over its SIM as the run before has left it; a month end begins anew and finds ' +
+          'done what is done. Not for a month-end-batch, nor for a provision-in-bulk that is through its list.',
         params: WorkflowId,
         response: { 202: StartAnswer },
       },
@@ -52,17 +52,24 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
       const { tenantId } = request
       const { workflowId } = request.params
       const last = await lifecycles.describe(workflowId, tenantId)
-      const start = retryOf(last)
-      await inTenant(onBehalfOf(ground, request), tenantId, (tx) =>
-        noteChange(tx, {
-          subject: 'workflow',
-          id: workflowId,
-          before: null,
-          after: { retry: true, after: last.runId },
-        }),
+      return onceElsewhere(
+        ground,
+        { request, reply },
+        {
+          before: async (tx, key) => {
+            // Asked again under its key, because its answer was not kept: it is started and in the trail.
+            if (last.startId === key) return
+            retryOf(last)
+            const after = { retry: true, after: last.runId }
+            await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
+          },
+          ask: async (key) => {
+            const { runId, status } = last.startId === key ? last : await lifecycles.startAgain(retryOf(last), key)
+            return { workflowId, runId, status }
+          },
+        },
+        { status: 202 },
       )
-      const { runId, status } = await lifecycles.startAgain(start)
-      return reply.code(202).send({ workflowId, runId, status })
     },
   )
 }

@@ -20,6 +20,7 @@ import { noteChange } from '../../store/audit.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { rememberStarts } from '../../store/workflow-outbox.ts'
 import { onBehalfOf } from '../change.ts'
+import { onceElsewhere } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
@@ -39,7 +40,7 @@ const SIGNALS: Readonly<Record<string, readonly string[]>> = {
     'guardReleased',
     'guardDiscarded',
   ],
-  'enforce-pool': ['overLimit', 'cleared', 'standDown'],
+  'enforce-pool': ['overLimit', 'cleared', 'standDown', 'guardReleased', 'guardDiscarded'],
 }
 
 /** 202 for a start, 200 where that id runs or may not run again. */
@@ -205,7 +206,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       },
     },
     async ({ tenantId, params }, reply) => {
-      const run = await lifecycles.describe(params.workflowId, tenantId)
+      const { startId: _startId, ...run } = await lifecycles.describe(params.workflowId, tenantId)
       if (historyUrl != null) reply.header('link', `<${historyUrl(run)}>; rel="history"`)
       return run
     },
@@ -241,7 +242,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/:workflowId/cancel',
     {
-      config: { problems: ['workflow_not_found', 'workflow_not_running'], once: false },
+      config: { problems: ['workflow_not_found', 'workflow_not_running'] },
       schema: {
         operationId: 'cancelWorkflow',
         summary: 'Ask a running workflow to cancel itself',
@@ -253,9 +254,19 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request, reply) => {
       const { workflowId } = request.params
       await lifecycles.describe(workflowId, request.tenantId)
-      await noteAsk(request, workflowId, { cancel: true })
-      await lifecycles.cancel(workflowId)
-      return reply.code(202).send({})
+      return onceElsewhere(
+        ground,
+        { request, reply },
+        {
+          before: (tx) =>
+            noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { cancel: true } }),
+          ask: async () => {
+            await lifecycles.cancel(workflowId)
+            return {}
+          },
+        },
+        { status: 202 },
+      )
     },
   )
 }

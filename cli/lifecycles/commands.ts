@@ -4,7 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import { WORKFLOW_TYPES } from '../../domain/lifecycle.ts'
 import { STATUSES } from '../../domain/workflow-asks.ts'
 import { ASKS } from '../help-text.ts'
-import { id, wholeNumber } from '../option-values.ts'
+import { id, onceKey, wholeNumber } from '../option-values.ts'
 import type { ListFlags } from './list.ts'
 import type { ShowFlags } from './show.ts'
 import { addStarts } from './start-commands.ts'
@@ -107,6 +107,14 @@ const withId = (command: Command): Command =>
     .addArgument(new Argument('<id>', 'id of the workflow'))
     .option('--tenant <id>', 'the tenant; left out: the one in the id')
 
+/** What is asked for under one key is done once, over commands too. */
+const withKey = (command: Command): Command =>
+  withId(command).option(
+    '--key <text>',
+    'asked again under the same key it is done once; left out: a new one, which a command that got no answer tells',
+    onceKey,
+  )
+
 function addSteering(workflows: Command, settings: () => Settings): void {
   withId(workflows.command('signal'))
     .argument('<name>', 'the signal')
@@ -116,8 +124,8 @@ function addSteering(workflows: Command, settings: () => Settings): void {
       `
 ${ASKS}
 The service itself signals what it notices. By hand this is for what it cannot know.
-  suspend-on-overage   overLimit, cleared, standDown, personActed, renewed
-  enforce-pool         overLimit, cleared, standDown
+  suspend-on-overage   overLimit, cleared, standDown, personActed, renewed, guardReleased, guardDiscarded
+  enforce-pool         overLimit, cleared, standDown, guardReleased, guardDiscarded
 
 Example:
   npx simherd workflows signal suspend-on-overage:t0123456789ab:7:2026-11 cleared`,
@@ -127,7 +135,7 @@ Example:
       await signalWorkflow(settings(), workflowId, name, flags)
     })
 
-  withId(workflows.command('update'))
+  withKey(workflows.command('update'))
     .argument('<name>', 'the update')
     .option('--by <duration>', 'extendGrace: longer by this, such as PT2H')
     .option('--until <when>', 'extendGrace: until this instant; keepSuspended: manual (left out) or renewal')
@@ -153,7 +161,7 @@ Examples:
       await updateWorkflow(settings(), workflowId, name, flags)
     })
 
-  withId(workflows.command('cancel'))
+  withKey(workflows.command('cancel'))
     .option('--wait', 'until it has ended; exit code 1 where it ended otherwise meanwhile')
     .description('Ask a running workflow to end in order: a provisioning is undone, a suspended SIM stays as it is.')
     .addHelpText(
@@ -169,14 +177,17 @@ Example:
       await cancelWorkflow(settings(), workflowId, flags)
     })
 
-  withId(workflows.command('retry'))
+  withKey(workflows.command('retry'))
     .option('--wait', 'follow it until it ends; exit code 1 where it failed again')
-    .description('Start one that failed, was cancelled, terminated or timed out again, with what it was given.')
+    .description(
+      'Start one that failed, was undone or cancelled, terminated or timed out again, with what it was given.',
+    )
     .addHelpText(
       'after',
       `
 ${ASKS}
-What the run before has done is found done. One that runs, or has ended well, is refused: exit code 4.
+What the run before has done is found done. One that runs, or has ended well, is refused: exit code 4. So is a batch of
+a month end (start the month end again), and a provision-in-bulk that is through its list (start those that failed anew).
 
 Example:
   npx simherd workflows retry month-end-reprovision:t0123456789ab:2026-10 --wait`,

@@ -1,7 +1,7 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
 import type { Settings } from '../../config/index.ts'
-import { CommandFailure } from '../failures.ts'
-import { answerOf, once } from '../service.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { type Answered, answerOf, once } from '../service.ts'
 import { asking, tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
 import { follow, tellEnd } from './watch.ts'
@@ -10,6 +10,23 @@ export interface SteerFlags {
   readonly tenant?: string
   /** Follows the run until it ends. */
   readonly wait?: boolean
+  /** What is asked twice under one key is done once. Left out: a key of its own. */
+  readonly key?: string
+}
+
+/** Asks for what is done once under a key. @throws CommandFailure with the key, where it may be done without an answer */
+async function askOnce<T>(
+  given: string | undefined,
+  ask: (terms: ReturnType<typeof once>) => Promise<Answered<T>>,
+): Promise<T> {
+  const key = given ?? crypto.randomUUID()
+  try {
+    return await answerOf(ask(once(key)))
+  } catch (error) {
+    if (!(error instanceof CommandFailure && error.exitCode === ExitCode.unreachable)) throw error
+    const again = `It may be done all the same: ask again with --key ${key}, and it is done once`
+    throw new CommandFailure(`${error.message}\n${again}`, ExitCode.unreachable, { cause: error })
+  }
 }
 
 export async function signalWorkflow(settings: Settings, workflowId: string, name: string, flags: SteerFlags) {
@@ -28,12 +45,12 @@ export interface UpdateFlags extends SteerFlags {
 
 /** Asks for a change and shows the workflow's answer. */
 export async function updateWorkflow(settings: Settings, workflowId: string, name: string, flags: UpdateFlags) {
-  const { by, until } = flags
+  const { by, until, key } = flags
   const body = { ...(by !== undefined && { by }), ...(until !== undefined && { until }) }
   await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
-    const answer = await answerOf(
+    const answer = await askOnce(key, (terms) =>
       service.POST('/internal/workflows/{workflowId}/updates/{name}', {
-        params: { path: { workflowId, name }, ...once(crypto.randomUUID()) },
+        params: { path: { workflowId, name }, ...terms },
         body,
       }),
     )
@@ -43,9 +60,11 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
 }
 
 /** @throws CommandFailure where it ended by itself before it could be cancelled, when it is waited for */
-export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait }: SteerFlags) {
+export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
-    await answerOf(service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId } } }))
+    await askOnce(key, (terms) =>
+      service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, ...terms } }),
+    )
     console.log(`${workflowId}: is asked to cancel itself`)
     if (wait !== true) return
     const run = await follow(service, workflowId)
@@ -56,10 +75,10 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
 }
 
 /** Starts a run that has failed again. @throws CommandFailure where it fails again, when it is waited for */
-export async function retryWorkflow(settings: Settings, workflowId: string, { tenant, wait }: SteerFlags) {
+export async function retryWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
-    const { runId } = await answerOf(
-      service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId } } }),
+    const { runId } = await askOnce(key, (terms) =>
+      service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId }, ...terms } }),
     )
     console.log(`${workflowId}: is started again as run ${runId}`)
     if (wait === true) tellEnd(await follow(service, workflowId))

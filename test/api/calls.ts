@@ -466,19 +466,9 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['workflow'],
     asksTemporal: true,
   },
-  cancelWorkflow: {
-    call: startedRun,
-    audit: ['workflow'],
-    asksTemporal: true,
-    notOnce: 'a workflow that is cancelled stays so',
-  },
+  cancelWorkflow: { call: startedRun, audit: ['workflow'], asksTemporal: true },
   readPending: { call: startedRun, asksTemporal: true },
-  retryWorkflow: {
-    call: stoppedRun,
-    audit: ['workflow'],
-    asksTemporal: true,
-    notOnce: 'a workflow that was started again runs, and is not started twice',
-  },
+  retryWorkflow: { call: stoppedRun, audit: ['workflow'], asksTemporal: true },
   readMonthEndSchedule: { call: none, asksTemporal: true },
   pauseMonthEndSchedule: {
     call: none,

@@ -1,5 +1,5 @@
 /**
- * 200 lifecycles of one tenant, brought to the middle of their way so that a fault can strike there:
+ * 200 lifecycles of one tenant, or a share of them, brought to the middle of their way so that a fault can strike there:
  *
  *   fleet    150 SIMs on their way from Unprovisioned to Active
  *   late      14 over their limit: the suspend ticket is under way
@@ -77,7 +77,7 @@ export const herdRules = OVER.map((group) => ({
 let herds = 0
 
 /**
- * A tenant with the 200 SIMs; those that are to be suspended are Active, `cleared` and `taken` Suspended.
+ * A tenant with the 200 SIMs, or a share; those that are to be suspended are Active, `cleared` and `taken` Suspended.
  *
  * @param share of each group
  */
@@ -147,7 +147,7 @@ const overLimit = (service: Service, herd: Herd, ...groups: readonly Group[]) =>
   use(service, herd, groups, LIMIT_MB + 30)
 
 /**
- * Brings all 200 under way. Everything that is asked for is asked for before the fault, and answered.
+ * Brings all of them under way. Everything that is asked for is asked for before the fault, and answered.
  *
  * @param hold makes the carrier slow, so that what is begun last is not done before the fault strikes
  */

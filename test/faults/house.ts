@@ -29,7 +29,7 @@ const QUIET_WITHIN_SECONDS = 600
 
 export interface Fault {
   readonly name: string
-  /** Share of the 200 lifecycles. */
+  /** Share of the 200 lifecycles; left out: all of them. */
   readonly share?: number
   /** How the carrier behaves from the first of the lifecycles on. */
   readonly knobs?: Partial<Knobs>
@@ -104,6 +104,7 @@ const COLUMNS: readonly (readonly [string, (fault: Fault, played: Played) => str
   ['tickets, all complete', (_, { report }) => report.tickets],
   ['effects', (_, { report }) => report.effects],
   ['of a ticket twice', (_, { report }) => report.doubles],
+  ['failed by the carrier', (_, { report }) => report.failed],
   ['asked again', (_, { report }) => report.repeated],
   ['wrong states', (_, { report }) => report.wrongStates],
   ['mails', (_, { report }) => report.mails],

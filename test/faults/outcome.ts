@@ -115,6 +115,9 @@ export interface Report {
   readonly tickets: number
   readonly effects: number
   readonly doubles: number
+  /** Calls that the carrier failed without doing anything. */
+  readonly failed: number
+  /** Calls for what it had done already, because its answer had not come. */
   readonly repeated: number
   readonly wrongStates: number
   readonly mails: number
@@ -202,6 +205,7 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
     tickets: tickets.length,
     effects: effects.length,
     doubles,
+    failed: journal.filter(({ outcome }) => outcome === 'failed').length,
     repeated: journal.filter(({ outcome }) => outcome === 'duplicate').length,
     wrongStates: states.length,
     mails: mails.count,

@@ -1,5 +1,6 @@
 /** Steering workflows over the internal interface, on the development server, with a worker and without. */
 import { Connection, WorkflowClient } from '@temporalio/client'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId } from '../../domain/lifecycle.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
@@ -118,6 +119,32 @@ describe('with a worker', async () => {
     workers.model.pending.clear()
     expect((await post(`/${line.workflowId}/retry`)).status).toBe(202)
     expect(await ended(line.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
+  })
+
+  test('under one key a run is started again once, also where the answer was not kept', async () => {
+    const line = await aLine()
+    workers.model.failing.set('provision', 'line_unknown')
+    await start(line)
+    await ended(line.workflowId)
+    const headers = { 'idempotency-key': 'again' }
+    const retry = () => house.tenant.inside('POST', `/internal/workflows/${line.workflowId}/retry`, undefined, headers)
+    // As where the API is killed after Temporal has started it.
+    const forget = () => sql`delete from idempotency_keys where key = 'again'`.execute(house.root)
+
+    const first = await retry()
+    await forget()
+    const second = await retry()
+    expect(second).toMatchObject({ status: 202, body: first.body })
+
+    await ended(line.workflowId)
+    await forget()
+    expect(await retry()).toMatchObject({ status: 202, body: { runId: first.body.runId, status: 'completed' } })
+    const { data } = (await house.tenant.inside('GET', '/internal/audit?subject=workflow')).body
+    const retries = data.filter(
+      ({ action, subjectId }: { action: string; subjectId: string }) =>
+        action === 'retryWorkflow' && subjectId === line.workflowId,
+    )
+    expect(retries).toHaveLength(1)
   })
 
   test('what an activity fails with, how often and when it is tried again is told', async () => {

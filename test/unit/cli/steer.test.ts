@@ -1,0 +1,58 @@
+/** Commands that steer a workflow, over a service whose answers get lost. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { cancelWorkflow, retryWorkflow, updateWorkflow } from '../../../cli/lifecycles/steer.ts'
+import { readSettings } from '../../../config/index.ts'
+
+const WORKFLOW = 'suspend-on-overage:t0123456789ab:7:2026-11'
+
+/** A service that loses its first answers. The keys it was asked under are noted. */
+async function aService(lost: number) {
+  const keys: unknown[] = []
+  const server = createServer((request, response) => {
+    keys.push(request.headers['idempotency-key'])
+    if (keys.length <= lost) return void response.destroy()
+    const body = JSON.stringify({ workflowId: WORKFLOW, runId: 'r', status: 'running' })
+    response.writeHead(202, { 'content-type': 'application/json' }).end(body)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { keys, settings: { ...readSettings(), SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}`, SERVICE_KEY: 'k' } }
+}
+type Asked = Awaited<ReturnType<typeof aService>>['settings']
+
+beforeEach(() => void vi.spyOn(console, 'log').mockReturnValue())
+afterEach(() => void vi.restoreAllMocks())
+
+describe.each([
+  ['update', (to: Asked, key?: string) => updateWorkflow(to, WORKFLOW, 'extendGrace', { by: 'PT1H', ...terms(key) })],
+  ['cancel', (to: Asked, key?: string) => cancelWorkflow(to, WORKFLOW, terms(key))],
+  ['retry', (to: Asked, key?: string) => retryWorkflow(to, WORKFLOW, terms(key))],
+])('%s', (_, ask) => {
+  test('asks again under the same key', async () => {
+    const { keys, settings } = await aService(1)
+
+    await ask(settings)
+
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), keys[0]])
+  })
+
+  test('names its key where it gets no answer, and takes it then', async () => {
+    const { keys, settings } = await aService(1)
+    // A person's patience is at its end after the first.
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 20_000))
+
+    const failure = await ask(settings).catch((error: unknown) => error)
+    clock.mockRestore()
+    expect(failure).toMatchObject({ exitCode: 5, message: expect.stringContaining(`ask again with --key ${keys[0]}`) })
+
+    await ask(settings, String(keys[0]))
+    expect(keys).toEqual([keys[0], keys[0]])
+  })
+})
+
+const terms = (key: string | undefined) => (key === undefined ? {} : { key })
