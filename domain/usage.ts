@@ -57,7 +57,8 @@ export interface ReadRecord {
   readonly correction: boolean
 }
 
-const FUTURE_MS = 5 * 60_000
+/** How far ahead of the clock a record may be. */
+export const FUTURE_MS = 5 * 60_000
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 
 const fault = (code: UsageFault['code'], detail: string): { readonly fault: UsageFault } => ({

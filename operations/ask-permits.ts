@@ -10,7 +10,9 @@ import type { PermitAnswer, PermitAsk } from '../domain/guard.ts'
 import type { AlertNotification } from '../notify/notification.ts'
 import { insertEvent } from '../store/events.ts'
 import {
+  clearedAsks,
   countPermits,
+  endAsks,
   type GuardScope,
   insertHold,
   insertPermits,
@@ -71,6 +73,8 @@ export async function askPermits(tx: TenantTx, ask: PermitAsk): Promise<PermitAn
     answer.granted.push(...shared.granted)
     answer.held.push(...shared.held)
     holdId ??= shared.holdId
+    // It has cleared since the workflow looked: what is answered now is not for the next alert, too.
+    await endAsks(tx, await clearedAsks(tx, scope, ids))
   }
   return { ...answer, holdId }
 }
@@ -103,8 +107,10 @@ async function shareOut(
 /** What the settings let through in an hour; SIMs are only counted where the least is not enough for all. */
 async function allowedIn(tx: TenantTx, scope: GuardScope, wanted: number): Promise<number> {
   const { guardLeast, guardPct } = await readEnforcementSettings(tx)
-  if (wanted <= guardLeast) return guardLeast
-  return Math.max(guardLeast, Math.floor((guardPct * (await scopeSize(tx, scope.poolId))) / 100))
+  if (wanted <= guardLeast || guardPct === 0) return guardLeast
+  // More SIMs would allow more than is wanted.
+  const enough = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil((wanted * 100) / guardPct) + 1)
+  return Math.max(guardLeast, Math.floor((guardPct * (await scopeSize(tx, scope.poolId, enough))) / 100))
 }
 
 interface Held {

@@ -5,6 +5,7 @@
  * same transaction that writes the alert. In Monitor mode the same choice is only logged.
  */
 import { LogLevel } from '../domain/codes.ts'
+import type { Cycle } from '../domain/cycle.ts'
 import {
   type EnforcePoolInput,
   enforcePoolId,
@@ -52,9 +53,14 @@ export interface Asked {
   readonly againAt?: number
 }
 
+/** What was asked last in this cycle: the runs of an earlier one have ended with it, and know nothing of this one. */
+function askedSince(startsAt: number, { stored }: Wish): string | null {
+  return stored !== null && (stored.askedAt?.getTime() ?? 0) >= startsAt ? stored.asked : null
+}
+
 /** What to ask for now; undefined where nothing has changed since it was asked last. Pure. */
-function signalFor(wish: Wish, enabled: boolean, at: number, againMs: number): Signal | undefined {
-  const before = wish.stored?.asked ?? null
+function signalFor(wish: Wish, enabled: boolean, { at, cycle }: Batch['moment'], againMs: number): Signal | undefined {
+  const before = askedSince(cycle.startsAt, wish)
   const wanted = wantedFor(wish, enabled)
   if (before === 'overLimit' && wanted !== 'overLimit') return wish.firing ? 'standDown' : 'cleared'
   if (wanted === undefined || wanted !== before) return wanted
@@ -80,16 +86,17 @@ export async function enforce(
   wishes: readonly Wish[],
   terms: EvaluationTerms,
 ): Promise<Asked[]> {
-  const { at, cycle } = batch.moment
+  const { moment } = batch
+  const { at, cycle } = moment
   const againMs = Math.min(MOST_AGAIN_MS, (cycle.endsAt - cycle.startsAt) / AGAIN_PARTS)
   const asked = wishes.flatMap((wish): Asked[] => {
-    const signal = signalFor(wish, batch.enforcementEnabled, at, againMs)
+    const signal = signalFor(wish, batch.enforcementEnabled, moment, againMs)
     if (signal === undefined) return []
     const again = wish.subject.name === 'pool' && wish.firing ? { againAt: at + againMs } : {}
     return [{ wish, signal, ...again }]
   })
   const requests = asked.flatMap(({ wish, signal }) => requestOf(tx.tenantId, batch, wish, signal, terms) ?? [])
-  await endPermits(tx, cycle.key, wishes, asked)
+  await endPermits(tx, cycle, wishes, asked)
   const first = await rememberStarts(
     tx,
     requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
@@ -143,7 +150,7 @@ function requestOf(
 /** What the guard was asked for ends with the alert; what it holds is withdrawn where the watchdog stands down. */
 async function endPermits(
   tx: TenantTx,
-  cycleKey: string,
+  { key: cycleKey, startsAt }: Cycle,
   wishes: readonly Wish[],
   asked: readonly Asked[],
 ): Promise<void> {
@@ -151,8 +158,9 @@ async function endPermits(
   const over = wishes.flatMap((wish) => {
     const { id } = wish.subject.subject
     const pool = wish.subject.name === 'pool'
-    // It may have stood down before it cleared: then nothing is asked for any more.
-    const cleared = !wish.firing && (wish.stored?.asked === 'overLimit' || wish.stored?.asked === 'standDown')
+    // It may have stood down before it cleared, and said what it would do since: then nothing is asked for any more.
+    const last = askedSince(startsAt, wish)
+    const cleared = !wish.firing && wish.stored?.firing === true && last !== null && last !== 'cleared'
     if (!cleared && !stoodDown.has(wish)) return []
     return [{ rule: wish.rule.name, cycleKey, simId: pool ? null : id, poolId: pool ? id : null, cleared }]
   })

@@ -3,7 +3,7 @@ import { type Cycle, cycleOfKey, nextCycle } from '../domain/cycle.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../domain/month-end.ts'
 import { noteChange } from '../store/audit.ts'
-import { openCycle, tenantTerms } from '../store/cycles.ts'
+import { holdCycleAlone, markSettled, openCycle, settleContributors, tenantTerms } from '../store/cycles.ts'
 import { findCycle } from '../store/month-end.ts'
 import {
   batchesOf,
@@ -65,12 +65,18 @@ export async function monthEndBatches(
   return { batches, nextAfterSimId: more ? last.throughSimId : null }
 }
 
-/** Opens the cycle after one that has ended: its ledger counts from nothing, and everything is evaluated anew. */
+/**
+ * Opens the cycle after one that has ended: its ledger counts from nothing, and everything is evaluated anew. Where it
+ * has been opened already, the first time states anew who contributes to it.
+ */
 export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly opened: boolean }> {
   const ended = await endedCycle(tx, key)
   const { billingCycle } = await tenantTerms(tx)
   const next = nextCycle(billingCycle, ended)
+  await holdCycleAlone(tx, next.key)
   const opened = await openCycle(tx, next)
+  const first = await markSettled(tx, next.key)
+  if (first && !opened) await settleContributors(tx, next)
   if (opened) await noteChange(tx, { subject: 'cycle', id: next.key, before: null, after: { openedAt: tx.now } })
   return { opened }
 }

@@ -1,20 +1,27 @@
 /** Ledger rows that follow a SIM's state: it contributes where it was Active, and a move takes its usage along. */
 import { sql } from 'kysely'
 import { type Cycle, cycleAt, nextCycle } from '../domain/cycle.ts'
+import { FUTURE_MS } from '../domain/usage.ts'
 import { addToPool, holdCycles, lockPools, openCycle, tenantTerms } from './cycles.ts'
 import type { TenantTx } from './tenancy.ts'
 
-/** Cycles from the one an instant falls into to the running one, all open and held: none is closed meanwhile. */
+/**
+ * Cycles from the one an instant falls into to the running one, and those that usage has opened ahead: all open and
+ * held. None is closed meanwhile, and none that begins soon is renewed before this transaction has ended.
+ */
 async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
   const { billingCycle } = await tenantTerms(tx)
+  const now = tx.now.getTime()
   const cycles: Cycle[] = []
   let cycle = cycleAt(billingCycle, at.getTime())
-  while (cycle.startsAt <= tx.now.getTime()) {
+  while (cycle.startsAt <= now + FUTURE_MS) {
     cycles.push(cycle)
     cycle = nextCycle(billingCycle, cycle)
   }
-  for (const unopened of await holdCycles(tx, cycles)) await openCycle(tx, unopened)
-  return cycles
+  const unopened = new Set(await holdCycles(tx, cycles))
+  const since = cycles.filter((one) => one.startsAt <= now || !unopened.has(one))
+  for (const one of since) if (unopened.has(one)) await openCycle(tx, one)
+  return since
 }
 
 interface LedgerSums {

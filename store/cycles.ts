@@ -1,7 +1,7 @@
 /** Billing cycles of a tenant, and the opening of a new one. */
 import { type RawBuilder, sql } from 'kysely'
 import { type Cycle, cycleAt } from '../domain/cycle.ts'
-import { markAllDue } from './due.ts'
+import { markAllDue, markDue, SubjectKind } from './due.ts'
 import { restating } from './restatements.ts'
 import type { TenantTx } from './tenancy.ts'
 
@@ -78,6 +78,62 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   await totalPools(tx, cycle.key)
   await markAllDue(tx, tx.now)
   return true
+}
+
+/** Notes that a cycle's contributors are final but for what is done in it. @returns whether this call was the first */
+export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
+  const { rows } = await sql`
+    update cycles set settled_at = ${tx.now}
+     where tenant_id = ${tx.tenantId} and key = ${key} and settled_at is null
+    returning 1`.execute(tx.q)
+  return rows.length > 0
+}
+
+/**
+ * States anew who contributes to a cycle, as opening it now would: whoever opened it may have done so before it began,
+ * or beside a ticket that began before it. Call with the cycle held alone.
+ */
+export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<void> {
+  const { key } = cycle
+  const { rows } = await sql<{ simId: number; poolId: number; tariffId: number | null; comes: boolean }>`
+    select coalesce(c.sim_id, l.sim_id) as "simId", coalesce(c.pool_id, l.pool_id) as "poolId",
+           c.tariff_id as "tariffId", l.sim_id is null as comes
+      from (${contributors(cycle)}) c
+      full join (select sim_id, pool_id from usage_ledger
+                  where tenant_id = ${tx.tenantId} and cycle_key = ${key} and contributing) l
+        on l.sim_id = c.sim_id and l.pool_id = c.pool_id
+     where c.sim_id is null or l.sim_id is null`.execute(tx.q)
+  if (rows.length === 0) return
+  const changes = sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
+    "simId" bigint, "poolId" integer, "tariffId" integer, comes boolean)`
+  const poolIds = rows.map(({ poolId }) => poolId)
+  await lockPools(tx, key, poolIds)
+  // A row that is there goes by its own tariff: tickets keep it.
+  await sql`
+    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+    select ${key}, "simId", "poolId", "tariffId", true from ${changes}
+     where comes order by "simId", "poolId"
+    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update set contributing = true`.execute(tx.q)
+  const left = sql`
+    l.tenant_id = ${tx.tenantId} and l.cycle_key = ${key} and l.sim_id = r."simId" and l.pool_id = r."poolId"
+    and not r.comes`
+  await sql`
+    delete from usage_ledger l using ${changes}
+     where ${left} and l.bytes = 0 and l.voice_seconds = 0 and l.sms_count = 0`.execute(tx.q)
+  await sql`update usage_ledger l set contributing = false from ${changes} where ${left}`.execute(tx.q)
+  await restating(
+    tx,
+    sql`
+      update pool_cycles p
+         set contributing = p.contributing + r.delta, usage_version = p.usage_version + 1
+        from (select "poolId", sum(case when comes then 1 else -1 end)::integer as delta
+                from ${changes} group by "poolId") r
+       where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${key} and p.pool_id = r."poolId"`,
+  ).execute(tx.q)
+  await markDue(tx, [
+    ...rows.map(({ simId }) => ({ kind: SubjectKind.sim, id: simId })),
+    ...poolIds.filter((id) => id !== 0).map((id) => ({ kind: SubjectKind.pool, id })),
+  ])
 }
 
 /** Locks of a tenant's cycles, beside their rows: whoever counts usage in a cycle shares it, whoever closes it has it alone. */

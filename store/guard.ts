@@ -1,6 +1,7 @@
 /** What the guard on suspensions remembers: what rules have asked, and holds that wait for a person. */
 import { sql } from 'kysely'
 import { enforcePoolId, suspendOnOverageId } from '../domain/lifecycle.ts'
+import { SubjectKind } from './due.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** What suspensions are counted for: one rule of one version, in a pool or (null) the whole tenant. */
@@ -48,22 +49,33 @@ export async function standingPermits(
   return rows
 }
 
-/** Permits of a scope since an instant that count, whatever has become of them. */
-export async function countPermits(tx: TenantTx, { rule, version, poolId }: GuardScope, since: Date): Promise<number> {
+/** Permits of a scope that count. Spelled so that an index has them: `is not distinct from` would not use it. */
+const counting = (tx: TenantTx, { rule, version, poolId }: GuardScope) => sql`
+  tenant_id = ${tx.tenantId} and rule = ${rule} and rule_version = ${version} and counts
+  and ${poolId === null ? sql`pool_id is null` : sql`pool_id = ${poolId}`}`
+
+/** Permits of a scope since an instant that count, whatever has become of them: hardly more than an hour lets through. */
+export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from guard_permits
-     where tenant_id = ${tx.tenantId} and rule = ${rule} and rule_version = ${version}
-       and pool_id is not distinct from ${poolId}::integer and counts and at > ${since}`.execute(tx.q)
+    select count(*)::integer as count from guard_permits where ${counting(tx, scope)} and at > ${since}`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
-/** SIMs of a pool, or all provisioned ones of the tenant. */
-export async function scopeSize(tx: TenantTx, poolId: number | null): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from sims
-     where tenant_id = ${tx.tenantId} and status <> 0 ${poolId === null ? sql`` : sql`and pool_id = ${poolId}`}`.execute(
-    tx.q,
-  )
+/**
+ * SIMs of a pool, or all provisioned ones of the tenant. Pools know how many they have; only those outside pools are
+ * counted.
+ *
+ * @param enough no more of those outside pools are counted than this
+ */
+export async function scopeSize(tx: TenantTx, poolId: number | null, enough: number): Promise<number> {
+  const { rows } = await (poolId === null
+    ? sql<{ count: number }>`
+          select ((select coalesce(sum(total_sim_count), 0) from pools where tenant_id = ${tx.tenantId})
+                  + (select count(*) from (select 1 from sims
+                                            where tenant_id = ${tx.tenantId} and pool_id is null and status <> 0
+                                            limit ${enough}) o))::integer as count`
+    : sql<{ count: number }>`select total_sim_count as count from pools where id = ${poolId}`
+  ).execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
@@ -172,11 +184,8 @@ export async function answerHeld(
 }
 
 /** Begins the count of a scope anew: what was permitted so far counts no more. */
-export async function forgetCount(tx: TenantTx, { rule, version, poolId }: GuardScope): Promise<void> {
-  await sql`
-    update guard_permits set counts = false
-     where tenant_id = ${tx.tenantId} and rule = ${rule} and rule_version = ${version}
-       and pool_id is not distinct from ${poolId}::integer and counts`.execute(tx.q)
+export async function forgetCount(tx: TenantTx, scope: GuardScope): Promise<void> {
+  await sql`update guard_permits set counts = false where ${counting(tx, scope)}`.execute(tx.q)
 }
 
 /** A rule's alert for a SIM or a pool is over, or may not be acted on now. */
@@ -187,6 +196,32 @@ export interface AskOver {
   readonly poolId: number | null
   /** Cleared: the next alert asks anew. Else only what waits is withdrawn: the SIM may be suspended already. */
   readonly cleared: boolean
+}
+
+/**
+ * What was asked for alerts that have cleared since it was wanted: known, and firing neither for the SIM nor for its
+ * pool. Call under the guard's lock: an alert that clears later ends the ask itself.
+ */
+export async function clearedAsks(
+  tx: TenantTx,
+  { rule, cycleKey, poolId }: GuardScope,
+  simIds: readonly number[],
+): Promise<AskOver[]> {
+  const subjects =
+    poolId === null
+      ? sql`select s.id as sim_id, null::integer as pool_id, k.kind, k.id
+              from sims s cross join lateral (values (${SubjectKind.sim}::smallint, s.id), (${SubjectKind.pool}::smallint, s.pool_id::bigint)) k(kind, id)
+             where s.id = any(${[...simIds]}::bigint[])`
+      : sql`select null::bigint as sim_id, ${poolId}::integer as pool_id, ${SubjectKind.pool}::smallint as kind, ${poolId}::bigint as id`
+  const { rows } = await sql<{ simId: number | null; poolId: number | null }>`
+    select s.sim_id as "simId", s.pool_id as "poolId"
+      from (${subjects}) s
+      join alerts a
+        on a.tenant_id = ${tx.tenantId} and a.rule = ${rule} and a.subject_kind = s.kind and a.subject_id = s.id
+       and a.scope in (${cycleKey}, '')
+     group by s.sim_id, s.pool_id
+    having not bool_or(a.firing)`.execute(tx.q)
+  return rows.map((one) => ({ ...one, rule, cycleKey, cleared: true }))
 }
 
 /** Ends what was asked for alerts. One statement, whatever their number; the guard's lock is held. */

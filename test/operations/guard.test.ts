@@ -8,9 +8,11 @@ import { askPermits } from '../../operations/ask-permits.ts'
 import { changeEnforcement } from '../../operations/change-enforcement.ts'
 import { decideHold } from '../../operations/decide-hold.ts'
 import { activateRules } from '../../operations/rules-in-force.ts'
+import { type Subject, SubjectKind } from '../../store/due.ts'
 import { endAsks, lockGuard } from '../../store/guard.ts'
 import { pageOfHolds } from '../../store/guard-holds.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { saveAlerts } from '../../store/watchdog.ts'
 import { rememberStarts } from '../../store/workflow-outbox.ts'
 import { readRuleFiles } from '../../worker/rules.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
@@ -202,6 +204,35 @@ describe('the guard', () => {
     ).toEqual([{ level: LogLevel.Critical, subject: { kind: 'pool', id: poolId, label: 'a pool' }, message }])
   })
 
+  test.each([
+    ['a pool', (poolId: number) => ({ poolId })],
+    ['the tenant', () => ({})],
+  ])('reads as many SIMs in a small estate as in a large one: of %s', async (_, assignment) => {
+    const reads = async (count: number) => {
+      const { asTenant, activeSims, poolId, workflowId } = await aGuard(0, { guardLeast: 1, guardPct: 10 })
+      const sims = await activeSims(count, assignment(poolId))
+      return asTenant(async (tx) => {
+        await sql`set local enable_seqscan = off`.execute(tx.q)
+        const read = async () => {
+          const { rows } = await sql<{ read: number }>`
+            select (seq_tup_read + idx_tup_fetch)::integer as read
+              from pg_stat_xact_user_tables where relname = 'sims'`.execute(tx.q)
+          return rows[0]?.read ?? 0
+        }
+        const before = await read()
+        const ask = { rule: RULE, cycle: CYCLE, simIds: sims.slice(0, 2), workflowId, ...assignment(poolId) }
+        const { granted } = await askPermits(tx, ask)
+        return { granted: granted.length, read: (await read()) - before }
+      })
+    }
+
+    const small = await reads(30)
+    const large = await reads(60)
+
+    expect(small.granted).toBe(2)
+    expect(large).toEqual(small)
+  })
+
   test('refuses what is not there', async () => {
     const { ask, sims } = await aGuard(1)
 
@@ -230,6 +261,35 @@ describe('what was asked ends with its alert', () => {
     expect(await holds()).toMatchObject([{ waiting: 0 }])
     expect(await release(holdId)).toMatchObject({ decided: 0 })
     expect(await signals()).toEqual([])
+  })
+
+  test('cleared between the look and the ask: the next alert asks anew, and counts again', async () => {
+    const { ask, sims, poolId, asTenant } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
+    const [a = 0, b = 0, c = 0] = sims
+    const alert = (subject: Subject, firing: boolean) =>
+      asTenant((tx) =>
+        saveAlerts(tx, [
+          {
+            rule: RULE,
+            ...subject,
+            scope: CYCLE,
+            firing,
+            state: {},
+            ruleVersion: 1,
+            evaluatedAt: new Date(ground.now++),
+            explanation: null,
+            asked: 'cleared',
+            askedAt: null,
+          },
+        ]),
+      )
+    await alert({ kind: SubjectKind.pool, id: poolId }, false)
+    await ask([a])
+    await ask([b], { poolId: null })
+    await alert({ kind: SubjectKind.pool, id: poolId }, true)
+    expect(await ask([a])).toMatchObject({ granted: [a] })
+    expect(await ask([a, c])).toMatchObject({ granted: [a], held: [c] })
+    expect(await ask([b])).toMatchObject({ granted: [], held: [b] })
   })
 
   test('stood down: what waits is withdrawn, what was granted stays', async () => {

@@ -5,9 +5,11 @@ import { fromMoney } from '../../domain/units.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
 import { changesOf, renewCycle } from '../../operations/month-end.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
+import { currentCycle } from '../../store/cycles.ts'
+import { poolFigures } from '../../store/figures.ts'
 import { hasLateMonthEnd } from '../../store/month-end.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
-import { aHouse, type House } from './house.ts'
+import { aHouse, complete, type House } from './house.ts'
 import {
   at,
   BOUNDARY,
@@ -24,6 +26,13 @@ import {
 } from './october.ts'
 
 const ground = await aGround()
+
+/** How many sessions wait for a lock that another holds. */
+const waiting = async () => {
+  const { rows } = await sql`
+    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(ground.db)
+  return rows.length
+}
 
 const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1000) =>
   house.asTenant(async (tx) => {
@@ -186,6 +195,103 @@ describe('the next cycle', () => {
     expect((await house.ledger()).filter(({ cycle }) => cycle === '2026-11')).toMatchObject([
       { simId, contributing: true, bytes: 0 },
     ])
+  })
+
+  /** Who contributes to November, and how many do by the pools' totals. */
+  const contributing = async (house: House) => ({
+    sims: (await house.ledger())
+      .filter(({ cycle, contributing }) => cycle === '2026-11' && contributing)
+      .map(({ simId, poolId }) => [simId, poolId]),
+    pools: (
+      await house.rows(sql<{ poolId: number; contributing: number }>`
+        select pool_id as "poolId", contributing from pool_cycles
+         where cycle_key = '2026-11' and contributing > 0 order by pool_id`)
+    ).map(({ poolId, contributing }) => [poolId, contributing]),
+  })
+  const MINUTE = 60_000
+
+  test('opened ahead by a record of its first minute, has whom its start finds, not whom that record found', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [from, to] = [await aPoolOf(house, TariffType['Dynamic Pool']), await aPoolOf(house)]
+    const sims = await house.activeSims(5, { poolId: from })
+    const [stays = 0, suspended = 0, unassigned = 0, moved = 0, dueBack = 0] = sims
+    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
+    ground.now = BOUNDARY.getTime() - 3 * MINUTE
+    const first = new Date(BOUNDARY.getTime() + MINUTE / 2).toISOString()
+    await house.record([stays, suspended].map((simId) => house.usage(simId, { at: first, bytesUp: 10 })))
+    ground.now += MINUTE
+    const [comes = 0] = await house.activeSims(1, { poolId: from, tariffId: own.id })
+    await house.complete({ simId: suspended, type: TicketType.Suspend })
+    await house.complete({ simId: unassigned, type: TicketType.Provision, unassign: true })
+    await house.complete({ simId: moved, type: TicketType.Provision, poolId: to, cause: MONTH_END })
+    const cause = { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'w' } as const
+    await house.complete({ simId: dueBack, type: TicketType.Suspend, cause })
+    const ahead = await contributing(house)
+    ground.now = BOUNDARY.getTime() + 1000
+    await house.asTenant((tx) => renewCycle(tx, CYCLE))
+    const renewed = await contributing(house)
+    const figures = await house.asTenant((tx) => poolFigures(tx, '2026-11', [from]))
+    // What happens in the cycle takes nothing away, though the month end may run again.
+    ground.now += MINUTE
+    await house.complete({ simId: dueBack, type: TicketType.Suspend })
+    await house.complete({ simId: stays, type: TicketType.Suspend })
+    await house.asTenant((tx) => renewCycle(tx, CYCLE))
+
+    expect(ahead.sims).toContainEqual([comes, from])
+    expect(renewed).toEqual({
+      sims: [
+        [stays, from],
+        [moved, to],
+        [dueBack, from],
+        [comes, from],
+      ],
+      pools: [
+        [from, 3],
+        [to, 1],
+      ],
+    })
+    expect(figures.get(from)).toMatchObject({ limitBytes: 3000, usageBytes: 20 })
+    expect(await contributing(house)).toEqual(renewed)
+    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    await close(house, '2026-11')
+    const fees = (await statement(house, '2026-11')).filter(({ feeMicro }) => feeMicro > 0)
+    expect(fees.map(({ simId }) => simId).filter((id) => id !== null)).toEqual([stays, dueBack, comes, moved])
+  })
+
+  test('has a SIM whose ticket began before its start and ended after it was opened', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const poolId = await aPoolOf(house)
+    const [stays = 0] = await house.activeSims(1, { poolId })
+    const [comes = 0] = await house.unprovisioned(1)
+    await house.complete({ simId: comes, type: TicketType.Provision, poolId })
+    const committed = Promise.withResolvers<void>()
+    const acted = Promise.withResolvers<void>()
+    ground.now = BOUNDARY.getTime() - 1
+    const ticket = house.asTenant(async (tx) => {
+      await complete(tx, { simId: comes, type: TicketType.Activate })
+      acted.resolve()
+      await committed.promise
+    })
+    await acted.promise
+
+    ground.now = BOUNDARY.getTime()
+    // It has read who contributes, and waits to mark the SIM due.
+    const opened = house.asTenant(currentCycle)
+    await expect.poll(() => waiting(), { timeout: 10_000 }).toBe(1)
+    const renewed = house.asTenant((tx) => renewCycle(tx, CYCLE))
+    await expect.poll(() => waiting(), { timeout: 10_000 }).toBe(2)
+    committed.resolve()
+    await Promise.all([ticket, opened, renewed])
+
+    expect(await contributing(house)).toEqual({
+      sims: [
+        [stays, poolId],
+        [comes, poolId],
+      ],
+      pools: [[poolId, 2]],
+    })
   })
 })
 

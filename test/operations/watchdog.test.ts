@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, TicketType, WatchdogMode } from '../../domain/codes.ts'
+import { suspendOnOverageId } from '../../domain/lifecycle.ts'
 import { MB } from '../../domain/units.ts'
 import type { AlertNotification } from '../../notify/notification.ts'
+import { askPermits } from '../../operations/ask-permits.ts'
+import { changeEnforcement } from '../../operations/change-enforcement.ts'
 import { evaluateSubjects } from '../../operations/evaluate-subjects.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import { recordUsage } from '../../operations/record-usage.ts'
@@ -54,6 +57,7 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
     pool,
     sims: sims.map(({ id }) => id),
     asTenant,
+    rows,
     use,
     evaluate,
     log: () =>
@@ -135,6 +139,83 @@ describe('evaluation', () => {
       ['signalWithStart', 'overLimit'],
       ['signal', 'cleared'],
     ])
+  })
+
+  test('ends what the guard permitted when the alert clears, though the watchdog only monitors by then', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: [simId], workflowId: 'w' }
+    const permits = () => house.asTenant((tx) => askPermits(tx, ask))
+    const tick = async (mode: WatchdogMode, bytes: number) => {
+      ground.now += 60_000
+      const poolId = house.pool.id
+      await house.asTenant((tx) => sql`update pools set watchdog_mode = ${mode} where id = ${poolId}`.execute(tx.q))
+      await house.use(simId, bytes, { correction: true })
+      await house.evaluate()
+    }
+    await house.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+    await tick(WatchdogMode.Enforce, 120 * MB)
+    const first = await permits()
+    await tick(WatchdogMode.Monitor, 1)
+    await tick(WatchdogMode.Monitor, 1)
+    const asked = await house.rows(sql`select asked from alerts where rule = 'sim-overage' and subject_id = ${simId}`)
+    const whileItFires = await permits()
+    await tick(WatchdogMode.Monitor, -50 * MB)
+    await tick(WatchdogMode.Enforce, 50 * MB)
+
+    expect(asked).toEqual([{ asked: 'would' }])
+    expect([first, whileItFires]).toMatchObject([{ granted: [simId] }, { granted: [simId] }])
+    expect(await permits()).toMatchObject({ granted: [], held: [simId] })
+  })
+
+  test('asks the new cycle’s run of a SIM whose alert fires across the boundary', async () => {
+    const files = await readRuleFiles('')
+    const tagged = {
+      name: 'sim-tagged',
+      description: 'The SIM was lost.',
+      subject: 'sim',
+      conditions: { all: [{ fact: 'tag', operator: 'equal', value: 'lost' }] },
+      event: {
+        type: 'tagged',
+        params: {
+          level: 'Critical',
+          message: 'SIM {{iccid}} is lost.',
+          actions: ['log', 'suspend'],
+          suspend: { target: 'self', grace: 'PT0S', until: 'renewal' },
+          for: 'PT0S',
+          once: 'episode',
+          stage: 'enforce',
+        },
+      },
+      examples: [
+        { fires: true, facts: { tag: 'lost' } },
+        { fires: false, facts: { tag: '' } },
+      ],
+    }
+    await activateRules(ground, [...files, { file: 'sim/sim-tagged.json', text: JSON.stringify(tagged) }], 'the tests')
+    const before = ground.now
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const tick = async (now: number) => {
+      ground.now = now
+      await house.use(simId, 1)
+      await house.evaluate()
+    }
+    await house.asTenant((tx) => sql`update sims set tag = 'lost' where id = ${simId}`.execute(tx.q))
+    await tick(before + 60_000)
+    const boundary = Date.parse('2026-12-01T00:00:00Z')
+    await tick(boundary)
+    await tick(boundary + 60_000)
+    await activateRules(ground, files, 'the tests')
+    ground.now = before + 120_000
+
+    expect(await house.requests()).toEqual(
+      ['2026-11', '2026-12'].map((key) => ({
+        workflowId: suspendOnOverageId(house.tenantId, simId, key),
+        do: 'signalWithStart',
+        signal: 'overLimit',
+      })),
+    )
   })
 
   test('does not touch an exempt SIM', async () => {
