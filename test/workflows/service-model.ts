@@ -81,6 +81,8 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     retryAfter: null as number | null,
     /** Tickets still to be opened whose answer gets lost on the way. */
     lostAnswers: 0,
+    /** Awaited before a request is answered: holds the ones a test wants held. */
+    before: async (_line: string): Promise<void> => {},
     /** Idempotency keys are forgotten: a day has passed. */
     forgetKeys: () => answers.clear(),
     requests: [] as string[],
@@ -436,6 +438,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       model.outages -= 1
       fail('unavailable', 'away for a moment')
     }
+    await model.before(line)
     const key = request.headers['idempotency-key']
     if (typeof key === 'string' && answers.has(key)) return answers.get(key)
     for (const [pattern, handle] of routes) {
