@@ -28,12 +28,15 @@ export type Refusal =
   | 'passed over'
   | 'not active'
 
-/** A ticket is under way, the SIM is suspended by an earlier attempt already, the guard holds it, or it is not suspended. */
+/**
+ * A ticket is under way, the SIM is suspended by an earlier attempt already, the guard holds it, or it is not suspended:
+ * then with the ticket of an earlier attempt that was taken back.
+ */
 export type SuspensionAnswer =
   | { readonly do: 'wait'; readonly ticketId: string }
   | { readonly do: 'hold'; readonly holdId: number }
   | { readonly do: 'stay' }
-  | { readonly do: 'refuse'; readonly why: Refusal }
+  | { readonly do: 'refuse'; readonly why: Refusal; readonly ticketId?: string }
 
 /** Reasons not to suspend, the strongest first. Pure. */
 export function refusalOf(sim: SimEnforcement): Refusal | null {
@@ -119,7 +122,8 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     try {
       const { ticketId } = await openTicket(client, ticket)
       if (ticketId === null) return { do: 'refuse', why: 'not active' }
-      return why !== null && (await cancelTicket(client, ticketId)) ? { do: 'refuse', why } : { do: 'wait', ticketId }
+      const takenBack = why !== null && (await cancelTicket(client, ticketId))
+      return takenBack ? { do: 'refuse', why, ticketId } : { do: 'wait', ticketId }
     } catch (error) {
       // Another ticket waits before this one and takes the SIM out of Active.
       if (isStateConflict(error)) return { do: 'refuse', why: 'not active' }

@@ -1,5 +1,5 @@
 /** Activities over tickets: open one, take it back, wait for its end. */
-import { ApplicationFailure } from '@temporalio/activity'
+import { ApplicationFailure, activityInfo } from '@temporalio/activity'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
 import type { Waits } from '../domain/lifecycle.ts'
 import type { Cause } from '../domain/ticket.ts'
@@ -140,7 +140,7 @@ export async function openTicket(client: ServiceClient, ask: TicketAsk): Promise
 }
 
 /**
- * Takes a Pending ticket back. Safe to run twice.
+ * Takes a Pending ticket back. Safe to run twice: what an earlier attempt has taken back counts as taken back.
  *
  * @returns false where it is not Pending any more
  */
@@ -149,15 +149,15 @@ export async function cancelTicket(client: ServiceClient, id: string): Promise<b
     await bodyOf(client.api.DELETE('/api/tickets/{id}', { params: { path: { id } } }))
     return true
   } catch (error) {
-    if (error instanceof ApplicationFailure && error.type === 'ticket_not_pending') return false
-    throw error
+    if (!(error instanceof ApplicationFailure) || error.type !== 'ticket_not_pending') throw error
+    return activityInfo().attempt > 1 && (await lookAtTicket(client, id))?.status === 'cancelled'
   }
 }
 
 export const ticketActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   openTicket: (ask: TicketAsk) => openTicket(clientOf(ask.tenantId), ask),
 
-  /** Takes a Pending ticket back; false where it is not Pending any more. Safe to run twice. */
+  /** @returns whether this took the ticket back; see {@link cancelTicket} */
   cancelTicket: ({ tenantId, ticketId }: TicketRef) => cancelTicket(clientOf(tenantId), ticketId),
 
   /** Waits until a ticket is final, however long that takes. */

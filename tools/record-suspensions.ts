@@ -87,6 +87,14 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     await phase('idle')
     await update('resume', {})
   })
+  await path('cleared-and-suspended-again', nothing, {}, async ({ phase, signal }) => {
+    await phase('suspended')
+    await signal('cleared')
+    await phase('idle')
+    await signal('overLimit')
+    await phase('suspended')
+    await signal('renewed')
+  })
   await path('manual', nothing, { until: 'manual', cycleEndsAt: soon(2500) }, ({ phase }) => phase('suspended'))
   await path(
     'taken-back',
@@ -99,6 +107,48 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
       await phase('idle')
       await signal('personActed')
     },
+  )
+  const slow = { waits: { pollMin: 'PT2S', pollMax: 'PT2S' } }
+  await path(
+    'taken-back-and-over-again',
+    () => model.pending.add('suspend'),
+    slow,
+    async ({ phase, signal }) => {
+      await until(() => model.calls('GET /api/tickets/') > 0)
+      await signal('cleared')
+      await ticketIs('suspend', 4)
+      model.pending.clear()
+      await signal('overLimit')
+      await phase('suspended')
+      await signal('renewed')
+    },
+  )
+  await path(
+    'refused-with-its-ticket',
+    () => {
+      model.pending.add('suspend')
+      model.lostAnswers = 1
+      model.before = async (line) => {
+        if (line.endsWith('/enforcement') && model.tickets.length > 0) model.overLimit = false
+      }
+    },
+    {},
+    async ({ phase, signal }) => {
+      await ticketIs('suspend', 4)
+      await phase('idle')
+      model.before = async () => {}
+      model.pending.clear()
+      model.overLimit = true
+      await signal('overLimit')
+      await phase('suspended')
+      await signal('renewed')
+    },
+  )
+  await path(
+    'pending-at-the-end',
+    () => model.pending.add('suspend'),
+    { cycleEndsAt: soon(3000) },
+    () => ticketIs('suspend', 0),
   )
   await path('grace-extended', nothing, { grace: 'PT3S' }, async ({ phase, signal, update }) => {
     await phase('grace')
@@ -119,6 +169,17 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     await waits('a person')
     await update('keepSuspended', { until: 'renewal' })
     await signal('renewed')
+  })
+  await path('let-go-late', nothing, { cycleEndsAt: soon(6000) }, async ({ phase, update, waits }) => {
+    await phase('suspended')
+    await update('keepSuspended', {})
+    await waits('a person')
+    const { promise: mayRecord, resolve: letRecord } = Promise.withResolvers<void>()
+    const endsAt = Date.now() + 6000
+    model.before = (line) => (line.startsWith('PATCH') ? mayRecord : Promise.resolve())
+    await update('keepSuspended', { until: 'renewal' })
+    await until(() => Date.now() > endsAt)
+    letRecord()
   })
   await path('resumed', nothing, {}, async ({ phase, update }) => {
     await phase('suspended')

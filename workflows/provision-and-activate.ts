@@ -89,7 +89,8 @@ async function activate(next: Next, run: Run, provisioned: boolean): Promise<End
 
   let sim: SimNow | null = null
   const failure = await follow('activate', run, async (ticket, withdraw) => {
-    const ended = await orWithdrawn(waiting.awaitActivation({ ...ticket, simId: input.simId }), ticket, withdraw)
+    const active = waiting.awaitActivation({ ...ticket, simId: input.simId })
+    const { ended } = await orWithdrawn(active, ticket, withdraw)
     sim = ended.sim
     return ended.end
   })

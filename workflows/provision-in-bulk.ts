@@ -197,13 +197,17 @@ async function writeBack(batch: Batch): Promise<void> {
 
 /** Continues as new: what has not ended within a moment is carried over. */
 async function turn(batch: Batch): Promise<void> {
-  const { input, underWay, cancel, diary, ended, total, afterIndex, pace } = batch
+  const { input, underWay, cancel, diary, ended, total, afterIndex, pace, notes } = batch
   await condition(() => underWay.size === 0 || cancel.requested, DRAIN_MS)
-  await condition(() => [...underWay].every(({ starting }) => !starting))
-  await writeBack(batch)
+  const isStarting = () => [...underWay].some(({ starting }) => starting)
+  // What ends, or is begun, while the last is written back is not carried over: it is written back or waited for too.
+  do {
+    await condition(() => !isStarting())
+    await writeBack(batch)
+  } while (notes.started.length + notes.ended.length > 0 || isStarting())
   if (cancel.requested) return
   diary.done(`list up to ${afterIndex ?? 0}`, `begun; ${underWay.size} SIM(s) under way are carried over`)
-  const carried = { total, ended, afterIndex, pace: pace.read(), ...diary.read() }
+  const carried = { total, ended: { ...ended }, afterIndex, pace: pace.read(), ...diary.read() }
   await continueAsNew<typeof provisionInBulk>(input, {
     ...carried,
     underWay: [...underWay].map(({ item, runId }) => ({ item, runId })),

@@ -2,6 +2,7 @@
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { TicketAsk, TicketEnd } from '../activities/tickets.ts'
 import { failureOf, short } from './calls.ts'
+import { end } from './suspend-messages.ts'
 import { backoffMs, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
 import { ticketOf, waitFor } from './suspend-steps.ts'
 
@@ -67,7 +68,7 @@ async function ticketEnd(
     if (ticketId === null) return { status: 'complete', code: '', detail: '' }
     opened(ticketId)
     run.state.activateTickets.push(ticketId)
-    return await waitFor(run, 'activate', ticketId, keep)
+    return (await waitFor(run, 'activate', ticketId, keep)).ended
   } catch (error) {
     return { status: 'failed', ...failureOf(error) }
   } finally {
@@ -93,6 +94,9 @@ async function pauseAfter(run: SuspendRun, attempt: number, { code, detail }: Ti
 export async function recordUntil(run: SuspendRun): Promise<void> {
   const { tenantId, simId } = run.input
   const { until } = run.state
-  await short.setSuspensionUntil({ tenantId, simId, until, workflowId: workflowInfo().workflowId })
+  const { workflowId } = workflowInfo()
+  const recorded = await short.setSuspensionUntil({ tenantId, simId, until, workflowId })
   run.recordedUntil = until
+  // The month end may have listed who comes back before: then no renewal is signalled.
+  if (recorded && until === 'renewal' && Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
 }

@@ -1,11 +1,13 @@
 /** Suspending the SIM: asked for as long as it is wanted, held by the guard where that says so. */
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { Refusal } from '../activities/enforcement.ts'
+import type { SuspensionAnswer } from '../activities/enforcement.ts'
 import type { TicketAsk, TicketEnd } from '../activities/tickets.ts'
-import { failureOf, short, stepKey } from './calls.ts'
+import { failureOf, short, stepKey, waiting } from './calls.ts'
 import { end } from './suspend-messages.ts'
 import { backoffMs, beforeBoundary, isWanted, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
-import { endOfTicket } from './tickets.ts'
+import { orWithdrawn, type Waited } from './tickets.ts'
+
+type Refused = Extract<SuspensionAnswer, { do: 'refuse' }>
 
 export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: number): TicketAsk {
   const { tenantId, simId, rule, cycleKey: cycle, until } = run.input
@@ -14,18 +16,25 @@ export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: numbe
   return { tenantId, simId, kind, key: stepKey(`${kind}/${n}`), cause }
 }
 
-/** Waits for a ticket's end. @param withdraw as soon as it holds, a ticket that is still Pending is taken back */
+/**
+ * Waits for a ticket's end.
+ *
+ * @param withdraw as soon as it holds, a ticket that is still Pending is taken back; a suspend ticket at the cycle's end too
+ */
 export async function waitFor(
   run: SuspendRun,
   kind: 'suspend' | 'activate',
   ticketId: string,
   withdraw: () => boolean,
-): Promise<TicketEnd> {
+): Promise<Waited<TicketEnd>> {
   const { tenantId, waits } = run.input
+  const ticket = { tenantId, ticketId, waits }
+  // Behind a carrier that is away it would cut the SIM in the next cycle, which has its limit unused.
+  const wait = kind === 'suspend' ? (what: () => boolean) => beforeBoundary(run, what) : undefined
   run.diary.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
-  const ended = await endOfTicket({ tenantId, ticketId, waits }, withdraw)
+  const waited = await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw, wait)
   run.diary.waits(null)
-  return ended
+  return waited
 }
 
 /** Suspends the SIM if it is still over, enforced and not exempt; takes a Pending ticket back when it is not wanted. */
@@ -45,13 +54,14 @@ export async function suspend(run: SuspendRun): Promise<void> {
     const ask = { ticket: ticketOf(run, 'suspend', n), cycleKey: input.cycleKey, rule: input.rule }
     const answer = await short.openSuspension({ ...ask, workflowId: workflowInfo().workflowId })
     run.diary.waits(null)
-    if (answer.do === 'refuse') return refused(run, step, answer.why, seen)
+    if (answer.do === 'refuse') return refused(run, step, answer, seen)
     if (answer.do === 'hold') return await held(run, step, answer.holdId)
     if (answer.do === 'wait') {
       ticketId = answer.ticketId
       run.state.suspendTickets.push(ticketId)
-      const ended = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
-      if (ended.status === 'cancelled') return takenBack(run, step, ticketId, !isWanted(run))
+      const { ended, withdrawn } = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
+      // What it wants now says nothing of who took it back: it may be over again since.
+      if (ended.status === 'cancelled') return takenBack(run, step, ticketId, withdrawn)
       if (ended.status === 'failed') return await failed(run, step, ended, ticketId)
     }
   } catch (error) {
@@ -67,9 +77,11 @@ export async function suspend(run: SuspendRun): Promise<void> {
   if (run.state.until === 'renewal' && Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
 }
 
-function refused(run: SuspendRun, step: string, why: Refusal, seen: number): void {
+function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen: number): void {
   run.gracePassed = false
-  run.diary.done(step, `not suspended: ${why}`)
+  // Counted like any other: the next ask has a key of its own, and is not answered with this ticket.
+  if (ticketId !== undefined) run.state.suspendTickets.push(ticketId)
+  run.diary.done(step, `not suspended: ${why}`, ticketId)
   phaseTo(run, 'idle', `not suspended: ${why}`)
   if (why === 'suspended by a person' || why === 'passed over') end(run.mailbox, 'personActed')
   if (why === 'discarded by a person') run.mailbox.demand = 'discarded'

@@ -69,6 +69,24 @@ describe('a batch on a Temporal server', () => {
     expect(found.count).toBe(7)
   })
 
+  test('counts a SIM that ends while the last is written back before it continues as new', async () => {
+    house.model.stuck.add('provision/222')
+    const { promise: mayNote, resolve: note } = Promise.withResolvers<void>()
+    house.model.before = (line) => (line.endsWith('/outcomes') ? mayNote : Promise.resolve())
+    const workflowId = await start('ends-late', [221, 222, 223], { perRun: 2 })
+    await until(() => house.model.calls('/outcomes') > 0)
+    house.model.stuck.clear()
+    const counts = async () => Object((await house.lifecycle.describe(workflowId, TENANT)).state).counts
+    await until(async () => (await counts()).activated === 2, counts)
+    note()
+
+    expect(await ended(workflowId)).toMatchObject({
+      status: 'completed',
+      result: { outcome: 'done', counts: { activated: 3, cancelled: 0 } },
+    })
+    expect(house.model.batch.map(({ outcome }) => outcome)).toEqual(['activated', 'activated', 'activated'])
+  })
+
   test('cancelled, its SIMs’ runs are cancelled, those of the run before included', async () => {
     house.model.stuck.add('provision/211')
     const workflowId = await start('cancelled', [211, 212, 213, 214, 215])

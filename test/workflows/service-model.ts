@@ -79,8 +79,10 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     outages: 0,
     /** What an answer of 503 says, in seconds; null: nothing. */
     retryAfter: null as number | null,
-    /** Tickets still to be opened whose answer gets lost on the way. */
+    /** Tickets still to be opened or taken back whose answer gets lost on the way. */
     lostAnswers: 0,
+    /** Awaited before a request is answered: holds the ones a test wants held. */
+    before: async (_line: string): Promise<void> => {},
     /** Idempotency keys are forgotten: a day has passed. */
     forgetKeys: () => answers.clear(),
     requests: [] as string[],
@@ -436,6 +438,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       model.outages -= 1
       fail('unavailable', 'away for a moment')
     }
+    await model.before(line)
     const key = request.headers['idempotency-key']
     if (typeof key === 'string' && answers.has(key)) return answers.get(key)
     for (const [pattern, handle] of routes) {
@@ -443,7 +446,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       if (found === null) continue
       const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams)
       if (typeof key === 'string') answers.set(key, result)
-      if (model.lostAnswers > 0 && line.startsWith('POST') && line.includes('/tickets/')) {
+      if (model.lostAnswers > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
         model.lostAnswers -= 1
         fail('unavailable', 'done, and the answer is lost')
       }

@@ -84,6 +84,65 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(sim()?.status).toBe(status)
   })
 
+  test.each(['cleared', 'standDown'] as const)(
+    'a ticket that %s took back is not taken for a person’s act when the SIM is over again',
+    async (name) => {
+      run.model.pending.add('suspend')
+      // The end of the ticket is seen at the second look only: by then the SIM is over again.
+      await ask('overLimit', { waits: { pollMin: 'PT3S', pollMax: 'PT3S' } })
+      await soon(() => expect(run.model.calls('GET /api/tickets/')).toBe(1))
+      await signal(name)
+      await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+      run.model.pending.clear()
+      await signal('overLimit')
+      expect(run.model.calls('GET /api/tickets/')).toBe(1)
+
+      await until('suspended')
+      expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+    },
+  )
+
+  test('a ticket taken back whose answer is lost counts as taken back by the run', async () => {
+    run.model.pending.add('suspend')
+    await ask('overLimit', { waits: { pollMin: 'PT5S', pollMax: 'PT5S' } })
+    await soon(() => expect(run.model.calls('GET /api/tickets/')).toBe(1))
+    run.model.lostAnswers = 1
+    await signal('cleared')
+    await soon(() => expect(run.model.calls('DELETE')).toBe(2))
+    run.model.pending.clear()
+    await signal('overLimit')
+
+    await until('suspended')
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+  })
+
+  test('a Pending ticket that a person cancels ends the run', async () => {
+    run.model.pending.add('suspend')
+    await ask('overLimit')
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+    for (const ticket of run.model.tickets) ticket.status = 4
+
+    expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
+  })
+
+  test('a ticket taken back because the SIM was within its limit again does not stand in for the next', async () => {
+    run.model.pending.add('suspend')
+    run.model.lostAnswers = 1
+    run.model.before = async (line) => {
+      if (line.endsWith('/enforcement') && run.model.tickets.length > 0) run.model.overLimit = false
+    }
+    await ask('overLimit')
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+    await until('idle')
+    run.model.before = async () => {}
+    run.model.pending.clear()
+    run.model.overLimit = true
+    await signal('overLimit')
+
+    await until('suspended')
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+  })
+
   test('a raised limit brings the SIM back within the cycle, and a new overage suspends it again', async () => {
     await ask('overLimit')
     await until('suspended')
@@ -151,6 +210,16 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     run.model.processing.clear()
 
     expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 1, broughtBack: 1 })
+  })
+
+  test('a ticket that is Pending when the cycle ends is taken back, and the next cycle finds the SIM Active', async () => {
+    run.model.pending.add('suspend')
+    await ask('overLimit', { cycleEndsAt: new Date((await run.house.env.currentTimeMs()) + 1500).toISOString() })
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+
+    expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:4'])
+    expect(sim()?.status).toBe(1)
   })
 
   test.each([

@@ -149,6 +149,22 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
     })
 
+    test('taken back so late that the month end has passed it over, the SIM comes back all the same', async () => {
+      const endsAt = (await run.house.env.currentTimeMs()) + 6 * SECOND
+      await ask('overLimit', { cycleEndsAt: iso(endsAt) })
+      await until('suspended')
+      await update('keepSuspended', {})
+      await soon(() => expect(recorded()).toBe('manual'))
+      const { promise: mayRecord, resolve: record } = Promise.withResolvers<void>()
+      run.model.before = (line) => (line.startsWith('PATCH') ? mayRecord : Promise.resolve())
+      await update('keepSuspended', { until: 'renewal' })
+      await expect.poll(() => run.house.env.currentTimeMs(), { timeout: 15_000 }).toBeGreaterThan(endsAt)
+      record()
+
+      expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
+      expect(sim()?.status).toBe(1)
+    })
+
     test('taken back after the limit was raised, the SIM comes back at once', async () => {
       await ask('overLimit')
       await until('suspended')
