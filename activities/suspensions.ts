@@ -10,6 +10,12 @@ export interface SuspensionRef {
   readonly workflowId: string
 }
 
+export interface PassOverAsk {
+  readonly tenantId: string
+  readonly simId: number
+  readonly cycleKey: string
+}
+
 /** What a run finds that was started again under its id. */
 export interface SuspensionFound {
   /** `this`: by the workflow that asks, in an earlier run. */
@@ -36,6 +42,12 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
       const { suspension, overLimit } = sim
       return { suspendedBy: whoOf(suspension, ask.workflowId), until: suspension?.until ?? 'manual', overLimit }
     })
+  },
+
+  /** Has nothing suspend the SIM again in the cycle: a person has acted. Safe to run twice. */
+  async passOver({ tenantId, simId, cycleKey: cycle }: PassOverAsk): Promise<void> {
+    const { internal } = clientOf(tenantId)
+    await bodyOf(internal.POST('/internal/enforcement/pass-over', { body: { simIds: [simId], cycle } }))
   },
 
   /**

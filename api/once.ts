@@ -66,7 +66,6 @@ export async function onceInPlatform<T>(
  *
  * @param steps.before written before it is asked; what it throws is answered, and nothing is asked
  * @param steps.ask takes the key, or an id of this request where it has none
- * @param steps.after written with the answer
  */
 export async function onceElsewhere<T>(
   ground: Ground,
@@ -74,7 +73,6 @@ export async function onceElsewhere<T>(
   steps: {
     readonly before: (tx: TenantTx, key: string) => Promise<void>
     readonly ask: (key: string) => Promise<T>
-    readonly after?: (tx: TenantTx, body: T) => Promise<void>
   },
   terms: Terms = {},
 ): Promise<T> {
@@ -88,15 +86,7 @@ export async function onceElsewhere<T>(
   })
   if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
   const body = await steps.ask(own)
-  return onceInTenant(
-    ground,
-    exchange,
-    async (tx) => {
-      await steps.after?.(tx, body)
-      return body
-    },
-    terms,
-  )
+  return onceInTenant(ground, exchange, async () => body, terms)
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {

@@ -43,5 +43,8 @@ const MOST_PASSED = 500
 
 export const PassOver = strictObject({
   simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_PASSED, description: 'The SIMs' }),
+  cycle: optional(
+    Text('Key of the billing cycle; left out: the running one', '2026-11', { minLength: 1, maxLength: 32 }),
+  ),
 })
 export type PassOver = Static<typeof PassOver>

@@ -8,6 +8,7 @@ import { missingSims } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { suspensionsToUndo } from '../store/undo.ts'
 import { holdRuns } from '../store/workflow-outbox.ts'
+import { cycleNamed } from './month-end.ts'
 import type { LifecycleTerms } from './start-workflows.ts'
 
 /** Two requests a page, each of a few seconds at the most. */
@@ -54,16 +55,16 @@ export async function undoPage(
 }
 
 /**
- * Has enforcement pass SIMs over until the running cycle ends: nothing starts for them, no pool picks them. Safe to
- * run twice. A run that is there already goes on; it is ended by its update `resume`.
+ * Has enforcement pass SIMs over until a cycle ends, else the running one: nothing starts for them, no pool picks them.
+ * Safe to run twice. A run that is there already goes on; it is ended by its update `resume`.
  *
- * @throws ServiceError `sim_not_found`
+ * @throws ServiceError `sim_not_found`, `cycle_not_found`
  */
-export async function passOverSims(tx: TenantTx, { simIds }: PassOver): Promise<{ passedOver: number }> {
+export async function passOverSims(tx: TenantTx, { simIds, cycle }: PassOver): Promise<{ passedOver: number }> {
   const ids = [...new Set(simIds)]
   const [missing] = await missingSims(tx, ids)
   if (missing !== undefined) throw new ServiceError('sim_not_found', `There is no SIM ${missing}.`)
-  const { key } = await currentCycle(tx)
+  const { key } = cycle == null ? await currentCycle(tx) : await cycleNamed(tx, cycle)
   const runs = ids.map((simId) => suspendOnOverageId(tx.tenantId, simId, key))
   await holdRuns(tx, runs)
   await noteCreated(

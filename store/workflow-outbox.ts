@@ -88,6 +88,11 @@ export async function holdRuns(tx: TenantTx, workflowIds: readonly string[]): Pr
     on conflict (tenant_id, workflow_id) do update set held = true where not w.held`.execute(tx.q)
 }
 
+/** A person wants this workflow to go on: enforcement no longer passes its SIM over. */
+export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void> {
+  await sql`update workflow_starts set held = false where workflow_id = ${workflowId} and held`.execute(tx.q)
+}
+
 /** Tenants with requests that are due. */
 export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`

@@ -13,6 +13,7 @@
  */
 import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/lifecycle.ts'
+import { short } from './calls.ts'
 import { endCancelled, heedingCancel } from './cancelling.ts'
 import { sitOutGrace } from './suspend-grace.ts'
 import { end, openMailbox } from './suspend-messages.ts'
@@ -32,7 +33,7 @@ export async function suspendOnOverage(
   const run = beginRun(input, mailbox, carried)
   answerState(() => stateOf(run))
   const living = heedingCancel(
-    () => live(run, carried === undefined && input.takeOver === true),
+    () => untilItsEnd(run, carried === undefined && input.takeOver === true),
     () => end(mailbox, 'cancelled'),
   )
   // The first phase has begun: an update that came before the run is judged by it.
@@ -47,6 +48,17 @@ export async function suspendOnOverage(
 }
 
 type Outcome = SuspendOnOverageResult['outcome']
+
+/** Endings that a person has asked for. */
+const BY_PERSON: ReadonlySet<Outcome> = new Set<Outcome>(['resumed', 'personActed', 'cancelled'])
+
+/** Lives to its end. Where a person has ended it, no pool picks the SIM again in its cycle, and no rule asks again. */
+async function untilItsEnd(run: SuspendRun, again: boolean): Promise<Outcome> {
+  const outcome = await live(run, again)
+  const { tenantId, simId, cycleKey } = run.input
+  if (BY_PERSON.has(outcome)) await short.passOver({ tenantId, simId, cycleKey })
+  return outcome
+}
 
 async function live(run: SuspendRun, again: boolean): Promise<Outcome> {
   if (again) await takeOver(run)

@@ -54,10 +54,10 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
   app.post(
     '/enforcement/pass-over',
     {
-      config: { problems: ['sim_not_found'], once: false },
+      config: { problems: ['sim_not_found', 'cycle_not_found'], once: false },
       schema: {
         operationId: 'passOverSims',
-        summary: 'Have the watchdog suspend none of these SIMs again until the running cycle ends',
+        summary: 'Have the watchdog suspend none of these SIMs again until a cycle ends',
         tags: ['Enforcement'],
         body: PassOver,
         response: { 200: strictObject({ passedOver: Type.Integer({ minimum: 0, description: 'SIMs' }) }) },

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { StartAnswer, WorkflowPending } from '../../domain/workflow-asks.ts'
 import { retryOf } from '../../operations/retry-workflow.ts'
 import { noteChange } from '../../store/audit.ts'
+import { releaseRun } from '../../store/workflow-outbox.ts'
 import { onceElsewhere } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
 
@@ -62,6 +63,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
             retryOf(last)
             const after = { retry: true, after: last.runId }
             await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
+            await releaseRun(tx, workflowId)
           },
           ask: async (key) => {
             const { runId, status } = last.startId === key ? last : await lifecycles.startAgain(retryOf(last), key)

@@ -4,7 +4,6 @@ import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { UpdateAnswer, UpdateArgs, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../domain/workflow-updates.ts'
 import { noteChange } from '../../store/audit.ts'
-import { holdRun } from '../../store/workflow-outbox.ts'
 import { onceElsewhere } from '../once.ts'
 import { invalid } from '../problems.ts'
 import type { InternalOptions } from '../server.ts'
@@ -66,10 +65,6 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
           before: (tx) =>
             noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { update: name, ...body } }),
           ask: (key) => lifecycles.update(workflowId, name, body, key),
-          after: async (tx) => {
-            // A person's word that it is not to act again this cycle: enforcement passes the SIM over from now on.
-            if (name === 'resume') await holdRun(tx, workflowId)
-          },
         },
       )
     },

@@ -35,6 +35,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
   }
   const runOf = (simId: number) => customer.workflow(customer.suspensionId(simId, cycle.key))
   const resultOf = async (simId: number) => (await customer.ended(customer.suspensionId(simId, cycle.key))).result
+  const isPassedOver = async (simId: number) =>
+    (await customer.inside('GET', `/internal/sims/${simId}/enforcement?cycle=${cycle.key}`)).passedOver
   const iso = (at: number) => new Date(at).toISOString()
   const monthEnd = async () => {
     await house.skipTo(cycle.endsAt)
@@ -198,6 +200,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
       expect(await resultOf(simId)).toMatchObject({ outcome: 'personActed', suspended: 0 })
       letGo()
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
+      expect(await isPassedOver(simId)).toBe(true)
     })
 
     test('asks for a suspension until a person acts: started once, answered with the first, left by the month end', async () => {
@@ -231,7 +234,10 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
       await customer.inside('POST', `/internal/workflows/${id}/cancel`)
       expect((await customer.ended(id)).status).toBe('cancelled')
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
+      // Until then no pool picks it in this cycle, and no rule asks again.
+      expect(await isPassedOver(simId)).toBe(true)
       await customer.inside('POST', `/internal/workflows/${id}/retry`)
+      expect(await isPassedOver(simId)).toBe(false)
       await customer.untilPhase(simId, cycle.key, 'suspended')
 
       expect(await monthEnd()).toMatchObject({ renewed: 1 })
