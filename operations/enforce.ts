@@ -4,7 +4,7 @@
  * Level-triggered: what is wanted is compared with what was asked last, and the difference is asked for in the
  * same transaction that writes the alert. In Monitor mode the same choice is only logged.
  */
-import { LogLevel } from '../domain/codes.ts'
+import { LogLevel, SimStatus } from '../domain/codes.ts'
 import type { Cycle } from '../domain/cycle.ts'
 import {
   type EnforcePoolInput,
@@ -65,8 +65,20 @@ function signalFor(wish: Wish, enabled: boolean, { at, cycle }: Batch['moment'],
   if (before === 'overLimit' && wanted !== 'overLimit') return wish.firing ? 'standDown' : 'cleared'
   if (wanted === undefined || wanted !== before) return wanted
   // A pool is asked about again while it is over: its usage grows, and it picks again.
-  const due = wish.subject.name === 'pool' && at - (wish.stored?.askedAt?.getTime() ?? 0) >= againMs
+  const askedAt = wish.stored?.askedAt?.getTime() ?? 0
+  const due = wish.subject.name === 'pool' ? at - askedAt >= againMs : becameActive(wish.subject, askedAt, at)
   return due ? wanted : undefined
+}
+
+const HOUR_MS = 3_600_000
+
+/** Whether a SIM has come back since an instant: what was asked then found it suspended, and was refused. */
+function becameActive({ facts: { status, statusAgeHours } }: Decided, since: number, at: number): boolean {
+  return (
+    status === SimStatus.Active &&
+    typeof statusAgeHours === 'number' &&
+    Math.round(at - statusAgeHours * HOUR_MS) > since
+  )
 }
 
 /** What its state asks for, whatever was asked before; nothing where the rule may not even say what it would do. */

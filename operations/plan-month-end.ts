@@ -1,7 +1,7 @@
 /**
  * What a month end would do, as it stands: changes, capacities, charges, adjustments and conflicts. Changes nothing: the
  * charges are the lines that the close would write, by the same select, and conflicts are what the tickets of the
- * changes would be refused with, by the same judgement.
+ * changes would be refused with, by the same judgement, or have failed with: a month end begins nothing twice by itself.
  */
 import { TicketType } from '../domain/codes.ts'
 import { type Cycle, nextCycle } from '../domain/cycle.ts'
@@ -141,37 +141,39 @@ const NO_CHANGES: Changes = {
 
 /** Goes through the queued changes page by page: judges each, and has those that nothing stands against take effect. */
 async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capacities): Promise<Changes> {
-  const before = new Date(cycle.endsAt)
   const first: PoolChange[] = []
   const conflicts: Conflict[] = []
   const counts = { changes: 0, conflicts: 0, moves: 0, unassignments: 0 }
   const conflictOf = conflictsOf(tx, cycle.key)
   for (let afterSimId = 0; ; ) {
-    const page = await queuedChanges(tx, { before, afterSimId, limit: PAGE, unassign: null })
-    const simIds = page.map(({ simId }) => simId)
+    const page = await queuedChanges(tx, cycle, { afterSimId, limit: PAGE })
+    const simIds = page.map(({ change }) => change.simId)
     const lines = new Map((await readLines(tx, simIds)).map((line) => [line.simId, line]))
     const open = await openTicketsOf(tx, simIds)
-    const applied: { line: LockedLine; change: PoolChange }[] = []
-    for (const change of page) {
-      const line = lines.get(change.simId)
-      if (line === undefined) continue
+    const applied: { line: LockedLine; after: Line }[] = []
+    for (const { change, failed, leftToOther } of page) {
       const { simId, iccid, unassign } = change
-      const conflict = await conflictOf(line, open.get(simId) ?? [], change)
+      const line = lines.get(simId)
+      if (line === undefined) continue
+      const before = open.get(simId) ?? []
+      if (leftToOther) {
+        applied.push({ line, after: before.reduce<Line>(lineAfter, line) })
+        continue
+      }
+      counts.changes += 1
+      if (first.length < MOST_NAMED.changes) first.push(change)
+      const conflict = failed ?? (await conflictOf(line, before, change))
       if (conflict !== undefined) {
         counts.conflicts += 1
         if (conflicts.length < MOST_NAMED.conflicts) conflicts.push({ simId, iccid, ...conflict })
         continue
       }
-      applied.push({ line, change })
+      applied.push({ line, after: lineAfter(line, askOf(change, cycle.key)) })
       counts[unassign ? 'unassignments' : 'moves'] += 1
     }
-    await capacities.apply(
-      applied.map(({ line, change }) => ({ line, after: lineAfter(line, askOf(change, cycle.key)) })),
-    )
-    first.push(...page.slice(0, MOST_NAMED.changes - first.length))
-    counts.changes += page.length
+    await capacities.apply(applied)
     if (page.length < PAGE) break
-    afterSimId = page.at(-1)?.simId ?? afterSimId
+    afterSimId = simIds.at(-1) ?? afterSimId
   }
   const { moves, unassignments } = counts
   return {

@@ -53,24 +53,41 @@ export async function markClosed(tx: TenantTx, key: string): Promise<void> {
      where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
 }
 
-/** Changes queued before an instant and still queued, by SIM id. */
+/** A change that is queued for a cycle's end, and what stands in the way of beginning it. */
+export interface QueuedChange {
+  readonly change: PoolChange
+  /** Why it has failed at this cycle's end: it is begun again only where a person asks for it. */
+  readonly failed: { readonly code: string; readonly detail: string } | null
+  /** A ticket of another month end, or of the change queued before this one, is still open: it is left to that. */
+  readonly leftToOther: boolean
+}
+
+/** Changes queued before a cycle's end and still queued, by SIM id. */
 export async function queuedChanges(
   tx: TenantTx,
-  ask: {
-    readonly before: Date
-    readonly afterSimId: number
-    readonly limit: number
-    readonly unassign: boolean | null
-  },
-): Promise<PoolChange[]> {
-  const kind = ask.unassign === null ? sql`` : sql`and pending_unassign = ${ask.unassign}`
-  const { rows } = await sql<PoolChange>`
-    select id as "simId", iccid, pending_pool_id as "poolId", pending_tariff_id as "tariffId",
-           pending_unassign as unassign
-      from sims
-     where tenant_id = ${tx.tenantId} and pending_since < ${ask.before} and id > ${ask.afterSimId} ${kind}
-     order by id limit ${ask.limit}`.execute(tx.q)
-  return rows
+  cycle: Cycle,
+  ask: { readonly afterSimId: number; readonly limit: number },
+): Promise<QueuedChange[]> {
+  const kind = sql`case when s.pending_unassign then 'unassign' else 'move' end`
+  const { rows } = await sql<
+    PoolChange & Pick<QueuedChange, 'leftToOther'> & { hasFailed: boolean; code: string | null; detail: string | null }
+  >`
+    select s.id as "simId", s.iccid, s.pending_pool_id as "poolId", s.pending_tariff_id as "tariffId",
+           s.pending_unassign as unassign, m.sim_id is not null as "hasFailed", m.code, m.detail,
+           exists (select 1 from month_end_changes e
+                    where e.sim_id = s.id and e.outcome = 'open' and e.kind <> 'return'
+                      and (e.cycle_key <> ${cycle.key} or e.kind <> ${kind})) as "leftToOther"
+      from sims s
+      left join month_end_changes m
+        on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = s.id
+       and m.outcome = 'failed'
+     where s.tenant_id = ${tx.tenantId} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId}
+     order by s.id limit ${ask.limit}`.execute(tx.q)
+  return rows.map(({ leftToOther, hasFailed, code, detail, ...change }) => ({
+    change,
+    failed: hasFailed ? { code: code ?? '', detail: detail ?? '' } : null,
+    leftToOther,
+  }))
 }
 
 export interface OpenSuspension {

@@ -194,6 +194,36 @@ describe('a plan', () => {
     ])
   })
 
+  test('made after the month end has begun leaves what failed as it is, and what an earlier one has begun to that', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [from, to, lost] = [await aPoolOf(house), await aPoolOf(house), await aPoolOf(house)]
+    const [failed = 0, moves = 0, queued = 0, open = 0] = await house.activeSims(4, { poolId: from })
+    await house.asTenant(async (tx) => {
+      await queueReprovision(tx, { id: failed, poolId: lost })
+      for (const id of [moves, open]) await queueReprovision(tx, { id, poolId: to })
+    })
+    await pastAll('update pools set deleted_at = now() where id = $1', [lost])
+    ground.now = BOUNDARY.getTime() + 1000
+    const begun = await apply(house, [open])
+    await pastAll('update pools set deleted_at = null where id = $1', [lost])
+    await house.asTenant((tx) => queueReprovision(tx, { id: queued, poolId: to }))
+
+    expect(begun.done).toEqual({ move: 1, unassign: 0 })
+    const ofThis = await plan(house)
+    const refused = { simId: failed, code: 'pool_not_found', detail: `There is no pool ${lost}.` }
+    expect(ofThis.conflicts).toMatchObject({ count: 1, first: [refused] })
+    expect(ofThis.changes).toMatchObject({ count: 2, first: [{ simId: failed }, { simId: open }], moves: 1 })
+    const ofNext = await plan(house, NEXT)
+    expect(ofNext.changes).toMatchObject({ count: 2, first: [{ simId: failed }, { simId: queued }], moves: 2 })
+    expect(ofNext.conflicts).toMatchObject({ count: 0 })
+    expect(ofNext.pools.first.map(({ poolId, nextLimitBytes }) => [poolId, nextLimitBytes])).toEqual([
+      [from, 0],
+      [to, 3000],
+      [lost, 1000],
+    ])
+  })
+
   test('of a closed cycle is its statement, and has nothing left to do', async () => {
     ground.now = at(3)
     const house = await aHouse(ground)
@@ -293,8 +323,12 @@ async function live(house: House, pools: readonly number[], ownId: number, lives
   return sims
 }
 
-/** The month end's changes, as its workflow has them done; tickets complete at once. @returns what could not be done */
-async function apply(house: House) {
+/**
+ * The month end's changes, as its workflow has them done; tickets complete at once, but for those of some SIMs.
+ *
+ * @returns what could not be done
+ */
+async function apply(house: House, leftOpen: readonly number[] = []) {
   const refused: { simId: number; code: string | null; detail: string | null }[] = []
   const done = { move: 0, unassign: 0 }
   for (const kind of ['unassign', 'move'] as const) {
@@ -305,6 +339,7 @@ async function apply(house: House) {
         refused.push({ simId, code, detail })
         continue
       }
+      if (leftOpen.includes(simId)) continue
       await house.asTenant(async (tx) => {
         const [line, ticket] = [await lockLine(tx, simId), await findTicket(tx, ticketId)]
         if (line === undefined || ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)

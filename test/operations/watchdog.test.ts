@@ -218,6 +218,29 @@ describe('evaluation', () => {
     )
   })
 
+  test('asks again for a SIM that has come back while its alert fires: it could not be suspended before', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const tick = async (type?: TicketType) => {
+      ground.now += 60_000
+      if (type !== undefined) {
+        const cause = { by: 'month-end', cycle: '2026-10' } as const
+        await house.asTenant((tx) => openTicket(tx, { simId, type, cause }))
+        await executeTickets(ground, carrier.network, TICKETS, house.tenantId, simId)
+      }
+      await house.use(simId, 120 * MB)
+      await house.evaluate()
+      return (await house.requests()).map((request) => `${request.do} ${request.signal}`)
+    }
+    await tick(TicketType.Suspend)
+    const stopped = await tick()
+    const back = await tick(TicketType.Activate)
+
+    expect(stopped).toEqual(['signalWithStart overLimit'])
+    expect(back).toEqual(['signalWithStart overLimit', 'signal overLimit'])
+    expect(await tick()).toEqual(back)
+  })
+
   test('does not touch an exempt SIM', async () => {
     const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = house.sims
