@@ -6,7 +6,7 @@ import type { Settings } from '../config/index.ts'
 import type { BulkAsk, BulkPlan, BulkType } from '../domain/bulk-tickets.ts'
 import type { SimStatus } from '../domain/codes.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
-import { answerOf, delivered, type InternalClient, internalClient, once, ServiceAnswer } from './service.ts'
+import { answerOf, delivered, type InternalClient, internalClient, once, refused } from './service.ts'
 import { serviceOf } from './service-address.ts'
 import { createTell } from './start/tell.ts'
 import { table } from './table.ts'
@@ -50,10 +50,7 @@ export async function bulkTickets(settings: Settings, type: BulkType, flags: Bul
     console.log(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
     if (flags.wait === true) tellEnd(await waitFor(service, run))
   } catch (error) {
-    if (!(error instanceof ServiceAnswer)) throw error
-    const exitCode = { 404: ExitCode.notFound, 409: ExitCode.conflict }[error.status] ?? ExitCode.failure
-    const faults = error.faults.map((fault) => `\n  ${fault}`).join('')
-    throw new CommandFailure(`${error.message}${faults}`, exitCode, { cause: error })
+    refused(error)
   }
 }
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import type { paths as InternalPaths } from '../activities/generated/internal.d.ts'
 import type { Settings } from '../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { exitCodeOf, internalClient, ServiceAnswer, streamOf } from './service.ts'
+import { internalClient, refused, streamOf } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
 /** Lists there are, by the names of their paths. */
@@ -63,11 +63,6 @@ const toOutput = (csv: Readable): Promise<void> =>
   pipeline(csv, process.stdout, { end: false }).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
   })
-
-function refused(error: unknown): never {
-  if (!(error instanceof ServiceAnswer)) throw error
-  throw new CommandFailure([error.message, ...error.faults].join('\n  '), exitCodeOf(error), { cause: error })
-}
 
 function brokenOff(error: unknown): never {
   throw new CommandFailure(`the export ended before it was whole: ${wordsOf(error)}`, ExitCode.failure, {

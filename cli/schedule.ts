@@ -1,7 +1,6 @@
 /** `simherd schedule pause|resume --tenant <id>` */
 import type { Settings } from '../config/index.ts'
-import { CommandFailure } from './failures.ts'
-import { answerOf, exitCodeOf, internalClient, ServiceAnswer } from './service.ts'
+import { answerOf, internalClient, refused } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
 /** A person waits. */
@@ -19,7 +18,6 @@ export async function setSchedule(settings: Settings, action: 'pause' | 'resume'
         : `resumed: month ends of ${tenantId} start by themselves${next}`,
     )
   } catch (error) {
-    if (!(error instanceof ServiceAnswer)) throw error
-    throw new CommandFailure(error.message, exitCodeOf(error), { cause: error })
+    refused(error)
   }
 }

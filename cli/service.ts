@@ -159,9 +159,19 @@ export async function streamOf(request: Promise<Answered<ReadableStream | null>>
   return stream === null ? Readable.from([]) : Readable.fromWeb(stream)
 }
 
-/** The exit code that says what a service's answer said. */
-export const exitCodeOf = ({ status }: ServiceAnswer): ExitCode =>
-  status === 404 ? ExitCode.notFound : status === 409 ? ExitCode.conflict : ExitCode.failure
+/**
+ * Ends a command by what the service answered, each wrong field on a line.
+ *
+ * @throws CommandFailure; what is no answer of the service as it is
+ */
+export function refused(error: unknown): never {
+  if (!(error instanceof ServiceAnswer)) throw error
+  const { message, status } = error
+  // One that is wrong alone is in the message already, with its field before it or after.
+  const faults = error.faults.filter((fault) => !message.includes(fault.slice(fault.indexOf(': ') + 2)))
+  const exitCode = status === 404 ? ExitCode.notFound : status === 409 ? ExitCode.conflict : ExitCode.failure
+  throw new CommandFailure([message, ...faults].join('\n  '), exitCode, { cause: error })
+}
 
 function textIn(body: unknown, name: 'code' | 'detail'): string {
   if (typeof body !== 'object' || body === null) return ''

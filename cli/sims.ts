@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Settings } from '../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { answerOf, delivered, exitCodeOf, internalClient, once, ServiceAnswer } from './service.ts'
+import { answerOf, delivered, internalClient, once, refused } from './service.ts'
 import { serviceOf } from './service-address.ts'
 import { table } from './table.ts'
 
@@ -76,8 +76,7 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
       )
     }
   } catch (error) {
-    if (!(error instanceof ServiceAnswer)) throw error
-    throw new CommandFailure(error.message, exitCodeOf(error), { cause: error })
+    refused(error)
   }
 }
 

@@ -1,5 +1,6 @@
 /** The tables in docs/ that repeat what the code says. The text around them is written by hand. */
 import { Settings } from '../config/index.ts'
+import { DURATION_PATTERN } from '../domain/duration.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { type Fact, factsOf, SUBJECTS } from '../rules/facts.ts'
 import { OPERATORS } from '../rules/operators.ts'
@@ -27,7 +28,7 @@ const code = (text: string): string => `\`${text}\``
 
 function kindOf({ type, minimum, maximum, pattern, enum: values }: SettingSchema): string {
   if (values !== undefined) return values.map(code).join(', ')
-  if (pattern !== undefined) return 'duration'
+  if (pattern === DURATION_PATTERN) return 'duration'
   return type === 'integer' ? `${minimum} to ${maximum}` : 'text'
 }
 

@@ -1,6 +1,7 @@
 /** The code that the Temporal worker runs workflows from: bundled at start, or ahead of it by `npm run build`. */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 
@@ -16,8 +17,9 @@ export async function bundleWorkflows(): Promise<string> {
   return code
 }
 
-/** What a bundle made ahead begins with: the sources it was made of. */
-export const bundleHeader = async (): Promise<string> => `/* simherd workflows ${await sourcesHash()} */\n`
+/** What a bundle made ahead begins with: the sources it was made of, Temporal's SDK by its version. */
+export const bundleHeader = async (sdk = sdkVersion()): Promise<string> =>
+  `/* simherd workflows ${await sourcesHash(sdk)} */\n`
 
 /**
  * Reads a bundle that was made ahead.
@@ -29,16 +31,20 @@ export async function readBundle(file: string): Promise<string> {
     throw new Error(`WORKFLOW_BUNDLE: there is no bundle at ${file}; make it with 'npm run build'`, { cause })
   })
   if (code.startsWith(await bundleHeader())) return code
-  throw new Error(`WORKFLOW_BUNDLE: ${file} was made of other workflows than these; make it anew with 'npm run build'`)
+  throw new Error(
+    `WORKFLOW_BUNDLE: ${file} was made of other workflows than these, or with another SDK; make it anew with 'npm run build'`,
+  )
 }
 
 /** Own files that enter the bundle: workflows/, and what it may import of domain/. */
 const OF_DOMAIN = ['cycle.ts', 'duration.ts', 'lifecycle.ts']
 
-async function sourcesHash(): Promise<string> {
+const sdkVersion = (): string => createRequire(import.meta.url)('@temporalio/workflow/package.json').version
+
+async function sourcesHash(sdk: string): Promise<string> {
   const workflows = (await readdir(path('../workflows/'))).filter((name) => name.endsWith('.ts')).sort()
   const files = [...workflows.map((name) => `../workflows/${name}`), ...OF_DOMAIN.map((name) => `../domain/${name}`)]
-  const hash = createHash('sha256')
+  const hash = createHash('sha256').update(`${sdk}\n`)
   for (const file of files) hash.update(`${file}\n`).update(await readFile(path(file)))
   return hash.digest('hex')
 }

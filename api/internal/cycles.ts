@@ -43,6 +43,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       schema: {
         operationId: 'listCycles',
         summary: 'Billing cycles, the newest first',
+        description: `The newest ${MOST_CYCLES}; what there is of an older one is read by its key.`,
         tags,
         response: { 200: Type.Array(CycleInfo) },
       },

@@ -2,7 +2,7 @@
 import type { components } from '../../activities/generated/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
-import { answerOf, exitCodeOf, type InternalClient, internalClient, ServiceAnswer } from '../service.ts'
+import { answerOf, type InternalClient, internalClient, refused } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
 export type Run = components['schemas']['WorkflowInfo']
@@ -30,11 +30,7 @@ export async function asking<T>(
   try {
     return await work(internalClient({ url, key, tenantId, patienceMs }))
   } catch (error) {
-    if (!(error instanceof ServiceAnswer)) throw error
-    const { message } = error
-    // One that is wrong alone is in the message already, with its field before it or after.
-    const faults = error.faults.filter((fault) => !message.includes(fault.slice(fault.indexOf(': ') + 2)))
-    throw new CommandFailure([message, ...faults].join('\n  '), exitCodeOf(error), { cause: error })
+    return refused(error)
   }
 }
 

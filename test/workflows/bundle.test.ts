@@ -49,7 +49,11 @@ describe('a bundle made ahead', () => {
     const file = join(folder, 'before.js')
     await writeFile(file, "/* simherd workflows 0000 */\n'the workflows'")
 
+    const upgraded = join(folder, 'upgraded.js')
+    await writeFile(upgraded, `${await bundleHeader('1.0.0')}'the workflows'`)
+
     await expect(readBundle(file)).rejects.toThrow(/was made of other workflows.*npm run build/)
+    await expect(readBundle(upgraded)).rejects.toThrow(/or with another SDK/)
     await expect(readBundle(join(folder, 'none.js'))).rejects.toThrow(/there is no bundle at .*npm run build/)
   })
 })

@@ -2,7 +2,7 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { provisionAndActivateId } from '../../domain/lifecycle.ts'
+import { enforcePoolId, provisionAndActivateId } from '../../domain/lifecycle.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
 import { activeSim } from '../api/estate.ts'
 import { aPool, aSim, useHouse } from '../api/house.ts'
@@ -279,6 +279,20 @@ describe('without a worker', async () => {
       task: { attempt: 1, scheduledAt: expect.any(String), lastFailure: null },
       activities: [],
     })
+  })
+
+  test('a pool’s workflow takes each of its signals', async () => {
+    const [poolId, cycleKey] = [await aPool(house.tenant), '2026-11']
+    const workflowId = enforcePoolId(house.tenant.id, poolId, cycleKey)
+    const rule = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', target: 'self', grace: 'PT0S' } as const
+    const subject = { tenantId: house.tenant.id, poolId, cycleKey, cycleEndsAt: '2026-12-01T00:00:00Z' }
+    const input = { ...subject, ...rule, until: 'renewal' } as const
+    await door.lifecycles.start({ type: 'enforce-pool', workflowId, input })
+
+    for (const name of ['overLimit', 'cleared', 'standDown', 'guardReleased', 'guardDiscarded']) {
+      const { status } = await house.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)
+      expect([name, status]).toEqual([name, 202])
+    }
   })
 
   test('a suspension that was stopped at Temporal is started again, told to take over, in the same cycle', async () => {

@@ -48,7 +48,10 @@ describe.each([
 
     const failure = await ask(settings).catch((error: unknown) => error)
     clock.mockRestore()
-    expect(failure).toMatchObject({ exitCode: 5, message: expect.stringContaining(`ask again with --key ${keys[0]}`) })
+    expect(failure).toMatchObject({
+      exitCode: 5,
+      message: expect.stringContaining(`ask again with --key ${String(keys[0])}`),
+    })
 
     await ask(settings, String(keys[0]))
     expect(keys).toEqual([keys[0], keys[0]])

@@ -1,0 +1,92 @@
+/** How many activities and workflow tasks a workflow takes on its normal path, by its history. */
+import { Connection, WorkflowClient } from '@temporalio/client'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../domain/lifecycle.ts'
+import { freshNamespace } from '../setup/service.ts'
+import { aBatchSim } from './batch-model.ts'
+import { clear, startHouse } from './house.ts'
+import { aSim, TENANT, WAITS } from './service-model.ts'
+
+/** Of the Schedule's cycles. */
+const FIVE_MINUTES_MS = 300_000
+
+describe('the normal path', () => {
+  let house: Awaited<ReturnType<typeof startHouse>>
+  let connection: Connection
+  let temporal: WorkflowClient
+  beforeAll(async () => {
+    const namespace = await freshNamespace()
+    house = await startHouse(inject('temporalAddress'), namespace)
+    connection = await Connection.connect({ address: inject('temporalAddress') })
+    temporal = new WorkflowClient({ connection, namespace })
+  })
+  afterAll(async () => {
+    await house?.close()
+    await connection?.close()
+  })
+  beforeEach(() => clear(house.model))
+
+  /** Not asked for its state before it has ended: the server answers that by workflow tasks too. */
+  const roundTrips = async (workflowId: string) => {
+    const handle = temporal.getHandle(workflowId)
+    await handle.result()
+    const events = (await handle.fetchHistory()).events ?? []
+    return {
+      activities: events.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []),
+      tasks: events.filter((event) => event.workflowTaskCompletedEventAttributes).length,
+      timers: events.filter((event) => event.timerFiredEventAttributes).length,
+    }
+  }
+
+  test('of a batch of one SIM is four activities, in seven workflow tasks', async () => {
+    house.model.batch.push(aBatchSim(0, 1))
+    house.model.sims.set(1, aSim({ status: 0 }))
+    const workflowId = provisionInBulkId(TENANT, 'one')
+    const input = { tenantId: TENANT, batchId: 'one', parallel: 10, pageSize: 10, perRun: 100, waits: WAITS }
+    await house.lifecycle.start({ type: 'provision-in-bulk', workflowId, input })
+
+    const { activities, tasks, timers } = await roundTrips(workflowId)
+    expect([...new Set(activities)]).toEqual(['readBatch', 'pageOfBatch', 'noteBatch', 'endBatch'])
+    // What is under way for long is told every two seconds: a timer, and a note.
+    expect(activities.length).toBeLessThanOrEqual(4 + timers)
+    expect(tasks).toBeGreaterThanOrEqual(7)
+    expect(tasks).toBeLessThanOrEqual(7 + 2 * timers)
+  })
+
+  test('of a plan is one activity, in two workflow tasks', async () => {
+    const workflowId = monthEndPlanId(TENANT, '2026-10', 1)
+    const input = { tenantId: TENANT, cycleKey: '2026-10' }
+    await house.lifecycle.start({ type: 'month-end-plan', workflowId, input })
+
+    expect(await roundTrips(workflowId)).toEqual({ activities: ['readPlan'], tasks: 2, timers: 0 })
+  })
+
+  test('of the timer is a look and two activities a cycle, in two workflow tasks and two a cycle', async () => {
+    const ended = Math.floor(Date.now() / FIVE_MINUTES_MS) * FIVE_MINUTES_MS
+    const key = new Date(ended - FIVE_MINUTES_MS).toISOString().replaceAll(/[-:]/g, '').slice(0, 13).concat('Z')
+    house.model.cycles = [{ key, endsAt: new Date(ended).toISOString(), closedAt: null }]
+    const workflowId = monthEndTimerId(TENANT)
+    const input = { tenantId: TENANT, billingCycle: 'PT5M' }
+    await house.lifecycle.start({ type: 'month-end-timer', workflowId, input })
+
+    expect(await roundTrips(workflowId)).toEqual({
+      activities: ['listMissed', 'startMonthEnd', 'awaitWorkflow'],
+      tasks: 4,
+      timers: 0,
+    })
+  })
+
+  test('of the month end of an empty cycle is four activities, in five workflow tasks', async () => {
+    const endsAt = new Date(Date.now() - 1000).toISOString()
+    house.model.cycles = [{ key: 'empty', endsAt, closedAt: null }]
+    const workflowId = monthEndId(TENANT, 'empty')
+    const input = { tenantId: TENANT, cycleKey: 'empty', cycleEndsAt: endsAt, closeAfter: 'PT0S', waits: WAITS }
+    await house.lifecycle.start({ type: 'month-end-reprovision', workflowId, input })
+
+    expect(await roundTrips(workflowId)).toEqual({
+      activities: ['lookAtMonthEnd', 'renewCycle', 'listBatches', 'closeCycle'],
+      tasks: 5,
+      timers: 0,
+    })
+  })
+})
