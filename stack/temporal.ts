@@ -27,6 +27,8 @@ export interface TemporalOptions {
   readonly uiPort?: number
   /** Default true. False trades the machine's crash, not the server's own death, for speed: for tests. */
   readonly durable?: boolean
+  /** Settings of the server by name: for tests of what takes too long to reach otherwise. */
+  readonly settings?: Readonly<Record<string, number>>
   readonly log?: (line: string) => void
 }
 
@@ -55,6 +57,8 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const logFile = join(folder, 'temporal.log')
   const args = ['server', 'start-dev', '--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort)]
   args.push('--log-level', 'warn')
+  const settings = Object.entries(options.settings ?? {})
+  args.push(...settings.flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]))
   if (options.dataDir !== undefined) args.push('--db-filename', join(folder, 'temporal.db'), ...pragmasOf(options))
   const pid = await launch(options.program, args, logFile)
   const forget = () =>

@@ -16,6 +16,7 @@ import { findTemporalServer } from '../stack/temporal-binary.ts'
 import { writtenHistory } from '../test/workflows/history-files.ts'
 import { clear, startHouse } from '../test/workflows/house.ts'
 import { TENANT } from '../test/workflows/service-model.ts'
+import { recordContinued } from './record-continued.ts'
 import { recordEnforcement } from './record-enforcement.ts'
 import { recordMonthEnds } from './record-month-ends.ts'
 import { recordProvisions } from './record-provisions.ts'
@@ -24,23 +25,36 @@ import { recordSuspensions } from './record-suspensions.ts'
 const folder = fileURLToPath(new URL('../test/histories/', import.meta.url))
 await mkdir(folder, { recursive: true })
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: console.log })
-const server = await startTemporal({ program })
-const house = await startHouse(server.address, 'default')
-const connection = await Connection.connect({ address: server.address })
-const client = new Client({ connection })
-const { lifecycle, model } = house
+type House = Awaited<ReturnType<typeof startHouse>>
+/** Waits for the end of a workflow and keeps the history of the run, or of the latest where none is named. */
+type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
-/** @param runId one that has continued as new; left out: the latest */
-async function record(name: string, workflowId: string, runId?: string): Promise<void> {
-  const handle = client.workflow.getHandle(workflowId, runId)
-  await handle.result().catch(() => undefined)
-  const file = `${folder}${name}.json`
-  if (existsSync(file)) return console.log(`${name}: kept`)
-  await writeFile(file, `${writtenHistory(await handle.fetchHistory())}\n`)
-  console.log(`${name}: recorded`)
+/** Has histories recorded on a server of their own. */
+async function on(settings: Record<string, number>, recordAll: (house: House, record: Keep) => Promise<void>) {
+  const server = await startTemporal({ program, settings })
+  const house = await startHouse(server.address, 'default')
+  const connection = await Connection.connect({ address: server.address })
+  const client = new Client({ connection })
+  const record: Keep = async (name, workflowId, runId) => {
+    const handle = client.workflow.getHandle(workflowId, runId)
+    await handle.result().catch(() => undefined)
+    const file = `${folder}${name}.json`
+    if (existsSync(file)) return console.log(`${name}: kept`)
+    await writeFile(file, `${writtenHistory(await handle.fetchHistory())}\n`)
+    console.log(`${name}: recorded`)
+  }
+  try {
+    await recordAll(house, record)
+  } finally {
+    await house.close()
+    await connection.close()
+    await server.stop()
+  }
 }
 
-try {
+await on({ 'limit.historyCount.suggestContinueAsNew': 10 }, recordContinued)
+await on({}, async (house, record) => {
+  const { lifecycle, model } = house
   await recordProvisions(house, record)
   await recordSuspensions(house, record)
   clear(model)
@@ -50,8 +64,4 @@ try {
   await record('month-end-plan', plan)
   await recordEnforcement(house, record)
   await recordMonthEnds(house, record)
-} finally {
-  await house.close()
-  await connection.close()
-  await server.stop()
-}
+})

@@ -44,6 +44,7 @@ export function useSuspensions(path: string | undefined) {
     house.model.pending.clear()
     house.model.processing.clear()
     house.model.outages = 0
+    house.model.before = async () => {}
     await house.lifecycle.cancel(id).catch(() => undefined)
     await run.result().catch(() => undefined)
   })

@@ -84,18 +84,30 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(sim()?.status).toBe(status)
   })
 
+  /** A suspend ticket that is Pending, at which the run is looking: what it sees is what is so when it is let go. */
+  const pendingAndLookedAt = async () => {
+    const { promise: maySee, resolve: letSee } = Promise.withResolvers<void>()
+    run.model.pending.add('suspend')
+    let looks = 0
+    run.model.before = async (line) => {
+      if (!line.startsWith('GET /api/tickets/')) return
+      looks += 1
+      await maySee
+    }
+    await ask('overLimit')
+    await soon(() => expect(looks).toBe(1))
+    return letSee
+  }
+
   test.each(['cleared', 'standDown'] as const)(
     'a ticket that %s took back is not taken for a person’s act when the SIM is over again',
     async (name) => {
-      run.model.pending.add('suspend')
-      // The end of the ticket is seen at the second look only: by then the SIM is over again.
-      await ask('overLimit', { waits: { pollMin: 'PT3S', pollMax: 'PT3S' } })
-      await soon(() => expect(run.model.calls('GET /api/tickets/')).toBe(1))
+      const letSee = await pendingAndLookedAt()
       await signal(name)
       await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
       run.model.pending.clear()
       await signal('overLimit')
-      expect(run.model.calls('GET /api/tickets/')).toBe(1)
+      letSee()
 
       await until('suspended')
       expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
@@ -103,14 +115,13 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   )
 
   test('a ticket taken back whose answer is lost counts as taken back by the run', async () => {
-    run.model.pending.add('suspend')
-    await ask('overLimit', { waits: { pollMin: 'PT5S', pollMax: 'PT5S' } })
-    await soon(() => expect(run.model.calls('GET /api/tickets/')).toBe(1))
+    const letSee = await pendingAndLookedAt()
     run.model.lostAnswers = 1
     await signal('cleared')
     await soon(() => expect(run.model.calls('DELETE')).toBe(2))
     run.model.pending.clear()
     await signal('overLimit')
+    letSee()
 
     await until('suspended')
     expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])

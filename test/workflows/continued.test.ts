@@ -1,0 +1,94 @@
+/** Runs that continue as new, on a server that suggests it after a few events. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { enforcePoolId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { userCacheDir } from '../../stack/downloads.ts'
+import { startTemporal, type Temporal } from '../../stack/temporal.ts'
+import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { soon } from '../setup/soon.ts'
+import { clear, startHouse } from './house.ts'
+import { aSim, TENANT, WAITS } from './service-model.ts'
+
+describe('a run whose history has grown', () => {
+  let server: Temporal
+  let house: Awaited<ReturnType<typeof startHouse>>
+  beforeAll(async () => {
+    const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
+    server = await startTemporal({ program, settings: { 'limit.historyCount.suggestContinueAsNew': 10 } })
+    house = await startHouse(server.address, 'default')
+  })
+  afterAll(async () => {
+    await house?.close()
+    await server?.stop()
+  })
+  beforeEach(() => clear(house.model))
+
+  const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
+  const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
+  const see = (workflowId: string) => house.lifecycle.describe(workflowId, TENANT)
+  /** Starts a run, and sees another that has taken over from it with this state. */
+  const begin = async (start: Parameters<typeof house.lifecycle.signalWithStart>[0], state: object) => {
+    await house.lifecycle.signalWithStart(start)
+    const { runId } = await see(start.workflowId)
+    await soon(async () => expect(await see(start.workflowId)).toMatchObject({ status: 'running', state }))
+    await soon(async () => expect((await see(start.workflowId)).runId).not.toBe(runId))
+  }
+  const startSuspension = (cycleKey: string) => {
+    const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
+    const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt, waits: WAITS, ...RULE }
+    house.model.sims.set(1, aSim())
+    return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
+  }
+  const untilPhase = (workflowId: string, phase: string) =>
+    soon(async () => expect((await see(workflowId)).state).toMatchObject({ phase }))
+
+  test('suspend-on-overage owns its suspension still, and counts on', async () => {
+    const start = startSuspension('owned')
+    await begin(start, { phase: 'suspended' })
+    await house.lifecycle.signal(start.workflowId, 'cleared')
+    await untilPhase(start.workflowId, 'idle')
+    expect(house.model.sims.get(1)?.status).toBe(1)
+    await house.lifecycle.signal(start.workflowId, 'overLimit')
+    await untilPhase(start.workflowId, 'suspended')
+    await house.lifecycle.signal(start.workflowId, 'renewed')
+
+    await soon(async () =>
+      expect(await see(start.workflowId)).toMatchObject({
+        status: 'completed',
+        result: { outcome: 'renewed', suspended: 2, broughtBack: 2 },
+      }),
+    )
+    expect(house.model.actionsOf('owned')).toEqual(['suspended/0', 'broughtBack/0', 'suspended/1', 'broughtBack/1'])
+    expect(house.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2', 'suspend:2', 'activate:2'])
+  })
+
+  test('suspend-on-overage keeps the SIM as a person has asked, and hears the next ask', async () => {
+    const start = startSuspension('kept')
+    await begin(start, { phase: 'suspended' })
+    await house.lifecycle.update(start.workflowId, 'keepSuspended', {}, 'keep')
+    await soon(() => expect(house.model.sims.get(1)?.suspension).toMatchObject({ until: 'manual' }))
+    await house.lifecycle.signal(start.workflowId, 'cleared')
+    await soon(async () => expect((await see(start.workflowId)).state).toMatchObject({ until: 'manual' }))
+    await house.lifecycle.update(start.workflowId, 'resume', {}, 'resume')
+
+    await soon(async () => expect(await see(start.workflowId)).toMatchObject({ result: { outcome: 'resumed' } }))
+    expect(house.model.sims.get(1)?.status).toBe(1)
+  })
+
+  test('enforce-pool tells those whom the run before has armed', async () => {
+    const cycleKey = 'armed'
+    house.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
+    house.model.sims.set(1, aSim())
+    const flags = { stopped: false, exempt: false, weaker: false, held: false }
+    house.model.pool.rows = [{ simId: 1, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }]
+    const workflowId = enforcePoolId(TENANT, 7, cycleKey)
+    const input = { tenantId: TENANT, poolId: 7, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const
+    const start = { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
+    await begin(start, { over: true, armed: [1] })
+    await untilPhase(suspendOnOverageId(TENANT, 1, cycleKey), 'suspended')
+    await house.lifecycle.signal(workflowId, 'cleared')
+
+    await soon(() => expect(house.model.sims.get(1)?.status).toBe(1))
+    await house.lifecycle.cancel(workflowId)
+    await house.lifecycle.signal(suspendOnOverageId(TENANT, 1, cycleKey), 'renewed')
+  })
+})

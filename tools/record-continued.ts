@@ -1,0 +1,95 @@
+/**
+ * Histories of runs that continue as new because their history has grown: a part of record-histories.ts, on a server
+ * that suggests it after a few events.
+ */
+import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../domain/lifecycle.ts'
+import { clear, type startHouse } from '../test/workflows/house.ts'
+import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
+import { until } from '../test/workflows/until.ts'
+
+type House = Awaited<ReturnType<typeof startHouse>>
+/** Waits for the end of a workflow and keeps the history of one of its runs, the last if none is named. */
+type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
+
+const POOL = 7
+const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
+const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
+
+export async function recordContinued(house: House, record: Keep): Promise<void> {
+  await suspension(house, record)
+  await pool(house, record)
+  await timer(house, record)
+  clear(house.model)
+}
+
+/** @returns the first run and a wait for a later one whose state has these values */
+async function firstRun({ lifecycle }: House, workflowId: string) {
+  const { runId } = await lifecycle.describe(workflowId, TENANT)
+  const later = (wanted: object) =>
+    until(async () => {
+      const run = await lifecycle.describe(workflowId, TENANT)
+      const state = Object(run.state)
+      return run.runId !== runId && Object.entries(wanted).every(([name, value]) => state[name] === value)
+    })
+  return { runId, later }
+}
+
+async function suspension(house: House, record: Keep): Promise<void> {
+  const { lifecycle, model } = house
+  clear(model)
+  model.sims.set(1, aSim())
+  const cycleKey = 'continued'
+  const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
+  const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt: soon(3_600_000), waits: WAITS, ...RULE }
+  const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
+  await lifecycle.signalWithStart({ do: 'signalWithStart', ...start })
+  const { runId, later } = await firstRun(house, workflowId)
+  await later({ phase: 'suspended' })
+  await lifecycle.signal(workflowId, 'cleared')
+  await later({ phase: 'idle' })
+  await lifecycle.signal(workflowId, 'overLimit')
+  await later({ phase: 'suspended' })
+  await lifecycle.signal(workflowId, 'renewed')
+  await record('suspend-on-overage-continues', workflowId, runId)
+  await record('suspend-on-overage-continued', workflowId)
+}
+
+async function pool(house: House, record: Keep): Promise<void> {
+  const { lifecycle, model } = house
+  clear(model)
+  const cycleKey = 'continued-pool'
+  const cycleEndsAt = soon(10_000)
+  model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
+  model.sims.set(2, aSim())
+  const flags = { stopped: false, exempt: false, weaker: false, held: false }
+  model.pool.rows = [{ simId: 2, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }]
+  const workflowId = enforcePoolId(TENANT, POOL, cycleKey)
+  const input = { tenantId: TENANT, poolId: POOL, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const
+  const start = { type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
+  await lifecycle.signalWithStart({ do: 'signalWithStart', ...start })
+  const { runId, later } = await firstRun(house, workflowId)
+  await later({ rounds: 1, over: true })
+  await lifecycle.signal(workflowId, 'cleared')
+  await later({ over: false })
+  await record('enforce-pool-continues', workflowId, runId)
+  await record('enforce-pool-continued', workflowId)
+  // What it armed lives until a renewal that nobody signals here.
+  await lifecycle.signal(suspendOnOverageId(TENANT, 2, cycleKey), 'renewed').catch(() => {})
+}
+
+async function timer(house: House, record: Keep): Promise<void> {
+  const { lifecycle, model } = house
+  clear(model)
+  const ended = Math.floor(Date.now() / 300_000) * 300_000
+  model.cycles = [2, 1].map((n) => {
+    const startsAt = ended - n * 300_000
+    const key = new Date(startsAt).toISOString().replaceAll(/[-:]/g, '').slice(0, 13).concat('Z')
+    return { key, endsAt: new Date(startsAt + 300_000).toISOString(), closedAt: null }
+  })
+  const workflowId = monthEndTimerId(TENANT)
+  const input = { tenantId: TENANT, billingCycle: 'PT5M' }
+  await lifecycle.start({ type: 'month-end-timer', workflowId, input })
+  const { runId } = await lifecycle.describe(workflowId, TENANT)
+  await record('month-end-timer-continues', workflowId, runId)
+  await record('month-end-timer-continued', workflowId)
+}
