@@ -118,7 +118,10 @@ export function lifecycleClient({ address, namespace }: { address: string; names
     const connection = await Connection.connect({ address, connectTimeout: '5 seconds' }).catch((error: unknown) => {
       throw unavailable(error, address)
     })
-    let missing = await addSearchAttributes(connection, namespace)
+    let missing = await addSearchAttributes(connection, namespace).catch(async (error: unknown) => {
+      await connection.close()
+      throw error
+    })
     stillMissing = async () => {
       if (missing.length > 0) missing = await addSearchAttributes(connection, namespace)
       return missing
