@@ -113,7 +113,8 @@ export interface RememberedStart {
 export async function rememberedStart(tx: TenantTx, workflowId: string): Promise<RememberedStart | undefined> {
   const { rows } = await sql<RememberedStart>`
     select held, exists (select 1 from workflow_outbox o
-                          where o.workflow_id = s.workflow_id and o.done_at is null) as "isComing"
+                          where o.workflow_id = s.workflow_id and o.done_at is null
+                            and o.request ->> 'do' <> 'signal') as "isComing"
       from workflow_starts s where workflow_id = ${workflowId}`.execute(tx.q)
   return rows[0]
 }
