@@ -63,7 +63,7 @@ export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date)
 
 /**
  * SIMs of a pool, or all provisioned ones of the tenant. Pools know how many they have; only those outside pools are
- * counted.
+ * counted, in the order of their index: else other tenants' rows might be read for a few of this one's.
  *
  * @param enough no more of those outside pools are counted than this
  */
@@ -73,7 +73,7 @@ export async function scopeSize(tx: TenantTx, poolId: number | null, enough: num
           select ((select coalesce(sum(total_sim_count), 0) from pools where tenant_id = ${tx.tenantId})
                   + (select count(*) from (select 1 from sims
                                             where tenant_id = ${tx.tenantId} and pool_id is null and status <> 0
-                                            limit ${enough}) o))::integer as count`
+                                            order by id limit ${enough}) o))::integer as count`
     : sql<{ count: number }>`select total_sim_count as count from pools where id = ${poolId}`
   ).execute(tx.q)
   return rows[0]?.count ?? 0

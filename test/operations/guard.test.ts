@@ -207,30 +207,28 @@ describe('the guard', () => {
   test.each([
     ['a pool', (poolId: number) => ({ poolId })],
     ['the tenant', () => ({})],
-  ])('reads as many SIMs in a small estate as in a large one: of %s', async (_, assignment) => {
-    const reads = async (count: number) => {
-      const { asTenant, activeSims, poolId, workflowId } = await aGuard(0, { guardLeast: 1, guardPct: 10 })
-      const sims = await activeSims(count, assignment(poolId))
-      return asTenant(async (tx) => {
-        await sql`set local enable_seqscan = off`.execute(tx.q)
-        const read = async () => {
-          const { rows } = await sql<{ read: number }>`
-            select (seq_tup_read + idx_tup_fetch)::integer as read
-              from pg_stat_xact_user_tables where relname = 'sims'`.execute(tx.q)
-          return rows[0]?.read ?? 0
-        }
-        const before = await read()
-        const ask = { rule: RULE, cycle: CYCLE, simIds: sims.slice(0, 2), workflowId, ...assignment(poolId) }
-        const { granted } = await askPermits(tx, ask)
-        return { granted: granted.length, read: (await read()) - before }
-      })
-    }
+  ])('reads a few SIMs of a large estate: of %s', async (_, assignment) => {
+    const { asTenant, unprovisioned, poolId, workflowId } = await aGuard(0, { guardLeast: 1, guardPct: 10 })
+    const sims = [...(await unprovisioned(1000)), ...(await unprovisioned(1000)), ...(await unprovisioned(1000))]
+    const { poolId: pool = null } = { poolId: undefined, ...assignment(poolId) }
+    await asTenant((tx) => sql`update sims set status = 1, pool_id = ${pool}, provisioned_at = ${tx.now}`.execute(tx.q))
+    await sql`vacuum analyze sims`.execute(ground.db)
 
-    const small = await reads(30)
-    const large = await reads(60)
+    const { granted, read } = await asTenant(async (tx) => {
+      const readSoFar = async () => {
+        const { rows } = await sql<{ read: number }>`
+          select (seq_tup_read + idx_tup_fetch)::integer as read
+            from pg_stat_xact_user_tables where relname = 'sims'`.execute(tx.q)
+        return rows[0]?.read ?? 0
+      }
+      const before = await readSoFar()
+      const ask = { rule: RULE, cycle: CYCLE, simIds: sims.slice(0, 2), workflowId, ...assignment(poolId) }
+      const answer = await askPermits(tx, ask)
+      return { granted: answer.granted.length, read: (await readSoFar()) - before }
+    })
 
-    expect(small.granted).toBe(2)
-    expect(large).toEqual(small)
+    expect(granted).toBe(2)
+    expect(read).toBeLessThan(100)
   })
 
   test('refuses what is not there', async () => {
