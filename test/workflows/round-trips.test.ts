@@ -1,14 +1,12 @@
 /** How many activities and workflow tasks a workflow takes on its normal path, by its history. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { cycleAt, previousCycle } from '../../domain/cycle.ts'
 import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../domain/lifecycle.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { aBatchSim } from './batch-model.ts'
 import { clear, startHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
-
-/** Of the Schedule's cycles. */
-const FIVE_MINUTES_MS = 300_000
 
 describe('the normal path', () => {
   let house: Awaited<ReturnType<typeof startHouse>>
@@ -62,11 +60,10 @@ describe('the normal path', () => {
   })
 
   test('of the timer is a look and two activities a cycle, in two workflow tasks and two a cycle', async () => {
-    const ended = Math.floor(Date.now() / FIVE_MINUTES_MS) * FIVE_MINUTES_MS
-    const key = new Date(ended - FIVE_MINUTES_MS).toISOString().replaceAll(/[-:]/g, '').slice(0, 13).concat('Z')
-    house.model.cycles = [{ key, endsAt: new Date(ended).toISOString(), closedAt: null }]
+    const { key, endsAt } = previousCycle('P1M', cycleAt('P1M', Date.now()))
+    house.model.cycles = [{ key, endsAt: new Date(endsAt).toISOString(), closedAt: null }]
     const workflowId = monthEndTimerId(TENANT)
-    const input = { tenantId: TENANT, billingCycle: 'PT5M' }
+    const input = { tenantId: TENANT, billingCycle: 'P1M' }
     await house.lifecycle.start({ type: 'month-end-timer', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({
