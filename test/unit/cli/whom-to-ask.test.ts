@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { tenantOf } from '../../../cli/lifecycles/ask.ts'
+import { serviceOf } from '../../../cli/service-address.ts'
+import { readSettings } from '../../../config/index.ts'
+
+test.each([
+  ['suspend-on-overage:t0123456789ab:7:2026-11', 't0123456789ab'],
+  ['month-end-timer:t0123456789ab', 't0123456789ab'],
+  ['month-end-timer:t0123456789ab-2026-12-01T00:00:00Z', 't0123456789ab'],
+])('the tenant of %s is in it', (workflowId, tenantId) => {
+  expect(tenantOf(workflowId, undefined)).toBe(tenantId)
+  expect(tenantOf(workflowId, 'another')).toBe('another')
+})
+
+test('an address without its key is no reason to ask another service', async () => {
+  const settings = { ...readSettings(), SERVICE_INTERNAL_URL: 'https://prod.example:8081', SERVICE_KEY: '' }
+
+  await expect(serviceOf(settings)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/^SERVICE_INTERNAL_URL is https:\/\/prod.example:8081 and SERVICE_KEY is not set/),
+  })
+})
