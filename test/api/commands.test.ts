@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportList } from '../../cli/export.ts'
-import { CommandFailure } from '../../cli/failures.ts'
 import { importSimFile } from '../../cli/sims.ts'
+import { failureOf } from '../setup/command-failure.ts'
 import { useCommandHouse } from './command-house.ts'
 import { anIccid } from './house.ts'
 
@@ -16,14 +16,6 @@ async function aFile(name: string, text: string): Promise<string> {
   const file = join(command.folder, name)
   await writeFile(file, text)
   return file
-}
-const failureOf = async (work: Promise<unknown>): Promise<CommandFailure> => {
-  const error: unknown = await work.then(
-    () => undefined,
-    (failure: unknown) => failure,
-  )
-  if (error instanceof CommandFailure) return error
-  throw new Error('no failure of the command', { cause: error })
 }
 
 describe('sims import', () => {

@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { CommandFailure } from '../../cli/failures.ts'
 import { listWorkflows } from '../../cli/lifecycles/list.ts'
 import { showWorkflow } from '../../cli/lifecycles/show.ts'
 import { startMonthEnd, startProvision, startSuspend, startUndo } from '../../cli/lifecycles/start.ts'
@@ -11,6 +10,7 @@ import { startBulk } from '../../cli/lifecycles/start-bulk.ts'
 import { cancelWorkflow, retryWorkflow, signalWorkflow, updateWorkflow } from '../../cli/lifecycles/steer.ts'
 import { watchWorkflow } from '../../cli/lifecycles/watch.ts'
 import { readSettings, type Settings } from '../../config/index.ts'
+import { failureOf } from '../setup/command-failure.ts'
 import { eventually, type Service, startService } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -62,14 +62,6 @@ async function activeSim() {
   await startProvision(settings, { tenant, sim: sim.id, pool: poolId, wait: true })
   lines.length = 0
   return { ...sim, suspension: `suspend-on-overage:${tenant}:${sim.id}:${new Date().toISOString().slice(0, 7)}` }
-}
-const failureOf = async (work: Promise<unknown>): Promise<CommandFailure> => {
-  const error: unknown = await work.then(
-    () => undefined,
-    (failure: unknown) => failure,
-  )
-  if (error instanceof CommandFailure) return error
-  throw new Error('no failure of the command', { cause: error })
 }
 
 describe('start, and follow until it ends', () => {
