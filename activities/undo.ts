@@ -36,7 +36,10 @@ const AT_ONCE = 10
 const ENDED: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_not_found'])
 
 export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
-  /** One page of what is to be undone, by SIM id; the watchdog leaves them alone from now on. Safe to run twice. */
+  /**
+   * One page of what is to be undone, by SIM id; the watchdog leaves them alone from now on. Run again it leaves out those
+   * that are not suspended yet: they are refused where they would be, unless their ticket is under way already.
+   */
   async takeUndoPage({ tenantId, ...query }: UndoPageAsk): Promise<UndoPageFound> {
     const { internal } = clientOf(tenantId)
     const page = await bodyOf(internal.GET('/internal/enforcement/suspensions', { params: { query } }))
