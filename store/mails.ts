@@ -43,9 +43,12 @@ export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
 }
 
 /** Locks a tenant's mail work, so that notifications are put into mails by one worker at a time. */
-export async function lockMailWork(tx: TenantTx): Promise<boolean> {
+export const lockMailWork = (tx: TenantTx): Promise<boolean> => holdMailWork(tx, sql`skip locked`)
+
+/** @returns whether the tenant is on the list, and by `patience` whether this transaction has it */
+async function holdMailWork(tx: TenantTx, patience = sql``): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from mail_work where tenant_id = ${tx.tenantId} for update skip locked`.execute(tx.q)
+    select 1 from mail_work where tenant_id = ${tx.tenantId} for update ${patience}`.execute(tx.q)
   return rows.length > 0
 }
 
@@ -128,8 +131,14 @@ export async function noteDelivery(
      where id = ${mailId}`.execute(tx.q)
 }
 
-/** Sets a tenant's next mail work by what still waits; takes the tenant off the list where nothing does. */
+/**
+ * Sets a tenant's next mail work by what still waits; takes the tenant off the list where nothing does.
+ *
+ * Whoever writes a notice has the list's row locked until its commit, so the row is locked before anything is looked
+ * at, in a statement of its own: what was committed meanwhile is seen, and what comes after finds the row as it is left.
+ */
 export async function settleMailWork(tx: TenantTx): Promise<void> {
+  if (!(await holdMailWork(tx))) return
   await sql`
     with next as (
       select min(at) as at

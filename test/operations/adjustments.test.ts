@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType } from '../../domain/codes.ts'
@@ -10,8 +9,8 @@ import { statementCsv } from '../../operations/statement-csv.ts'
 import { currentCycle } from '../../store/cycles.ts'
 import { poolFigures } from '../../store/figures.ts'
 import { statementTotals } from '../../store/statements.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
+import { overlapping } from '../setup/lock-waits.ts'
 import { aHouse, complete, type House } from './house.ts'
 import { at, CLOSE, CYCLE, charge, close, DAY, notices, STEPS, statement, total } from './october.ts'
 
@@ -228,34 +227,6 @@ test('what is counted while a cycle is closed is in its statement or in the next
   ).toBe(6 * 50)
 })
 
-/** Until a session of this database waits for a lock, or the work has ended. */
-async function waitingOrDone(work: Promise<unknown>): Promise<void> {
-  const ended = work.then(
-    () => true,
-    () => true,
-  )
-  for (;;) {
-    const { rows } = await sql`
-      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(ground.db)
-    if (rows.length > 0 || (await Promise.race([ended, sleep(10, false)]))) return
-  }
-}
-
-/** Begins the second while the first has done its work and has not committed. */
-async function overlapping(house: House, first: (tx: TenantTx) => Promise<unknown>, second: () => Promise<unknown>) {
-  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const holder = house.asTenant(async (tx) => {
-    await first(tx)
-    begun.resolve()
-    await held.promise
-  })
-  await Promise.race([begun.promise, holder])
-  const other = second()
-  await waitingOrDone(other)
-  held.resolve()
-  await Promise.all([holder, other])
-}
-
 test('a change that is under way while its cycle is closed is waited for', async () => {
   ground.now = at(3)
   const house = await aHouse(ground)
@@ -268,7 +239,8 @@ test('a change that is under way while its cycle is closed is waited for', async
   const effectiveAt = new Date(at(5))
 
   await overlapping(
-    house,
+    ground,
+    house.tenantId,
     (tx) => complete(tx, { simId, type: TicketType.Activate, effectiveAt, cause }),
     () => close(house),
   )
@@ -294,7 +266,8 @@ test('two closes at once state a difference once', async () => {
   await house.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
 
   await overlapping(
-    house,
+    ground,
+    house.tenantId,
     (tx) => closeCycle(tx, NEXT, STEPS),
     () => close(house, '2026-12'),
   )

@@ -9,6 +9,7 @@ import { currentCycle } from '../../store/cycles.ts'
 import { poolFigures } from '../../store/figures.ts'
 import { hasLateMonthEnd } from '../../store/month-end.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
+import { lockWaiters } from '../setup/lock-waits.ts'
 import { aHouse, complete, type House } from './house.ts'
 import {
   at,
@@ -26,13 +27,6 @@ import {
 } from './october.ts'
 
 const ground = await aGround()
-
-/** How many sessions wait for a lock that another holds. */
-const waiting = async () => {
-  const { rows } = await sql`
-    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(ground.db)
-  return rows.length
-}
 
 const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1000) =>
   house.asTenant(async (tx) => {
@@ -279,9 +273,9 @@ describe('the next cycle', () => {
     ground.now = BOUNDARY.getTime()
     // It has read who contributes, and waits to mark the SIM due.
     const opened = house.asTenant(currentCycle)
-    await expect.poll(() => waiting(), { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => lockWaiters(ground), { timeout: 10_000 }).toBe(1)
     const renewed = house.asTenant((tx) => renewCycle(tx, CYCLE))
-    await expect.poll(() => waiting(), { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => lockWaiters(ground), { timeout: 10_000 }).toBe(2)
     committed.resolve()
     await Promise.all([ticket, opened, renewed])
 

@@ -1,24 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { TariffType } from '../../domain/codes.ts'
 import { addToPool, currentCycle, lockPools } from '../../store/cycles.ts'
 import { divideOverage, poolFigures } from '../../store/figures.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aGround, aPool, aTariff, aTenant } from '../setup/estate.ts'
+import { lockWaiters } from '../setup/lock-waits.ts'
+import { soon } from '../setup/soon.ts'
 
 const ground = await aGround()
-
-/** Until so many sessions of this database wait for a lock. */
-async function waiting(count: number): Promise<void> {
-  for (;;) {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::integer as count from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`.execute(ground.db)
-    if (rows[0]?.count === count) return
-    await sleep(10)
-  }
-}
 
 test('a division takes no lock of a pool that has become stale while it waited', async () => {
   const tenantId = await aTenant(ground)
@@ -40,7 +29,7 @@ test('a division takes no lock of a pool that has become stale while it waited',
   })
   await locked.promise
   const division = asTenant((tx) => divideOverage(tx, key, [first, second]))
-  await waiting(1)
+  await soon(async () => expect(await lockWaiters(ground)).toBe(1))
   await asTenant(async (tx) => {
     await lockPools(tx, key, [first])
     await addToPool(tx, key, first, { bytes: 1 })
@@ -49,7 +38,7 @@ test('a division takes no lock of a pool that has become stale while it waited',
     await lockPools(tx, key, [first, second])
     await addToPool(tx, key, first, { bytes: 1 })
   })
-  await waiting(2)
+  await soon(async () => expect(await lockWaiters(ground)).toBe(2))
   held.resolve()
 
   const ends = await Promise.allSettled([holder, division, usage])

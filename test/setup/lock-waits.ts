@@ -1,0 +1,39 @@
+/** Transactions that interleave without a sleep: each goes on once the other waits for a lock. */
+import { sql } from 'kysely'
+import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { soon } from './soon.ts'
+
+/** Sessions of this database that wait for a lock. */
+export async function lockWaiters({ db }: Pick<Ground, 'db'>): Promise<number> {
+  const { rows } = await sql`
+    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+  return rows.length
+}
+
+/** Begins the second while the first has done its work and has not committed; it commits once the second waits or has ended. */
+export async function overlapping(
+  ground: Ground,
+  tenantId: string,
+  first: (tx: TenantTx) => Promise<unknown>,
+  second: () => Promise<unknown>,
+): Promise<void> {
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const holder = inTenant(ground, tenantId, async (tx) => {
+    await first(tx)
+    begun.resolve()
+    await held.promise
+  })
+  await Promise.race([begun.promise, holder])
+  let hasEnded = false
+  const other = second().finally(() => {
+    hasEnded = true
+  })
+  try {
+    await soon(async () => {
+      if (!hasEnded && (await lockWaiters(ground)) === 0) throw new Error('the second neither waits nor has ended')
+    })
+  } finally {
+    held.resolve()
+    await Promise.all([holder, other])
+  }
+}
