@@ -64,7 +64,12 @@ export const TicketDetail = strictObject(
     attempts: Type.Integer({ description: 'How often the carrier was asked' }),
     nextAttemptAt: nullable(Instant('When it is tried next; null once it has ended')),
     failureCode: nullable(Type.String({ description: 'Why it failed: a stable code' })),
-    failureText: nullable(Type.String({ description: 'Why it failed, or why its last attempt did' })),
+    failureText: nullable(
+      Type.String({ description: 'Why it failed, or why its last attempt did, in the plain words that tenants read' }),
+    ),
+    failureDetail: nullable(
+      Type.String({ description: 'What was met, in full: it may name addresses, and is for the operator' }),
+    ),
     finishedAt: nullable(Instant('When it ended')),
     cause: Cause,
   },
@@ -76,7 +81,8 @@ export const TicketDetail = strictObject(
         attempts: 12,
         nextAttemptAt: null,
         failureCode: 'carrier_unavailable',
-        failureText: 'The carrier did not answer within 20 s.',
+        failureText: 'the carrier cannot do it just now',
+        failureDetail: 'The carrier could not do it now (503): maintenance: until noon',
         finishedAt: '2026-11-20T12:41:09.000Z',
         cause: { by: 'user' },
       },

@@ -47,15 +47,28 @@ export interface CarrierFailure {
   readonly cause?: unknown
 }
 
-/** Why the carrier did not do it, or why that is not known. The message may be shown to a tenant. */
+/** What a tenant is told, by code: nothing of what the bridge said, which is somebody else's program. */
+const PLAIN_WORDS: Readonly<Record<string, string>> = {
+  carrier_busy: 'the carrier is busy',
+  carrier_timeout: 'the carrier did not answer in time',
+  carrier_unauthorized: 'the carrier cannot be asked just now',
+  carrier_unavailable: 'the carrier cannot do it just now',
+  carrier_unreachable: 'the carrier could not be reached',
+  carrier_unreadable: 'the carrier gave no answer that can be read',
+}
+
+/** Why the carrier did not do it, or why that is not known. The message is the operator's: it may name addresses. */
 export class CarrierError extends Error {
   readonly code: string
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
+  /** The same for a tenant. */
+  readonly plainWords: string
   constructor(message: string, failure: CarrierFailure) {
     super(message, failure.cause === undefined ? undefined : { cause: failure.cause })
     this.name = 'CarrierError'
     this.code = failure.code
+    this.plainWords = PLAIN_WORDS[failure.code] ?? 'the carrier refused it'
     this.retryable = failure.retryable
     this.retryAfterMs = failure.retryAfterMs
   }

@@ -43,17 +43,24 @@ export interface TransportOptions {
   readonly timeoutMs?: number
 }
 
-/** Why a mail was not taken, or why that is not known. */
+/** Why a mail was not taken, or why that is not known. The message is the operator's: the server's own words. */
 export class MailError extends Error {
   /** `permanent`: this mail will never be taken for this address. `temporary`: it may be later. */
   readonly kind: 'permanent' | 'temporary'
   /** The server's reply code; undefined where it gave none. */
   readonly responseCode: number | undefined
+  /** The same for a tenant: no address, and of the server's words its reply code. */
+  readonly plainWords: string
   constructor(message: string, kind: MailError['kind'], responseCode: number | undefined, cause: unknown) {
     super(message, { cause })
     this.name = 'MailError'
     this.kind = kind
     this.responseCode = responseCode
+    const said =
+      kind === 'permanent'
+        ? 'the mail server refuses it for this address'
+        : 'the mail server cannot be reached, or does not take it now'
+    this.plainWords = responseCode === undefined ? said : `${said} (${responseCode})`
   }
 }
 

@@ -14,7 +14,15 @@ import { lockLine } from '../store/lines.ts'
 import { poolName } from '../store/pools.ts'
 import { tariffName } from '../store/tariffs.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
-import { endTicket, findTicket, oldestOpenTicket, postpone, startAttempt, type TicketRecord } from '../store/tickets.ts'
+import {
+  endTicket,
+  findTicket,
+  oldestOpenTicket,
+  postpone,
+  startAttempt,
+  type TicketFailure,
+  type TicketRecord,
+} from '../store/tickets.ts'
 import { applyTicket } from './apply-ticket.ts'
 import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketEnded } from './tell-ticket.ts'
@@ -126,11 +134,22 @@ async function finish(
     await applyTicket(tx, line, ticket)
     await end(tx, ticket, null)
   } else if (failure.retryable && ticket.attempts < terms.attempts) {
-    await postpone(tx, ticket, new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, terms)), failure.message)
+    await postpone(
+      tx,
+      ticket,
+      new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, terms)),
+      asFailure(failure),
+    )
   } else {
-    await end(tx, ticket, { code: failure.code, text: failure.message })
+    await end(tx, ticket, asFailure(failure))
   }
 }
+
+const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure => ({
+  code,
+  text: plainWords,
+  detail: message,
+})
 
 /** Doubles with each attempt; the carrier's own wish is honoured where it is longer. */
 function pauseMs(attempts: number, failure: CarrierError, terms: TicketTerms): number {
@@ -138,11 +157,7 @@ function pauseMs(attempts: number, failure: CarrierError, terms: TicketTerms): n
   return Math.max(own, failure.retryAfterMs ?? 0)
 }
 
-async function end(
-  tx: TenantTx,
-  ticket: TicketRecord,
-  failure: { readonly code: string; readonly text: string } | null,
-): Promise<void> {
+async function end(tx: TenantTx, ticket: TicketRecord, failure: TicketFailure | null): Promise<void> {
   await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
   await noteMonthEnd(tx, ticket, failure)
   await tellTicketEnded(tx, ticket, failure)

@@ -9,7 +9,7 @@
 import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
 import type { Notification } from '../notify/notification.ts'
 import type { Mail } from '../notify/render.ts'
-import type { Transport } from '../notify/transport.ts'
+import type { MailError, Transport } from '../notify/transport.ts'
 import { insertEvent } from '../store/events.ts'
 import {
   type ClaimedMail,
@@ -114,8 +114,12 @@ async function send(
 ): Promise<void> {
   const rendered = render(notifications)
   const outcome = await transport.send({ to: mail.recipient, messageId: mail.id, ...rendered }).then(
-    ({ response }) => ({ status: 'sent' as const, response }),
-    (error: unknown) => ({ status: statusAfter(error, mail, terms), response: String(error) }),
+    ({ response }) => ({ status: 'sent' as const, response, why: '' }),
+    (error: unknown) => ({
+      status: statusAfter(error, mail, terms),
+      response: String(error),
+      why: isMailError(error) ? error.plainWords : 'it could not be sent',
+    }),
   )
   await inTenant(ground, tenantId, async (tx) => {
     const pauseMs = Math.min(terms.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
@@ -128,8 +132,10 @@ async function send(
   })
 }
 
+const isMailError = (error: unknown): error is MailError => error instanceof Error && error.name === 'MailError'
+
 function statusAfter(error: unknown, mail: ClaimedMail, terms: MailTerms): 'pending' | 'failed' {
-  const permanent = error instanceof Error && 'kind' in error && error.kind === 'permanent'
+  const permanent = isMailError(error) && error.kind === 'permanent'
   return permanent || mail.attempts >= terms.attempts ? 'failed' : 'pending'
 }
 
@@ -137,7 +143,7 @@ async function tellDelivery(
   tx: TenantTx,
   mail: ClaimedMail,
   subject: string,
-  outcome: { readonly status: 'sent' | 'failed' | 'pending'; readonly response: string },
+  outcome: { readonly status: 'sent' | 'failed' | 'pending'; readonly why: string },
 ): Promise<void> {
   const sent = outcome.status === 'sent'
   await insertEvent(tx, {
@@ -146,6 +152,6 @@ async function tellDelivery(
     title: sent ? `E-mail sent: ${subject}` : `E-mail given up: ${subject}`,
     description: sent
       ? `Sent to ${mail.recipient} as ${mail.id}.`
-      : `Not delivered to ${mail.recipient} after ${mail.attempts} attempt(s): ${outcome.response}`,
+      : `Not delivered to ${mail.recipient} after ${mail.attempts} attempt(s): ${outcome.why}.`,
   })
 }

@@ -141,7 +141,8 @@ export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQ
     tx,
     {
       columns: sql`i.index, i.sim_id, coalesce(s.iccid, i.named) as iccid, i.outcome, t.status, t.id as ticket_id,
-                   coalesce(i.code, t.failure_code) as code, coalesce(i.detail, t.failure_text) as detail`,
+                   coalesce(i.code, t.failure_code) as code,
+                   coalesce(i.detail, t.failure_detail, t.failure_text) as detail`,
       from: sql`
         from bulk_ticket_items i
         left join tickets t on t.bulk_id = i.bulk_id and t.sim_id = i.sim_id and i.outcome = 'opened'

@@ -25,6 +25,7 @@ interface TicketRow {
   readonly lease_until: Date | null
   readonly failure_code: string | null
   readonly failure_text: string | null
+  readonly failure_detail: string | null
   readonly finished_at: Date | null
 }
 
@@ -42,11 +43,22 @@ export interface TicketRecord extends Ask {
   readonly leaseUntil: Date | null
   readonly failureCode: string | null
   readonly failureText: string | null
+  readonly failureDetail: string | null
   readonly finishedAt: Date | null
 }
 
+/** Why a ticket has failed, or its last attempt. */
+export interface TicketFailure {
+  /** Stable. */
+  readonly code: string
+  /** In plain words, which tenants may read. */
+  readonly text: string
+  /** What was met, in full: only the operator's. Left out: the text says all. */
+  readonly detail?: string
+}
+
 const columns = sql`id, seq, sim_id, type, status, created_at, pool_id, tariff_id, unassign, tag, message, cause,
-  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, finished_at`
+  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, failure_detail, finished_at`
 
 const toRecord = (row: TicketRow): TicketRecord => ({
   id: row.id,
@@ -66,6 +78,7 @@ const toRecord = (row: TicketRow): TicketRecord => ({
   leaseUntil: row.lease_until,
   failureCode: row.failure_code,
   failureText: row.failure_text,
+  failureDetail: row.failure_detail,
   finishedAt: row.finished_at,
 })
 
@@ -197,11 +210,12 @@ export async function startAttempt(tx: TenantTx, ticket: TicketRecord, leaseUnti
 }
 
 /** Puts a failed attempt off; the ticket stays Processing and holds its SIM's queue. */
-export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, why: string): Promise<void> {
+export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, why: TicketFailure): Promise<void> {
   await sql`
-    update tickets set next_attempt_at = ${until}, lease_until = null, failure_text = ${why} where id = ${ticket.id}`.execute(
-    tx.q,
-  )
+    update tickets
+       set next_attempt_at = ${until}, lease_until = null, failure_text = ${why.text},
+           failure_detail = ${why.detail ?? null}
+     where id = ${ticket.id}`.execute(tx.q)
   await sql`update ticket_work set due_at = ${until} where sim_id = ${ticket.simId}`.execute(tx.q)
 }
 
@@ -210,12 +224,13 @@ export async function endTicket(
   tx: TenantTx,
   ticket: Pick<TicketRecord, 'id' | 'simId'>,
   status: TicketStatus,
-  failure: { readonly code: string; readonly text: string } | null,
+  failure: TicketFailure | null,
 ): Promise<void> {
   await sql`
     update tickets
        set status = ${status}, finished_at = ${tx.now}, lease_until = null,
-           failure_code = ${failure?.code ?? null}, failure_text = ${failure?.text ?? null}
+           failure_code = ${failure?.code ?? null}, failure_text = ${failure?.text ?? null},
+           failure_detail = ${failure?.detail ?? null}
      where id = ${ticket.id}`.execute(tx.q)
   const { rows } = await sql`
     select 1 from tickets where sim_id = ${ticket.simId} and status in (0, 1) limit 1`.execute(tx.q)

@@ -54,7 +54,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   // Failures and states in words
   code: 'sim_not_found',
   failureCode: 'carrier_unavailable',
-  failureText: 'The carrier did not answer within 20 s.',
+  failureText: 'the carrier cannot do it just now',
+  failureDetail: 'The carrier could not do it now (503): maintenance: until noon',
   detail: 'There is no SIM 99.',
   step: 'activate',
   activityId: '7',

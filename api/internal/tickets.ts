@@ -47,6 +47,7 @@ const toDetail = (ticket: TicketRecord): TicketDetail => ({
   nextAttemptAt: isOpen(ticket) ? ticket.nextAttemptAt.toISOString() : null,
   failureCode: ticket.failureCode,
   failureText: ticket.failureText,
+  failureDetail: ticket.failureDetail,
   finishedAt: ticket.finishedAt?.toISOString() ?? null,
   cause: ticket.cause,
 })

@@ -144,6 +144,7 @@ describe('tickets of the internal interface', () => {
       nextAttemptAt: body.created,
       failureCode: null,
       failureText: null,
+      failureDetail: null,
       finishedAt: null,
       cause,
     })

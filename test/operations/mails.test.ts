@@ -72,8 +72,8 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
                array(select dedupe_key from notifications n where n.mail_id = m.id order by n.id) as keys
           from mails m order by m.created_at, m.id`),
     events: () =>
-      house.rows(sql<{ title: string; severity: number }>`
-      select title, severity from events where type = 1 order by id`),
+      house.rows(sql<{ title: string; description: string; severity: number }>`
+      select title, description, severity from events where type = 1 order by id`),
     hasWork: async () => (await inPlatform(ground, (tx) => tenantsWithMail(tx, 1000))).includes(house.tenantId),
   }
 }
@@ -318,6 +318,39 @@ describe('a mail', () => {
 
     expect(await post.mails()).toMatchObject([{ status: 'failed', attempts: TERMS.attempts }])
     expect(await post.events()).toMatchObject([{ title: expect.stringMatching(/^E-mail given up: /) }])
+  })
+})
+
+describe('a mail that is given up', () => {
+  test('tells the tenant what that means, and the operator what the server said', async () => {
+    const post = await aPost({ refuse: () => 550 })
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    await post.send()
+
+    const [event] = await post.events()
+    expect(event?.description).toBe(
+      `Not delivered to ${BILLING} after 1 attempt(s): the mail server refuses it for this address (550).`,
+    )
+    expect(await post.rows(sql`select response from mails`)).toEqual([
+      { response: expect.stringContaining(`refused: ${BILLING}`) },
+    ])
+  })
+
+  test('names no address of a mail server that is away', async () => {
+    const post = await aPost()
+    const transport = createTransport({ smtpUrl: 'smtp://127.0.0.1:9', from: 'Simherd <s@meadow.example>' })
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
+      await post.send({ ...post.mailer, transport })
+      ground.now += TERMS.retryMaxMs
+    }
+    transport.close()
+
+    const [event] = await post.events()
+    expect(event?.description).toMatch(/: the mail server cannot be reached, or does not take it now\.$/)
+    expect(await post.rows(sql`select response from mails`)).toEqual([
+      { response: expect.stringContaining('127.0.0.1:9') },
+    ])
   })
 })
 

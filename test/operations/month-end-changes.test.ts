@@ -113,7 +113,7 @@ describe('changes of a cycle’s end', () => {
     expect(await counts(house)).toMatchObject({ move: { total: 2, failed: 2, open: 0 } })
     expect((await criticals(house)).map(({ message }) => message)).toEqual([
       expect.stringContaining('was cancelled while it was pending (ticket_cancelled)'),
-      expect.stringContaining('no such line (carrier_rejected)'),
+      expect.stringContaining('the carrier refused it (carrier_rejected)'),
     ])
     expect((await apply(house, 'move')).results).toEqual([])
     await house.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))

@@ -2,12 +2,15 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { SimStatus, TariffType, TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/ticket.ts'
+import { httpNetwork } from '../../network/http.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
+import { freePort } from '../../stack/ports.ts'
 import { currentCycle } from '../../store/cycles.ts'
 import { poolFigures, simFigures } from '../../store/figures.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { dueTicketWork, findTicket, openTicketCounts } from '../../store/tickets.ts'
+import { aBridge } from '../setup/bridge.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
@@ -207,6 +210,48 @@ describe('suspensions', () => {
     await execute(simId)
 
     expect(await suspension(simId)).toEqual([])
+  })
+})
+
+describe('a ticket that the carrier did not do', () => {
+  const eventsOf = (id: string) =>
+    asTenant(async (tx) => {
+      const { rows } = await sql<{ description: string }>`
+        select description from events where description like ${`%${id}%`}`.execute(tx.q)
+      return rows.map(({ description }) => description)
+    })
+
+  test('tells tenants a code and plain words, and the operator where it failed', async () => {
+    const address = `127.0.0.1:${await freePort()}`
+    const away = httpNetwork({ url: `http://${address}`, secret: 'secret-of-the-tests', timeoutMs: 1000 })
+    const id = await open(await aSim(), TicketType.Provision)
+    const simId = (await ticket(id))?.simId ?? 0
+
+    await executeTickets(ground, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+    const waiting = await ticket(id)
+    ground.now += TERMS.retryMaxMs
+    await executeTickets(ground, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+
+    const [event] = await eventsOf(id)
+    const failed = await ticket(id)
+    expect(event).toContain('the carrier could not be reached (carrier_unreachable).')
+    expect(event).not.toContain('127.0.0.1')
+    for (const seen of [waiting, failed]) {
+      expect(seen).toMatchObject({ failureText: 'the carrier could not be reached' })
+      expect(seen?.failureDetail).toContain(address)
+    }
+  })
+
+  test('repeats nothing that a bridge says to a tenant but its code', async () => {
+    const refusing = await aBridge()
+    refusing.answer = () => 'refused'
+    const simId = await aSim()
+    const id = await open(simId, TicketType.Provision)
+
+    await execute(simId, refusing.network)
+
+    expect(await eventsOf(id)).toEqual([expect.stringMatching(/: the carrier refused it \(not_allowed\)\.$/)])
+    expect((await ticket(id))?.failureDetail).toContain('the test says so')
   })
 })
 
