@@ -20,6 +20,7 @@ export default defineConfig({
     pool: 'forks',
     // Two cores are the least machine; what the tests wait for are the servers, which need cores too.
     maxWorkers: 2,
+    setupFiles: ['test/setup/properties.ts'],
     expect: { poll: { timeout: 30_000 } },
     projects: [
       project('unit', 30),

@@ -2,8 +2,8 @@
  * `npm test`: all tests but the kill tests; `npm run test:faults`: those.
  *
  * Arguments after `faults` go to vitest (a file, `--project api`, `-t name`). Ends with `N passed, N failed`,
- * after what failed and why, and what was skipped and why. Nothing run is a failure; in CI, what is skipped for want of
- * a program is one.
+ * after what failed and why, what was skipped and why, and how often properties were tried. Nothing run is a failure;
+ * in CI, what is skipped for want of a program, or for no reason that test/setup/requirements.ts gave, is one.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,12 +14,9 @@ import { fileURLToPath } from 'node:url'
 import { userCacheDir } from '../stack/downloads.ts'
 import { endProcess, startedAt } from '../stack/pids.ts'
 import { findTemporalServer } from '../stack/temporal-binary.ts'
+import { type Notes, notesOf } from './setup/notes.ts'
+import { outcomeOf } from './setup/outcome.ts'
 import type { Tally } from './setup/tally.ts'
-
-interface Notes {
-  readonly servers: readonly { readonly pid: number; readonly startedAt: string | undefined }[]
-  readonly skips: readonly { readonly skipped: string; readonly why: string }[]
-}
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PROJECTS_WITH_TEMPORAL = ['stack', 'workflows', 'e2e', 'faults']
@@ -37,16 +34,16 @@ async function main(args: readonly string[]): Promise<number> {
     }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    return finish({ passed: 0, failures: [message], skipped: [] }, [], 1)
+    return finish({ passed: 0, failures: [message], skipped: [] }, notesOf(''), 1)
   }
   const folder = await mkdtemp(join(tmpdir(), 'simherd-test-run-'))
   await chmod(folder, 0o755)
   try {
     const files = { notes: join(folder, 'notes'), tally: join(folder, 'tally') }
     const exitCode = await runVitest([...projects, ...rest], folder, files)
-    const notes = await readNotes(files.notes)
+    const notes = notesOf(await readFile(files.notes, 'utf8').catch(() => ''))
     await endLeftServers(notes)
-    return finish(await readTally(files.tally), notes.skips, exitCode)
+    return finish(await readTally(files.tally), notes, exitCode)
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -76,12 +73,6 @@ async function runVitest(
   return typeof code === 'number' ? code : 1
 }
 
-async function readNotes(file: string): Promise<Notes> {
-  const text = await readFile(file, 'utf8').catch(() => '')
-  const lines = [...new Set(text.split('\n').filter(Boolean))].map((line) => JSON.parse(line))
-  return { servers: lines.filter((line) => 'pid' in line), skips: lines.filter((line) => 'skipped' in line) }
-}
-
 /** A test run that was killed could not stop its servers. */
 async function endLeftServers({ servers }: Notes): Promise<void> {
   for (const server of servers) {
@@ -96,17 +87,9 @@ async function readTally(file: string): Promise<Tally | undefined> {
 }
 
 /** @returns the exit code */
-function finish(tally: Tally | undefined, skips: Notes['skips'], exitCode: number): number {
-  const { passed, failures, skipped } = tally ?? { passed: 0, failures: ['the test run broke off'], skipped: [] }
-  const failed = [...failures]
-  if (process.env.CI === 'true') failed.push(...skips.map((skip) => `in CI nothing may be missing: ${skip.skipped}`))
-  if (passed + failed.length === 0) failed.push('no test was run')
-  if (exitCode !== 0 && failed.length === 0) failed.push(`vitest ended with exit code ${exitCode}`)
+function finish(tally: Tally | undefined, notes: Notes, exitCode: number): number {
+  const { failed, lines } = outcomeOf(tally, notes, { exitCode, inCI: process.env.CI === 'true' })
   console.log()
-  for (const failure of failed) console.log(`failed: ${failure}`)
-  const reasons = skips.map((skip) => `${skip.skipped} (${skip.why})`)
-  if (skipped.length > 0) console.log(`skipped: ${(reasons.length > 0 ? reasons : skipped).join('; ')}`)
-  const tail = skipped.length > 0 ? `, ${skipped.length} skipped` : ''
-  console.log(`${passed} passed, ${failed.length} failed${tail}`)
-  return failed.length > 0 ? 1 : 0
+  for (const line of lines) console.log(line)
+  return failed > 0 ? 1 : 0
 }

@@ -11,9 +11,9 @@ const SIMS = 3
 const house = useHouse()
 const bridge = await aBridge()
 
-/** Histories, and how long they are looked for and made shorter; a longer search: `RUNS=1000`. */
+/** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
 const RUNS = Number(process.env.RUNS ?? 30)
-const MOST_MS = RUNS * 1000
+const MOST_MS = RUNS * 10_000
 
 describe('SIMs and their tickets', () => {
   test('do what the rules say, whatever is asked in whatever order', { timeout: MOST_MS + 30_000 }, async () => {

@@ -18,7 +18,7 @@ import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'
 import { migrate } from '../../store/migrate.ts'
 import type { Servers } from './service.ts'
-import { noteServer } from './shared.ts'
+import { noteServer } from './notes.ts'
 
 const CARRIER = fileURLToPath(new URL('../../stack/carrier-main.ts', import.meta.url))
 const SECRET = 'secret-of-the-tests'

@@ -1,6 +1,12 @@
-/** What a suite needs and a machine may lack. What is missing is named at the end of `npm test`; in CI it is a failure. */
-import { inject } from 'vitest'
-import { noteSkip } from './shared.ts'
+/**
+ * What a suite or a test needs and a machine may lack. What is missing is named at the end of `npm test`; in CI a
+ * program that is missing is a failure, and so is what is skipped without any of these.
+ */
+import { relative } from 'node:path'
+import { expect, inject } from 'vitest'
+import { noteSkip } from './notes.ts'
+
+const file = () => relative('', expect.getState().testPath ?? '')
 
 /**
  * The program of Temporal's time-skipping server, for a suite under `describe.skipIf(path === undefined)`.
@@ -10,7 +16,7 @@ import { noteSkip } from './shared.ts'
 export function requireJava(suite: string): string | undefined {
   const found = inject('timeSkipping')
   if ('path' in found) return found.path
-  noteSkip(suite, found.skip)
+  noteSkip({ file: file(), skipped: suite, why: found.skip, isLack: true })
   return undefined
 }
 
@@ -22,6 +28,18 @@ export function requireJava(suite: string): string | undefined {
 export function requireRedis(suite: string): string | undefined {
   const url = inject('redisUrl')
   if (url !== null) return url
-  noteSkip(suite, 'redis-server is not installed (Debian: redis-server)')
+  const why = 'redis-server is not installed (Debian: redis-server)'
+  noteSkip({ file: file(), skipped: suite, why, isLack: true })
   return undefined
+}
+
+/**
+ * Whether root runs the tests, for a test under `test.runIf(isRoot)`: CI may run without.
+ *
+ * @param title of the test that is skipped otherwise
+ */
+export function requireRoot(title: string): boolean {
+  if (process.getuid?.() === 0) return true
+  noteSkip({ file: file(), skipped: title, why: 'root does not run the tests', isLack: false })
+  return false
 }

@@ -1,6 +1,5 @@
 /** Servers that all projects of one run share: started by the first that asks, stopped by the last that leaves. */
-import { appendFileSync } from 'node:fs'
-import { startedAt } from '../../stack/pids.ts'
+import { noteServer } from './notes.ts'
 
 interface Server {
   readonly pid?: number
@@ -55,19 +54,4 @@ async function startWatched<T extends Server>(start: () => Promise<T>): Promise<
     await server.stop()
   }
   return { ...server, stop }
-}
-
-/** Tells test/run.ts of a server: should this process be killed, it ends it. */
-export async function noteServer(pid: number): Promise<void> {
-  note({ pid, startedAt: await startedAt(pid) })
-}
-
-/** Tells test/run.ts what is skipped and why. */
-export function noteSkip(skipped: string, why: string): void {
-  note({ skipped, why })
-}
-
-function note(line: object): void {
-  const file = process.env.SIMHERD_TEST_NOTES
-  if (file !== undefined) appendFileSync(file, `${JSON.stringify(line)}\n`)
 }

@@ -3,12 +3,16 @@ import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
+export interface SkippedTest {
+  readonly file: string
+  readonly title: string
+}
 export interface Tally {
   readonly passed: number
   /** Failed tests, files that could not be run, and errors outside of tests: a line each, where and why. */
   readonly failures: readonly string[]
-  /** Full names of what was not run. */
-  readonly skipped: readonly string[]
+  /** What was not run, by file and full name. */
+  readonly skipped: readonly SkippedTest[]
 }
 
 export default class TallyReporter implements Reporter {
@@ -17,7 +21,7 @@ export default class TallyReporter implements Reporter {
     if (file === undefined) return
     let passed = 0
     const failures = errors.map((error) => `outside of the tests: ${why([error])}`)
-    const skipped: string[] = []
+    const skipped: SkippedTest[] = []
     for (const module of modules) {
       const path = relative('', module.moduleId)
       for (const error of module.errors()) failures.push(`${path}: ${why([error])}`)
@@ -28,7 +32,7 @@ export default class TallyReporter implements Reporter {
         const { state, errors: reasons } = test.result()
         if (state === 'passed') passed += 1
         else if (state === 'failed') failures.push(`${path} > ${test.fullName}: ${why(reasons)}`)
-        else skipped.push(test.fullName)
+        else skipped.push({ file: path, title: test.fullName })
       }
     }
     writeFileSync(file, JSON.stringify({ passed, failures, skipped } satisfies Tally))

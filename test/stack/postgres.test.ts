@@ -10,6 +10,7 @@ import { freePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres.ts'
 import { postgresUser } from '../../stack/postgres-binaries.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { requireRoot } from '../setup/requirements.ts'
 
 async function query(url: string, statement: string): Promise<object[]> {
   const client = new pg.Client({ connectionString: url })
@@ -140,7 +141,8 @@ describe('the embedded PostgreSQL', () => {
     expect((await stat(join(dataDir, 'password'))).mode & 0o777).toBe(0o600)
   })
 
-  test.runIf(process.getuid?.() === 0)('goes to /var/lib where its own user cannot enter, and says so', async () => {
+  const asRoot = 'goes to /var/lib where its own user cannot enter, and says so'
+  test.runIf(requireRoot(asRoot))(asRoot, async () => {
     const closed = join(await temporaryFolder(), 'home')
     await mkdir(closed)
     await chmod(closed, 0o700)

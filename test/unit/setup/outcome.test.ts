@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import type { Notes } from '../../setup/notes.ts'
+import { outcomeOf } from '../../setup/outcome.ts'
+import type { Tally } from '../../setup/tally.ts'
+
+const NOTES: Notes = { servers: [], skips: [], properties: [] }
+const CI = { exitCode: 0, inCI: true }
+const FILE = 'test/workflows/month-end.test.ts'
+const OF_JAVA = { file: FILE, skipped: 'month end in skipped time', why: 'there is no Java', isLack: true }
+const OF_ROOT = { file: FILE, skipped: 'goes to /var/lib', why: 'root does not run the tests', isLack: false }
+const aTally = (skipped: Tally['skipped'] = []): Tally => ({ passed: 3, failures: [], skipped })
+
+describe('a test run', () => {
+  test('says how many passed, and how often properties were tried', () => {
+    const notes = { ...NOTES, properties: [{ runs: 100 }, { runs: 40 }] }
+
+    const { failed, lines } = outcomeOf(aTally(), notes, CI)
+
+    expect(failed).toBe(0)
+    expect(lines).toEqual(['properties: 2, tried in 140 runs', '3 passed, 0 failed'])
+  })
+
+  test.each([
+    ['without a note', []],
+    ['with a note of another file', [{ ...OF_JAVA, file: 'test/e2e/main-job.test.ts' }]],
+    ['with a note of another test that is no lack', [OF_ROOT]],
+  ])('fails in CI, and there alone, for what is skipped %s', (_, skips) => {
+    const tally = aTally([{ file: FILE, title: 'month end > closes' }])
+    const notes = { ...NOTES, skips }
+
+    const inCI = outcomeOf(tally, notes, CI)
+    const elsewhere = outcomeOf(tally, notes, { ...CI, inCI: false })
+
+    expect(inCI.lines).toContain(`failed: skipped without a reason: ${FILE} > month end > closes`)
+    expect(inCI.lines.at(-1)).toMatch(/^3 passed, [12] failed, 1 skipped$/)
+    expect(elsewhere.failed).toBe(0)
+    expect(elsewhere.lines.at(-1)).toBe('3 passed, 0 failed, 1 skipped')
+  })
+
+  test('fails in CI for a program that is missing, once, however many tests need it', () => {
+    const tally = aTally([
+      { file: FILE, title: 'month end > closes' },
+      { file: FILE, title: 'month end > renews' },
+    ])
+
+    const { lines } = outcomeOf(tally, { ...NOTES, skips: [OF_JAVA, OF_JAVA] }, CI)
+
+    expect(lines).toEqual([
+      'failed: in CI nothing may be missing: month end in skipped time',
+      'skipped: month end in skipped time (there is no Java)',
+      '3 passed, 1 failed, 2 skipped',
+    ])
+  })
+
+  test('does not fail for a test that the machine gives a reason not to run', () => {
+    const tally = aTally([{ file: FILE, title: 'a new database > goes to /var/lib' }])
+
+    expect(outcomeOf(tally, { ...NOTES, skips: [OF_ROOT] }, CI)).toEqual({
+      failed: 0,
+      lines: ['skipped: goes to /var/lib (root does not run the tests)', '3 passed, 0 failed, 1 skipped'],
+    })
+  })
+
+  test.each([
+    ['no test was run', { ...aTally(), passed: 0 }, 0],
+    ['the test run broke off', undefined, 1],
+    ['vitest ended with exit code 1', aTally(), 1],
+  ])('that says nothing of what went wrong fails: %s', (why, tally, exitCode) => {
+    expect(outcomeOf(tally, NOTES, { ...CI, exitCode }).lines).toContain(`failed: ${why}`)
+  })
+})
