@@ -62,7 +62,7 @@ const Status = Type.Unsafe<(typeof STATUSES)[number]>({ type: 'string', enum: [.
 
 export const StartAnswer = strictObject({
   workflowId: Type.String(),
-  runId: Type.String({ description: 'Empty where Temporal has forgotten the run' }),
+  runId: Type.String({ description: 'Empty where Temporal has forgotten the run, or has yet to hear of it' }),
   status: Status,
 })
 

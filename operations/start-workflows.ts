@@ -9,15 +9,17 @@ import {
   type SuspendOnOverageInput,
   suspendOnOverageId,
   type Waits,
+  type WorkflowRequest,
 } from '../domain/lifecycle.ts'
 import type { Line } from '../domain/ticket-decisions.ts'
 import type { StartMonthEnd, StartProvision, StartSuspend } from '../domain/workflow-asks.ts'
+import { noteChange } from '../store/audit.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { readEnforcedSim } from '../store/enforcement.ts'
 import { lockLine } from '../store/lines.ts'
 import { findSimId } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { type RememberedStart, rememberedStart } from '../store/workflow-outbox.ts'
+import { type RememberedStart, rememberedStart, rememberStarts, requestOwnStart } from '../store/workflow-outbox.ts'
 import { cycleNamed, endedCycle } from './month-end.ts'
 import { type Conflict, checkAssignment } from './tickets.ts'
 
@@ -98,17 +100,26 @@ export function activationConflict(
   return { code: 'sim_state_conflict', detail: `SIM ${line.simId} was suspended by the ${line.suspendedBy}.` }
 }
 
+/** How long the outbox leaves a start to whoever asked for it, in milliseconds: a minute is longer than any request. */
+const OWN_START_MS = 60_000
+
+/** A person's start of suspend-on-overage: to be carried out now, or what is known of the one before it. */
+export type SuspendStart =
+  | { readonly do: 'start'; readonly request: SuspendRequest; readonly requestId: number }
+  | { readonly do: 'answer'; readonly input: SuspendOnOverageInput; readonly before: RememberedStart }
+type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
+
 /**
- * Input of suspend-on-overage for a person's or rule's ask.
+ * Takes a person's start of suspend-on-overage on: it is remembered, and in the outbox, which carries it out a minute
+ * later where the caller has not ended it by then.
  *
- * @returns the input, and what is known of this cycle's run where it was started before
  * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
  */
-export async function suspendInput(
+export async function takeSuspendStart(
   tx: TenantTx,
-  ask: StartSuspend & { readonly ruleFile?: string },
+  ask: StartSuspend,
   terms: LifecycleTerms,
-): Promise<{ input: SuspendOnOverageInput; workflowId: string; before: RememberedStart | undefined }> {
+): Promise<SuspendStart & { readonly workflowId: string }> {
   if ((await readEnforcedSim(tx, ask.simId)) === undefined) {
     throw new ServiceError('sim_not_found', `There is no SIM ${ask.simId}.`)
   }
@@ -117,17 +128,21 @@ export async function suspendInput(
     throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended: nothing is enforced in it any more.`)
   }
   const workflowId = suspendOnOverageId(tx.tenantId, ask.simId, cycle.key)
-  return {
-    workflowId,
-    before: await rememberedStart(tx, workflowId),
-    input: suspendInputOf(tx.tenantId, cycle, terms, {
-      simId: ask.simId,
-      rule: ask.rule ?? null,
-      ruleFile: ask.ruleFile ?? null,
-      grace: ask.grace ?? 'PT0S',
-      until: ask.until ?? 'renewal',
-    }),
-  }
+  const input = suspendInputOf(tx.tenantId, cycle, terms, {
+    simId: ask.simId,
+    rule: ask.rule ?? null,
+    ruleFile: null,
+    grace: ask.grace ?? 'PT0S',
+    until: ask.until ?? 'renewal',
+  })
+  const isFirst = (await rememberStarts(tx, [workflowId])).has(workflowId)
+  const before = isFirst ? undefined : await rememberedStart(tx, workflowId)
+  if (before !== undefined) return { do: 'answer', workflowId, input, before }
+  const type = 'suspend-on-overage'
+  const request = { do: 'signalWithStart', type, workflowId, input, signal: 'overLimit' } as const
+  await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: input })
+  const requestId = await requestOwnStart(tx, request, new Date(tx.now.getTime() + OWN_START_MS))
+  return { do: 'start', workflowId, request, requestId }
 }
 
 /** Input of suspend-on-overage in a cycle. */

@@ -14,6 +14,22 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
   tx.ring({ queue: 'workflows' })
 }
 
+/**
+ * Asks for a start that whoever asks carries out by itself once this transaction has committed, and ends then.
+ *
+ * @param takeOverAt from then on it is the outbox's: nobody has ended it
+ * @returns the request's id
+ */
+export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, takeOverAt: Date): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into workflow_outbox (workflow_id, request, due_at, created_at)
+    values (${request.workflowId}, ${JSON.stringify(request)}::jsonb, ${takeOverAt}, ${tx.now})
+    returning id`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error(`the start of ${request.workflowId} was not written`)
+  return row.id
+}
+
 /** Signals a workflow that was started at some time; where it was not, nothing is asked for. */
 export async function signalIfStarted(
   tx: TenantTx,
@@ -50,7 +66,7 @@ export async function claimWorkflowRequests(tx: PlatformTx, limit: number, lease
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
-export async function endWorkflowRequest(tx: PlatformTx, id: number): Promise<void> {
+export async function endWorkflowRequest(tx: PlatformTx | TenantTx, id: number): Promise<void> {
   await sql`update workflow_outbox set done_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 

@@ -14,11 +14,11 @@ import {
   WorkflowInfo,
   WorkflowQuery,
 } from '../../domain/workflow-asks.ts'
-import { monthEndInput, provisionInput, simNamed, suspendInput } from '../../operations/start-workflows.ts'
+import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../operations/start-workflows.ts'
 import type { LifecycleClient, Started } from '../../queues/temporal.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { rememberStarts } from '../../store/workflow-outbox.ts'
+import { endWorkflowRequest } from '../../store/workflow-outbox.ts'
 import { onBehalfOf } from '../change.ts'
 import { onceElsewhere } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
@@ -113,9 +113,10 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { tenantId, body } = request
-      const ask = await inTenant(ground, tenantId, (tx) => suspendInput(tx, body, terms))
-      const { workflowId, input, before } = ask
-      if (before !== undefined) {
+      const start = await inTenant(onBehalfOf(ground, request), tenantId, (tx) => takeSuspendStart(tx, body, terms))
+      const { workflowId } = start
+      if (start.do === 'answer') {
+        const { before, input } = start
         const run = await known(lifecycles, workflowId, tenantId)
         if (run !== undefined || before.isComing) {
           return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'running' }
@@ -127,17 +128,15 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         // It has run in this cycle and may not run again, though Temporal no longer lists it.
         return { workflowId, runId: '', status: 'completed' as const }
       }
-      const signal = 'overLimit' as const
-      await noteAsk(request, workflowId, input)
-      const run = await lifecycles.signalWithStart({
-        do: 'signalWithStart',
-        type: 'suspend-on-overage',
-        workflowId,
-        input,
-        signal,
-      })
-      await inTenant(ground, tenantId, (tx) => rememberStarts(tx, [workflowId]))
-      return answerStart(reply, run)
+      try {
+        const run = await lifecycles.signalWithStart(start.request)
+        await inTenant(ground, tenantId, (tx) => endWorkflowRequest(tx, start.requestId))
+        return answerStart(reply, run)
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error
+        // It is accepted: the outbox carries it out as soon as Temporal answers.
+        return answerStart(reply, { workflowId, runId: '', status: 'running', started: true })
+      }
     },
   )
 

@@ -1,0 +1,96 @@
+/** A suspension that a person starts, and a process or a Temporal server that is gone in the middle of it. */
+import { createServer } from 'node:net'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { buildInternal } from '../../api/server.ts'
+import { carryOutWorkflowRequests } from '../../operations/workflow-requests.ts'
+import { lifecycleClient } from '../../queues/temporal.ts'
+import { aPool, aSim, asking, INTERNAL, provisioned, useHouse } from '../api/house.ts'
+import { freshNamespace } from '../setup/service.ts'
+import { soon } from '../setup/soon.ts'
+
+const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
+const lifecycles = lifecycleClient({ address, namespace })
+/** Takes connections and never says a word, as a server does that hangs. */
+const silent = createServer(() => {})
+const house = useHouse({ lifecycles })
+beforeAll(() => new Promise<void>((done) => silent.listen(0, '127.0.0.1', done)))
+afterAll(async () => {
+  await lifecycles.close()
+  silent.close()
+})
+
+/** The same service, its Temporal at another address. */
+async function serviceAt(temporal: string) {
+  const elsewhere = lifecycleClient({ address: temporal, namespace })
+  const app = await buildInternal({ ground: house.ground, ...INTERNAL, lifecycles: elsewhere, dependencies: [] })
+  const headers = { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id }
+  return { ask: asking(app, headers), close: () => Promise.all([app.close(), elsewhere.close()]) }
+}
+
+async function aRun() {
+  const { id: simId } = await aSim(house.tenant)
+  await provisioned(house, house.tenant, simId, { poolId: await aPool(house.tenant) })
+  return { simId, workflowId: `suspend-on-overage:${house.tenant.id}:${simId}:2026-11` }
+}
+const START = '/internal/workflows/suspend-on-overage'
+
+const remembered = async (workflowId: string) => {
+  const { rows } = await sql`select 1 from workflow_starts where workflow_id = ${workflowId}`.execute(house.root)
+  return rows.length
+}
+const waiting = async (workflowId: string) => {
+  const { rows } = await sql`
+    select 1 from workflow_outbox where workflow_id = ${workflowId} and done_at is null`.execute(house.root)
+  return rows.length
+}
+/** What a worker does, an hour later. */
+async function anHourLater() {
+  house.now += 3_600_000
+  await carryOutWorkflowRequests(house.ground, lifecycles, (_, error) => expect.unreachable(String(error)))
+}
+
+test('a start whose process dies while it asks Temporal is remembered, and the outbox carries it out', async () => {
+  const { simId, workflowId } = await aRun()
+  const { port } = silent.address() as { port: number }
+  const dying = await serviceAt(`127.0.0.1:${port}`)
+  const lost = dying.ask('POST', START, { simId })
+  await soon(async () => expect(await remembered(workflowId)).toBe(1))
+
+  await anHourLater()
+  expect(await lifecycles.describe(workflowId, house.tenant.id)).toMatchObject({ status: 'running' })
+  expect(await waiting(workflowId)).toBe(0)
+  await lost
+  await dying.close()
+})
+
+test('while Temporal is away a start is accepted, and asked for again it is not another', async () => {
+  const { simId, workflowId } = await aRun()
+  const away = await serviceAt('127.0.0.1:1')
+
+  const first = await away.ask('POST', START, { simId })
+  expect(first).toMatchObject({ status: 202, body: { workflowId, runId: '', status: 'running' } })
+  await anHourLater()
+  const { runId } = await lifecycles.describe(workflowId, house.tenant.id)
+  const second = await house.tenant.inside('POST', START, { simId })
+  expect(second).toMatchObject({ status: 200, body: { workflowId, runId, status: 'running' } })
+  await away.close()
+})
+
+test('a start that Temporal has taken leaves nothing to the outbox', async () => {
+  const { simId, workflowId } = await aRun()
+
+  const { status, body } = await house.tenant.inside('POST', START, { simId })
+  const { runId } = await lifecycles.describe(workflowId, house.tenant.id)
+  expect({ status, body }).toMatchObject({ status: 202, body: { workflowId, runId } })
+  expect([await remembered(workflowId), await waiting(workflowId)]).toEqual([1, 0])
+})
+
+test('asked for twice at once it is started once', async () => {
+  const { simId, workflowId } = await aRun()
+
+  const answers = await Promise.all([1, 2].map(() => house.tenant.inside('POST', START, { simId })))
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 202])
+  const { rows } = await sql`select 1 from workflow_outbox where workflow_id = ${workflowId}`.execute(house.root)
+  expect(rows).toHaveLength(1)
+})
