@@ -14,7 +14,10 @@ export interface NewNotification {
   readonly dueAt: Date
 }
 
-/** Writes notifications, once for each key, in the transaction of what they tell. */
+/**
+ * Writes notifications, once for each key, in the transaction of what they tell. Their tenant's row of the work list,
+ * which all who tell have in common, is written at the end of it: it is the last lock that anybody takes.
+ */
 export async function insertNotifications(tx: TenantTx, notifications: readonly NewNotification[]): Promise<void> {
   if (notifications.length === 0) return
   await sql`
@@ -24,7 +27,8 @@ export async function insertNotifications(tx: TenantTx, notifications: readonly 
         "dedupeKey" text, level smallint, body jsonb, "dueAt" timestamptz)
      order by "dedupeKey"
     on conflict (tenant_id, dedupe_key) do nothing`.execute(tx.q)
-  await mailDue(tx, new Date(Math.min(...notifications.map(({ dueAt }) => dueAt.getTime()))))
+  const at = new Date(Math.min(...notifications.map(({ dueAt }) => dueAt.getTime())))
+  tx.atEnd(() => mailDue(tx, at))
 }
 
 async function mailDue(tx: TenantTx, at: Date): Promise<void> {

@@ -44,6 +44,11 @@ export interface TenantTx {
   readonly caller: Caller | null
   /** Wakes a worker once this transaction has committed. */
   readonly ring: (bell: BellWithoutTenant) => void
+  /**
+   * Does something when all else in this transaction is done: for a row that is locked after all others, wherever in
+   * the transaction it is found that it has to be written.
+   */
+  readonly atEnd: (work: () => Promise<void>) => void
 }
 
 type BellWithoutTenant = Bell extends infer B ? (B extends Bell ? Omit<B, 'tenantId'> : never) : never
@@ -69,15 +74,19 @@ export async function inTenant<T>(ground: Ground, tenantId: string, work: (tx: T
 
 async function onceInTenant<T>(ground: Ground, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const bells: Bell[] = []
+  const last: (() => Promise<void>)[] = []
   const result = await ground.db.transaction().execute(async (q) => {
     await sql`select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)`.execute(q)
-    return work({
+    const done = await work({
       q,
       tenantId,
       now: new Date(ground.clock()),
       caller: ground.caller ?? null,
       ring: (bell) => bells.push({ ...bell, tenantId }),
+      atEnd: (one) => last.push(one),
     })
+    for (const one of last) await one()
+    return done
   })
   if (bells.length > 0) ground.ring(bells)
   return result

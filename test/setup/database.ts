@@ -11,25 +11,41 @@ const OBJECT_IN_USE = '55006'
 /**
  * Copies the migrated template.
  *
- * @returns the copy's url, and what drops it (open connections included)
+ * @param deadlocks how many transactions the test has PostgreSQL break off
+ * @returns the copy's url, and what drops it (open connections included); rejects where there was another deadlock,
+ *   also one that was got over
  */
-export async function freshDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+export async function freshDatabase({ deadlocks = 0 } = {}): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`
   await administrate(`create database ${name} template ${TEMPLATE}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => administrate(`drop database if exists ${name} with (force)`) }
+  return { url: url.href, drop: () => dropDatabase(name, deadlocks) }
 }
 
-/** Runs a statement as the superuser, beside the databases of tests. */
-export async function administrate(statement: string): Promise<void> {
+/** Ends what is still connected, and drops the database. @throws Error where there were not so many deadlocks in it */
+export async function dropDatabase(name: string, deadlocks = 0): Promise<void> {
+  // What a session has counted is known when it has ended.
+  await administrate(`select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}'`)
+  const seen = await administrate(
+    `select deadlocks::integer as deadlocks from pg_stat_database where datname = '${name}'`,
+  )
+  await administrate(`drop database if exists ${name} with (force)`)
+  const found = Number(seen[0]?.deadlocks)
+  if (found === deadlocks) return
+  throw new Error(
+    `PostgreSQL broke off ${found} transaction(s) for a deadlock in ${name}, expected ${deadlocks}: its log has the statements`,
+  )
+}
+
+/** Runs a statement as the superuser, beside the databases of tests. @returns its rows */
+export async function administrate(statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: inject('postgresUrl') })
   await client.connect()
   try {
     for (let attempt = 1; ; attempt++) {
       try {
-        await client.query(statement)
-        return
+        return (await client.query(statement)).rows
       } catch (error) {
         if (attempt === 50 || !(error instanceof pg.DatabaseError) || error.code !== OBJECT_IN_USE) throw error
         await sleep(100)

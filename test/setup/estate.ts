@@ -18,9 +18,9 @@ export interface TestGround extends Ground {
   readonly databaseUrl: string
 }
 
-/** A database of its own for the file, dropped at its end. */
-export async function aGround(now = '2026-11-10T12:00:00Z'): Promise<TestGround> {
-  const { url, drop } = await freshDatabase()
+/** A database of its own for the file, dropped at its end. @param expected as `freshDatabase` takes it */
+export async function aGround(now = '2026-11-10T12:00:00Z', expected?: { deadlocks: number }): Promise<TestGround> {
+  const { url, drop } = await freshDatabase(expected)
   const { db, close } = connect(url, { max: 8 })
   const bells: Bell[] = []
   afterAll(async () => {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { migrate } from '../../store/migrate.ts'
-import { administrate } from './database.ts'
+import { administrate, dropDatabase } from './database.ts'
 
 /**
  * @returns the url of the login role, that of the superuser, and what drops both
@@ -20,7 +20,7 @@ export async function ownDatabase(): Promise<{ url: string; rootUrl: string; dro
   await migrate(url.href)
   await administrate(`alter role ${name} nocreaterole`)
   const drop = async () => {
-    await administrate(`drop database if exists ${name} with (force)`)
+    await dropDatabase(name)
     await administrate(`drop owned by ${name}`)
     await administrate(`drop role ${name}`)
   }

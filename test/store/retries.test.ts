@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aGround, aTenant, someSims } from '../setup/estate.ts'
 
-const ground = await aGround()
+const ground = await aGround(undefined, { deadlocks: 1 })
 
 test('a transaction that was broken off for a deadlock is done again', async () => {
   const tenantId = await aTenant(ground)

@@ -1,0 +1,105 @@
+/** Transactions that meet in the same rows take them in one order, so that none is broken off for a deadlock. */
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { MB } from '../../domain/units.ts'
+import { askPermits } from '../../operations/ask-permits.ts'
+import { changeEnforcement } from '../../operations/change-enforcement.ts'
+import { evaluateSubjects } from '../../operations/evaluate-subjects.ts'
+import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
+import { currentCycle, lockPools } from '../../store/cycles.ts'
+import { lockGuard } from '../../store/guard.ts'
+import { insertNotifications } from '../../store/mails.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { readRuleFiles } from '../../worker/rules.ts'
+import { aGround, aPool, aTariff } from '../setup/estate.ts'
+import { lockWaiters } from '../setup/lock-waits.ts'
+import { soon } from '../setup/soon.ts'
+import { anAlert } from '../unit/notify/notifications.ts'
+import { aHouse } from './house.ts'
+
+const ground = await aGround()
+await activateRules(ground, await readRuleFiles(''), 'the tests')
+const terms = {
+  rules: rulesInForce(),
+  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
+  closeAfter: 'PT6H',
+  groupFirstMs: 60_000,
+  groupNextMs: 3_600_000,
+}
+const CYCLE = '2026-11'
+const tell = (tx: TenantTx, key: string) =>
+  insertNotifications(tx, [{ dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: tx.now }])
+
+/** One transaction has a lock and goes on once the other waits for it. */
+async function meeting(
+  tenantId: string,
+  first: { readonly lock: (tx: TenantTx) => Promise<unknown>; readonly goOn: (tx: TenantTx) => Promise<unknown> },
+  second: () => Promise<unknown>,
+): Promise<void> {
+  const locked = Promise.withResolvers<void>()
+  const waits = Promise.withResolvers<void>()
+  const one = inTenant(ground, tenantId, async (tx) => {
+    await first.lock(tx)
+    locked.resolve()
+    await waits.promise
+    await first.goOn(tx)
+  })
+  await Promise.race([locked.promise, one])
+  const other = second()
+  await soon(async () => expect(await lockWaiters(ground)).toBe(1))
+  waits.resolve()
+  await Promise.all([one, other])
+}
+
+test('an evaluation that tells and ends permits passes a workflow that is told of a hold', async () => {
+  const house = await aHouse(ground)
+  const poolId = await house.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
+    return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
+  })
+  const [cleared = 0, warned = 0] = await house.activeSims(2, { poolId })
+  await house.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+  await house.record([house.usage(cleared, { bytesDown: 101 * MB })])
+  await evaluateSubjects(ground, terms, house.tenantId)
+  ground.now += 60_000
+  await house.record([
+    house.usage(cleared, { bytesDown: -50 * MB, correction: true }),
+    house.usage(warned, { bytesDown: 101 * MB }),
+  ])
+  const ask = {
+    rule: 'sim-overage',
+    cycle: CYCLE,
+    poolId: null,
+    simIds: [cleared, warned],
+    workflowId: suspendOnOverageId(house.tenantId, cleared, CYCLE),
+  }
+
+  await meeting(house.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
+    evaluateSubjects(ground, terms, house.tenantId),
+  )
+
+  const keys = (await house.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(
+    ({ key }) => key,
+  )
+  expect(keys).toEqual(expect.arrayContaining([expect.stringMatching(/^guard\//)]))
+  expect(keys.filter((key) => key.includes(`/sim/${warned}/`))).not.toEqual([])
+})
+
+test('a transaction that tells before it locks a pool passes one that tells after it', async () => {
+  const house = await aHouse(ground)
+  const [simId = 0] = await house.activeSims(1)
+  await house.record([house.usage(simId, { bytesDown: 1 })])
+  const { key } = await house.asTenant(currentCycle)
+  const lock = (tx: TenantTx) => lockPools(tx, key, [0])
+
+  await meeting(house.tenantId, { lock, goOn: (tx) => tell(tx, 'after') }, () =>
+    house.asTenant(async (tx) => {
+      await tell(tx, 'before')
+      await lock(tx)
+    }),
+  )
+
+  expect(await house.rows(sql`select 1 from notifications`)).toHaveLength(2)
+})
