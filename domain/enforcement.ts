@@ -38,7 +38,7 @@ export const SimEnforcement = strictObject({
   poolId: nullable(Id('Its pool')),
   processing: Type.Boolean({ description: 'Whether it has open tickets' }),
   overLimit: Type.Boolean({ description: 'Whether the rule that asks to suspend is firing for the SIM or its pool' }),
-  mode: codeSchema(WatchdogMode, 'Effective watchdog mode'),
+  mode: codeSchema(WatchdogMode, 'Watchdog mode that bounds the rule'),
   exempt: Type.Boolean({ description: 'Whether the watchdog must not touch it' }),
   enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
   passedOver: Type.Boolean({ description: 'Whether a person has ended enforcement on it for this cycle' }),

@@ -45,7 +45,7 @@ export const Sim = strictObject(
     pendingPoolId: nullable(Id('Queued pool change')),
     pendingTariffId: nullable(Id('Queued tariff change')),
     pendingUnassign: Type.Boolean({ description: 'Whether the SIM is queued to be unassigned' }),
-    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in force: its own, else its pool’s'),
     isWatchdogExempt: Exempt,
     warningThresholdPct: nullable(ThresholdPct),
     enableBurnRateAlerts: nullable(BurnRate),
@@ -102,7 +102,7 @@ export const SimSummary = strictObject(
     tag: Type.String({ description: 'User-defined label' }),
     status: codeSchema(SimStatus, 'SIM status'),
     ...usage,
-    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in force: its own, else its pool’s'),
     isWatchdogExempt: Exempt,
     warningThresholdPct: nullable(ThresholdPct),
     enableBurnRateAlerts: nullable(BurnRate),
@@ -159,31 +159,6 @@ export function lookupOf(segment: string): SimLookup | undefined {
   if (ICCID.test(segment)) return { by: 'iccid', iccid: segment }
   const id = NUMBER.test(segment) ? Number(segment) : Number.NaN
   return Number.isSafeInteger(id) ? { by: 'id', id } : undefined
-}
-
-/** What the watchdog of a SIM or a pool is set to; null where a SIM has no value of its own. */
-export interface WatchdogSettings {
-  readonly watchdogMode: WatchdogMode | null
-  readonly warningThresholdPct: number | null
-  readonly enableBurnRateAlerts: boolean | null
-}
-
-/** Settings in effect outside pools. */
-const OUTSIDE = { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: null, enableBurnRateAlerts: false } as const
-
-/**
- * A SIM's settings in effect: its own, or else the pool's; an own mode can only weaken the pool's.
- *
- * @param pool null outside pools
- */
-export function settingsInEffect(own: WatchdogSettings, pool: WatchdogSettings | null) {
-  const above = pool ?? OUTSIDE
-  const mode = above.watchdogMode ?? OUTSIDE.watchdogMode
-  return {
-    watchdogMode: own.watchdogMode !== null && own.watchdogMode < mode ? own.watchdogMode : mode,
-    warningThresholdPct: own.warningThresholdPct ?? above.warningThresholdPct,
-    enableBurnRateAlerts: own.enableBurnRateAlerts ?? above.enableBurnRateAlerts,
-  }
 }
 
 const ownSettings = {

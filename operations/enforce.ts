@@ -205,7 +205,6 @@ async function logWould(tx: TenantTx, batch: Batch, wish: Wish): Promise<void> {
   const { id } = subject.subject
   const overage = (await poolFigures(tx, cycle.key, [id])).get(id)?.overageBytes ?? 0
   const { rows, stoppedExcessBytes } = await poolRows(tx, id, cycle.key, MOST_ROWS)
-  // The pool only monitors: its SIMs are no weaker than it is.
   const open = rows.filter((row) => !row.stopped)
   const { targets } = pickTargets(suspend.target, overage - stoppedExcessBytes, open)
   const excess = new Map(rows.map((row) => [row.simId, row.excessBytes]))

@@ -3,7 +3,7 @@ import { WatchdogMode } from '../domain/codes.ts'
 import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { suspendOnOverageId } from '../domain/lifecycle.ts'
-import { effectiveMode } from '../rules/mode.ts'
+import { modeInForce } from '../domain/watchdog-settings.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { SubjectKind } from '../store/due.ts'
 import { poolRows, readEnforcedSim } from '../store/enforcement.ts'
@@ -35,16 +35,16 @@ export async function simEnforcement(
   const cycle = cycleKey === null ? await currentCycle(tx) : await cycleNamed(tx, cycleKey)
   const terms = await tenantTerms(tx)
   const before = await rememberedStart(tx, suspendOnOverageId(tx.tenantId, simId, cycle.key))
-  // Once its cycle has ended no rule enforces on it any more.
-  const over = tx.now.getTime() < cycle.endsAt && (await isOver(tx, { simId, poolId: sim.poolId }, cycle.key, rule))
+  const asking = await subjectOver(tx, { simId, poolId: sim.poolId }, cycle.key, rule)
   return {
     simId,
     iccid: sim.iccid,
     status: sim.status,
     poolId: sim.poolId,
     processing: sim.openTickets > 0,
-    overLimit: over,
-    mode: effectiveMode(sim.ownMode, sim.poolMode),
+    // Once its cycle has ended no rule enforces on it any more.
+    overLimit: asking !== null && tx.now.getTime() < cycle.endsAt,
+    mode: modeInForce(asking ?? 'sim', sim.ownMode, sim.poolMode),
     exempt: sim.exempt,
     enforcementEnabled: terms.enforcementEnabled,
     passedOver: before?.held === true,
@@ -52,15 +52,20 @@ export async function simEnforcement(
   }
 }
 
-async function isOver(
+/** Whose alert of the rule is firing, the SIM's or its pool's; without a rule the SIM's overage. Null where none is. */
+async function subjectOver(
   tx: TenantTx,
-  sim: { readonly simId: number; readonly poolId: number | null },
+  { simId, poolId }: { readonly simId: number; readonly poolId: number | null },
   cycleKey: string,
   rule: string | null,
-): Promise<boolean> {
-  if (rule === null) return ((await simFigures(tx, cycleKey, [sim.simId])).get(sim.simId)?.overageBytes ?? 0) > 0
-  if (await isFiring(tx, rule, { kind: SubjectKind.sim, id: sim.simId }, cycleKey)) return true
-  return sim.poolId !== null && isFiring(tx, rule, { kind: SubjectKind.pool, id: sim.poolId }, cycleKey)
+): Promise<'sim' | 'pool' | null> {
+  if (rule === null) {
+    const overageBytes = (await simFigures(tx, cycleKey, [simId])).get(simId)?.overageBytes ?? 0
+    return overageBytes > 0 ? 'sim' : null
+  }
+  if (await isFiring(tx, rule, { kind: SubjectKind.sim, id: simId }, cycleKey)) return 'sim'
+  const firing = poolId !== null && (await isFiring(tx, rule, { kind: SubjectKind.pool, id: poolId }, cycleKey))
+  return firing ? 'pool' : null
 }
 
 /**

@@ -2,8 +2,8 @@
 import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
 import { bucketMs, type Cycle } from '../domain/cycle.ts'
 import { toMB, toMinutes } from '../domain/units.ts'
+import { settingsInForce } from '../domain/watchdog-settings.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../rules/facts.ts'
-import { effectiveMode } from '../rules/mode.ts'
 import { burnWindowsMs, cycleFacts, cyclePct, paceFacts } from '../rules/pace.ts'
 import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../store/facts.ts'
 
@@ -72,6 +72,7 @@ export function simFactsOf(row: SimRow, moment: Moment): SimFacts {
   const seenMs = since(row.lastSeenAt, at)
   const statusMs = at - row.statusSince.getTime()
   const feedMs = since(moment.newestUsageAt, at)
+  const settings = settingsInForce(row.own, row.pool)
   return {
     simId: row.simId,
     iccid: row.iccid,
@@ -99,10 +100,10 @@ export function simFactsOf(row: SimRow, moment: Moment): SimFacts {
     status: row.status,
     statusAgeHours: statusMs / HOUR_MS,
     type: row.type,
-    watchdogMode: effectiveMode(row.ownMode, row.poolMode),
+    watchdogMode: settings.watchdogMode,
     isWatchdogExempt: row.exempt,
-    warningThresholdPct: row.warningThresholdPct,
-    enableBurnRateAlerts: row.enableBurnRateAlerts,
+    warningThresholdPct: settings.warningThresholdPct,
+    enableBurnRateAlerts: settings.enableBurnRateAlerts ?? false,
     usageAgeMinutes: over(seenMs, MINUTE_MS),
     feedAgePct: feedMs === null ? null : cyclePct(cycle, feedMs),
   }

@@ -120,7 +120,7 @@ async function notifyGrace(
     pace: null,
     whatNext: ask.detail,
     why: [],
-    howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode or its pool’s to Monitor.',
+    howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
   }
   await insertNotifications(tx, [{ dedupeKey: told.key, level: body.level, body, dueAt: tx.now }])
 }

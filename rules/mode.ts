@@ -1,19 +1,6 @@
 /** How far a rule may go on a subject: its stage and the subject's mode bound it from both sides, the weaker holds. */
 import { WatchdogMode } from '../domain/codes.ts'
-import { settingsInEffect } from '../domain/sim.ts'
 import type { Stage } from './rule-file.ts'
-
-/**
- * A SIM's watchdog mode: its pool's, outside pools Monitor; an own one can only weaken it.
- *
- * @param own null: none of its own
- * @param pool null: outside pools
- */
-export function effectiveMode(own: WatchdogMode | null, pool: WatchdogMode | null): WatchdogMode {
-  const rest = { warningThresholdPct: null, enableBurnRateAlerts: null }
-  const above = pool === null ? null : { watchdogMode: pool, ...rest }
-  return settingsInEffect({ watchdogMode: own, ...rest }, above).watchdogMode
-}
 
 /** What may happen on behalf of a rule. */
 export interface Permission {
@@ -37,7 +24,7 @@ const STAGES: Readonly<Record<Stage, Permission>> = {
 /**
  * What a rule of a stage may do on a subject in a mode.
  *
- * @param mode of a SIM the effective one; of a tenant, which has none, Monitor
+ * @param mode of a SIM the one in force; of a tenant, which has none, Monitor
  */
 export function permitted(stage: Stage, mode: WatchdogMode): Permission {
   if (mode === WatchdogMode.Disabled) return NOTHING

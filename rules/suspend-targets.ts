@@ -17,7 +17,7 @@ const sumOf = (rows: readonly PoolRow[]): number => rows.reduce((sum, { excessBy
  *
  * `largestExcess`: in descending order of excess until the excess of those stopped is at least the overage.
  * `aboveShare`: all with excess. `all`: all. `self`: nobody, a pool has no SIM that is it.
- * Those that are stopped already count; those that are exempt, in a weaker mode or held by a person are passed over
+ * Those that are stopped already count; those that are exempt, in a weaker mode of their own or held by a person are passed over
  * and do not count. Ties go to the lower id, so that the same rows give the same SIMs.
  */
 export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, rows: readonly PoolRow[]): Picked {

@@ -1,8 +1,9 @@
 /** What enforcement reads of SIMs and pools. */
 import { sql } from 'kysely'
-import { SimStatus, WatchdogMode } from '../domain/codes.ts'
+import { SimStatus, type WatchdogMode } from '../domain/codes.ts'
 import type { PoolRow } from '../domain/enforcement.ts'
 import { suspendOnOverageId } from '../domain/lifecycle.ts'
+import { UNPICKED_MODES } from '../domain/watchdog-settings.ts'
 import type { TenantTx } from './tenancy.ts'
 
 export interface EnforcedSim {
@@ -68,7 +69,8 @@ export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, l
     with seen as (
       select s.id as "simId", coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, 0) as "shareBytes",
              greatest(0, coalesce(f.bytes - f.limit_bytes, 0)) as "excessBytes", s.status = ${SimStatus.Suspended} as stopped,
-             s.is_watchdog_exempt as exempt, coalesce(s.watchdog_mode < ${WatchdogMode.Enforce}, false) as weaker,
+             s.is_watchdog_exempt as exempt,
+             coalesce(s.watchdog_mode = any(${[...UNPICKED_MODES]}::smallint[]), false) as weaker,
              coalesce(w.held, false) as held
         from sims s
         left join ledger_figures f

@@ -1,6 +1,7 @@
 /** What the facts of subjects are made of: one SELECT for a whole batch, whatever its size. Divisions must be current. */
 import { sql } from 'kysely'
 import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
+import type { PoolWatchdogSettings, WatchdogSettings } from '../domain/watchdog-settings.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** Starts of the windows that usage is counted over; each at the start of a bucket. */
@@ -21,11 +22,10 @@ export interface SimRow {
   readonly poolId: number | null
   readonly poolName: string | null
   readonly tariffType: TariffType | null
-  readonly ownMode: WatchdogMode | null
-  readonly poolMode: WatchdogMode | null
   readonly exempt: boolean
-  readonly warningThresholdPct: number | null
-  readonly enableBurnRateAlerts: boolean
+  readonly own: WatchdogSettings
+  /** Null outside pools. */
+  readonly pool: PoolWatchdogSettings | null
   readonly imei: string
   readonly previousImei: string
   readonly lastSeenAt: Date | null
@@ -75,9 +75,12 @@ export async function simRows(
     select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", s.pool_id as "poolId",
            p.name as "poolName", coalesce(case when pt.type <> 0 then pt.type end,
                                           case when own.type = 0 then own.type end, pt.type, own.type) as "tariffType",
-           s.watchdog_mode as "ownMode", p.watchdog_mode as "poolMode", s.is_watchdog_exempt as exempt,
-           coalesce(s.warning_threshold_pct, p.warning_threshold_pct) as "warningThresholdPct",
-           coalesce(s.enable_burn_rate_alerts, p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
+           s.is_watchdog_exempt as exempt,
+           jsonb_build_object('watchdogMode', s.watchdog_mode, 'warningThresholdPct', s.warning_threshold_pct,
+                              'enableBurnRateAlerts', s.enable_burn_rate_alerts) as own,
+           case when p.id is not null then jsonb_build_object(
+             'watchdogMode', p.watchdog_mode, 'warningThresholdPct', p.warning_threshold_pct,
+             'enableBurnRateAlerts', p.enable_burn_rate_alerts, 'tariffType', pt.type) end as pool,
            s.imei, s.previous_imei as "previousImei", s.last_seen_at as "lastSeenAt",
            coalesce(u.bytes, 0) as "usageBytes", coalesce(u.limit_bytes, 0) as "limitBytes",
            coalesce(u.remaining_bytes, 0) as "remainingBytes", coalesce(u.overage_bytes, 0) as "overageBytes",

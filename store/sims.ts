@@ -1,11 +1,12 @@
 /** SIMs, with their figures of the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
 import { governingTariff } from '../domain/allowance.ts'
-import type { SimStatus, SimType, WatchdogMode } from '../domain/codes.ts'
+import type { SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
-import { type Sim, type SimLookup, type SimQuery, type SimSummary, settingsInEffect } from '../domain/sim.ts'
+import type { Sim, SimLookup, SimQuery, SimSummary } from '../domain/sim.ts'
 import type { Tariff } from '../domain/tariff.ts'
 import { toMB, toMinutes } from '../domain/units.ts'
+import { settingsInForce } from '../domain/watchdog-settings.ts'
 import { currentCycle } from './cycles.ts'
 import { type SimFigures, simFigures } from './figures.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from './keyset.ts'
@@ -38,6 +39,7 @@ interface SimRow {
   readonly enable_burn_rate_alerts: boolean | null
   readonly is_watchdog_exempt: boolean
   readonly pool_tariff_id: number | null
+  readonly pool_tariff_type: TariffType | null
   readonly pool_watchdog_mode: WatchdogMode | null
   readonly pool_warning_threshold_pct: number | null
   readonly pool_enable_burn_rate_alerts: boolean | null
@@ -46,11 +48,11 @@ interface SimRow {
 const columns = sql`s.id, s.tag, s.iccid, s.pool_id, s.tariff_id, s.imsi, s.msisdn, s.imei, s.status, s.updated_at,
   s.provisioned_at, s.last_seen_at, s.type, s.esim_qr_payload, s.esim_qr_data_url, s.pending_pool_id,
   s.pending_tariff_id, s.pending_unassign, s.watchdog_mode, s.warning_threshold_pct, s.enable_burn_rate_alerts,
-  s.is_watchdog_exempt, p.tariff_id as pool_tariff_id, p.watchdog_mode as pool_watchdog_mode,
+  s.is_watchdog_exempt, p.tariff_id as pool_tariff_id, pt.type as pool_tariff_type, p.watchdog_mode as pool_watchdog_mode,
   p.warning_threshold_pct as pool_warning_threshold_pct, p.enable_burn_rate_alerts as pool_enable_burn_rate_alerts`
 
 const fromSims = (where: RawBuilder<unknown>) => sql`
-  from sims s left join pools p on p.id = s.pool_id
+  from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
  where s.tenant_id = app_tenant() ${where}`
 
 const NO_FIGURES: SimFigures = {
@@ -62,9 +64,9 @@ const NO_FIGURES: SimFigures = {
   smsCount: 0,
 }
 
-/** Settings as shown: the SIM's own or inherited ones. */
+/** Settings as shown: those in force. */
 const settingsOf = (row: SimRow) =>
-  settingsInEffect(
+  settingsInForce(
     {
       watchdogMode: row.watchdog_mode,
       warningThresholdPct: row.warning_threshold_pct,
@@ -73,6 +75,7 @@ const settingsOf = (row: SimRow) =>
     row.pool_id === null
       ? null
       : {
+          tariffType: row.pool_tariff_type,
           watchdogMode: row.pool_watchdog_mode,
           warningThresholdPct: row.pool_warning_threshold_pct,
           enableBurnRateAlerts: row.pool_enable_burn_rate_alerts,

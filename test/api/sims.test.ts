@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { inTenant } from '../../store/tenancy.ts'
-import { anIccid, aPool, aSim, provisioned, useHouse } from './house.ts'
+import { anIccid, aPool, aSim, aTariff, provisioned, useHouse } from './house.ts'
 
 const house = useHouse()
 const get = async (id: number) => (await house.tenant.ask('GET', `/api/sims/${id}`)).body
@@ -85,7 +85,7 @@ describe('import', () => {
 })
 
 describe('watchdog settings', () => {
-  test('are inherited from the pool; an own mode only weakens', async () => {
+  test('are the SIM’s own, else the pool’s', async () => {
     const { id } = await aSim(house.tenant)
     const poolId = await aPool(house.tenant, { watchdogMode: 1, warningThresholdPct: 90, enableBurnRateAlerts: true })
     await provisioned(house, house.tenant, id, { poolId })
@@ -100,7 +100,7 @@ describe('watchdog settings', () => {
     const again = await get(id)
 
     expect(inherited).toMatchObject({ watchdogMode: 1, warningThresholdPct: 90, enableBurnRateAlerts: true })
-    expect(stronger).toMatchObject({ watchdogMode: 1, warningThresholdPct: 50, enableBurnRateAlerts: true })
+    expect(stronger).toMatchObject({ watchdogMode: 2, warningThresholdPct: 50, enableBurnRateAlerts: true })
     expect(weaker).toMatchObject({ watchdogMode: 0, warningThresholdPct: 50, enableBurnRateAlerts: false })
     expect(weaker.isWatchdogExempt).toBe(true)
     expect(again).toMatchObject({
@@ -110,6 +110,38 @@ describe('watchdog settings', () => {
       isWatchdogExempt: true,
     })
   })
+
+  test('of a SIM in no pool: its own mode is the one it has', async () => {
+    const { id } = await aSim(house.tenant)
+
+    const answer = await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 2 })
+
+    expect(answer).toMatchObject({ status: 200, body: { id } })
+    expect(await get(id)).toMatchObject({ watchdogMode: 2 })
+  })
+
+  test.each([
+    ['Dynamic', { type: 1, tariffType: 1 }],
+    ['Fixed', { type: 0, tariffType: 2 }],
+  ] as const)(
+    'of a SIM in a %s pool: threshold and burn rate alerts stay the pool’s, the mode does not',
+    async (_name, of) => {
+      const { id } = await aSim(house.tenant)
+      const tariffId = await aTariff(house.tenant, of.tariffType)
+      const settings = { watchdogMode: 2, warningThresholdPct: 90, enableBurnRateAlerts: true }
+      const poolId = await aPool(house.tenant, { type: of.type, tariffId, ...settings })
+      await provisioned(house, house.tenant, id, { poolId })
+      const summary = async () => (await house.tenant.ask('GET', `/api/pools/${poolId}/sims`)).body[0]
+
+      const shared = { watchdogMode: 2, warningThresholdPct: null, enableBurnRateAlerts: false }
+      expect(await get(id)).toMatchObject(shared)
+      expect(await summary()).toMatchObject(shared)
+      const own = { warningThresholdPct: 40, enableBurnRateAlerts: true }
+      await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, own)
+      expect(await get(id)).toMatchObject(own)
+      expect(await summary()).toMatchObject(own)
+    },
+  )
 
   test('a change has the SIM and its pool evaluated, and is an event', async () => {
     const { id, iccid } = await aSim(house.tenant)

@@ -151,11 +151,14 @@ describe('what is known of a SIM before it is acted on', () => {
     })
   })
 
-  test('its own mode only weakens its pool’s', async () => {
+  test('its own mode goes before its pool’s, but lets no rule of the pool go further than the pool', async () => {
     const house = await aPoolOf(1, WatchdogMode.Monitor)
     const [simId = 0] = house.sims
     await house.set(simId, 'watchdog_mode', WatchdogMode.Enforce)
+    const byItself = await house.sim(simId)
+    await fire(house, { kind: POOL, id: house.poolId })
 
+    expect(byItself.mode).toBe(WatchdogMode.Enforce)
     expect((await house.sim(simId)).mode).toBe(WatchdogMode.Monitor)
   })
 

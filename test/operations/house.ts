@@ -3,7 +3,9 @@ import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/ticket.ts'
 import { applyTicket } from '../../operations/apply-ticket.ts'
+import type { EvaluationTerms } from '../../operations/evaluation.ts'
 import { recordUsage } from '../../operations/record-usage.ts'
+import { rulesInForce } from '../../operations/rules-in-force.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
 import { currentCycle } from '../../store/cycles.ts'
 import { lockLine } from '../../store/lines.ts'
@@ -12,6 +14,15 @@ import { endTicket, findTicket } from '../../store/tickets.ts'
 import { aTenant, someSims, type TestGround } from '../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }
+
+/** Evaluation by the rules in force. */
+export const evaluationTerms = (): EvaluationTerms => ({
+  rules: rulesInForce(),
+  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
+  closeAfter: 'PT6H',
+  groupFirstMs: 60_000,
+  groupNextMs: 3_600_000,
+})
 
 /** Opens a ticket and completes it as if the carrier had said yes. */
 export async function complete(tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'> & { cause?: Cause }): Promise<void> {

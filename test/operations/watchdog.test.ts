@@ -9,23 +9,18 @@ import { changeEnforcement } from '../../operations/change-enforcement.ts'
 import { evaluateSubjects } from '../../operations/evaluate-subjects.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import { recordUsage } from '../../operations/record-usage.ts'
-import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
+import { activateRules } from '../../operations/rules-in-force.ts'
 import { openTicket } from '../../operations/tickets.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { readRuleFiles } from '../../worker/rules.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
+import { evaluationTerms } from './house.ts'
 
 const ground = await aGround()
 const carrier = await aCarrier()
 await activateRules(ground, await readRuleFiles(''), 'the tests')
-const terms = {
-  rules: rulesInForce(),
-  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
-  closeAfter: 'PT6H',
-  groupFirstMs: 60_000,
-  groupNextMs: 3_600_000,
-}
+const terms = evaluationTerms()
 const TICKETS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4 }
 
 /** A tenant with one pool of active SIMs. */
@@ -91,6 +86,22 @@ describe('evaluation', () => {
     expect(notices).toMatchObject([
       { body: { kind: 'fired', subject: { kind: 'pool', label: 'meters' }, facts: { usageMB: 160, limitMB: 200 } } },
     ])
+  })
+
+  test('warns SIMs by the threshold of a Standard pool, and none by that of a shared one', async () => {
+    for (const [type, warned] of [
+      [TariffType.Standard, true],
+      [TariffType['Dynamic Pool'], false],
+    ] as const) {
+      const house = await aWatchedPool(WatchdogMode.Monitor, type, 100 * MB, 2)
+      const [simId = 0] = house.sims
+
+      await house.use(simId, 90 * MB)
+      await house.evaluate()
+
+      const warnings = (await house.log()).filter(({ rule }) => rule === 'sim-usage-warning')
+      expect(warnings.map((entry) => entry.simId)).toEqual(warned ? [simId] : [])
+    }
   })
 
   test('asks in Enforce mode to suspend the SIM that is over, once', async () => {

@@ -43,6 +43,18 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
     return customer.monthEnd(cycle)
   }
 
+  test('suspends a SIM by its own mode Enforce, though its pool only monitors', async () => {
+    const poolId = await customer.pool('plain monitored', await customer.standardTariff(100))
+    await customer.api('PUT', `/api/pools/${poolId}`, { name: 'plain monitored', watchdogMode: 1 })
+    const [own = 0, plain = 0] = await customer.active(2, poolId)
+    await customer.inside('PATCH', `/internal/sims/${own}/watchdog`, { watchdogMode: 2 })
+    for (const simId of [plain, own]) await customer.usage(simId, 150)
+
+    await customer.untilPhase(own, cycle.key, 'suspended')
+    expect(await customer.sim(own)).toMatchObject({ status: 2, watchdogMode: 2 })
+    expect(await customer.sim(plain)).toMatchObject({ status: 1, watchdogMode: 1 })
+  })
+
   describe('before it suspends it looks at the SIM again, and finds what nobody has told it:', () => {
     test.each([
       ['not over', (simId: number) => customer.usage(simId, -60, { correction: true })],

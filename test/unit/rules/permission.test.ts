@@ -1,24 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { WatchdogMode } from '../../../domain/codes.ts'
 import { fitsPattern, isAttached } from '../../../rules/match.ts'
-import { effectiveMode, permitted } from '../../../rules/mode.ts'
+import { permitted } from '../../../rules/mode.ts'
 import type { Stage } from '../../../rules/rule-file.ts'
 import { aRule, leaf } from './samples.ts'
 
 const { Disabled, Monitor, Enforce } = WatchdogMode
-
-describe('effectiveMode', () => {
-  test.each<[string, WatchdogMode | null, WatchdogMode | null, WatchdogMode]>([
-    ['the pool’s without an own', null, Enforce, Enforce],
-    ['an own that is weaker', Monitor, Enforce, Monitor],
-    ['never an own that is stronger', Enforce, Monitor, Monitor],
-    ['Monitor outside pools', null, null, Monitor],
-    ['not above Monitor outside pools', Enforce, null, Monitor],
-    ['an own Disabled', Disabled, null, Disabled],
-  ])('is %s', (_, own, pool, expected) => {
-    expect(effectiveMode(own, pool)).toBe(expected)
-  })
-})
 
 describe('permitted', () => {
   test.each<[Stage, WatchdogMode, string]>([
