@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
-import { allows, type Scope } from '../domain/tenant.ts'
+import { allows, PLATFORM, type Scope } from '../domain/tenant.ts'
 import { hashSecret, parseKey } from '../operations/create-key.ts'
 import { findKey, type StoredKey, touchKey } from '../store/keys.ts'
 import { type Ground, inPlatform, type PlatformTx } from '../store/tenancy.ts'
@@ -21,8 +21,8 @@ declare module 'fastify' {
     keyTenantId: string | null
   }
   interface FastifyContextConfig {
-    /** Whether a tenant must be named. Default: required. */
-    tenant?: 'required' | 'optional' | 'none'
+    /** Whom an operator key has to name: a tenant (default), a tenant or the platform, or nobody. */
+    tenant?: 'required' | 'or-platform' | 'none'
     /** What the key must be allowed. Default: read for GET, else write. */
     scope?: Scope
   }
@@ -81,11 +81,21 @@ function credential(request: FastifyRequest): string | undefined {
   return bearer ?? (typeof alias === 'string' ? alias : undefined)
 }
 
+/** What concerns the platform is asked for by name, so that a header which was forgotten changes nothing for everybody. */
+function mustName(got: string | undefined, needed: 'required' | 'or-platform'): ServiceError {
+  const expected =
+    needed === 'required' ? 'the id of a tenant' : `the id of a tenant, or ${PLATFORM} for the platform itself`
+  const detail = got === undefined ? `is required with an operator key: ${expected}` : `is ${got}: must be ${expected}`
+  return new ServiceError('invalid_request', `X-Tenant-Id ${detail}.`, {
+    errors: [{ parameter: 'X-Tenant-Id', detail }],
+  })
+}
+
 async function tenantOf(
   tx: PlatformTx,
   request: FastifyRequest,
   key: StoredKey,
-  needed: 'required' | 'optional' | 'none',
+  needed: 'required' | 'or-platform' | 'none',
 ): Promise<string> {
   const header = request.headers['x-tenant-id']
   const named = typeof header === 'string' && header !== '' ? header : undefined
@@ -94,13 +104,9 @@ async function tenantOf(
       throw forbidden('The key is for another tenant than X-Tenant-Id.')
     return key.tenantId
   }
-  if (needed === 'none' || (needed === 'optional' && named === undefined)) return ''
-  if (named === undefined) {
-    const detail = 'is required with an operator key'
-    throw new ServiceError('invalid_request', `X-Tenant-Id ${detail}`, {
-      errors: [{ parameter: 'X-Tenant-Id', detail }],
-    })
-  }
+  if (needed === 'none') return ''
+  if (named === PLATFORM && needed === 'or-platform') return ''
+  if (named === undefined || named === PLATFORM) throw mustName(named, needed)
   if (!(await tenantExists(tx, named))) throw new ServiceError('tenant_not_found', `There is no tenant ${named}.`)
   return named
 }

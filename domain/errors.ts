@@ -31,7 +31,7 @@ export const ERRORS = {
     status: 404,
     retryable: false,
     title: 'There is no such tenant',
-    remedy: 'Look at the id in `X-Tenant-Id` or in the path.',
+    remedy: 'Look at the id in `X-Tenant-Id` or in the path; the platform is `@platform` there.',
   },
   sim_not_found: {
     status: 404,

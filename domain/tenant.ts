@@ -3,6 +3,9 @@ import { type Static, Type } from 'typebox'
 import { DURATION_PATTERN } from './duration.ts'
 import { Instant, nullable, optional, strictObject, Text } from './schema.ts'
 
+/** What `X-Tenant-Id` calls the platform itself; no tenant's id begins with an @. */
+export const PLATFORM = '@platform'
+
 const TenantId = Text('Tenant id', 'tf622080bc0a0')
 
 export const Tenant = strictObject({

@@ -28,7 +28,7 @@ export interface Declared {
   readonly versioned: boolean
   readonly bodiless: boolean
   readonly files: Readonly<Record<string, string>>
-  readonly tenant: 'required' | 'optional' | 'none'
+  readonly tenant: 'required' | 'or-platform' | 'none'
   /** Whether the requests of a key are counted. */
   readonly limited: boolean
 }

@@ -1,4 +1,5 @@
 /** Parameters, headers and answers that operations refer to. */
+import { PLATFORM } from '../../domain/tenant.ts'
 import { ONCE_KEY } from '../once.ts'
 import { sharedAnswers } from './answers.ts'
 import { sparedExample } from './examples.ts'
@@ -28,7 +29,11 @@ const always = (content: JsonObject): JsonObject => ({ required: true, ...conten
 const PARAMETERS: JsonObject = {
   'X-Tenant-Id': parameter(
     'X-Tenant-Id',
-    text('With an operator key: the tenant to act for. A tenant’s own key needs none.', 'tf622080bc0a0'),
+    text(
+      `With an operator key, which needs it: the tenant to act for, or where the operation says so ${PLATFORM}, the ` +
+        'platform itself. A tenant’s own key needs none.',
+      'tf622080bc0a0',
+    ),
   ),
   'Idempotency-Key': parameter(
     'Idempotency-Key',

@@ -86,7 +86,8 @@ ${AUTHENTICATION}${PAGES}${COMMON}${ETAGS}${LIMITS}`,
 export const INTERNAL: Words = {
   title: 'Simherd, internal interface',
   description: `Operating the platform. Every call but the health checks takes an operator key, and where it works on a
-tenant's data, the tenant in \`X-Tenant-Id\`.
+tenant's data, the tenant in \`X-Tenant-Id\`. Keys, tariffs, prices and audit trail of the platform itself are asked for with
+\`X-Tenant-Id: @platform\`.
 ${PAGES}${COMMON}${ETAGS}`,
   tags: {
     Health: 'Whether the process lives and is ready, and its figures. No key is asked for.',

@@ -9,12 +9,12 @@ export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.get(
     '/audit',
     {
-      config: { tenant: 'optional' },
+      config: { tenant: 'or-platform' },
       schema: {
         operationId: 'listAudit',
         summary: 'Who changed what, when, from what to what; newest first',
         description:
-          'Without X-Tenant-Id what concerns no tenant: operator keys, tariffs and prices of the platform, rule sets. What the service does by itself is in the event log.',
+          'With X-Tenant-Id @platform what concerns no tenant: operator keys, tariffs and prices of the platform, rule sets. What the service does by itself is in the event log.',
         tags: ['Audit'],
         querystring: AuditQuery,
         response: { 200: pageOf(AuditEntry) },

@@ -13,12 +13,12 @@ import { onceInPlatform } from '../once.ts'
 import { KeyParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
 
-/** Whose keys: the named tenant's, without one the platform's own. */
+/** Whose keys: the named tenant's, or the platform's own. */
 const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)
 
 export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   const tags = ['Keys']
-  const config = { tenant: 'optional' } as const
+  const config = { tenant: 'or-platform' } as const
 
   app.post(
     '/keys',
@@ -26,7 +26,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       config: { ...config, problems: ['secret_already_shown'] },
       schema: {
         operationId: 'createKey',
-        summary: 'Make an API key; without X-Tenant-Id an operator key',
+        summary: 'Make an API key of a tenant; an operator key, where X-Tenant-Id is @platform',
         tags,
         body: NewKey,
         response: { 201: WithSecret },

@@ -8,7 +8,7 @@ import type { InternalOptions } from '../server.ts'
 
 export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   const tags = ['Orders']
-  const config = { tenant: 'optional' } as const
+  const config = { tenant: 'or-platform' } as const
 
   app.get(
     '/order-prices',
@@ -16,7 +16,7 @@ export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       config,
       schema: {
         operationId: 'getOrderPrices',
-        summary: 'What a unit costs: the platform’s prices, or with X-Tenant-Id those the tenant has of its own',
+        summary: 'What a unit costs: the prices a tenant has of its own, or those of @platform',
         tags,
         response: { 200: OrderPrices },
       },
@@ -35,7 +35,7 @@ export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         operationId: 'setOrderPrices',
         summary: 'Replace what a unit costs from now on; orders that were made keep their price',
         description:
-          'Without X-Tenant-Id the platform’s prices: a type that is left out cannot be ordered. With it the tenant’s own: for a type that is left out the platform’s price holds.',
+          'With X-Tenant-Id @platform the platform’s prices: a type that is left out cannot be ordered. With a tenant’s id its own: for a type that is left out the platform’s price holds.',
         tags,
         body: OrderPrices,
         response: { 200: OrderPrices },

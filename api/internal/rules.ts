@@ -37,7 +37,7 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
   app.get(
     '/rules',
     {
-      config: { tenant: 'optional' },
+      config: { tenant: 'none' },
       schema: { operationId: 'listRules', summary: 'The rule set in force', tags: ['Rules'], response: { 200: Rules } },
     },
     async () => {

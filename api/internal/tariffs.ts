@@ -13,10 +13,10 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   app.post(
     '/tariffs',
     {
-      config: { tenant: 'optional', problems: ['tariff_units_disagree'] },
+      config: { tenant: 'or-platform', problems: ['tariff_units_disagree'] },
       schema: {
         operationId: 'createTariff',
-        summary: 'Make a tariff; without X-Tenant-Id one that every tenant is offered',
+        summary: 'Make a tariff of a tenant; one that every tenant is offered, where X-Tenant-Id is @platform',
         tags: ['Tariffs'],
         body: NewTariff,
         response: { 201: IdAnswer },
@@ -31,12 +31,11 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   app.patch(
     '/tariffs/:id',
     {
-      config: { tenant: 'optional', problems: ['tariff_not_found'] },
+      config: { tenant: 'or-platform', problems: ['tariff_not_found'] },
       schema: {
         operationId: 'offerTariff',
         summary: 'Withdraw a tariff from new assignments, or offer it again',
-        description:
-          'SIMs and pools that have it keep it. Without X-Tenant-Id the platform’s tariffs; with it the tenant’s own.',
+        description: 'SIMs and pools that have it keep it. X-Tenant-Id names the tenant whose own it is, or @platform.',
         tags: ['Tariffs'],
         params: TariffParams,
         body: TariffOffer,

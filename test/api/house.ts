@@ -5,6 +5,7 @@ import type { App } from '../../api/app.ts'
 import { buildInternal, buildPublic } from '../../api/server.ts'
 import type { Bell } from '../../domain/bell.ts'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { PLATFORM } from '../../domain/tenant.ts'
 import { applyTicket } from '../../operations/apply-ticket.ts'
 import { createKey } from '../../operations/create-key.ts'
 import { openTicket } from '../../operations/tickets.ts'
@@ -45,7 +46,7 @@ export interface House {
   /** Epoch milliseconds; tests may set it. */
   now: number
   bells: Bell[]
-  /** Internal listener, no tenant named. */
+  /** Internal listener, for the platform itself. */
   operate: Ask
   tenant: Tenant
   other: Tenant
@@ -146,7 +147,7 @@ export function useHouse(
       () => house.outside.close(),
       () => house.inside.close(),
     )
-    house.operate = asking(house.inside, { authorization: `Bearer ${house.operatorKey}` })
+    house.operate = asking(house.inside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': PLATFORM })
     house.tenant = await aTenant(house, 'Ours')
     house.other = await aTenant(house, 'Theirs')
   })

@@ -13,6 +13,7 @@ async function listed(id: string) {
   const list = await house.tenant.inside('GET', '/internal/keys')
   return list.body.find((each: { id: string }) => each.id === id)
 }
+const FEELESS = { baseTariffGb: 1, simMonthlyFee: 0, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
 const withKey = (key: string) => asking(house.outside, { authorization: `Bearer ${key}` })
 
 describe('API keys', () => {
@@ -141,6 +142,41 @@ describe('API keys', () => {
     expect(unknown).toMatchObject({ status: 404, body: { code: 'tenant_not_found' } })
   })
 
+  test.each([
+    ['GET', '/internal/keys', undefined],
+    ['POST', '/internal/keys', { name: 'k', scopes: ['operator'] }],
+    ['POST', '/internal/keys/none/rotate', {}],
+    ['DELETE', '/internal/keys/none', undefined],
+    ['POST', '/internal/tariffs', { displayName: 'For whom', type: 0, standardTariff: FEELESS }],
+    ['PATCH', '/internal/tariffs/1', { isActive: true }],
+    ['GET', '/internal/order-prices', undefined],
+    ['PUT', '/internal/order-prices', { prices: [] }],
+    ['GET', '/internal/audit', undefined],
+  ])('without X-Tenant-Id %s %s is about nobody, and the platform is @platform', async (method, url, body) => {
+    const unnamed = asking(house.inside, { authorization: `Bearer ${house.operatorKey}` })
+    const before = await house.operate('GET', '/internal/order-prices')
+
+    const refused = await unnamed(method, url, body)
+    const empty = await unnamed(method, url, body, { 'x-tenant-id': '' })
+    const misspelt = await unnamed(method, url, body, { 'x-tenant-id': '@Platform' })
+    const platform = await unnamed(method, url, body, { 'x-tenant-id': '@platform' })
+    await house.operate('PUT', '/internal/order-prices', before.body)
+
+    const detail = 'is required with an operator key: the id of a tenant, or @platform for the platform itself'
+    for (const answer of [refused, empty]) {
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id', detail }] } })
+    }
+    expect(misspelt).toMatchObject({ status: 404, body: { code: 'tenant_not_found' } })
+    expect([200, 201, 404]).toContain(platform.status)
+    if (platform.status === 404) expect(platform.body.code).not.toBe('tenant_not_found')
+  })
+
+  test('what is about one tenant is not about the platform', async () => {
+    const refused = await house.operate('GET', '/internal/counts')
+
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
+  })
+
   test('a tenant key cannot name another tenant, and does not reach the internal interface', async () => {
     const elsewhere = await house.tenant.ask('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
     const inside = await asking(house.inside, { authorization: `Bearer ${house.tenant.key}` })('GET', '/internal/keys')
@@ -246,7 +282,11 @@ describe('rotating a key', () => {
     const old = await house.operate('POST', '/internal/keys', { name: 'ops', scopes: ['operator'] })
 
     const made = await house.operate('POST', `/internal/keys/${old.body.id}/rotate`)
-    const asked = await asking(house.inside, { authorization: `Bearer ${made.body.key}` })('GET', '/internal/keys')
+    const named = { 'x-tenant-id': '@platform' }
+    const asked = await asking(house.inside, { authorization: `Bearer ${made.body.key}`, ...named })(
+      'GET',
+      '/internal/keys',
+    )
 
     expect(made.status).toBe(201)
     expect(asked.body).toContainEqual(expect.objectContaining({ id: old.body.id, replacedBy: made.body.id }))
