@@ -58,19 +58,23 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
   await monthEnd('continued', { perRun: 1, parallel: 1 }, () => {
     for (let id = 1; id <= 10; id++) model.sims.set(id, aSim({ change: MOVE }))
   })
-  await monthEnd(
-    'retried',
-    { closeAfter: 'PT20S' },
-    () => {
-      model.sims.set(1, aSim({ change: MOVE }))
-      model.failing.set('provision', 'carrier_rejected')
-    },
-    async (workflowId) => {
-      await until(stepIs(workflowId, 'close'))
-      model.failing.clear()
-      await retry(workflowId)
-    },
-  )
+  const retried = (name: string) =>
+    monthEnd(
+      name,
+      { closeAfter: 'PT20S' },
+      () => {
+        model.sims.set(1, aSim({ change: MOVE }))
+        model.failing.set('provision', 'carrier_rejected')
+      },
+      async (workflowId) => {
+        await until(stepIs(workflowId, 'close'))
+        model.failing.clear()
+        await retry(workflowId)
+      },
+    )
+  // Of before the tickets that were opened again were waited for, and of today.
+  await retried('retried')
+  await retried('retried-and-awaited')
   await monthEnd(
     'renewed-again',
     {},
@@ -94,6 +98,24 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
     async (workflowId) => {
       await until(stepIs(workflowId, 'settle'))
       await lifecycle.cancel(workflowId)
+    },
+  )
+  const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await monthEnd(
+    'cancelled-while-beginning',
+    { perRun: 1, parallel: 1 },
+    () => {
+      for (let id = 1; id <= 6; id++) model.sims.set(id, aSim({ change: MOVE }))
+      model.before = async (line) => {
+        if (!line.endsWith('/changes/apply')) return
+        asked.resolve()
+        await letGo.promise
+      }
+    },
+    async (workflowId) => {
+      await asked.promise
+      await lifecycle.cancel(workflowId)
+      letGo.resolve()
     },
   )
   await monthEnd(

@@ -1,5 +1,5 @@
 /** What one run of a month end knows, and how it tells of itself. */
-import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
+import { allHandlersFinished, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow'
 import type { MonthEndLook } from '../activities/month-end.ts'
 import { durationMs } from '../domain/duration.ts'
 import type {
@@ -106,9 +106,13 @@ export function enter(run: MonthEndRun, step: MonthEndStep): void {
   run.looks[step] = { first: { at: Date.now(), ended: last.done + last.failed }, last }
 }
 
-/** Goes on in a new run, where this one has grown: its history stays bounded, however large the estate. */
+/**
+ * Goes on in a new run, where this one has grown: its history stays bounded, however large the estate. Not under a
+ * cancel, which a new run would not know of.
+ */
 export async function goOnAsNew(run: MonthEndRun): Promise<void> {
   if (run.batches < run.input.perRun && !workflowInfo().continueAsNewSuggested) return
   await condition(allHandlersFinished)
+  if (run.cancel.requested && patched('no-new-run-under-a-cancel')) return
   await continueAsNew({ ...run.input, carried: carriedOf(run) } satisfies MonthEndInput)
 }

@@ -5,6 +5,7 @@ import {
   ChildWorkflowFailure,
   condition,
   executeChild,
+  patched,
   rootCause,
   workflowInfo,
 } from '@temporalio/workflow'
@@ -76,6 +77,8 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     run.diary.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
     await inLanes(page.batches, parallel, async (range) => {
       if (run.cancel.requested) return
+      // Lanes take the batches in their order: those up to here are begun.
+      run.afterSimId = range.throughSimId
       const { opened, refused, signalled } = await runBatch(run, { tenantId, cycleKey, kind, ...range })
       sum.opened += opened
       sum.refused += refused
@@ -83,9 +86,8 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     })
     run.diary.waits(null)
     const told = kind === 'renew' ? `${sum.signalled} workflow(s) told, ` : ''
-    run.diary.done(`${kind}, up to SIM ${page.batches.at(-1)?.throughSimId}`, `${told}${begunText(sum)}`)
+    run.diary.done(`${kind}, up to SIM ${run.afterSimId}`, `${told}${begunText(sum)}`)
     if (page.nextAfterSimId === null) return
-    run.afterSimId = page.nextAfterSimId
     await goOnAsNew(run)
   }
 }
@@ -112,6 +114,8 @@ async function runBatch(run: MonthEndRun, input: MonthEndBatchInput): Promise<Mo
 /** Waits until the tickets of the changes have ended, and for a while until suspended SIMs are back. */
 export async function settle(run: MonthEndRun): Promise<void> {
   const { tenantId, cycleKey, waits } = run.input
+  // The last look is of before the tickets that were opened again.
+  if (run.retried && patched('retries-are-awaited')) run.look = null
   run.retried = false
   for (let seconds = LOOK_MIN_S; !isSettled(run); seconds = Math.min(seconds * 2, LOOK_MAX_S)) {
     waitForTickets(run)
@@ -146,7 +150,8 @@ function waitForTickets(run: MonthEndRun): void {
     ...(unassign.last.left + move.last.left === 0 ? [] : [`${unassign.last.left + move.last.left} change(s)`]),
     ...(renew.last.left === 0 ? [] : [`${renew.last.left} SIM(s) that come back`]),
   ]
-  run.diary.waits({ what: left.join(' and '), until: null, why: 'the carrier works on their tickets' })
+  const what = left.length === 0 ? 'changes that were retried' : left.join(' and ')
+  run.diary.waits({ what, until: null, why: 'the carrier works on their tickets' })
 }
 
 /**
