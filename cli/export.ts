@@ -1,6 +1,5 @@
 /** `simherd export <what> --tenant <id> [--out file]` */
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { paths as InternalPaths } from '../activities/generated/internal.d.ts'
@@ -38,22 +37,27 @@ export async function exportList(settings: Settings, { what, tenantId, filters, 
   if (spreadsheet) query.set('spreadsheet', 'true')
   const { url, key } = await serviceOf(settings)
   const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS, streams: true })
-  const csv = await streamOf(
-    service.GET(`/internal/exports/${what}.csv`, {
-      params: { query: {} },
-      querySerializer: () => query.toString(),
-      parseAs: 'stream',
-    }),
-  ).catch(refused)
-  await (out === undefined ? toOutput(csv) : toFile(csv, out)).catch(brokenOff)
+  const csv = () =>
+    streamOf(
+      service.GET(`/internal/exports/${what}.csv`, {
+        params: { query: {} },
+        querySerializer: () => query.toString(),
+        parseAs: 'stream',
+      }),
+    ).catch(refused)
+  await (out === undefined ? toOutput(await csv()).catch(brokenOff) : toFile(csv, out))
 }
 
-async function toFile(csv: Readable, out: string): Promise<void> {
+async function toFile(csv: () => Promise<Readable>, out: string): Promise<void> {
   const part = `${out}.part`
+  const file = await open(part, 'w').catch((error: unknown) => {
+    throw new CommandFailure(`--out ${out} cannot be written: ${wordsOf(error)}`, ExitCode.usage, { cause: error })
+  })
   try {
-    await pipeline(csv, createWriteStream(part))
+    await pipeline(await csv(), file.createWriteStream()).catch(brokenOff)
     await rename(part, out)
   } finally {
+    await file.close()
     await rm(part, { force: true })
   }
 }

@@ -24,6 +24,44 @@ export function wordsOf(error: unknown): string {
   return own.includes(cause) ? own : `${own} (${cause})`
 }
 
+/** What the machine and the servers answer where the user can mend it: the exit code, and what to do. */
+const MENDABLE: readonly (readonly [codes: RegExp, ExitCode, advice: string])[] = [
+  [
+    /^EADDRINUSE$/,
+    ExitCode.conflict,
+    'stop the program that listens there, or choose another with PORT, INTERNAL_PORT or WORKER_PORT',
+  ],
+  [/^(ENOENT|ENOTDIR)$/, ExitCode.notFound, 'check the path'],
+  [/^(EACCES|EPERM|EISDIR|EEXIST|ENOSPC|EROFS)$/, ExitCode.usage, 'check the path, its rights and the disk'],
+  [
+    /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
+    ExitCode.unreachable,
+    'check the address, and whether the server runs',
+  ],
+  // PostgreSQL: who logs in, which database, and a server that is starting or full.
+  [/^(28...|3D...)$/, ExitCode.usage, 'check user, password and database in DATABASE_URL'],
+  [/^(08...|53300|57P0.)$/, ExitCode.unreachable, 'the database takes no connection now: try again'],
+]
+
+/** The failure of a file, an address or a login as the user's to mend; what is none of these as it is. */
+export function asCommandFailure(error: unknown): unknown {
+  if (error instanceof CommandFailure) return error
+  const codes = codesOf(error)
+  for (const [pattern, exitCode, advice] of MENDABLE) {
+    if (codes.some((code) => pattern.test(code)))
+      return new CommandFailure(`${wordsOf(error)}: ${advice}`, exitCode, { cause: error })
+  }
+  return error
+}
+
+/** Codes of an error, and of what caused it. */
+function codesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return []
+  const own = 'code' in error && typeof error.code === 'string' ? [error.code] : []
+  const parts: readonly unknown[] = error instanceof AggregateError ? error.errors : []
+  return [...own, ...[...parts, error.cause].flatMap(codesOf)]
+}
+
 /**
  * @throws CommandFailure naming all settings that have no value
  */

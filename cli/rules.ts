@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import type { Settings } from '../config/index.ts'
 import { readRuleFiles } from '../worker/rules.ts'
-import { CommandFailure, ExitCode } from './failures.ts'
+import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 import { answerOf, internalClient, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
@@ -16,7 +16,9 @@ const PATIENCE_MS = 5000
  * @throws CommandFailure with every fault of every file; the set before stays in force
  */
 export async function loadRules(settings: Settings, folder: string): Promise<void> {
-  const files = await readRuleFiles(folder || settings.RULES_DIR)
+  const files = await readRuleFiles(folder || settings.RULES_DIR).catch((error: unknown) => {
+    throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
+  })
   const { url, key } = await serviceOf(settings)
   const service = internalClient({ url, key, patienceMs: PATIENCE_MS })
   try {

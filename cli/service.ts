@@ -159,6 +159,13 @@ export async function streamOf(request: Promise<Answered<ReadableStream | null>>
   return stream === null ? Readable.from([]) : Readable.fromWeb(stream)
 }
 
+/** By the status of an answer. */
+const EXIT_CODES: Readonly<Record<number, ExitCode>> = {
+  400: ExitCode.usage,
+  404: ExitCode.notFound,
+  409: ExitCode.conflict,
+}
+
 /**
  * Ends a command by what the service answered, each wrong field on a line.
  *
@@ -169,7 +176,7 @@ export function refused(error: unknown): never {
   const { message, status } = error
   // One that is wrong alone is in the message already, with its field before it or after.
   const faults = error.faults.filter((fault) => !message.includes(fault.slice(fault.indexOf(': ') + 2)))
-  const exitCode = status === 404 ? ExitCode.notFound : status === 409 ? ExitCode.conflict : ExitCode.failure
+  const exitCode = EXIT_CODES[status] ?? ExitCode.failure
   throw new CommandFailure([message, ...faults].join('\n  '), exitCode, { cause: error })
 }
 

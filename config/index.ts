@@ -12,8 +12,38 @@ import { DURATION_PATTERN } from '../domain/duration.ts'
 const port = (def: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: def, description })
 const duration = (def: string, description: string) =>
-  Type.String({ pattern: DURATION_PATTERN, default: def, description })
-const url = (description: string) => Type.String({ default: '', description })
+  Type.String({
+    pattern: DURATION_PATTERN,
+    expected: 'an ISO 8601 duration, such as PT5S or P1D',
+    default: def,
+    description,
+  })
+/** A setting that may be left out, and what it is otherwise. */
+const optional = (check: (value: string) => boolean, expected: string, description: string) =>
+  Type.Refine(
+    Type.String({ default: '', description }),
+    (value) => value === '' || check(value),
+    () => `must be ${expected}`,
+  )
+const url = (example: string, description: string) => {
+  const schemes = SCHEMES[example.slice(0, example.indexOf(':'))] ?? []
+  return optional(
+    (value) => schemes.includes(URL.parse(value)?.protocol ?? ''),
+    `a URL such as ${example}`,
+    description,
+  )
+}
+/** Schemes that are taken where an example has the first. */
+const SCHEMES: Readonly<Record<string, readonly string[]>> = {
+  http: ['http:', 'https:'],
+  postgres: ['postgres:', 'postgresql:'],
+  redis: ['redis:', 'rediss:'],
+  smtp: ['smtp:', 'smtps:'],
+}
+const isAddress = (value: string): boolean => /^(\[[0-9a-fA-F:.]+\]|[^\s:/@]+):\d{1,5}$/.test(value)
+/** It goes into a header of HTTP. */
+const secret = (description: string) =>
+  optional((value) => /^[\x21-\x7e]+$/.test(value), 'printable characters without spaces or line breaks', description)
 
 export const Settings = Type.Object({
   PORT: port(8080, 'Port of the public API.'),
@@ -25,28 +55,40 @@ export const Settings = Type.Object({
     default: '.data',
     description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.',
   }),
-  DATABASE_URL: url('PostgreSQL to use instead of the embedded one.'),
-  REDIS_URL: url('Redis for the queues; without it they live in PostgreSQL.'),
-  TEMPORAL_ADDRESS: url('Temporal server (host:port) to use instead of an embedded one.'),
+  DATABASE_URL: url('postgres://simherd@db:5432/simherd', 'PostgreSQL to use instead of the embedded one.'),
+  REDIS_URL: url('redis://redis:6379', 'Redis for the queues; without it they live in PostgreSQL.'),
+  TEMPORAL_ADDRESS: optional(
+    isAddress,
+    'host:port, such as temporal:7233',
+    'Temporal server (host:port) to use instead of an embedded one.',
+  ),
   TEMPORAL_NAMESPACE: Type.String({ default: 'default', description: 'Temporal namespace.' }),
-  TEMPORAL_UI_URL: url("Temporal's own page; answers about a workflow then link to its history there."),
-  SMTP_URL: url('SMTP server to send through instead of the embedded inbox.'),
+  TEMPORAL_UI_URL: url(
+    'http://temporal:8233',
+    "Temporal's own page; answers about a workflow then link to its history there.",
+  ),
+  SMTP_URL: url('smtp://mail:587', 'SMTP server to send through instead of the embedded inbox.'),
   MAIL_FROM: Type.String({ default: 'Simherd <simherd@localhost>', description: 'Sender of the e-mails.' }),
-  SERVICE_BASE_URL: url('Where workers reach the public API; default: this machine at PORT.'),
-  SERVICE_INTERNAL_URL: url('Where workers reach the internal API; default: this machine at INTERNAL_PORT.'),
-  SERVICE_KEY: url('Operator key the workers use.'),
-  CARRIER_URL: url('Bridge to the carrier to use instead of the simulated one.'),
-  CARRIER_SECRET: url('Secret the bridge to the carrier expects.'),
+  SERVICE_BASE_URL: url('http://api:8080', 'Where workers reach the public API; default: this machine at PORT.'),
+  SERVICE_INTERNAL_URL: url(
+    'http://api:8081',
+    'Where workers reach the internal API; default: this machine at INTERNAL_PORT.',
+  ),
+  SERVICE_KEY: secret('Operator key the workers use.'),
+  CARRIER_URL: url('http://carrier:8443', 'Bridge to the carrier to use instead of the simulated one.'),
+  CARRIER_SECRET: secret('Secret the bridge to the carrier expects.'),
   BILLING_CYCLE: Type.String({
     default: 'P1M',
     description: 'Billing cycle of new tenants: P1M (calendar months in UTC), or whole days, hours or minutes.',
   }),
   ESIM_SMDP_HOST: Type.String({
+    expected: 'a host, such as smdp.example.com',
     pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\\d{1,5})?$',
     default: 'smdp.simherd.example',
     description: 'Host that eSIM profiles are downloaded from (SM-DP+); it is in their activation codes.',
   }),
   ESIM_ICCID_PREFIX: Type.String({
+    expected: '5 to 10 digits that begin with 89',
     pattern: '^89\\d{3,8}$',
     default: '8999901',
     description: 'First digits of the ICCIDs made for eSIMs: 89, country code, issuer; the default is nobody’s.',
@@ -92,6 +134,19 @@ export const Settings = Type.Object({
 })
 export type Settings = Static<typeof Settings>
 
+/** What a setting with a pattern takes, in words. */
+function expectedOf(instancePath: string): string | undefined {
+  const schema = Object.entries(Settings.properties).find(([name]) => name === instancePath.slice(1))?.[1]
+  return schema !== undefined && 'expected' in schema ? `must be ${String(schema.expected)}` : undefined
+}
+
+/** A setting as it was given; of secrets and passwords only that they were. */
+function shown(name: string, env: Readonly<Record<string, string | undefined>>): string {
+  const value = String(env[name])
+  if (/_(KEY|SECRET)$/.test(name)) return `${name} (${value.length} characters, not shown)`
+  return `${name}=${value.replace(/:[^:@]*@/, ':***@')}`
+}
+
 /**
  * Reads the settings.
  *
@@ -103,7 +158,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>> =
   )
   const settings: unknown = Value.Convert(Settings, Value.Default(Settings, given))
   const faults = [...Value.Errors(Settings, settings)].map(
-    ({ instancePath, message }) => `${instancePath.slice(1)}=${String(env[instancePath.slice(1)])}: ${message}`,
+    ({ instancePath, message }) => `${shown(instancePath.slice(1), env)}: ${expectedOf(instancePath) ?? message}`,
   )
   if (!Value.Check(Settings, settings)) throw new Error(`settings are wrong:\n  ${faults.join('\n  ')}`)
   if (parseBillingCycle(settings.BILLING_CYCLE) === undefined) {

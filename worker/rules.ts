@@ -24,10 +24,13 @@ const isRuleFile = (entry: Dirent): boolean =>
 export async function readRuleFiles(dir: string): Promise<RuleText[]> {
   const folder = dir === '' ? SHIPPED : dir
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    throw new Error(`the rule files in ${folder} cannot be read: check RULES_DIR`, { cause: error })
+    throw new Error(`the rule files in ${folder} cannot be read: name another folder, or set RULES_DIR`, {
+      cause: error,
+    })
   })
   const paths = entries.filter((entry) => isRuleFile(entry)).map((entry) => join(entry.parentPath, entry.name))
-  if (paths.length === 0) throw new Error(`there is no rule file (*.json) in ${folder}: check RULES_DIR`)
+  if (paths.length === 0)
+    throw new Error(`there is no rule file (*.json) in ${folder}: name another folder, or set RULES_DIR`)
   return Promise.all(
     paths.toSorted().map(async (path) => ({
       file: relative(folder, path).replaceAll(sep, '/'),

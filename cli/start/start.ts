@@ -53,7 +53,9 @@ export async function start(given: Settings, options: StartOptions): Promise<voi
 async function bringEverythingUp(settings: Settings, options: StartOptions, ending: Ending, tell: Tell): Promise<void> {
   const { DATA_DIR } = settings
   tell.heading(`Simherd, data in ${DATA_DIR}`)
-  await mkdir(DATA_DIR, { recursive: true })
+  await mkdir(DATA_DIR, { recursive: true }).catch((error: unknown) => {
+    throw new CommandFailure(`DATA_DIR ${DATA_DIR} cannot be made: ${wordsOf(error)}`, ExitCode.usage, { cause: error })
+  })
   const giveBack = await claimFolder(DATA_DIR, 'the data')
   ending.add('', giveBack)
   await endLeftovers(DATA_DIR, tell)

@@ -87,7 +87,7 @@ describe('tickets bulk', () => {
     ['SIMs in two ways', 'refresh', { all: true, search: 'x' }, 2, /which SIMs/],
     ['a file that is not there', 'refresh', { file: '/nowhere.csv' }, 2, /nowhere/],
     ['a pool that is not there', 'provision', { all: true, pool: 999_999 }, 3, /There is no pool 999999/],
-    ['an SMS without a text', 'send-sms', { all: true }, 1, /message/],
+    ['an SMS without a text', 'send-sms', { all: true }, 2, /message/],
   ])('refuses %s', async (_, type, flags, exitCode, message) => {
     await expect(bulk(type, flags)).rejects.toMatchObject({ exitCode, message: expect.stringMatching(message) })
   })

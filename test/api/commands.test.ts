@@ -53,7 +53,7 @@ describe('sims import', () => {
   test.each([
     ['another ending', 'sims.xlsx', 2, 'expected a file that ends in .csv'],
     ['no file', 'missing.csv', 3, 'cannot be read'],
-    ['a column that is none', 'wrong.csv', 1, 'did you mean iccid?'],
+    ['a column that is none', 'wrong.csv', 2, 'did you mean iccid?'],
   ])('refuses %s', async (_, name, exitCode, message) => {
     if (name === 'wrong.csv') await aFile(name, 'icid\n1\n')
     const failure = await failureOf(
@@ -107,7 +107,7 @@ describe('export', () => {
       exportList(command.settings, { ...ask, filters: ['status'], tenantId: house.tenant.id, out }),
     )
 
-    expect([unknown.exitCode, wrong.exitCode, shape.exitCode]).toEqual([3, 1, 2])
+    expect([unknown.exitCode, wrong.exitCode, shape.exitCode]).toEqual([3, 2, 2])
     expect(wrong.message).toContain('status')
     expect((await readdir(command.folder)).filter((name) => name.startsWith('none'))).toEqual([])
   })

@@ -1,0 +1,227 @@
+/** The `simherd` command: what there is, and how it is asked for. Each command is loaded when it is run. */
+import { Command } from 'commander'
+import { readSettings, type Settings } from '../config/index.ts'
+import { addEnforcementCommands } from './enforcement-commands.ts'
+import { addEstateCommands } from './estate-commands.ts'
+import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
+import { ASKS } from './help-text.ts'
+import { addWorkflowCommands } from './lifecycles/commands.ts'
+import { port } from './option-values.ts'
+
+export const program = new Command('simherd')
+  .description('Connectivity management for estates of IoT SIMs.')
+  .configureHelp({ showGlobalOptions: true })
+  .exitOverride()
+  .addHelpText(
+    'after',
+    `
+Settings come from the environment (docs/configuration.md lists them).
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 unreachable.
+
+Examples:
+  npm start                                 all of it on embedded servers, with a demonstration
+  DATABASE_URL=… TEMPORAL_ADDRESS=… SERVICE_KEY=… npx simherd api
+  npx simherd doctor                        what is installed, reachable, migrated`,
+  )
+
+/** Settings from the environment, with what the command line says instead. */
+function settingsWith(change: Partial<Settings>): Settings {
+  try {
+    return { ...readSettings(), ...change }
+  } catch (error) {
+    throw new CommandFailure(wordsOf(error), ExitCode.usage, { cause: error })
+  }
+}
+
+interface StartFlags {
+  readonly fresh?: boolean
+  readonly demo?: boolean
+  readonly port?: number
+  readonly internalPort?: number
+  readonly workerPort?: number
+  readonly inboxPort?: number
+  readonly temporalUiPort?: number
+  readonly dataDir?: string
+  readonly verbose?: boolean
+}
+
+program
+  .command('start')
+  .description(
+    'Run everything on this machine: servers, API and worker, and play the demonstration on an empty database.',
+  )
+  .option('--fresh', 'begin anew: delete what earlier runs left in the data folder')
+  .option('--demo', 'play the demonstration even where it has been played before')
+  .option('--no-demo', 'do not play the demonstration')
+  .option('--port <n>', 'port of the public API (PORT, 8080)', port)
+  .option('--internal-port <n>', 'port of the internal API (INTERNAL_PORT, 8081)', port)
+  .option('--worker-port <n>', "port of the worker's health and metrics (WORKER_PORT, 8082)", port)
+  .option('--inbox-port <n>', 'port of the inbox page (8025, or any free one)', port)
+  .option('--temporal-ui-port <n>', "port of Temporal's own page (8233, or any free one)", port)
+  .option('--data-dir <dir>', 'where the embedded servers keep their data (DATA_DIR, .data)')
+  .option('--verbose', 'show every log line of API and worker, not only warnings')
+  .addHelpText(
+    'after',
+    `
+Servers of your own are used instead of the embedded ones, each by its setting:
+DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL, CARRIER_URL.
+Addresses, keys and process ids are written to <data folder>/stack.json.
+Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continues with the same data.
+
+Examples:
+  npm start                            play the demonstration, then stay up
+  npm start -- --fresh                 the same, from nothing
+  npm start -- --no-demo --port 9080   no demonstration, another port
+  DATA_DIR=/tmp/trial npm start        a second one beside it (give it other ports)`,
+  )
+  .action(async (flags: StartFlags) => {
+    const settings = settingsWith({
+      ...(flags.port !== undefined && { PORT: flags.port }),
+      ...(flags.internalPort !== undefined && { INTERNAL_PORT: flags.internalPort }),
+      ...(flags.workerPort !== undefined && { WORKER_PORT: flags.workerPort }),
+      ...(flags.dataDir !== undefined && { DATA_DIR: flags.dataDir }),
+    })
+    const { start } = await import('./start/start.ts')
+    await start(settings, {
+      fresh: flags.fresh ?? false,
+      demo: flags.demo ?? 'once',
+      verbose: flags.verbose ?? false,
+      ...(flags.inboxPort !== undefined && { inboxPort: flags.inboxPort }),
+      ...(flags.temporalUiPort !== undefined && { temporalUiPort: flags.temporalUiPort }),
+    })
+  })
+
+program
+  .command('api')
+  .description('Run the API: the public and the internal listener.')
+  .addHelpText(
+    'after',
+    `
+Needs DATABASE_URL (migrated) and TEMPORAL_ADDRESS; REDIS_URL where the queues live in Redis.
+Any number may run behind a load balancer. SIGTERM ends it after the requests under way.
+
+Example:
+  DATABASE_URL=postgres://simherd@db/simherd TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 npx simherd api`,
+  )
+  .action(async () => {
+    const settings = settingsWith({})
+    const [{ runApi }, { createLog }, { runUntilSignal }] = await Promise.all([
+      import('./api.ts'),
+      import('./log.ts'),
+      import('./run-until-signal.ts'),
+    ])
+    const log = createLog(settings, 'api')
+    await runUntilSignal(log, () => runApi(settings, log))
+  })
+
+program
+  .command('worker')
+  .description('Run a worker: tickets, watchdog, e-mails, workflows.')
+  .addHelpText(
+    'after',
+    `
+Needs DATABASE_URL (migrated), TEMPORAL_ADDRESS, SMTP_URL, CARRIER_URL with CARRIER_SECRET, SERVICE_KEY (an operator
+key), and SERVICE_BASE_URL and SERVICE_INTERNAL_URL where the API is not on this machine.
+Any number may run. SIGTERM ends it after the work under way; whatever is left is taken up by the next.
+
+Example:
+  DATABASE_URL=… TEMPORAL_ADDRESS=… SMTP_URL=… CARRIER_URL=… CARRIER_SECRET=… SERVICE_KEY=… npx simherd worker`,
+  )
+  .action(async () => {
+    const settings = settingsWith({})
+    const [{ startWorker }, { createLog }, { runUntilSignal }] = await Promise.all([
+      import('../worker/main.ts'),
+      import('./log.ts'),
+      import('./run-until-signal.ts'),
+    ])
+    requireSettings(settings, [
+      'DATABASE_URL',
+      'TEMPORAL_ADDRESS',
+      'SMTP_URL',
+      'CARRIER_URL',
+      'CARRIER_SECRET',
+      'SERVICE_KEY',
+    ])
+    const log = createLog(settings, 'worker')
+    await runUntilSignal(log, () => startWorker(settings, log))
+  })
+
+program
+  .command('migrate')
+  .description('Bring the database at DATABASE_URL to the newest schema. Safe to run again, and by several at once.')
+  .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate')
+  .action(async () => {
+    const { migrateDatabase } = await import('./migrate.ts')
+    await migrateDatabase(settingsWith({}))
+  })
+
+program
+  .command('doctor')
+  .description('Say what is installed, reachable and migrated, and what to do about what is not. Changes nothing.')
+  .option('-o, --output <format>', 'table or json', 'table')
+  .addHelpText('after', '\nExit code 1 where something is missing.\n\nExample:\n  npx simherd doctor -o json')
+  .action(async ({ output }: { readonly output: string }) => {
+    if (output !== 'table' && output !== 'json') {
+      throw new CommandFailure(`--output ${output}: it must be table or json`, ExitCode.usage)
+    }
+    const { doctor } = await import('./doctor/doctor.ts')
+    await doctor(settingsWith({}), output)
+  })
+
+const schedule = program
+  .command('schedule')
+  .description("A tenant's month-end Schedule, which starts the month end when a billing cycle ends.")
+for (const action of ['pause', 'resume'] as const) {
+  schedule
+    .command(action)
+    .description(action === 'pause' ? 'Let no month end start by itself.' : 'Let month ends start by themselves again.')
+    .requiredOption('--tenant <id>', 'the tenant')
+    .addHelpText(
+      'after',
+      `
+${ASKS}
+
+Example:
+  npx simherd schedule ${action} --tenant t0123456789ab`,
+    )
+    .action(async ({ tenant }: { readonly tenant: string }) => {
+      const { setSchedule } = await import('./schedule.ts')
+      await setSchedule(settingsWith({}), action, tenant)
+    })
+}
+
+program
+  .command('keys')
+  .description('API keys. All but the first are made by the internal API.')
+  .command('create-operator')
+  .description('Make an operator key straight in the database at DATABASE_URL, and print it.')
+  .option('--name <name>', 'what it is for', 'made by the command line')
+  .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://simherd@db/simherd npx simherd keys create-operator')
+  .action(async ({ name }: { readonly name: string }) => {
+    const { createOperatorKey } = await import('./keys.ts')
+    await createOperatorKey(settingsWith({}), name)
+  })
+
+program
+  .command('rules')
+  .description("The watchdog's rule set.")
+  .command('load')
+  .argument('[folder]', 'folder of rule files; left out: RULES_DIR, or the shipped rules', '')
+  .description('Put the rule files of a folder in force, all of them or none.')
+  .addHelpText(
+    'after',
+    `
+${ASKS}
+With any fault the set before stays in force, and every fault is told: file, place, what was got, what would be right.
+
+Example:
+  npx simherd rules load ./my-rules`,
+  )
+  .action(async (folder: string) => {
+    const { loadRules } = await import('./rules.ts')
+    await loadRules(settingsWith({}), folder)
+  })
+
+addEstateCommands(program, () => settingsWith({}))
+addWorkflowCommands(program, () => settingsWith({}))
+addEnforcementCommands(program, () => settingsWith({}))
