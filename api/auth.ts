@@ -17,6 +17,8 @@ declare module 'fastify' {
     tenantId: string
     /** Id of the key it came with. */
     keyId: string
+    /** What its key may do. */
+    keyScopes: readonly Scope[]
     /** The tenant its key is for; null: an operator key. */
     keyTenantId: string | null
   }
@@ -37,6 +39,7 @@ export function useKeys(app: FastifyInstance, ground: Ground, listener: 'public'
   app.decorateRequest('tenantId', '')
   app.decorateRequest('keyId', '')
   app.decorateRequest('keyTenantId', null)
+  app.decorateRequest('keyScopes')
   app.addHook('onRequest', async (request) => {
     const { scope, tenant = 'required' } = request.routeOptions.config
     const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
@@ -45,11 +48,12 @@ export function useKeys(app: FastifyInstance, ground: Ground, listener: 'public'
       if (listener === 'internal' && key.tenantId !== null)
         throw forbidden('The internal interface takes operator keys only.')
       if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
-      return { keyId: key.id, keyTenantId: key.tenantId, tenantId: await tenantOf(tx, request, key, tenant) }
+      return { key, tenantId: await tenantOf(tx, request, key, tenant) }
     })
     request.tenantId = caller.tenantId
-    request.keyId = caller.keyId
-    request.keyTenantId = caller.keyTenantId
+    request.keyId = caller.key.id
+    request.keyScopes = caller.key.scopes
+    request.keyTenantId = caller.key.tenantId
   })
 }
 

@@ -3,13 +3,14 @@ import { type Static, Type } from 'typebox'
 import { DateFilter, pageQuery } from './page.ts'
 import { Id, Instant, strictObject } from './schema.ts'
 
-/** What a caller can change. */
+/** What a caller can change, and the codes of eSIMs, which it is shown. */
 export const AUDIT_SUBJECTS = [
   'tenant',
   'key',
   'tariff',
   'pool',
   'sim',
+  'esim-codes',
   'ticket',
   'bulk-tickets',
   'order',

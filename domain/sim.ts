@@ -40,8 +40,12 @@ export const Sim = strictObject(
     voiceMins: Type.Number({ description: 'Voice minutes used' }),
     smsCount: Type.Integer({ description: 'SMS count' }),
     type: codeSchema(SimType, 'SIM type'),
-    esimQrPayload: nullable(Type.String({ description: 'eSIM activation payload (eSIMs only)' })),
-    esimQrDataUrl: nullable(Type.String({ description: 'eSIM QR code as a data URL (eSIMs only)' })),
+    esimQrPayload: nullable(
+      Type.String({ description: 'eSIM activation payload (eSIMs only; null for a key without the scope esim)' }),
+    ),
+    esimQrDataUrl: nullable(
+      Type.String({ description: 'eSIM QR code as a data URL (eSIMs only; null for a key without the scope esim)' }),
+    ),
     pendingPoolId: nullable(Id('Queued pool change')),
     pendingTariffId: nullable(Id('Queued tariff change')),
     pendingUnassign: Type.Boolean({ description: 'Whether the SIM is queued to be unassigned' }),

@@ -36,15 +36,28 @@ export const NewTenant = strictObject({
 })
 export type NewTenant = Static<typeof NewTenant>
 
-/** What a key may do. Each scope includes those before it; `operator` is the platform's own and goes alone. */
-const SCOPES = ['read', 'write', 'admin', 'operator'] as const
-export type Scope = (typeof SCOPES)[number]
+/** What a key may do. Each includes those before it; `operator` is the platform's own, and no other goes with it. */
+const LEVELS = ['read', 'write', 'admin', 'operator'] as const
+type Level = (typeof LEVELS)[number]
+/** `esim`, beside a level: it sees the activation codes of eSIMs. */
+export type Scope = Level | 'esim'
 
-const ScopeSchema = Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES], description: 'What the key may do' })
+const ScopeSchema = Type.Unsafe<Scope>({
+  type: 'string',
+  enum: [...LEVELS, 'esim'],
+  description: 'What the key may do; esim: it sees the activation codes of eSIMs too',
+})
+
+const isLevel = (scope: Scope): scope is Level => scope !== 'esim'
+
+/** The levels among scopes. */
+export const levelsOf = (scopes: readonly Scope[]): Level[] => scopes.filter(isLevel)
 
 /** Whether a key with these scopes may do what needs this one. */
 export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
-  scopes.some((scope) => SCOPES.indexOf(scope) >= SCOPES.indexOf(needed))
+  isLevel(needed)
+    ? levelsOf(scopes).some((level) => LEVELS.indexOf(level) >= LEVELS.indexOf(needed))
+    : scopes.includes(needed)
 
 const KeyName = Text('What the key is for, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
 
@@ -52,6 +65,11 @@ export const NewKey = strictObject(
   {
     name: KeyName,
     scopes: Type.Array(ScopeSchema, { minItems: 1, uniqueItems: true, description: 'What the key may do' }),
+    esim: optional(
+      Type.Boolean({
+        description: 'Whether it sees the activation codes of eSIMs; left out: a tenant’s key that writes does',
+      }),
+    ),
     expiresAt: optional(Instant('When it stops working; without one, when it is revoked')),
   },
   { examples: [{ name: 'billing export', scopes: ['read'], expiresAt: '2030-01-01T00:00:00.000Z' }] },

@@ -1,7 +1,7 @@
 /** API keys: `sim_<id>_<secret>`. The id finds the row; of the secret only the SHA-256 is kept. */
 import { createHash, randomBytes } from 'node:crypto'
 import { ServiceError } from '../domain/errors.ts'
-import type { NewKey, Scope, WithSecret } from '../domain/tenant.ts'
+import { allows, levelsOf, type NewKey, type Scope, type WithSecret } from '../domain/tenant.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertKey } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
@@ -25,13 +25,29 @@ export function parseKey(key: string): { id: string; secret: string } | undefine
  * @throws ServiceError invalid_request where scopes and tenant do not go together, or the expiry has passed
  */
 export async function createKey(tx: PlatformTx, tenantId: string | null, key: NewKey): Promise<WithSecret> {
-  const fitting = tenantId === null ? key.scopes.join() === 'operator' : !key.scopes.includes('operator')
-  if (!fitting) {
-    throw wrong('/scopes', 'an operator key has the scope operator alone and no tenant; a tenant key has the others')
-  }
+  const scopes = scopesFor(tenantId, key)
   const expiresAt = key.expiresAt == null ? null : new Date(key.expiresAt)
   if (expiresAt !== null && expiresAt <= tx.now) throw wrong('/expiresAt', 'must lie in the future')
-  return issueKey(tx, tenantId, { name: key.name, scopes: key.scopes, expiresAt })
+  return issueKey(tx, tenantId, { name: key.name, scopes, expiresAt })
+}
+
+/**
+ * The scopes of a new key. Who writes sees the codes of eSIMs, unless it is said otherwise. An operator key does only
+ * where it is said: the workers have one, and each step of a workflow would be a disclosure.
+ */
+function scopesFor(tenantId: string | null, { scopes, esim }: NewKey): readonly Scope[] {
+  const levels = levelsOf(scopes)
+  const fitting = tenantId === null ? levels.join() === 'operator' : levels.length > 0 && !levels.includes('operator')
+  if (!fitting) {
+    throw wrong(
+      '/scopes',
+      'an operator key has the scope operator and no tenant; a tenant key has one of read, write, admin; esim goes with either',
+    )
+  }
+  const given = scopes.includes('esim')
+  if (given && esim === false) throw wrong('/esim', 'is false, and scopes has esim: give one of the two')
+  const sees = esim ?? (given || (tenantId !== null && allows(scopes, 'write')))
+  return sees ? [...levels, 'esim'] : levels
 }
 
 /** What a key is made of, but its secret. */

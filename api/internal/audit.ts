@@ -12,7 +12,7 @@ export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       config: { tenant: 'or-platform' },
       schema: {
         operationId: 'listAudit',
-        summary: 'Who changed what, when, from what to what; newest first',
+        summary: 'Who changed what, when, from what to what, and who saw codes of eSIMs; newest first',
         description:
           'With X-Tenant-Id @platform what concerns no tenant: operator keys, tariffs and prices of the platform, rule sets. What the service does by itself is in the event log.',
         tags: ['Audit'],

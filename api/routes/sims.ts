@@ -13,6 +13,7 @@ import { versionOf } from '../../store/versions.ts'
 import { pageOfLog } from '../../store/watchdog-log.ts'
 import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
+import { readAllowed } from '../esim-codes.ts'
 import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
 import { SimOrIccidParams, SimParams } from '../params.ts'
@@ -32,13 +33,17 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         summary: 'SIMs, with their usage of the running cycle',
         description:
           'By id; all filters that are given hold. Figures are of the running billing cycle: MB of 10^6 bytes, ' +
-          'minutes of voice, numbers of SMS.',
+          'minutes of voice, numbers of SMS. Keys without the scope `esim` see no activation codes: null.',
         tags,
         querystring: SimQuery,
         response: { 200: pageOf(Sim) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfSims(tx, query)),
+    (request) =>
+      readAllowed(ground, request, async (tx, show) => {
+        const { data, pagination } = await pageOfSims(tx, request.query)
+        return { data: await show(data), pagination }
+      }),
   )
 
   app.get(
@@ -65,21 +70,23 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         description:
           "18 to 22 digits are an ICCID, fewer an id. `tariffId` is the SIM's own tariff, null without one; " +
           "`tariff` is the one that governs it, which may be its pool's, and `{}` without one. `tag`, `imsi`, " +
-          '`msisdn` and `imei` are empty until known.',
+          '`msisdn` and `imei` are empty until known. Keys without the scope `esim` see no activation code: null.',
         tags,
         params: SimOrIccidParams,
         response: { 200: Sim },
       },
     },
-    ({ tenantId, params }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+    (request, reply) =>
+      readAllowed(ground, request, async (tx, show) => {
+        const { params } = request
         const lookup = lookupOf(params.idOrIccid)
         const id = lookup && (await findSimId(tx, lookup))
         if (id === undefined) throw notFound(params.idOrIccid)
         answersVersion(reply, await versionOf(tx, resourceOf({ id })))
         const sim = await readSim(tx, id)
-        if (sim === undefined) throw notFound(params.idOrIccid)
-        return sim
+        const [shown] = await show(sim === undefined ? [] : [sim])
+        if (shown === undefined) throw notFound(params.idOrIccid)
+        return shown
       }),
   )
 

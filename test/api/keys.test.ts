@@ -79,7 +79,7 @@ describe('API keys', () => {
       id,
       prefix: key.slice(0, -44),
       name: 'short-lived',
-      scopes: ['write'],
+      scopes: ['write', 'esim'],
       createdAt: noon,
       expiresAt: null,
       revokedAt: noon,
@@ -209,7 +209,7 @@ describe('rotating a key', () => {
     expect(await listed(old.id)).toMatchObject({ expiresAt: after(HOUR), replacedBy: made.body.id })
     expect(await listed(made.body.id)).toMatchObject({
       name: 'billing',
-      scopes: ['read', 'write'],
+      scopes: ['read', 'write', 'esim'],
       expiresAt: after(100 * HOUR),
       replacedBy: null,
     })

@@ -60,6 +60,10 @@ describe('allows', () => {
     [['admin'], 'write', true],
     [['write'], 'admin', false],
     [['operator'], 'admin', true],
+    [['operator'], 'esim', false],
+    [['admin'], 'esim', false],
+    [['read', 'esim'], 'esim', true],
+    [['read', 'esim'], 'write', false],
   ] as const)('a key for %j may do what needs %s: %s', (scopes, needed, allowed) => {
     expect(allows(scopes, needed)).toBe(allowed)
   })

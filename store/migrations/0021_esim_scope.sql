@@ -1,0 +1,6 @@
+-- Seeing the activation codes of eSIMs is a scope of its own: keys of tenants that write have had it so far.
+
+alter table api_keys no force row level security;
+update api_keys set scopes = scopes || 'esim'::text
+ where tenant_id is not null and scopes && array['write', 'admin'] and not 'esim' = any(scopes);
+alter table api_keys force row level security;
