@@ -90,7 +90,7 @@ const tally = (results: ChangesOpened['results']) => {
   return { opened, refused: results.length - opened }
 }
 
-/** Signals sent at once: each is three requests of the service. */
+/** Signals sent at once: each is a row of the audit trail and a call of Temporal. */
 const SIGNALS_AT_ONCE = 10
 
 /**

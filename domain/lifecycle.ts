@@ -90,6 +90,15 @@ const PURPOSE: Readonly<Record<WorkflowType, string>> = {
 const typeOf = (workflowId: string): WorkflowType | undefined =>
   WORKFLOW_TYPES.find((type) => workflowId.startsWith(`${type}:`))
 
+/** What a Schedule puts behind the id of what it starts: the instant that it means. */
+const SCHEDULED_AT = /-\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+/** Whose a workflow is: every id says it behind the type. Undefined for what is no id of ours. */
+export function tenantOfWorkflow(workflowId: string): string | undefined {
+  if (typeOf(workflowId) === undefined) return undefined
+  return workflowId.replace(SCHEDULED_AT, '').split(':')[1] || undefined
+}
+
 /** Markdown: what a run is for, and where more of it is told. */
 function purposeOf(workflowId: string): string {
   const type = typeOf(workflowId)

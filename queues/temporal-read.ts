@@ -97,6 +97,12 @@ export function startIdOf({ memo }: Pick<Run, 'memo'>): string | null {
   return typeof startId === 'string' ? startId : null
 }
 
+/** The latest run of an id, without a question to it: needs no worker. */
+export async function readLatestRun(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
+  const run = await describeOfTenant(client, workflowId, tenantId)
+  return { ...(await toLifecycle(client, run)), startId: startIdOf(run) }
+}
+
 /** The latest run of an id, with its own answer to the query `state`. */
 export async function readLifecycle(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
   const handle = client.workflow.getHandle(workflowId)

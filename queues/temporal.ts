@@ -13,7 +13,14 @@ import { type LifecycleSubject, startOf, type WorkflowRequest, type WorkflowType
 import { addSearchAttributes } from './temporal-attributes.ts'
 import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './temporal-list.ts'
 import { type PendingWork, readPending } from './temporal-pending.ts'
-import { type LatestRun, type LifecycleStatus, readLifecycle, startIdOf, statusOf } from './temporal-read.ts'
+import {
+  type LatestRun,
+  type LifecycleStatus,
+  readLatestRun,
+  readLifecycle,
+  startIdOf,
+  statusOf,
+} from './temporal-read.ts'
 import { type MonthEndSchedule, scheduleCalls } from './temporal-schedules.ts'
 import { updateCalls } from './temporal-updates.ts'
 
@@ -60,8 +67,14 @@ export interface LifecycleClient {
   update(workflowId: string, name: string, args: object, updateId: string): Promise<object>
   /** Asks a workflow to cancel itself. @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   cancel(workflowId: string): Promise<void>
-  /** The latest run of an id. @throws ServiceError `workflow_not_found`, another tenant's included */
+  /**
+   * The latest run of an id, asked for its own state: where no worker answers, 3 seconds later without it.
+   *
+   * @throws ServiceError `workflow_not_found`, another tenant's included
+   */
   describe(workflowId: string, tenantId: string): Promise<LatestRun>
+  /** The same at once: of its state the word that lists show. */
+  look(workflowId: string, tenantId: string): Promise<LatestRun>
   /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
   pending(workflowId: string, tenantId: string): Promise<PendingWork>
   list(filter: LifecycleFilter, page: { readonly page: number; readonly pageSize: number }): Promise<LifecyclePage>
@@ -219,6 +232,7 @@ export function lifecycleClient({ address, namespace }: { address: string; names
     },
     ...updateCalls(onRunning),
     describe: (workflowId, tenantId) => call((client) => readLifecycle(client, workflowId, tenantId), workflowId),
+    look: (workflowId, tenantId) => call((client) => readLatestRun(client, workflowId, tenantId), workflowId),
     pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),
     list: (filter, page) => call((client) => listLifecycles(client, filter, page)),
     ...scheduleCalls(call),

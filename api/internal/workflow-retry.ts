@@ -52,7 +52,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
     async (request, reply) => {
       const { tenantId } = request
       const { workflowId } = request.params
-      const last = await lifecycles.describe(workflowId, tenantId)
+      const last = await lifecycles.look(workflowId, tenantId)
       return onceElsewhere(
         ground,
         { request, reply },

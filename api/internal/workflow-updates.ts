@@ -7,6 +7,7 @@ import { noteChange } from '../../store/audit.ts'
 import { onceElsewhere } from '../once.ts'
 import { invalid } from '../problems.ts'
 import type { InternalOptions } from '../server.ts'
+import { mustBeOwn } from './own-workflow.ts'
 
 const UpdateParams = Type.Object({
   workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
@@ -56,7 +57,7 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
     async (request, reply) => {
       const { tenantId, body } = request
       const { workflowId, name } = request.params
-      await lifecycles.describe(workflowId, tenantId)
+      mustBeOwn(workflowId, tenantId)
       mustFit(request, updateNamed(workflowId, name))
       return onceElsewhere(
         ground,

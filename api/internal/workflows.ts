@@ -22,6 +22,7 @@ import { endWorkflowRequest } from '../../store/workflow-outbox.ts'
 import { onBehalfOf } from '../change.ts'
 import { onceElsewhere } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
+import { mustBeOwn } from './own-workflow.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
 const SignalParams = Type.Object({
@@ -53,7 +54,7 @@ const startAnswers = { 200: StartAnswer, 202: StartAnswer }
 /** The latest run of an id, where Temporal knows it. */
 async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: string) {
   try {
-    return await lifecycles.describe(workflowId, tenantId)
+    return await lifecycles.look(workflowId, tenantId)
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'workflow_not_found') return undefined
     throw error
@@ -226,7 +227,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request, reply) => {
       const { tenantId } = request
       const { workflowId, name } = request.params
-      await lifecycles.describe(workflowId, tenantId)
+      mustBeOwn(workflowId, tenantId)
       const taken = SIGNALS[workflowId.split(':')[0] ?? ''] ?? []
       if (!taken.includes(name)) {
         const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
@@ -252,7 +253,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { workflowId } = request.params
-      await lifecycles.describe(workflowId, request.tenantId)
+      mustBeOwn(workflowId, request.tenantId)
       return onceElsewhere(
         ground,
         { request, reply },

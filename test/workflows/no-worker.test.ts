@@ -1,0 +1,106 @@
+/** What is asked of a workflow while no worker is there: Temporal takes it at once, and nobody waits for an answer. */
+import { Connection, WorkflowClient } from '@temporalio/client'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { type ProvisionAndActivateInput, provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { lifecycleClient } from '../../queues/temporal.ts'
+import { useHouse } from '../api/house.ts'
+import { freshNamespace } from '../setup/service.ts'
+import { WAITS } from './service-model.ts'
+
+const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
+const lifecycles = lifecycleClient({ address, namespace })
+const connection = await Connection.connect({ address })
+const temporal = new WorkflowClient({ connection, namespace })
+afterAll(async () => {
+  await lifecycles.close()
+  await connection.close()
+})
+
+/** Half of what a question to a worker that is not there takes. */
+const AT_ONCE_MS = 1500
+
+async function atOnce<T>(answer: Promise<T>): Promise<T> {
+  const begun = performance.now()
+  const got = await answer
+  expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS)
+  return got
+}
+
+describe('without a worker', () => {
+  const house = useHouse({ lifecycles })
+  const path = (workflowId: string) => `/internal/workflows/${encodeURIComponent(workflowId)}`
+  const events = async (workflowId: string) => {
+    const { events: all } = await temporal.getHandle(workflowId).fetchHistory()
+    return all ?? []
+  }
+  const suspension = async (simId: number, cycleKey = '2026-11') => {
+    const tenantId = house.tenant.id
+    const workflowId = suspendOnOverageId(tenantId, simId, cycleKey)
+    const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
+    const rule = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
+    const input = { tenantId, simId, cycleKey, cycleEndsAt, ...rule, waits: WAITS }
+    const start = { type: 'suspend-on-overage', workflowId, input } as const
+    await lifecycles.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
+    return workflowId
+  }
+  const provision = async (simId: number) => {
+    const tenantId = house.tenant.id
+    const workflowId = provisionAndActivateId(tenantId, simId)
+    const input: ProvisionAndActivateInput = { tenantId, simId, waits: WAITS }
+    await lifecycles.start({ type: 'provision-and-activate', workflowId, input })
+    return workflowId
+  }
+
+  test('a signal is accepted at once', async () => {
+    const workflowId = await suspension(1)
+
+    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/signals/cleared`))).toMatchObject({
+      status: 202,
+    })
+    const signals = (await events(workflowId)).map(
+      (event) => event.workflowExecutionSignaledEventAttributes?.signalName,
+    )
+    expect(signals.filter((name) => name != null)).toEqual(['overLimit', 'cleared'])
+  })
+
+  test('a cancel is accepted at once', async () => {
+    const workflowId = await provision(2)
+
+    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({ status: 202 })
+    const asked = (await events(workflowId)).filter(
+      (event) => event.workflowExecutionCancelRequestedEventAttributes != null,
+    )
+    expect(asked).toHaveLength(1)
+  })
+
+  test('an update that is refused is refused at once, and a retry is started at once', async () => {
+    const workflowId = await provision(3)
+    await temporal.getHandle(workflowId).terminate('for the test')
+
+    const update = house.tenant.inside('POST', `${path(workflowId)}/updates/resume`, {})
+    expect(await atOnce(update)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/retry`))).toMatchObject({
+      status: 202,
+      body: { workflowId, status: 'running' },
+    })
+    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/retry`))).toMatchObject({
+      status: 409,
+      body: { code: 'workflow_not_retryable' },
+    })
+  })
+
+  test("another tenant's workflow is not there, and one that never was is not either", async () => {
+    const workflowId = await suspension(4)
+    const never = suspendOnOverageId(house.tenant.id, 5, '2026-11')
+    const notFound = { status: 404, body: { code: 'workflow_not_found' } }
+    for (const ask of ['signals/cleared', 'cancel', 'retry']) {
+      expect(await house.other.inside('POST', `${path(workflowId)}/${ask}`)).toMatchObject(notFound)
+      expect(await house.tenant.inside('POST', `${path(never)}/${ask}`)).toMatchObject(notFound)
+    }
+    expect(await house.other.inside('POST', `${path(workflowId)}/updates/resume`, {})).toMatchObject(notFound)
+    expect(await house.tenant.inside('POST', `${path(never)}/updates/resume`, {})).toMatchObject(notFound)
+    expect(await house.tenant.inside('POST', `${path('made-up')}/cancel`)).toMatchObject(notFound)
+    const signals = (await events(workflowId)).filter((event) => event.workflowExecutionSignaledEventAttributes != null)
+    expect(signals).toHaveLength(1)
+  })
+})
