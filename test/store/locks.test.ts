@@ -1,9 +1,10 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { TariffType } from '../../domain/codes.ts'
 import { addToPool, currentCycle, lockPools } from '../../store/cycles.ts'
 import { divideOverage, poolFigures } from '../../store/figures.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { aGround, aPool, aTariff, aTenant } from '../setup/estate.ts'
+import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -43,4 +44,44 @@ test('a division takes no lock of a pool that has become stale while it waited',
 
   const ends = await Promise.allSettled([holder, division, usage])
   expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
+})
+
+test('a SIM that moves is counted in the order of the pools’ ids, wherever their rows lie', async () => {
+  const tenantId = await aTenant(ground)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const { from, to, first, second } = await asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType.Standard, 1000)
+    const [from, to] = [(await aPool(tx, tariff.id)).id, (await aPool(tx, tariff.id)).id]
+    const [first, second] = (await someSims(tx, 2)).map(({ id }) => id)
+    // The first pool's row is written last, so it lies behind the second's: a scan of the small table finds it later.
+    await sql`update sims set pool_id = ${from}, status = 2 where id in (${first}, ${second})`.execute(tx.q)
+    return { from, to, first, second }
+  })
+  await sql`analyze pools`.execute(ground.db)
+  const move = (tx: TenantTx, id: number | undefined) =>
+    sql`update sims set pool_id = ${to} where id = ${id}`.execute(tx.q)
+  const [counted, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+
+  const inOrder = asTenant(async (tx) => {
+    await sql`update sims set status = 1 where id = ${first}`.execute(tx.q)
+    counted.resolve()
+    await goesOn.promise
+    await move(tx, first)
+  })
+  await counted.promise
+  const other = asTenant((tx) => move(tx, second))
+  await soon(async () => expect(await lockWaiters(ground)).toBe(1))
+  goesOn.resolve()
+
+  const ends = await Promise.allSettled([inOrder, other])
+  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+  const { rows } = await asTenant((tx) =>
+    sql`select id, active_sim_count as active, total_sim_count as total from pools where id in (${from}, ${to}) order by id`.execute(
+      tx.q,
+    ),
+  )
+  expect(rows).toEqual([
+    { id: from, active: 0, total: 0 },
+    { id: to, active: 1, total: 2 },
+  ])
 })
