@@ -48,7 +48,7 @@ export async function startHouse(address: string, namespace: string) {
 /** The same on a time-skipping server. */
 export async function startSkippingHouse(path: string) {
   installRuntime(log)
-  const env = await startSkippingServer(path)
+  const { env, stop } = await startSkippingServer(path)
   const house = await startHouse(env.address, env.namespace ?? 'default')
   const handleOf = (workflowId: string) => env.client.workflow.getHandle(workflowId)
 
@@ -75,7 +75,7 @@ export async function startSkippingHouse(path: string) {
     },
     close: async () => {
       await house.close()
-      await env.teardown()
+      await stop()
     },
   }
 }

@@ -115,8 +115,8 @@ export async function startTrueService(path: string) {
 
 async function startAll(path: string, closing: Closing) {
   installRuntime(log)
-  const env = await startSkippingServer(path)
-  closing.push(() => env.teardown())
+  const { env, stop } = await startSkippingServer(path)
+  closing.push(stop)
   const clock = await serverClock(env)
   const database = await freshDatabase()
   closing.push(database.drop)
