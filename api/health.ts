@@ -4,8 +4,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { strictObject } from '../domain/schema.ts'
+import { type AskRules, inForceInstead } from '../operations/rules-in-force.ts'
 import { pendingMigrations } from '../store/migrate.ts'
-import type { Db } from '../store/tenancy.ts'
+import { type Db, type Ground, inPlatform } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Something the process cannot work without. */
@@ -105,5 +106,18 @@ export const databaseDependency = (db: Db): Dependency => ({
     const pending = await pendingMigrations(db)
     if (pending.length > 0) throw new Error(`not migrated: ${pending.join(', ')}; run simherd migrate`)
     return 'reachable and migrated'
+  },
+})
+
+/** The rules in force are the ones that should be: this build accepts the set that was loaded last. */
+export const rulesDependency = (ground: Ground, rules: AskRules): Dependency => ({
+  name: 'rules',
+  check: async () => {
+    const inForce = await inPlatform(ground, rules)
+    const { version, refused } = inForce
+    if (refused === null) return version > 0 ? `version ${version} is in force` : 'none was loaded yet'
+    throw new Error(
+      `version ${refused.version} is refused by this build (${refused.reason}): ${inForceInstead(inForce)}`,
+    )
   },
 })

@@ -1,13 +1,15 @@
 /** `simherd api`: the two listeners over the database, the queues and Temporal of the settings. */
 
 import type { Logger } from 'pino'
-import { databaseDependency } from '../api/health.ts'
+import { databaseDependency, rulesDependency } from '../api/health.ts'
 import { startApi } from '../api/main.ts'
 import type { Settings } from '../config/index.ts'
+import { rulesInForce } from '../operations/rules-in-force.ts'
 import { openQueues } from '../queues/backend.ts'
 import { openRequestCounts } from '../queues/request-counts.ts'
 import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
+import type { Ground } from '../store/tenancy.ts'
 import { everySoOften } from '../worker/persistence.ts'
 import { lifecycleTerms } from '../worker/terms.ts'
 import { requireSettings } from './failures.ts'
@@ -27,9 +29,10 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const queues = openQueues(at)
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
+  const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
   const api = await startApi({
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
-    ground: { db: database.db, clock: Date.now, ring: queues.ring },
+    ground,
     billingCycle: settings.BILLING_CYCLE,
     lifecycles: lifecycle,
     historyUrl: historyUrlOf(settings),
@@ -41,6 +44,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     internalPort: settings.INTERNAL_PORT,
     dependencies: [
       databaseDependency(database.db),
+      rulesDependency(ground, rulesInForce()),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', check: async () => (await lifecycle.check(), 'reachable') },
     ],

@@ -40,6 +40,8 @@ export interface Wish {
   readonly suspend: Suspend | null
   readonly firing: boolean
   readonly may: Permission['suspend']
+  /** The rule is older than the one that is meant, and its stage takes nothing back. */
+  readonly keep: boolean
   readonly stored: StoredAlert<AlertState> | null
 }
 
@@ -62,7 +64,10 @@ function askedSince(startsAt: number, { stored }: Wish): string | null {
 function signalFor(wish: Wish, enabled: boolean, { at, cycle }: Batch['moment'], againMs: number): Signal | undefined {
   const before = askedSince(cycle.startsAt, wish)
   const wanted = wantedFor(wish, enabled)
-  if (before === 'overLimit' && wanted !== 'overLimit') return wish.firing ? 'standDown' : 'cleared'
+  if (before === 'overLimit' && wanted !== 'overLimit') {
+    if (!wish.firing) return 'cleared'
+    return wish.keep ? undefined : 'standDown'
+  }
   if (wanted === undefined || wanted !== before) return wanted
   // A pool is asked about again while it is over: its usage grows, and it picks again.
   const askedAt = wish.stored?.askedAt?.getTime() ?? 0

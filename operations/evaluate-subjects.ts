@@ -10,6 +10,7 @@ import { claimDue, type DueMark, settleDue } from '../store/due.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
 import { type Batch, readBatch } from './read-batch.ts'
+import { canDecide } from './rules-in-force.ts'
 import { writeDecisions } from './write-decisions.ts'
 
 /** Enough for set-wise statements, few enough that a batch is done within moments. */
@@ -23,7 +24,9 @@ const LEAST_PAUSE_MS = 1000
 /** Evaluates until no subject of the tenant is due. */
 export async function evaluateSubjects(ground: Ground, terms: EvaluationTerms, tenantId: string): Promise<void> {
   for (;;) {
-    const marks = await inTenant(ground, tenantId, (tx) => claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)))
+    const marks = await inTenant(ground, tenantId, async (tx) =>
+      canDecide(await terms.rules(tx)) ? claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)) : [],
+    )
     if (marks.length === 0) return
     const batch = await inTenant(ground, tenantId, (tx) => readBatch(tx, marks, terms))
     const decided = await Promise.all(

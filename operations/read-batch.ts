@@ -21,8 +21,10 @@ export interface SubjectFacts {
   readonly mode: WatchdogMode
   /** The watchdog must not touch it. */
   readonly exempt: boolean
+  /** Neither exempt nor Disabled. */
+  readonly isWatched: boolean
   readonly facts: Facts
-  /** Rules attached to it; none where it is exempt or its mode is Disabled. */
+  /** Rules attached to it; none where it is not watched. */
   readonly rules: readonly Rule[]
 }
 
@@ -31,12 +33,15 @@ export interface Batch {
   readonly tenantName: string
   readonly enforcementEnabled: boolean
   readonly rulesVersion: number
+  /** This build refuses the set that should be in force: what that one's rules have asked for is not taken back. */
+  readonly isRefused: boolean
+  readonly ruleNames: ReadonlySet<string>
   readonly subjects: readonly SubjectFacts[]
 }
 
 /** Reads a batch; SIMs that are not provisioned and subjects that are gone are left out. */
 export async function readBatch(tx: TenantTx, marks: readonly DueMark[], terms: EvaluationTerms): Promise<Batch> {
-  const { version, rules } = await terms.rules(tx)
+  const { version, rules, refused } = await terms.rules(tx)
   const { billingCycle, enforcementEnabled } = await tenantTerms(tx)
   const cycle = await currentCycle(tx)
   const idsOf = (kind: SubjectKind) => marks.filter((mark) => mark.kind === kind).map(({ id }) => id)
@@ -47,7 +52,7 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], terms: 
   const moment: Moment = { at: tx.now.getTime(), cycle, billingCycle, newestUsageAt }
   const windows = windowsOf(moment)
   const attached = (
-    subject: Omit<SubjectFacts, 'rules'>,
+    subject: Omit<SubjectFacts, 'rules' | 'isWatched'>,
     tariffType: string | null,
     tag: string | null,
   ): SubjectFacts => {
@@ -59,8 +64,8 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], terms: 
       tag,
       tariffType,
     }
-    const watched = !subject.exempt && subject.mode !== WatchdogMode.Disabled
-    return { ...subject, rules: watched ? rulesFor(rules, to) : [] }
+    const isWatched = !subject.exempt && subject.mode !== WatchdogMode.Disabled
+    return { ...subject, isWatched, rules: isWatched ? rulesFor(rules, to) : [] }
   }
   const sims = (simIds.length === 0 ? [] : await simRows(tx, cycle.key, simIds, windows)).map((row) => {
     const facts = simFactsOf(row, moment)
@@ -109,6 +114,8 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], terms: 
     tenantName: tenant?.name ?? '',
     enforcementEnabled,
     rulesVersion: version,
+    isRefused: refused !== null,
+    ruleNames: new Set(rules.map(({ name }) => name)),
     subjects: [...sims, ...pools, ...whole],
   }
 }

@@ -55,7 +55,7 @@ export async function writeDecisions(
   )
   const verdicts = current.flatMap((one) => verdictsOf(one, bySubject.get(keyOf(one.subject)) ?? [], batch))
   await tell(tx, batch, verdicts, terms)
-  const wishes = current.flatMap((one) => wishesOf(one, verdicts, bySubject.get(keyOf(one.subject)) ?? []))
+  const wishes = current.flatMap((one) => wishesOf(batch, one, verdicts, bySubject.get(keyOf(one.subject)) ?? []))
   const asked = await enforce(tx, batch, wishes, terms)
   await saveAlerts(tx, changed(verdicts, asked, batch))
   return nextChecks(verdicts, asked)
@@ -181,20 +181,29 @@ function dueAt(
 }
 
 /** What enforcement is to do for a subject's alerts: those that ask now, and those that asked before. */
-function wishesOf(subject: Decided, verdicts: readonly Verdict[], alerts: readonly StoredAlert<AlertState>[]): Wish[] {
+function wishesOf(
+  { isRefused, ruleNames }: Batch,
+  subject: Decided,
+  verdicts: readonly Verdict[],
+  alerts: readonly StoredAlert<AlertState>[],
+): Wish[] {
   const own = verdicts.filter((verdict) => verdict.subject === subject)
   const asking = own.flatMap(({ outcome: { rule }, scope, decision, permission, previous }): Wish[] => {
-    const { suspend } = rule.event.params
+    const { suspend, stage } = rule.event.params
     if (suspend === undefined) return []
     const firing = decision.wantsSuspend
-    return [{ subject, rule, suspend, firing, may: permission.suspend, scope, stored: previous ?? null }]
+    const keep = isRefused && stage !== 'enforce'
+    return [{ subject, rule, suspend, firing, may: permission.suspend, keep, scope, stored: previous ?? null }]
   })
-  // Its rule no longer looks at it: it was exempted, disabled, moved, or the rule is gone.
+  // Its rule no longer looks at it: it was exempted, disabled, moved, or the rule is gone. A rule that is only missing
+  // because its set is refused has not gone.
+  const isOnlyMissing = (rule: string) => isRefused && subject.isWatched && !ruleNames.has(rule)
   const left = alerts
     .filter(({ asked, rule }) => asked === 'overLimit' && !own.some(({ outcome }) => outcome.rule.name === rule))
+    .filter(({ rule }) => !isOnlyMissing(rule))
     .map((stored): Wish => {
       const rule = { name: stored.rule, file: '' }
-      return { subject, rule, suspend: null, firing: true, may: 'no', scope: stored.scope, stored }
+      return { subject, rule, suspend: null, firing: true, may: 'no', keep: false, scope: stored.scope, stored }
     })
   return [...asking, ...left]
 }

@@ -8,7 +8,7 @@
  * A dependency that is away, at the start or later, is waited for: the process stays, `/readyz` says what is away.
  */
 import type { Logger } from 'pino'
-import { databaseDependency } from '../api/health.ts'
+import { databaseDependency, rulesDependency } from '../api/health.ts'
 import { createMetrics } from '../api/metrics.ts'
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/duration.ts'
@@ -22,7 +22,7 @@ import type { Ground } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
 import { jobMetrics, startHealth } from './health.ts'
 import { everySoOften, reasonOf, untilDone } from './persistence.ts'
-import { activateFirstRules, readRuleFiles } from './rules.ts'
+import { activateFirstRules, readRuleFiles, refusedRules } from './rules.ts'
 import { startSweeps } from './sweeps.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
 import { evaluationTerms, mailTerms, ticketTerms } from './terms.ts'
@@ -66,6 +66,8 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
   const jobs = jobMetrics(metrics, queues)
   const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
 
+  const evaluation = evaluationTerms(settings)
+
   const temporal = startTemporalWorkers({
     address: settings.TEMPORAL_ADDRESS,
     namespace: settings.TEMPORAL_NAMESPACE,
@@ -81,6 +83,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     metrics,
     dependencies: [
       schema,
+      rulesDependency(ground, evaluation.rules),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', check: () => polls(lifecycle, temporal) },
       { name: 'carrier', check: async () => (await network.ping(), 'reachable') },
@@ -99,7 +102,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       mailer: { render: renderMail, transport },
       door: lifecycle,
       tickets: ticketTerms(settings),
-      evaluation: evaluationTerms(settings),
+      evaluation,
       mails: mailTerms(settings),
       add: queues.add,
       onRequestFailed: (workflowId, error) =>
@@ -108,7 +111,10 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     })
     const consumers = consume(at, handlers, (queue, error) => log.error({ queue, err: error }, 'a job failed'))
     const sweeps = startSweeps(
-      workLists({ ground, ensureSchedule: (schedule) => lifecycle.ensureSchedule(schedule) }),
+      [
+        ...workLists({ ground, ensureSchedule: (schedule) => lifecycle.ensureSchedule(schedule) }),
+        refusedRules(ground, evaluation.rules, log),
+      ],
       durationMs(settings.SWEEP_EVERY),
       log,
     )

@@ -5,10 +5,11 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
-import { activateRules } from '../operations/rules-in-force.ts'
+import { type AskRules, activateRules, inForceInstead, tellRefusedRules } from '../operations/rules-in-force.ts'
 import type { RuleText } from '../rules/load.ts'
 import { activeRuleVersion } from '../store/rule-sets.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
+import type { Sweep } from './sweeps.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
 
@@ -62,5 +63,23 @@ export async function activateFirstRules(ground: Ground, files: readonly RuleTex
       log.error({ pointer, reason: `${pointer}: ${detail}` }, 'a rule file has a fault')
     log.error('the rule files were not put in force: there are no rules yet')
     return false
+  }
+}
+
+/** Looks whether this build refuses the set that should be in force, and says so once; `/readyz` says it all the time. */
+export const refusedRules = (ground: Ground, rules: AskRules, log: Logger): Sweep => {
+  let told = 0
+  return {
+    name: 'refused rules',
+    run: async () => {
+      await tellRefusedRules(ground, rules)
+      const inForce = await inPlatform(ground, rules)
+      const version = inForce.refused?.version ?? 0
+      if (inForce.refused !== null && version !== told) {
+        const { reason } = inForce.refused
+        log.error({ version, reason }, `the rules are refused by this build: ${inForceInstead(inForce)}`)
+      }
+      told = version
+    },
   }
 }

@@ -10,6 +10,15 @@ import type { InternalOptions } from '../server.ts'
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
   activatedAt: nullable(Instant('Since when it is in force')),
+  refused: nullable(
+    strictObject(
+      {
+        version: Type.Integer({ minimum: 1, description: 'Version of the set that was put in force last' }),
+        reason: Type.String({ description: 'Its first fault, and how many more there are' }),
+      },
+      { description: 'Where this build refuses the set put in force last: the newest it accepts stays; else null' },
+    ),
+  ),
   rules: Type.Array(
     strictObject({
       name: Type.String(),
@@ -45,6 +54,7 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
       return {
         version: set.version,
         activatedAt: set.activatedAt?.toISOString() ?? null,
+        refused: set.refused,
         rules: set.rules.map(({ name, subject, file, event }) => ({ name, subject, file, stage: event.params.stage })),
       }
     },

@@ -18,6 +18,7 @@ describe('rule sets', () => {
     expect(again.body).toEqual({ version: first.body.version, changed: false })
     expect(inForce.body).toMatchObject({
       version: first.body.version,
+      refused: null,
       rules: [{ name: 'sim-overage', subject: 'sim', file: FILE, stage: 'enforce' }],
     })
   })
