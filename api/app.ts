@@ -5,6 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { ERRORS, ServiceError } from '../domain/errors.ts'
 import { useEtags } from './etag.ts'
+import { shapeFault, wrongShape } from './json-shape.ts'
 import type { Metrics } from './metrics.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
 import { useAnswerChecks, useValidation } from './validation.ts'
@@ -80,7 +81,9 @@ function acceptJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    const fault = shapeFault(body)
     if (body.trim() === '') done(null, undefined)
+    else if (fault !== undefined) done(wrongShape(fault))
     else void parse(request, body, done)
   })
   app.removeContentTypeParser('text/plain')

@@ -24,7 +24,7 @@ export const Problem = strictObject({
         ),
         detail: Type.String(),
       }),
-      { description: 'The fields that are wrong' },
+      { description: 'The fields that are wrong; of a body that does not fit its schema the first 100' },
     ),
   ),
   requestId: Type.String({ description: 'Names this request in the logs' }),
@@ -97,29 +97,37 @@ function fromFastify(error: FastifyError): ServiceError | undefined {
   }
 }
 
-/** What a schema found wrong in a part of a request. */
+/** More faults than this are read by nobody. */
+const MOST_TOLD = 100
+
+/** What a schema found wrong in a part of a request: the first hundred fields, and how many more there are. */
 export function invalid(faults: readonly FastifySchemaValidationError[], part: string): ServiceError {
   // Of a choice, one line says enough: not why each of the alternatives did not fit.
   const plain = faults.some(({ keyword }) => keyword === 'anyOf')
     ? faults.filter(({ keyword, schemaPath }) => keyword === 'anyOf' || !schemaPath.includes('/anyOf/'))
     : faults
   // And of a field its first fault: what has the wrong type is no code of the table either.
-  const errors = plain
-    .map((fault) => fieldError(fault, part, faults))
-    .filter((error, index, all) => all.findIndex((other) => isSameField(error, other)) === index)
+  const first = new Map<string, Fault>()
+  for (const fault of plain) {
+    const place = placeOf(fault)
+    if (!first.has(place)) first.set(place, fault)
+  }
+  const errors = [...first].slice(0, MOST_TOLD).map(([place, fault]): FieldError => {
+    const detail = detailOf(fault, faults)
+    return part === 'body' ? { pointer: place, detail } : { parameter: place.slice(1), detail }
+  })
   const told = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
+  const untold = first.size - errors.length
+  if (untold > 0) told.push(`and ${untold} more`)
   return new ServiceError('invalid_request', `${told.join('; ')}.`, { errors })
 }
 
-const isSameField = (a: FieldError, b: FieldError) => a.pointer === b.pointer && a.parameter === b.parameter
-
 type Fault = FastifySchemaValidationError
 
-function fieldError(fault: Fault, part: string, faults: readonly Fault[]): FieldError {
-  const missing = fault.params.missingProperty ?? fault.params.additionalProperty
-  const pointer = `${fault.instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
-  const detail = detailOf(fault, faults)
-  return part === 'body' ? { pointer, detail } : { parameter: pointer.slice(1), detail }
+/** JSON pointer to the field that a fault is of. */
+function placeOf({ instancePath, params }: Fault): string {
+  const missing = params.missingProperty ?? params.additionalProperty
+  return `${instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
 }
 
 function detailOf(fault: Fault, faults: readonly Fault[]): string {

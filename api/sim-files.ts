@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import type { SimFile } from '../operations/import-sims.ts'
+import { shapeFault } from './json-shape.ts'
 import { readSimCsv, type SimRecords } from './sim-csv.ts'
 
 declare module 'fastify' {
@@ -61,12 +62,13 @@ function readNdjson(text: string): SimRecords {
     .entries()) {
     if (line.trim() === '') continue
     lines.push(at + 1)
+    const fault = shapeFault(line)
     try {
-      sims.push(JSON.parse(line))
+      if (fault === undefined) sims.push(JSON.parse(line))
+      else unreadable.set(sims.push(null) - 1, `${fault.pointer} ${fault.detail}`.trim())
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      unreadable.set(sims.length, `is no JSON: ${why}`)
-      sims.push(null)
+      unreadable.set(sims.push(null) - 1, `is no JSON: ${why}`)
     }
   }
   return { sims, lines, unreadable }

@@ -9,7 +9,8 @@ import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
-import { UsageRecord } from '../domain/usage.ts'
+import { Unreadable, UsageRecord } from '../domain/usage.ts'
+import { shapeFault, wrongShape } from './json-shape.ts'
 
 /** Most bytes of a JSON body once it is unpacked. */
 const MOST_JSON = 32 * 1024 * 1024
@@ -69,6 +70,8 @@ async function* fromJson(body: Readable): AsyncGenerator<unknown> {
   } catch (error) {
     throw error instanceof ServiceError ? error : broken('body', error)
   }
+  const fault = shapeFault(text)
+  if (fault !== undefined) throw wrongShape(fault)
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -91,16 +94,18 @@ async function* fromNdjson(body: Readable): AsyncGenerator<unknown> {
     const { done, value } = await Promise.race([reading.next(), failed])
     if (done === true) return
     if (value.trim() === '') continue
-    yield value.length > MOST_LINE ? 'a line that is too long' : parsedLine(value)
+    yield value.length > MOST_LINE ? new Unreadable(`the line is longer than ${MOST_LINE} bytes`) : parsedLine(value)
   }
 }
 
-/** A line that is no JSON stays text, and is rejected where records are checked. */
+/** A line that cannot be read is rejected where records are checked. */
 function parsedLine(line: string): unknown {
+  const fault = shapeFault(line)
+  if (fault !== undefined) return new Unreadable(`${fault.pointer} ${fault.detail}`.trim())
   try {
     return JSON.parse(line)
-  } catch {
-    return line
+  } catch (error) {
+    return new Unreadable(`is no JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

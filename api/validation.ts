@@ -12,7 +12,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 
 /** Verbose: failures carry the schema they are of, whose words say what was expected. */
-const COMMON: Options = { allErrors: true, verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
+const COMMON: Options = { verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
 
 const isRfc3339 = addFormats.default(new Ajv(), ['date-time']).compile<string>({ type: 'string', format: 'date-time' })
 
@@ -24,13 +24,23 @@ function validatorOf(options: Options): Ajv {
   return ajv
 }
 
+/** Values of a body in which every fault is looked for: a list that is longer may be wrong a million times. */
+const MOST_LOOKED_THROUGH = 20_000
+
 /** Has an application check its requests as this file says. */
 export function useValidation(app: FastifyInstance): void {
-  const strict = validatorOf({ coerceTypes: false })
-  const textual = validatorOf({ coerceTypes: true, useDefaults: true })
-  app.setValidatorCompiler<Record<string, unknown>>(({ schema, httpPart }) =>
-    (httpPart === 'body' ? strict : textual).compile(schema),
-  )
+  const upToFirst = validatorOf({ coerceTypes: false })
+  const strict = validatorOf({ coerceTypes: false, allErrors: true })
+  const textual = validatorOf({ coerceTypes: true, useDefaults: true, allErrors: true })
+  app.setValidatorCompiler<Record<string, unknown>>(({ schema, httpPart }) => {
+    if (httpPart !== 'body') return textual.compile(schema)
+    const [fits, faultsOf] = [upToFirst.compile(schema), strict.compile(schema)]
+    return (body: unknown) => {
+      if (fits(body)) return true
+      const { errors } = hasMoreValues(body, MOST_LOOKED_THROUGH) || faultsOf(body) ? fits : faultsOf
+      return { value: body, error: [...(errors ?? [])] }
+    }
+  })
   app.addHook('preValidation', async (request) => {
     dropEmptyFilters(request)
     if (mayBeLeftOut(request.routeOptions.schema?.body)) request.body ??= {}
@@ -66,6 +76,20 @@ export const mayBeLeftOut = (body: unknown): boolean =>
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
+/** Whether there are more values in this one than so many. */
+function hasMoreValues(value: unknown, most: number): boolean {
+  const rest = [value]
+  for (let seen = 0; rest.length > 0; seen++) {
+    const next = rest.pop()
+    if (seen > most) return true
+    if (!isRecord(next)) continue
+    const inside = Object.values(next)
+    if (seen + inside.length > most) return true
+    rest.push(...inside)
+  }
+  return false
+}
+
 /** A filter without a value (`?search=`) counts as absent. */
 function dropEmptyFilters(request: FastifyRequest): void {
   if (!isRecord(request.query)) return
@@ -85,6 +109,8 @@ function refuseUnstorable(value: unknown, where: string): void {
     if (value.includes('\0') || !value.isWellFormed()) {
       throw new ServiceError('invalid_request', `The ${where} has text with U+0000 or half a surrogate pair in it`)
     }
+  } else if (Array.isArray(value)) {
+    for (const item of value) refuseUnstorable(item, where)
   } else if (isRecord(value) && !(value instanceof Readable)) {
     for (const [name, item] of Object.entries(value)) {
       refuseUnstorable(name, where)

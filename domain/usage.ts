@@ -43,6 +43,14 @@ export interface UsageFault {
   readonly detail: string
 }
 
+/** What stands in the place of a record that cannot be read, and why. */
+export class Unreadable {
+  readonly why: string
+  constructor(why: string) {
+    this.why = why
+  }
+}
+
 /** A record that was read; instants are epoch milliseconds. */
 export interface ReadRecord {
   readonly recordId: string
@@ -70,6 +78,7 @@ export function readRecord(
   value: unknown,
   now: number,
 ): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
+  if (value instanceof Unreadable) return fault('invalid_record', `record: ${value.why}`)
   if (!Value.Check(UsageRecord, value)) {
     const [error] = Value.Errors(UsageRecord, value)
     return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
