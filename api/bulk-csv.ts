@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BulkRow } from '../domain/bulk-tickets.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { digitsOf } from '../domain/spreadsheet.ts'
+import { refuseLongLines } from './lines.ts'
 import { AS_SAVED } from './sim-csv.ts'
 
 /** Has a scope take CSV besides JSON. What is asked for stands in the query then. */
@@ -32,6 +33,7 @@ export function readSimRows(text: string, taken: Readonly<Record<string, string>
     const detail = `got the columns ${header.slice(0, 20).join(', ') || 'of an empty file'}; expected iccid or simId`
     throw new ServiceError('invalid_request', `The CSV’s first line: ${detail}.`, { errors: [{ pointer: '', detail }] })
   }
+  refuseLongLines(text)
   let rows: Record<string, string>[]
   try {
     rows = parse<Record<string, string>>(text, {

@@ -4,6 +4,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { digitsOf } from '../domain/spreadsheet.ts'
 import type { SimFile } from '../operations/import-sims.ts'
 import { DIGIT_FIELDS, SIM_FIELDS, unknownField } from '../operations/judge-sim.ts'
+import { refuseLongLines } from './lines.ts'
 
 /** Records and where they stand. */
 export interface SimRecords extends SimFile {
@@ -35,6 +36,7 @@ const refused = (why: string, cause?: unknown) =>
  * @throws ServiceError invalid_request where it is no CSV, or a column is not known
  */
 export function readSimCsv(text: string): SimRecords {
+  refuseLongLines(text)
   const { body, skipped } = withoutHint(text)
   const [header, ...rows] = rowsOf(body, skipped)
   if (header === undefined) throw refused(`it is empty; expected a line of columns: ${SIM_FIELDS.join(', ')}`)

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import type { SimFile } from '../operations/import-sims.ts'
 import { shapeFault } from './json-shape.ts'
+import { LINE_TOO_LONG, MOST_LINE } from './lines.ts'
 import { readSimCsv, type SimRecords } from './sim-csv.ts'
 
 declare module 'fastify' {
@@ -62,7 +63,7 @@ function readNdjson(text: string): SimRecords {
     .entries()) {
     if (line.trim() === '') continue
     lines.push(at + 1)
-    const fault = shapeFault(line)
+    const fault = line.length > MOST_LINE ? { pointer: '', detail: LINE_TOO_LONG } : shapeFault(line)
     try {
       if (fault === undefined) sims.push(JSON.parse(line))
       else unreadable.set(sims.push(null) - 1, `${fault.pointer} ${fault.detail}`.trim())

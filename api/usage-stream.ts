@@ -3,19 +3,17 @@
  * NDJSON and CSV take bounded memory however long they are; JSON is read whole and bounded in size.
  */
 
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import { Unreadable, UsageRecord } from '../domain/usage.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
+import { LINE_TOO_LONG, linesOf, measuredCsv } from './lines.ts'
 
 /** Most bytes of a JSON body once it is unpacked. */
 const MOST_JSON = 32 * 1024 * 1024
-/** Longest line of NDJSON or CSV. */
-const MOST_LINE = 64 * 1024
 
 const NDJSON = ['application/x-ndjson', 'application/ndjson']
 const TYPES = ['application/json', ...NDJSON, 'text/csv']
@@ -86,15 +84,13 @@ async function* fromJson(body: Readable): AsyncGenerator<unknown> {
 }
 
 async function* fromNdjson(body: Readable): AsyncGenerator<unknown> {
-  const lines = createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY })
-  const failed = new Promise<never>((_, reject) => body.once('error', (error) => reject(broken('body', error))))
-  failed.catch(() => {})
-  const reading = lines[Symbol.asyncIterator]()
-  for (;;) {
-    const { done, value } = await Promise.race([reading.next(), failed])
-    if (done === true) return
-    if (value.trim() === '') continue
-    yield value.length > MOST_LINE ? new Unreadable(`the line is longer than ${MOST_LINE} bytes`) : parsedLine(value)
+  try {
+    for await (const line of linesOf(body)) {
+      if (line === null) yield new Unreadable(`the line ${LINE_TOO_LONG}`)
+      else if (line.trim() !== '') yield parsedLine(line)
+    }
+  } catch (error) {
+    throw broken('body', error)
   }
 }
 
@@ -113,18 +109,16 @@ const COLUMNS = new Set(Object.keys(UsageRecord.properties))
 const NUMBERS = new Set(['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'])
 
 async function* fromCsv(body: Readable): AsyncGenerator<unknown> {
-  const rows = body.pipe(
-    parse({
-      columns: (header: string[]) => header.map(knownColumn),
-      bom: true,
-      delimiter: [',', ';', '\t'],
-      skip_empty_lines: true,
-      trim: true,
-      relax_column_count: true,
-      max_record_size: MOST_LINE,
-    }),
-  )
-  body.on('error', (error) => rows.destroy(error))
+  const rows = parse({
+    columns: (header: string[]) => header.map(knownColumn),
+    bom: true,
+    delimiter: [',', ';', '\t'],
+    skip_empty_lines: true,
+    trim: true,
+    relax_column_count: true,
+  })
+  // Whoever fails, the other ends with it; the reader below is told.
+  pipeline(Readable.from(measuredCsv(body)), rows, () => undefined)
   try {
     for await (const row of rows) yield toRecord(row)
   } catch (error) {
