@@ -34,6 +34,9 @@ function requestTimeoutMs(): number {
  */
 async function fetchInActivity(request: Request): Promise<Response> {
   const cancelled = cancellationSignal()
+  const { workflowExecution } = activityInfo()
+  // Who asks: the service keeps it with the ticket, and with the change in its audit trail.
+  if (workflowExecution !== undefined) request.headers.set('simherd-workflow', encodeURI(workflowExecution.workflowId))
   try {
     return await fetch(request, { signal: AbortSignal.any([cancelled, AbortSignal.timeout(requestTimeoutMs())]) })
   } catch (error) {

@@ -139,12 +139,15 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   /** Picks whom to stop in a pool, as it is now; nobody where it is not over or not enforced any more. */
   async pickPoolTargets(ask: PoolAsk): Promise<PoolPick> {
     const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
-    const { internal } = clientOf(ask.tenantId)
-    const pool = await bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params }))
-    const { over, overageBytes, stoppedExcessBytes, passedOver, rows } = pool
+    const { api, internal } = clientOf(ask.tenantId)
+    const [{ watchdogMode }, enforcement] = await Promise.all([
+      bodyOf(api.GET('/api/pools/{id}', { params: { path: { id: ask.poolId } } })),
+      bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params })),
+    ])
+    const { over, overageBytes, stoppedExcessBytes, passedOver, rows, enforcementEnabled } = enforcement
     const overageMB = toMB(overageBytes)
     const nobody = { simIds: [], held: 0, holdId: null, tooLittle: false, overageMB, passedOver: 0 }
-    if (!over || !pool.enforcementEnabled || pool.mode !== WatchdogMode.Enforce) return { over, ...nobody }
+    if (!over || !enforcementEnabled || watchdogMode !== WatchdogMode.Enforce) return { over, ...nobody }
     const open = rows.filter((row) => !row.stopped)
     const { targets, shortfall } = pick(ask.target, overageBytes - stoppedExcessBytes, open)
     const permits = await askPermits(clientOf(ask.tenantId), ask, targets)

@@ -75,17 +75,19 @@ function refusalOf({ poolId, tariffId }: Pick<NextAsk, 'poolId' | 'tariffId'>, s
   return { step: 'check', code: 'sim_state_conflict', detail }
 }
 
+async function setTag({ api }: ServiceClient, simId: number, tag: string): Promise<void> {
+  await bodyOf(api.PATCH('/api/sims/{id}/tag', { params: { path: { id: simId } }, body: { tag } }))
+}
+
 type Opened = { readonly ticketId: string } | StepRefusal
 
 /** Opens a ticket; what the service refuses for good is an answer. */
 async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: NextAsk): Promise<Opened> {
   const { tenantId, simId, keys, poolId, tariffId, tag } = ask
-  const place = {
-    ...(poolId === undefined ? {} : { poolId }),
-    ...(tariffId === undefined ? {} : { tariffId }),
-    ...(tag === undefined ? {} : { tag }),
-  }
+  const place = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
   try {
+    // With the activation: a SIM that could not be provisioned keeps the tag it had.
+    if (kind === 'activate' && tag !== undefined) await setTag(client, simId, tag)
     const ticket = { tenantId, kind, simId, key: keys[kind], ...(kind === 'provision' ? place : {}) }
     return { ticketId: (await postTicket(client, ticket)).id }
   } catch (error) {

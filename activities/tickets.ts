@@ -16,7 +16,7 @@ export interface TicketAsk {
   readonly key: string
   readonly poolId?: number
   readonly tariffId?: number
-  readonly tag?: string
+  /** Who asks: for who reads the history. The service goes by the workflow that asks. */
   readonly cause?: Cause
   /** The boundary the change takes effect at, ISO 8601. */
   readonly effectiveAt?: string
@@ -40,31 +40,26 @@ export const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', '
 export const isStateConflict = (error: unknown): boolean =>
   error instanceof ApplicationFailure && STATE_CODES.has(error.type ?? '')
 
-/** Asks for a ticket. @throws ApplicationFailure where the service refuses it */
+/**
+ * Asks for a ticket: at the endpoint of the specification, but for what that has no words for.
+ *
+ * @throws ApplicationFailure where the service refuses it
+ */
 export function postTicket(client: ServiceClient, ask: TicketAsk): Promise<{ readonly id: string }> {
-  const { kind, simId, poolId, tariffId, tag, cause, effectiveAt } = ask
+  const { kind, simId, poolId, tariffId, effectiveAt } = ask
   const params = once(ask.key)
   const target = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
-  const extra = { ...(cause === undefined ? {} : { cause }), ...(effectiveAt === undefined ? {} : { effectiveAt }) }
-  const plain = cause === undefined && effectiveAt === undefined
   switch (kind) {
     case 'provision':
-      return plain && tag === undefined
-        ? bodyOf(client.api.POST('/api/tickets/provision', { params, body: { simId, ...target } }))
-        : bodyOf(
-            client.internal.POST('/internal/tickets/provision', {
-              params,
-              body: { simId, ...target, ...(tag === undefined ? {} : { tag }), ...extra },
-            }),
-          )
+      return bodyOf(client.api.POST('/api/tickets/provision', { params, body: { simId, ...target } }))
     case 'activate':
-      return plain
+      return effectiveAt === undefined
         ? bodyOf(client.api.POST('/api/tickets/activate', { params, body: { simId } }))
-        : bodyOf(client.internal.POST('/internal/tickets/activate', { params, body: { simId, ...extra } }))
+        : bodyOf(client.internal.POST('/internal/tickets/activate', { params, body: { simId, effectiveAt } }))
     case 'suspend':
-      return bodyOf(client.internal.POST('/internal/tickets/suspend', { params, body: { simId, ...extra } }))
+      return bodyOf(client.api.POST('/api/tickets/suspend', { params, body: { simId } }))
     case 'unassign':
-      return bodyOf(client.internal.POST('/internal/tickets/unassign', { params, body: { simId, ...extra } }))
+      return bodyOf(client.internal.POST('/internal/tickets/unassign', { params, body: { simId } }))
   }
 }
 

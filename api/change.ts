@@ -21,6 +21,7 @@ export function onBehalfOf(ground: Ground, request: FastifyRequest): Ground {
     keyId: request.keyId,
     requestId: request.id,
     action: schema?.operationId ?? `${String(method)} ${url}`,
+    workflowId: request.workflowId,
   }
   return { ...ground, caller }
 }

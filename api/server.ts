@@ -49,6 +49,7 @@ import { tariffRoutes } from './routes/tariffs.ts'
 import { tenantRoutes } from './routes/tenant.ts'
 import { ticketRoutes } from './routes/tickets.ts'
 import { watchdogRoutes } from './routes/watchdog.ts'
+import { useWorkflowHeader } from './workflow-header.ts'
 
 /** What the routes of the service document work with. */
 export interface RouteOptions {
@@ -115,6 +116,7 @@ export async function buildPublic(
   await useDocsPage(app)
   const scope: FastifyPluginAsyncTypebox = async (api) => {
     useKeys(api, routes.ground, 'public')
+    useWorkflowHeader(api)
     useOnceKeys(api)
     if (routes.requestLimit !== undefined) await useRateLimit(api, routes.requestLimit)
     for (const plugin of PUBLIC) await api.register(plugin, routes)
@@ -137,6 +139,7 @@ export async function buildInternal(
   await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
   const scope: FastifyPluginAsyncTypebox = async (internal) => {
     useKeys(internal, routes.ground, 'internal')
+    useWorkflowHeader(internal)
     useOnceKeys(internal)
     for (const plugin of INTERNAL) await internal.register(plugin, routes)
   }

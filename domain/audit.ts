@@ -1,7 +1,7 @@
 /** The audit trail of the internal interface. */
 import { type Static, Type } from 'typebox'
 import { DateFilter, pageQuery } from './page.ts'
-import { Id, Instant, strictObject } from './schema.ts'
+import { Id, Instant, nullable, strictObject } from './schema.ts'
 
 /** What a caller can change, and the codes of eSIMs, which it is shown. */
 export const AUDIT_SUBJECTS = [
@@ -31,6 +31,10 @@ const Subject = Type.Unsafe<AuditSubject>({
 const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
 const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
 const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
+const WorkflowId = Type.String({
+  maxLength: 300,
+  description: 'The workflow that asked for the change, with the workers’ key',
+})
 const Action = Type.String({ maxLength: 100, description: 'operationId of what was asked for' })
 const Values = (description: string) =>
   Type.Unsafe<object | null>({ type: ['object', 'null'], additionalProperties: true, description })
@@ -40,6 +44,7 @@ export const AuditEntry = strictObject({
   at: Instant('When'),
   keyId: KeyId,
   requestId: RequestId,
+  workflowId: nullable(WorkflowId),
   action: Action,
   subject: Subject,
   subjectId: SubjectId,
@@ -53,6 +58,7 @@ export const AuditQuery = Type.Object({
   subjectId: Type.Optional(SubjectId),
   keyId: Type.Optional(KeyId),
   requestId: Type.Optional(RequestId),
+  workflowId: Type.Optional(WorkflowId),
   action: Type.Optional(Action),
   date: Type.Optional(DateFilter),
   ...pageQuery,

@@ -62,8 +62,7 @@ export const PoolEnforcement = strictObject({
   poolId: Id('Pool'),
   over: Type.Boolean({ description: 'Whether the rule that asks to suspend is firing for the pool' }),
   overageBytes: Type.Integer(),
-  mode: codeSchema(WatchdogMode, 'Watchdog mode of the pool'),
-  enforcementEnabled: Type.Boolean(),
+  enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
   stoppedExcessBytes: Type.Integer({ description: 'What those that are suspended have above their share' }),
   passedOver: Type.Integer({ description: 'SIMs that are left alone: exempt, in a weaker mode, or held by a person' }),
   rows: Type.Array(PoolRow, {

@@ -6,7 +6,7 @@ import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts
 
 const poolId = Id('Target pool; left out: the default, else none')
 const tariffId = Id('Tariff of its own; left out: the default, else none')
-const tag = Text('Tag to apply with the provisioning', 'meter 17', { maxLength: 128 })
+const tag = Text('Tag to set with the activation', 'meter 17', { maxLength: 128 })
 
 /** A row of the list: the SIM, by id or ICCID, and where it is to go. */
 export const BatchRow = strictObject({
@@ -137,7 +137,7 @@ export const BatchSim = strictObject({
   iccid: nullable(Type.String({ description: 'ICCID; what the request said where there is no such SIM' })),
   poolId: nullable(Id('Target pool')),
   tariffId: nullable(Id('Target tariff')),
-  tag: nullable(Type.String({ description: 'Tag to apply' })),
+  tag: nullable(Type.String({ description: 'Tag to set' })),
   outcome: outcomes(BATCH_OUTCOMES),
   ...tickets,
   ...reason,

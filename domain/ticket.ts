@@ -53,7 +53,7 @@ export const Cause = Type.Union(
     strictObject({ by: by('workflow'), workflowId: WorkflowId }),
     strictObject({ by: by('month-end'), cycle: CycleKey }),
   ],
-  { description: 'Who asks, and why; left out: a person' },
+  { description: 'Who asks, and why; left out: the workflow that `Simherd-Workflow` names, else a person' },
 )
 export type Cause = Static<typeof Cause>
 

@@ -19,7 +19,7 @@ export const StartProvision = strictObject({
   iccid: optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId' })),
   poolId: optional(Id('Target pool; left out: none')),
   tariffId: optional(Id('Tariff of its own; left out: none')),
-  tag: optional(Type.String({ maxLength: 128, description: 'Tag to apply with the provisioning' })),
+  tag: optional(Type.String({ maxLength: 128, description: 'Tag to set with the activation' })),
 })
 export type StartProvision = Static<typeof StartProvision>
 

@@ -1,5 +1,4 @@
 /** What the enforcing workflows read before they act: one answer, of one instant. */
-import { WatchdogMode } from '../domain/codes.ts'
 import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { suspendOnOverageId } from '../domain/lifecycle.ts'
@@ -79,8 +78,8 @@ export async function poolEnforcement(
   cycleKey: string,
   rule: string,
 ): Promise<PoolEnforcement> {
-  const pool = await findPool(tx, poolId)
-  if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+  if ((await findPool(tx, poolId)) === undefined)
+    throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
   const cycle = await cycleNamed(tx, cycleKey)
   const terms = await tenantTerms(tx)
   const figures = await poolFigures(tx, cycleKey, [poolId])
@@ -89,8 +88,7 @@ export async function poolEnforcement(
     poolId,
     over: firing && tx.now.getTime() < cycle.endsAt,
     overageBytes: figures.get(poolId)?.overageBytes ?? 0,
-    mode: pool.watchdogMode,
-    enforcementEnabled: terms.enforcementEnabled && pool.watchdogMode === WatchdogMode.Enforce,
+    enforcementEnabled: terms.enforcementEnabled,
     ...(await poolRows(tx, poolId, cycleKey, MOST_ROWS)),
   }
 }

@@ -17,6 +17,8 @@ export interface Caller {
   readonly requestId: string
   /** Operation of the interface: its operationId. */
   readonly action: string
+  /** The workflow that asks, with the workers' key; null where none does. */
+  readonly workflowId: string | null
 }
 
 /** What operations run with. */

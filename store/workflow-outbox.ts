@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { EnforcePoolSignal, OutboxRequest, SuspendSignal } from '../domain/lifecycle.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** Asks for a start or signal once this transaction has committed. */
+/** Asks for a start or signal once this transaction has committed. What a start is given is remembered with it. */
 export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
   if (requests.length === 0) return
   await sql`
@@ -11,7 +11,18 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
     select request ->> 'workflowId', request, ${tx.now}, ${tx.now}
       from jsonb_array_elements(${JSON.stringify(requests)}::jsonb) with ordinality as r(request, n)
      order by n`.execute(tx.q)
+  await keepInputs(tx, requests)
   tx.ring({ queue: 'workflows' })
+}
+
+/** Keeps what workflows that run once are started with. */
+async function keepInputs(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
+  const starts = requests.filter((request) => request.do === 'signalWithStart')
+  if (starts.length === 0) return
+  await sql`
+    update workflow_starts s set input = r."input"
+      from jsonb_to_recordset(${JSON.stringify(starts)}::jsonb) as r("workflowId" text, "input" jsonb)
+     where s.tenant_id = ${tx.tenantId} and s.workflow_id = r."workflowId"`.execute(tx.q)
 }
 
 /**
@@ -27,6 +38,7 @@ export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, take
     returning id`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`the start of ${request.workflowId} was not written`)
+  await keepInputs(tx, [request])
   return row.id
 }
 
@@ -89,6 +101,21 @@ export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]):
   const { rows } = await sql<{ workflow_id: string }>`
     select workflow_id from workflow_starts where workflow_id = any(${[...workflowIds]}::text[])`.execute(tx.q)
   return new Set(rows.map((row) => row.workflow_id))
+}
+
+/** What a suspension is by, for which cycle and how long. */
+export interface SuspensionStarted {
+  readonly rule: string | null
+  readonly cycle: string
+  readonly until: 'renewal' | 'manual'
+}
+
+/** What a suspend-on-overage was started with. @returns undefined where it was started at no time */
+export async function suspensionStarted(tx: TenantTx, workflowId: string): Promise<SuspensionStarted | undefined> {
+  const { rows } = await sql<SuspensionStarted>`
+    select input ->> 'rule' as rule, input ->> 'cycleKey' as cycle, input ->> 'until' as until
+      from workflow_starts where workflow_id = ${workflowId} and input is not null`.execute(tx.q)
+  return rows[0]
 }
 
 /** A person has ended this workflow's work for its cycle: enforcement passes its SIM over. */

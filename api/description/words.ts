@@ -88,6 +88,9 @@ export const INTERNAL: Words = {
   description: `Operating the platform. Every call but the health checks takes an operator key, and where it works on a
 tenant's data, the tenant in \`X-Tenant-Id\`. Keys, tariffs, prices and audit trail of the platform itself are asked for with
 \`X-Tenant-Id: @platform\`.
+
+The workers send \`Simherd-Workflow\` with the id of the workflow that asks, on both interfaces. It is taken with operator
+keys only and has to be one of the tenant's; it becomes the cause of a ticket, and stands in the audit trail.
 ${PAGES}${COMMON}${ETAGS}`,
   tags: {
     Health: 'Whether the process lives and is ready, and its figures. No key is asked for.',

@@ -2,8 +2,16 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/cycle.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { InternalProvisionAsk, InternalSimAsk, Ticket, TicketAnswer, TicketDetail } from '../../domain/ticket.ts'
+import {
+  type Cause,
+  InternalProvisionAsk,
+  InternalSimAsk,
+  Ticket,
+  TicketAnswer,
+  TicketDetail,
+} from '../../domain/ticket.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
+import { causeOfCaller } from '../../operations/ticket-cause.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { tenantTerms } from '../../store/cycles.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
@@ -18,9 +26,16 @@ import type { InternalOptions } from '../server.ts'
 /** What the internal calls have in common. */
 const commonOf = async (tx: TenantTx, body: InternalSimAsk) => ({
   simId: body.simId,
-  cause: body.cause ?? { by: 'user' as const },
+  cause: body.cause == null ? await causeOfCaller(tx) : causeGiven(tx, body.cause),
   effectiveAt: body.effectiveAt == null ? null : await boundaryNamed(tx, body.effectiveAt),
 })
+
+/** @throws ServiceError invalid_request where a workflow asks, which is the cause */
+function causeGiven({ caller }: TenantTx, cause: Cause): Cause {
+  if (caller === null || caller.workflowId === null) return cause
+  const detail = `is left out where a workflow asks: Simherd-Workflow names ${caller.workflowId}`
+  throw new ServiceError('invalid_request', `cause ${detail}.`, { errors: [{ pointer: '/cause', detail }] })
+}
 
 /**
  * The beginning of a billing cycle: what takes effect there moves whole ledger rows.

@@ -4,7 +4,6 @@ import { Type } from 'typebox'
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import {
-  type Cause,
   ProvisionAsk,
   SimAsk,
   SmsAsk,
@@ -14,6 +13,7 @@ import {
   ticketMetadata,
 } from '../../domain/ticket.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
+import { causeOfCaller } from '../../operations/ticket-cause.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets.ts'
@@ -24,8 +24,6 @@ import { onceInTenant } from '../once.ts'
 import { TicketParams, ticketIdOf } from '../params.ts'
 import type { RouteOptions } from '../server.ts'
 import { streamedArray } from '../streaming.ts'
-
-const cause: Cause = { by: 'user' }
 
 /** What asking for a ticket means. */
 const LATER =
@@ -106,7 +104,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       { config, schema: { operationId, summary, description: LATER, tags, body: SimAsk, response } },
       (request, reply) =>
         onceInTenant(ground, { request, reply }, async (tx) => ({
-          id: await openTicket(tx, { simId: request.body.simId, type, cause }),
+          id: await openTicket(tx, { simId: request.body.simId, type, cause: await causeOfCaller(tx) }),
         })),
     )
   }
@@ -126,7 +124,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     },
     (request, reply) =>
       onceInTenant(ground, { request, reply }, async (tx) => ({
-        id: await openTicket(tx, { ...request.body, type: TicketType['Send SMS'], cause }),
+        id: await openTicket(tx, { ...request.body, type: TicketType['Send SMS'], cause: await causeOfCaller(tx) }),
       })),
   )
 
@@ -152,7 +150,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
           poolId: request.body.poolId ?? null,
           tariffId: request.body.tariffId ?? null,
           type: TicketType.Provision,
-          cause,
+          cause: await causeOfCaller(tx),
         }),
       })),
   )

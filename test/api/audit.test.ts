@@ -69,6 +69,7 @@ describe('GET /internal/audit', () => {
       at: expect.stringMatching(/^2026-11-20T12:00:0/),
       keyId,
       requestId: 'find-me',
+      workflowId: null,
       action: 'tagSim',
       subject: 'sim',
       subjectId: String(simId),

@@ -167,7 +167,7 @@ describe('what is known of a SIM before it is acted on', () => {
     await house.rows(sql`update tenants set enforcement_enabled = false returning 1`)
 
     expect(await house.sim(house.sims[0] ?? 0)).toMatchObject({ enforcementEnabled: false })
-    expect(await house.pool()).toMatchObject({ enforcementEnabled: false, mode: WatchdogMode.Enforce })
+    expect(await house.pool()).toMatchObject({ enforcementEnabled: false })
   })
 
   test('one that is not there is told by code', async () => {
@@ -190,7 +190,7 @@ describe('a pool', () => {
 
     const pool = await house.pool()
 
-    expect(pool).toMatchObject({ over: true, overageBytes: 200, mode: WatchdogMode.Enforce, enforcementEnabled: true })
+    expect(pool).toMatchObject({ over: true, overageBytes: 200, enforcementEnabled: true })
     const plain = { shareBytes: 100, stopped: false, exempt: false, weaker: false, held: false }
     expect(pool.rows).toEqual([
       { simId: b, usageBytes: 300, excessBytes: 200, ...plain },
@@ -246,11 +246,11 @@ describe('a pool', () => {
     expect(await house.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
   })
 
-  test('only monitors where its mode says so, and answers without an alert that it is not over', async () => {
-    const house = await aPoolOf(1, WatchdogMode.Monitor)
+  test('without an alert is not over, whatever it has used', async () => {
+    const house = await aPoolOf(1)
     await house.use(500)
 
-    expect(await house.pool()).toMatchObject({ over: false, overageBytes: 400, enforcementEnabled: false })
+    expect(await house.pool()).toMatchObject({ over: false, overageBytes: 400, enforcementEnabled: true })
   })
 })
 

@@ -21,7 +21,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     clear(house.model)
   })
 
-  test('takes an Unprovisioned SIM to Active by two tickets, the tag with the first', async () => {
+  test('takes an Unprovisioned SIM to Active by two tickets, the tag with the second', async () => {
     house.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
 
     const result = await run()
@@ -29,7 +29,9 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(result).toMatchObject({ outcome: 'activated', failure: null, unassignTicket: null })
     expect(house.model.sims.get(1)).toMatchObject({ status: 1, poolId: 7, tariffId: 3 })
     expect(house.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
-    expect(house.model.tickets[0]?.body).toEqual({ simId: 1, poolId: 7, tariffId: 3, tag: 'meter' })
+    const cause = { by: 'workflow', workflowId: id }
+    expect(house.model.tickets[0]?.body).toEqual({ simId: 1, poolId: 7, tariffId: 3, cause })
+    expect(house.model.sims.get(1)?.tag).toBe('meter')
   })
 
   test('may run again for the same SIM, which finds nothing to do', async () => {
@@ -82,6 +84,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     house.model.failing.set('provision', 'carrier_rejected')
 
     expect(await run()).toMatchObject({ outcome: 'failed', failure: { step: 'provision' }, unassignTicket: null })
+    expect(house.model.sims.get(1)?.tag).toBeUndefined()
   })
 
   test('leaves a SIM that it did not provision as it was when the activation fails', async () => {
@@ -137,6 +140,8 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(5)
     // Two tickets asked for, each looked at once at least, and the SIM read back: the service checks as it opens.
     const asked = house.model.requests.filter((line) => !line.includes('GET /api/tickets/'))
-    expect(asked).toEqual(['POST /internal/tickets/provision', 'POST /api/tickets/activate', 'GET /api/sims/1'])
+    // The tag costs a request where there is one, and no step.
+    const tag = ['PATCH /api/sims/1/tag']
+    expect(asked).toEqual(['POST /api/tickets/provision', ...tag, 'POST /api/tickets/activate', 'GET /api/sims/1'])
   })
 })

@@ -19,6 +19,7 @@ export type Permit = 'granted' | 'held' | 'discarded'
 
 export interface ModelSim {
   status: 0 | 1 | 2
+  tag?: string
   poolId: number | null
   tariffId: number | null
   suspension: { cause: 'user' | 'watchdog'; workflowId: string | null; until: string } | null
@@ -185,7 +186,14 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     return { ...counts, total: Object.values(counts).reduce((sum, n) => sum + n) }
   }
 
-  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams) => unknown][] = [
+  /** As the service knows it: a suspension by what its workflow was started with. */
+  async function causeOf(workflowId: string | undefined): Promise<Body> {
+    if (workflowId?.startsWith('suspend-on-overage:') !== true) return { by: 'workflow', workflowId }
+    const { rule, cycleKey: cycle, until } = (await lifecycle().describe(workflowId, model.tenantId)).input as Body
+    return { by: 'watchdog', rule, cycle, until, workflowId }
+  }
+
+  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, workflowId?: string) => unknown][] = [
     ...batchRoutes(model.batch),
     [
       /^GET \/api\/sims\/(\d+)$/,
@@ -220,8 +228,19 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       },
     ],
     [
-      /^POST \/(?:api|internal)\/tickets\/(provision|activate|suspend|unassign)$/,
-      ([kind], body) => open(kind as Kind, body),
+      /^POST \/api\/tickets\/(provision|activate|suspend)$/,
+      async ([kind], body, _, workflowId) => open(kind as Kind, { ...body, cause: await causeOf(workflowId) }),
+    ],
+    [
+      /^POST \/internal\/tickets\/(activate|unassign)$/,
+      async ([kind], body, _, workflowId) => open(kind as Kind, { ...body, cause: await causeOf(workflowId) }),
+    ],
+    [
+      /^PATCH \/api\/sims\/(\d+)\/tag$/,
+      ([id], { tag }) => {
+        simOf(Number(id)).tag = tag
+        return { id: Number(id) }
+      },
     ],
     [
       /^GET \/internal\/sims\/(\d+)\/enforcement$/,
@@ -260,9 +279,10 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
         return { id: Number(id) }
       },
     ],
+    [/^GET \/api\/pools\/(\d+)$/, ([id]) => ({ id: Number(id), watchdogMode: model.mode })],
     [
       /^GET \/internal\/pools\/(\d+)\/enforcement$/,
-      () => ({ mode: model.mode, enforcementEnabled: true, stoppedExcessBytes: 0, passedOver: 0, ...model.pool }),
+      () => ({ enforcementEnabled: true, stoppedExcessBytes: 0, passedOver: 0, ...model.pool }),
     ],
     [
       /^POST \/internal\/watchdog\/actions$/,
@@ -444,7 +464,9 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     for (const [pattern, handle] of routes) {
       const found = pattern.exec(line)
       if (found === null) continue
-      const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams)
+      const asking = request.headers['simherd-workflow']
+      const workflowId = asking === undefined ? undefined : decodeURI(String(asking))
+      const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams, workflowId)
       if (typeof key === 'string') answers.set(key, result)
       if (model.lostAnswers > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
         model.lostAnswers -= 1

@@ -294,18 +294,20 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
       'for longer than it keeps an Idempotency-Key, after the %s ticket was opened and its answer lost: the SIM answers',
       async (kind) => {
         let lost = false
-        const asks = [`/internal/tickets/${kind}`, '/enforcement']
-        house.line.fateOf = (line) => {
-          const opens = line === `POST /internal/tickets/${kind}`
+        const asks = [`/api/tickets/${kind}`, '/enforcement']
+        const fateOf = (line: string) => {
+          const opens = line === `POST /api/tickets/${kind}`
           if (opens && !lost) {
             lost = true
             return 'lost'
           }
           return lost && asks.some((part) => line.includes(part)) ? { retryAfter: 3600 } : 'through'
         }
+        if (kind === 'suspend') house.line.fateOf = fateOf
         const simId = await overLimit()
         if (kind === 'activate') {
           await customer.untilPhase(simId, cycle.key, 'suspended')
+          house.line.fateOf = fateOf
           await customer.update(simId, cycle.key, 'resume')
         }
         await customer.untilSim(simId, { status: kind === 'suspend' ? 2 : 1 })

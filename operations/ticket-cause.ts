@@ -1,0 +1,27 @@
+/** Who asks for a ticket, and why: a workflow, where the request comes from one, or a person. */
+import { ServiceError } from '../domain/errors.ts'
+import type { Cause } from '../domain/ticket.ts'
+import type { TenantTx } from '../store/tenancy.ts'
+import { suspensionStarted } from '../store/workflow-outbox.ts'
+
+/**
+ * The cause of a ticket, by its caller. A suspension's rule, cycle and end are those it was started with.
+ *
+ * @throws ServiceError `invalid_request` for a suspension that the service has not started
+ */
+export async function causeOfCaller(tx: TenantTx): Promise<Cause> {
+  const workflowId = tx.caller?.workflowId ?? null
+  if (workflowId === null) return { by: 'user' }
+  if (!workflowId.startsWith('suspend-on-overage:')) return { by: 'workflow', workflowId }
+  const started = await suspensionStarted(tx, workflowId)
+  if (started !== undefined) return { by: 'watchdog', ...started, workflowId }
+  throw wrongWorkflow(workflowId, 'a suspension that was started')
+}
+
+/** A workflow that cannot be who asks. */
+export function wrongWorkflow(workflowId: string, expected: string): ServiceError {
+  const detail = `got ${workflowId}; expected ${expected}`
+  return new ServiceError('invalid_request', `Simherd-Workflow: ${detail}`, {
+    errors: [{ parameter: 'Simherd-Workflow', detail }],
+  })
+}
