@@ -205,7 +205,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
     await customer.start(two.id, poolId)
     const left = (await customer.ended(two.workflowId)).result
 
-    const reason = { code: 'line_barred', detail: 'the carrier will not activate' }
+    const reason = { code: 'line_barred', detail: 'the carrier refused it' }
     expect(undone).toMatchObject({
       outcome: 'compensated',
       failure: { step: 'activate', ticketId: undone.activateTicket, ...reason },
@@ -217,7 +217,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
         step: 'unassign',
         ticketId: left.unassignTicket,
         code: 'line_barred',
-        detail: `the carrier will not unprovision; undone because: activate failed (line_barred: ${reason.detail})`,
+        detail: `the carrier refused it; undone because: activate failed (line_barred: ${reason.detail})`,
       },
     })
     expect(await customer.sim(two.id)).toMatchObject({ status: 2, poolId })
