@@ -98,11 +98,8 @@ function sharedPool(tariff: Allowance, rows: readonly LedgerRow[]): PoolFigures 
   const share = shareBytes(tariff, contributing)
   const limits = rows.map((row) => ({ ...row, limitBytes: row.contributing ? share : 0 }))
   const excess = limits.map((row) => ({ simId: row.simId, weight: Math.max(0, row.usageBytes - row.limitBytes) }))
-  const anyExcess = excess.some(({ weight }) => weight > 0)
-  const parts = divideBytes(
-    overageBytes,
-    anyExcess ? excess : rows.map((row) => ({ simId: row.simId, weight: row.usageBytes })),
-  )
+  // A pool over its limit has rows above their shares: shares never add up to more than the limit.
+  const parts = divideBytes(overageBytes, excess)
   return {
     limitBytes,
     usageBytes,

@@ -53,3 +53,20 @@ describe('what workflows report', () => {
     ])
   })
 })
+
+describe('an ask of the guard', () => {
+  test('is for 1 to 1000 SIMs', async () => {
+    const ask = (count: number) =>
+      house.tenant.inside('POST', '/internal/enforcement/permits', {
+        rule: 'sim-overage',
+        cycle: CYCLE,
+        simIds: Array.from({ length: count }, (_, i) => NOBODY + i),
+        workflowId: 'w',
+      })
+
+    expect(await ask(1000)).toMatchObject({ status: 404, body: { code: 'sim_not_found' } })
+    for (const count of [0, 1001]) {
+      expect(await ask(count)).toMatchObject({ status: 400, body: { errors: [{ pointer: '/simIds' }] } })
+    }
+  })
+})

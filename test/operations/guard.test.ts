@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
-import { type EnforcementChange, type HoldState, MOST_ASKED } from '../../domain/guard.ts'
+import type { EnforcementChange, HoldState } from '../../domain/guard.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/lifecycle.ts'
 import { armSims } from '../../operations/arm-sims.ts'
 import { askPermits } from '../../operations/ask-permits.ts'
@@ -237,7 +237,6 @@ describe('the guard', () => {
     await expect(ask([...sims, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
     await expect(ask(sims, { poolId: 999_999 })).rejects.toMatchObject({ code: 'pool_not_found' })
     await expect(ask(sims, { cycle: '2026-13' })).rejects.toMatchObject({ code: 'cycle_not_found' })
-    expect(MOST_ASKED).toBe(1000)
   })
 })
 
@@ -298,19 +297,19 @@ describe('what was asked ends with its alert', () => {
     expect(await ask(sims)).toEqual(first)
   })
 
-  test('a SIM’s own alert ends only what its own rule asked', async () => {
-    const { ask, sims, over, holds } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
-    const [a = 0, b = 0] = sims
-    await ask(sims)
-    await over(true, { simId: b })
-    expect(await holds()).toMatchObject([{ waiting: 2 }])
+  test('a SIM’s own alert ends only what its own rule asked for it', async () => {
+    const { ask, sims, over, holds } = await aGuard(5, { guardLeast: 1, guardPct: 0 })
+    const [a = 0, b = 0, c = 0, d = 0, e = 0] = sims
+    const waiting = async () => new Map((await holds()).map((hold) => [hold.id, hold.waiting]))
+    const { holdId: ofPool } = await ask([a, b])
+    const { holdId: ofSim } = await ask([c, d, e], { poolId: null })
+    const { holdId: ofOther } = await ask([c, d, e], { rule: 'sim-burn-rate', poolId: null })
+    expect(await waiting()).toEqual(new Map([ofPool, ofSim, ofOther].map((hold, i) => [hold, i === 0 ? 1 : 2])))
 
-    const alone = await aGuard(3, { guardLeast: 1, guardPct: 0 })
-    const [x = 0, y = 0] = alone.sims
-    await alone.ask([x, y], { poolId: null })
-    await alone.over(true, { simId: y })
-    expect(await alone.holds()).toMatchObject([{ waiting: 0 }])
-    expect(a).not.toBe(x)
+    await over(true, { simId: b })
+    await over(true, { simId: d })
+
+    expect(await waiting()).toEqual(new Map([ofPool, ofSim, ofOther].map((hold, i) => [hold, i === 2 ? 2 : 1])))
   })
 })
 

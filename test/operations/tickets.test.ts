@@ -79,16 +79,39 @@ describe('tickets of a SIM', () => {
     await expect(open(simId, TicketType.Activate)).rejects.toMatchObject({ code: 'sim_state_conflict' })
   })
 
-  test('that no longer fit when their turn comes fail with a code', async () => {
+  test('that no longer fit when their turn comes fail with a code, and the carrier is not asked', async () => {
+    const simId = await aSim()
+    const provision = await open(simId, TicketType.Provision)
+    const activate = await open(simId, TicketType.Activate)
+    await asTenant((tx) => cancelTicket(tx, provision))
+    const { calls } = await carrier.stats()
+
+    await execute(simId)
+
+    expect(await ticket(provision)).toMatchObject({ status: TicketStatus.Cancelled, attempts: 0 })
+    expect(await ticket(activate)).toMatchObject({
+      status: TicketStatus.Failed,
+      attempts: 0,
+      failureCode: 'sim_state_conflict',
+      failureText: 'an unprovisioned SIM cannot be activated',
+    })
+    expect(await statusOf(simId)).toBe(SimStatus.Unprovisioned)
+    expect((await carrier.stats()).calls).toBe(calls)
+  })
+
+  test('that find nothing left to do are complete, and the carrier is not asked', async () => {
     const simId = await activeSim()
     const suspend = await open(simId, TicketType.Suspend)
     const activate = await open(simId, TicketType.Activate)
     await asTenant((tx) => cancelTicket(tx, suspend))
+    const { calls } = await carrier.stats()
 
     await execute(simId)
 
-    expect(await ticket(suspend)).toMatchObject({ status: TicketStatus.Cancelled })
-    expect(await ticket(activate)).toMatchObject({ status: TicketStatus.Complete, attempts: 0 })
+    expect(await ticket(suspend)).toMatchObject({ status: TicketStatus.Cancelled, attempts: 0 })
+    expect(await ticket(activate)).toMatchObject({ status: TicketStatus.Complete, attempts: 0, failureCode: null })
+    expect(await statusOf(simId)).toBe(SimStatus.Active)
+    expect((await carrier.stats()).calls).toBe(calls)
   })
 
   test('can be cancelled only while they are pending', async () => {

@@ -12,6 +12,7 @@ import { PoolType, TariffType } from '../../../domain/codes.ts'
 const bytes = fc.integer({ min: 0, max: 9_000_000_000_000 })
 const allowance = fc.record({ type: fc.constantFrom(...Object.values(TariffType)), allowanceBytes: bytes })
 const standard = bytes.map((allowanceBytes) => ({ type: TariffType.Standard, allowanceBytes }))
+const shared = allowance.filter(({ type }) => type !== TariffType.Standard)
 const rows = fc
   .array(fc.record({ usageBytes: bytes, contributing: fc.boolean(), own: fc.option(standard) }), { maxLength: 30 })
   .map((list): LedgerRow[] => list.map((row, i) => ({ ...row, simId: i + 1 })))
@@ -30,7 +31,6 @@ describe('poolFigures', () => {
   })
 
   test('never leaves a shared pool with something remaining and in overage', () => {
-    const shared = allowance.filter(({ type }) => type !== TariffType.Standard)
     fc.assert(
       fc.property(shared, rows, (tariff, ledger) => {
         const { remainingBytes, overageBytes, limitBytes, usageBytes } = poolFigures(tariff, ledger)
@@ -58,18 +58,20 @@ describe('poolFigures', () => {
     expect(figures.rows.map((r) => r.overageBytes)).toEqual([7, 7, 6])
   })
 
-  test('divides by usage where nobody is above the share', () => {
-    const row = (simId: number, usageBytes: number, contributing: boolean): LedgerRow => ({
-      simId,
-      usageBytes,
-      contributing,
-      own: null,
-    })
-
-    // 3 SIMs of 100 each; nobody above 100, but a capacity of 10 bytes a SIM is exceeded by who does not contribute.
-    const figures = poolFigures({ type: TariffType['Dynamic Pool'], allowanceBytes: 0 }, [row(1, 0, true)])
-
-    expect(figures.rows).toEqual([{ simId: 1, limitBytes: 0, overageBytes: 0 }])
+  test('divides the overage of a shared pool by what each used above its share, whoever is below has none', () => {
+    fc.assert(
+      fc.property(shared, rows, (tariff, ledger) => {
+        const figures = poolFigures(tariff, ledger)
+        const excess = figures.rows.map(({ limitBytes }, i) =>
+          BigInt(Math.max(0, (ledger[i]?.usageBytes ?? 0) - limitBytes)),
+        )
+        const sum = excess.reduce((all, one) => all + one, 0n)
+        for (const [i, { overageBytes }] of figures.rows.entries()) {
+          const part = sum === 0n ? 0n : (BigInt(figures.overageBytes) * (excess[i] ?? 0n)) / sum
+          expect([part, excess[i] === 0n ? part : part + 1n]).toContain(BigInt(overageBytes))
+        }
+      }),
+    )
   })
 })
 
