@@ -9,6 +9,12 @@ import type { Knobs } from '../../stack/carrier-knobs.ts'
 
 const SECRET = 'secret-of-the-tests'
 
+interface Stats {
+  readonly calls: number
+  readonly effects: number
+  readonly doubleEffects: number
+}
+
 export async function aCarrier(knobs: Partial<Knobs> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-carrier-'))
   const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET, knobs })
@@ -21,7 +27,7 @@ export async function aCarrier(knobs: Partial<Knobs> = {}) {
     url: carrier.url,
     secret: SECRET,
     network: httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 1000 }),
-    stats: async () => (await fetch(`${carrier.url}/stats`, { headers })).json(),
+    stats: async () => (await (await fetch(`${carrier.url}/stats`, { headers })).json()) as Stats,
     turn: (change: Partial<Knobs>) =>
       fetch(`${carrier.url}/knobs`, { method: 'PUT', headers, body: JSON.stringify(change) }),
   }

@@ -3,9 +3,11 @@ import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
 import { TicketStatus } from '../../../domain/codes.ts'
 import { applyTicket } from '../../../operations/apply-ticket.ts'
+import { executeTickets } from '../../../operations/execute-tickets.ts'
 import { lockLine } from '../../../store/lines.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket, findTicket, startAttempt } from '../../../store/tickets.ts'
+import type { aBridge } from '../../setup/bridge.ts'
 import { aPool, aSim, type House, type Tenant } from '../house.ts'
 
 /** An id nobody has. */
@@ -33,6 +35,20 @@ export const complete = (house: House, tenant: Tenant, simId: number, ticketId: 
     await applyTicket(tx, line, ticket)
     await endTicket(tx, ticket, TicketStatus.Complete, null)
   })
+
+const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1 }
+
+/** Works off the open tickets of SIMs, as a worker does. @returns what the carrier was asked, in order */
+export async function workOff(
+  house: House,
+  tenant: Tenant,
+  bridge: Awaited<ReturnType<typeof aBridge>>,
+  simIds: readonly number[],
+) {
+  const before = bridge.requests.length
+  for (const simId of simIds) await executeTickets(house.ground, bridge.network, TERMS, tenant.id, simId)
+  return bridge.requests.slice(before)
+}
 
 /** Has a ticket be Processing, as a worker does before it asks the carrier. */
 export const claim = (house: House, tenant: Tenant, ticketId: string): Promise<void> =>

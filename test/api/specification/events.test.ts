@@ -13,7 +13,7 @@ beforeAll(async () => {
   const at = async (tenant: Tenant, instant: number, type: 0 | 1 | 2, severity: 0 | 1 | 2, title: string) => {
     house.now = instant
     await inTenant(house.ground, tenant.id, (tx) =>
-      insertEvent(tx, { type, severity, title, description: `Told of ${title} %_` }),
+      insertEvent(tx, { type, severity, title, description: `Told of ${title.length} %_` }),
     )
   }
   await at(house.tenant, NOON - DAY, 0, 0, 'first')
@@ -37,7 +37,7 @@ test('4.8 GET /api/events + 2.9 Event: exactly their fields, the newest first', 
     type: 0,
     severity: 0,
     title: 'first',
-    description: 'Told of first %_',
+    description: 'Told of 5 %_',
     date: new Date(NOON - DAY).toISOString(),
   })
 })
@@ -45,14 +45,19 @@ test('4.8 GET /api/events + 2.9 Event: exactly their fields, the newest first', 
 test.each([
   ['searchTerm=fourth', ['FOURTH']],
   ['searchTerm=TOLD', ['FOURTH', 'third', 'second', 'first']],
+  ['searchTerm=of%206', ['FOURTH', 'second']],
   ['searchTerm=%25_', ['FOURTH', 'third', 'second', 'first']],
   ['searchTerm=_%25', []],
   ['searchTerm=', ['FOURTH', 'third', 'second', 'first']],
   ['date=2026-11-20', ['third', 'second']],
   ['date=2026-11-20T12:00:00Z', ['FOURTH', 'third', 'second']],
   ['date=2026-11-21T00:00:00.000Z', ['FOURTH']],
+  ['severity=0', ['first']],
+  ['severity=1', ['second']],
   ['severity=2', ['FOURTH', 'third']],
+  ['type=0', ['first']],
   ['type=1', ['FOURTH', 'second']],
+  ['type=2', ['third']],
   ['type=1&severity=1&searchTerm=sec&date=2026-11-20', ['second']],
   ['pageSize=1', ['FOURTH']],
   ['pageSize=2&page=2', ['second', 'first']],

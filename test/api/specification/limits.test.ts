@@ -111,10 +111,12 @@ describe('pages', () => {
       expect(again.body).toEqual(first.body)
       expect(empty.body).toEqual(first.body)
       const { totalItems } = first.body.pagination
-      expect(second.body.data).toHaveLength(Math.min(totalItems - size, size))
-      expect(second.body.pagination).toMatchObject({ page: 2, totalItems, hasPreviousPage: true })
+      const envelope = { pageSize: size, totalItems, totalPages: 2 }
+      expect(first.body.pagination).toEqual({ page: 1, ...envelope, hasNextPage: true, hasPreviousPage: false })
+      expect(second.body.pagination).toEqual({ page: 2, ...envelope, hasNextPage: false, hasPreviousPage: true })
       const seen = [...first.body.data, ...second.body.data].map(({ id }) => id)
-      expect(new Set(seen).size).toBe(seen.length)
+      expect(seen).toHaveLength(totalItems)
+      expect(new Set(seen).size).toBe(totalItems)
     },
   )
 

@@ -103,6 +103,21 @@ describe('GET /api/orders/{orderId}', () => {
     expect(body).toEqual(expected)
   })
 
+  test('4.5 GET /api/orders/{orderId} + 2.6 Order: says how it was paid and who carries it', async () => {
+    const id = await placed(house.tenant, { quantity: 1, ...ADDRESS })
+    const was = (await house.tenant.ask('GET', `/api/orders/${id}`)).body
+    const payment = { paymentInvoiceId: 'INV-7', paymentReceiptUrl: 'https://pay.example/r/7' }
+    const parcel = { shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-7' }
+
+    await house.tenant.inside('PATCH', `/internal/orders/${id}`, payment)
+    await house.tenant.inside('POST', `/internal/orders/${id}/process`)
+    await house.tenant.inside('POST', `/internal/orders/${id}/ship`, { ...parcel, iccids: ['8944500102700000077'] })
+
+    const { body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+    expectShape(body, ORDER)
+    expect(body).toEqual({ ...was, ...payment, ...parcel, status: 'Shipped' })
+  })
+
   test('4.5 GET /api/orders/{orderId}: an address that was left out, or null, is null; any other is as it came', async () => {
     const nothing = Object.fromEntries(Object.keys(ADDRESS).map((field) => [field, null]))
     const without = await placed(house.tenant, nothing)

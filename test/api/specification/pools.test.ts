@@ -38,17 +38,34 @@ describe('lists', () => {
 
   test('4.2 GET /api/pools/{id}/sims: summaries of the SIMs that are in it now, in no pages', async () => {
     const poolId = await aPool(house.tenant, { watchdogMode: 2, warningThresholdPct: 70 })
-    const [left, elsewhere] = [await anActiveSim(house, house.tenant, { poolId }), await aSim(house.tenant)]
+    const [active, left] = [
+      await anActiveSim(house, house.tenant, { poolId }, { tag: 'Active' }),
+      await anActiveSim(house, house.tenant, { poolId }),
+    ]
     const { id, iccid } = await aSim(house.tenant, { tag: 'In' })
-    const before = await ask('GET', `/${elsewhere.id + 1_000_000}/sims`)
     await done(house, house.tenant, 'provision', { simId: id, poolId })
+    await used(house, house.tenant, active.id, { bytesDown: 1_250_000_000 })
+    await aSim(house.tenant)
+    const leaving = await house.tenant.inside('POST', '/internal/tickets/unassign', { simId: left.id })
+    const before = await ask('GET', `/${poolId}/sims`)
+    await complete(house, house.tenant, left.id, leaving.body.id)
 
     const { status, body } = await ask('GET', `/${poolId}/sims`)
 
-    expect(before.status).toBe(404)
+    expect(before.body.map((sim: { id: number }) => sim.id)).toEqual([active.id, left.id, id])
     expect(status).toBe(200)
-    expect(body.map((sim: { id: number }) => sim.id)).toEqual([left.id, id])
+    expect(body.map((sim: { id: number }) => sim.id)).toEqual([active.id, id])
     for (const sim of body) expectShape(sim, SIM_SUMMARY)
+    expect(body[0]).toMatchObject({
+      iccid: active.iccid,
+      tag: 'Active',
+      status: 1,
+      limitMB: 1000,
+      usageMB: 1250,
+      remainingMB: 0,
+      isOverage: true,
+      overageMB: 250,
+    })
     expect(body[1]).toEqual({
       id,
       iccid,

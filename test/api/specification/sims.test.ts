@@ -1,6 +1,7 @@
 /** Service document, sections 4.3, 2.4 and 3. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import { aBridge } from '../../setup/bridge.ts'
+import { aPool, aSim, aTariff, aTenant, NOON, useHouse } from '../house.ts'
 import {
   anActiveSim,
   BAD_LOG_QUERIES,
@@ -12,10 +13,12 @@ import {
   NOBODY,
   used,
   useLog,
+  workOff,
 } from './estate.ts'
 import { codes, expectPage, expectShape, SIM, SIM_WITHOUT_TARIFF } from './shape.ts'
 
 const house = useHouse()
+const bridge = await aBridge()
 const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/sims${path}`, body)
 const get = async (id: number) => (await ask('GET', `/${id}`)).body
 const titles = async (): Promise<string[]> => {
@@ -32,6 +35,8 @@ describe('lists', () => {
     sims.odd = (await aSim(other, { iccid: '8944500109000000001', tag: '100%_sure\\' })).id
     sims.Pump = (await aSim(other, { iccid: '8944500109000000002', tag: 'Pump', imsi: '262015550001' })).id
     sims.pumping = (await anActiveSim(house, other, { poolId }, { tag: 'pumping', msisdn: '+49170999' })).id
+    sims.resting = (await aSim(other, { tag: 'resting' })).id
+    await done(house, other, 'provision', { simId: sims.resting })
     await aSim(house.tenant, { tag: 'Pump of ours' })
   })
   const found = async (query: string) => {
@@ -45,8 +50,9 @@ describe('lists', () => {
 
     expect(status).toBe(200)
     expect(ids(body)).toEqual(Object.values(sims))
-    expectPage({ ...body, data: body.data.slice(0, 2) }, SIM_WITHOUT_TARIFF)
-    expectPage({ ...body, data: body.data.slice(2) }, SIM)
+    const [odd, pump, pumping, resting] = body.data
+    expectPage({ ...body, data: [odd, pump, resting] }, SIM_WITHOUT_TARIFF)
+    expectPage({ ...body, data: [pumping] }, SIM)
     expect(body.data[2]).toEqual((await house.other.ask('GET', `/api/sims/${sims.pumping}`)).body)
   })
 
@@ -58,16 +64,18 @@ describe('lists', () => {
     ['search=9000000001', ['odd']],
     ['search=5550001', ['Pump']],
     ['search=%2B49170', ['pumping']],
-    ['search=', ['odd', 'Pump', 'pumping']],
+    ['search=', ['odd', 'Pump', 'pumping', 'resting']],
     ['search=%20Pump', []],
     ['search=nothing', []],
     ['status=0', ['odd', 'Pump']],
     ['status=1', ['pumping']],
-    ['status=2', []],
+    ['status=2', ['resting']],
+    ['status=2&search=pump', []],
     ['status=0&search=pump', ['Pump']],
     ['poolId=9007199254740991', []],
     ['pageSize=1', ['odd']],
     ['pageSize=1&page=2', ['Pump']],
+    ['pageSize=3&page=2', ['resting']],
     ['pageSize=2&page=3', []],
   ])('4.3 GET /api/sims: ?%s finds %j', async (query, names) => {
     expect(await found(query)).toEqual(names)
@@ -153,6 +161,25 @@ describe('one SIM', () => {
       processingTicket: false,
       processingTicketCount: 0,
       tariff: {},
+    })
+  })
+
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: what it was imported with, and its watchdog settings', async () => {
+    const own = { iccid: '8944500109000000777', imsi: '262015557777', msisdn: '+491701234567', tag: 'Pump', type: 1 }
+    const { id } = await aSim(house.tenant, own)
+    const settings = { isWatchdogExempt: true, warningThresholdPct: 70, enableBurnRateAlerts: true }
+
+    const was = await get(id)
+    house.now = NOON + 60_000
+    await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 0, ...settings })
+    house.now = NOON
+
+    expect(was).toMatchObject({ ...own, isWatchdogExempt: false, warningThresholdPct: null })
+    expect(await get(id)).toEqual({
+      ...was,
+      ...settings,
+      watchdogMode: 0,
+      updatedAt: new Date(NOON + 60_000).toISOString(),
     })
   })
 
@@ -258,15 +285,18 @@ describe('one SIM', () => {
 })
 
 test.each(['pump 7', 'é'.repeat(128), '💧'.repeat(128), ' ', ''])(
-  '4.3 PATCH /api/sims/{id}/tag: %j is kept as it is',
+  '4.3 PATCH /api/sims/{id}/tag: %j is kept as it is, and changes nothing else',
   async (tag) => {
     const { id } = await aSim(house.tenant, { tag: 'before' })
+    const was = await get(id)
 
+    house.now = NOON + 60_000
     const answer = await ask('PATCH', `/${id}/tag`, { tag })
+    house.now = NOON
 
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({ id })
-    expect((await get(id)).tag).toBe(tag)
+    expect(await get(id)).toEqual({ ...was, tag, updatedAt: new Date(NOON + 60_000).toISOString() })
   },
 )
 
@@ -328,6 +358,57 @@ describe('queued changes', () => {
     expect(third).toMatchObject({ pendingUnassign: true })
     expect(fourth).toMatchObject({ pendingPoolId: poolId, pendingTariffId: null, pendingUnassign: false })
     expect((await titles()).filter((title) => title === `Change queued: SIM ${iccid}`)).toHaveLength(3)
+  })
+
+  test('3 queue-unprovision + 3 queue-reprovision: is carried out at the end of the month, and not before', async () => {
+    const tenant = await aTenant(house, 'Month end')
+    const [from, to] = [await aPool(tenant), await aPool(tenant, { name: 'Next' })]
+    const tariffId = await aTariff(tenant)
+    const [leaving, moving] = [
+      await anActiveSim(house, tenant, { poolId: from }),
+      await anActiveSim(house, tenant, { poolId: from }),
+    ]
+    await tenant.ask('POST', `/api/sims/${leaving.id}/queue-unprovision`)
+    await tenant.ask('POST', `/api/sims/${moving.id}/queue-reprovision`, { poolId: to, tariffId })
+    const read = async ({ id }: { id: number }) => (await tenant.ask('GET', `/api/sims/${id}`)).body
+    // What the month end asks for, in its order.
+    const apply = (kind: 'unassign' | 'move') =>
+      tenant.inside('POST', '/internal/cycles/2026-11/changes/apply', {
+        kind,
+        afterSimId: 0,
+        throughSimId: Number.MAX_SAFE_INTEGER,
+      })
+    const asked = () => workOff(house, tenant, bridge, [leaving.id, moving.id])
+
+    house.now = Date.UTC(2026, 11, 1) - 1
+    const early = [await apply('unassign'), await apply('move')]
+    const before = [await read(leaving), await read(moving)]
+    const askedEarly = await asked()
+    house.now = Date.UTC(2026, 11, 1)
+    await tenant.inside('POST', '/internal/cycles/2026-11/renew')
+    const inTime = [await apply('unassign'), await apply('move')]
+    const askedInTime = await asked()
+    const after = [await read(leaving), await read(moving)]
+    const pools = [await tenant.ask('GET', `/api/pools/${from}`), await tenant.ask('GET', `/api/pools/${to}`)]
+    house.now = NOON
+
+    expect(early).toMatchObject(early.map(() => ({ status: 409, body: { code: 'cycle_open' } })))
+    expect(before).toMatchObject([
+      { status: 1, poolId: from, pendingUnassign: true, processingTicketCount: 0 },
+      { status: 1, poolId: from, tariffId: null, pendingPoolId: to, pendingTariffId: tariffId },
+    ])
+    expect(askedEarly).toEqual([])
+    const tickets = inTime.map(({ body }) => body.results[0].ticketId)
+    expect(askedInTime).toEqual([
+      { ticketId: tickets[0], operation: 'unprovision', iccid: leaving.iccid },
+      { ticketId: tickets[1], operation: 'move', iccid: moving.iccid, pool: 'Next', tariff: 'Tariff of type 0' },
+    ])
+    const nothing = { pendingPoolId: null, pendingTariffId: null, pendingUnassign: false }
+    expect(after).toMatchObject([
+      { status: 0, poolId: null, tariffId: null, ...nothing },
+      { status: 1, poolId: to, tariffId, ...nothing },
+    ])
+    expect(pools.map(({ body }) => body.totalSimCount)).toEqual([0, 1])
   })
 
   test('3 queue-unprovision + 3 queue-reprovision: an unprovisioned SIM has nothing to change, 409', async () => {

@@ -33,6 +33,19 @@ test.each([
   },
 )
 
+test('4.7 GET /api/tariffs/{id} + 2.8 Tariff: its description, and whether it is still given', async () => {
+  const words = { displayName: 'Meadow 2 GB', description: 'For meters: 2 GB and é\n' }
+  const standardTariff = { baseTariffGb: 2, ...FEES }
+  const { body: made } = await house.tenant.inside('POST', '/internal/tariffs', { ...words, type: 0, standardTariff })
+  const get = async () => (await house.tenant.ask('GET', `/api/tariffs/${made.id}`)).body
+
+  const given = await get()
+  await inactive(house.tenant, made.id)
+
+  expect(given).toMatchObject({ ...words, isActive: true })
+  expect(await get()).toEqual({ ...given, isActive: false })
+})
+
 test('4.7 GET /api/tariffs: an array, by id, of the tenant’s own and the platform’s, inactive ones too', async () => {
   const own = await aTariff(house.tenant)
   const old = await aTariff(house.tenant)

@@ -1,5 +1,15 @@
 /** Service document, sections 4.6, 2.7 and 8. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { LogLevel } from '../../../domain/codes.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { createTransport } from '../../../notify/transport.ts'
+import { sendMails } from '../../../operations/send-mails.ts'
+import { startInbox } from '../../../stack/inbox.ts'
+import type { Mail } from '../../../stack/inbox-mails.ts'
+import { insertNotifications } from '../../../store/mails.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
+import { anAlert } from '../../unit/notify/notifications.ts'
 import { asking, useHouse } from '../house.ts'
 import { expectShape, TENANT } from './shape.ts'
 
@@ -55,6 +65,29 @@ test.each(['a@b.example', 'first.last+tag@sub.example.com', `o'neil@example.com`
     expect(await get()).toEqual({ ...was, billingEmail })
   },
 )
+
+test('4.6 PATCH /api/tenant/billing-email: the next mail goes to the new address', async () => {
+  const inbox = await startInbox({ dir: await temporaryFolder() })
+  const from = 'Simherd <simherd@meadow.example>'
+  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from, timeoutMs: 10_000 })
+  onTestFinished(async () => {
+    transport.close()
+    await inbox.stop()
+  })
+  const tell = async (key: string) => {
+    const notice = { dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: new Date(house.now) }
+    await inTenant(house.ground, house.tenant.id, (tx) => insertNotifications(tx, [notice]))
+    await sendMails(house.ground, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 1 }, house.tenant.id)
+  }
+
+  for (const billingEmail of ['old@meadow.example', 'new@meadow.example']) {
+    await house.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
+    await tell(billingEmail)
+  }
+
+  const mails = await (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json()
+  expect((mails as Mail[]).map(({ to }) => to)).toEqual(['new@meadow.example', 'old@meadow.example'])
+})
 
 test.each([
   'nobody',

@@ -1,17 +1,21 @@
 /** Service document, sections 4.4, 2.5 and 3. */
 import { describe, expect, test } from 'vitest'
+import { aBridge } from '../../setup/bridge.ts'
 import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
-import { anActiveSim, claim, complete, done, inactive, NO_TICKET, NOBODY } from './estate.ts'
+import { anActiveSim, claim, done, inactive, NO_TICKET, NOBODY, workOff } from './estate.ts'
 import { codes, expectShape, TICKET } from './shape.ts'
 
 const house = useHouse()
+const bridge = await aBridge()
+/** Has a SIM's tickets worked off. @returns what the carrier was asked */
+const asked = (simId: number) => workOff(house, house.tenant, bridge, [simId])
 const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/tickets${path}`, body)
 const get = async (id: string) => (await ask('GET', `/${id}`)).body
 const sim = async (id: number) => (await house.tenant.ask('GET', `/api/sims/${id}`)).body
 const aSuspendedSim = async () => {
-  const { id: simId } = await aSim(house.tenant)
-  await done(house, house.tenant, 'provision', { simId })
-  return simId
+  const { id, iccid } = await aSim(house.tenant)
+  await done(house, house.tenant, 'provision', { simId: id })
+  return { id, iccid }
 }
 
 describe('lists', () => {
@@ -45,9 +49,9 @@ describe('lists', () => {
 })
 
 describe('a new ticket', () => {
-  test('4.4 POST /api/tickets/provision + 2.5 Ticket: says pool and tariff; the SIM counts it', async () => {
-    const { id: simId } = await aSim(house.tenant)
-    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+  test('4.4 POST /api/tickets/provision + 2.5 Ticket: says pool and tariff, and so does the carrier; the SIM counts it', async () => {
+    const { id: simId, iccid } = await aSim(house.tenant)
+    const [poolId, tariffId] = [await aPool(house.tenant, { name: 'Fleet' }), await aTariff(house.tenant)]
 
     const made = await ask('POST', '/provision', { simId, poolId, tariffId })
     const ticket = await get(made.body.id)
@@ -74,7 +78,9 @@ describe('a new ticket', () => {
       processingTicket: true,
       processingTicketCount: 1,
     })
-    await complete(house, house.tenant, simId, made.body.id)
+    expect(await asked(simId)).toEqual([
+      { ticketId: ticket.id, operation: 'provision', iccid, pool: 'Fleet', tariff: 'Tariff of type 0' },
+    ])
     expect(await get(made.body.id)).toEqual({ ...ticket, status: 2 })
     expect(await sim(simId)).toMatchObject({ status: 2, poolId, tariffId, processingTicket: false })
   })
@@ -95,12 +101,12 @@ describe('a new ticket', () => {
   test.each([{}, { poolId: null, tariffId: null }])(
     '4.4 POST /api/tickets/provision: pool and tariff left out or null (%j) are left unset',
     async (left) => {
-      const { id: simId } = await aSim(house.tenant)
+      const { id: simId, iccid } = await aSim(house.tenant)
 
       const { body } = await ask('POST', '/provision', { simId, ...left })
 
       expect((await get(body.id)).provisioningInfo).toMatchObject({ pendingPoolId: null, pendingTariffId: null })
-      await complete(house, house.tenant, simId, body.id)
+      expect(await asked(simId)).toEqual([{ ticketId: body.id, operation: 'provision', iccid }])
       expect(await sim(simId)).toMatchObject({ status: 2, poolId: null, tariffId: null })
     },
   )
@@ -124,8 +130,8 @@ describe('a new ticket', () => {
     expect((await sim(simId)).processingTicketCount).toBe(0)
   })
 
-  test('4.4 POST /api/tickets/activate: of a suspended SIM only', async () => {
-    const [suspended, active] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+  test('4.4 POST /api/tickets/activate: of a suspended SIM only, which the carrier activates', async () => {
+    const [{ id: suspended, iccid }, active] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
     const { id: fresh } = await aSim(house.tenant)
 
     const made = await ask('POST', '/activate', { simId: suspended })
@@ -139,12 +145,14 @@ describe('a new ticket', () => {
         body: { code: 'sim_state_conflict' },
       })
     }
-    await complete(house, house.tenant, suspended, made.body.id)
+    expect((await sim(suspended)).status).toBe(2)
+    expect(await asked(suspended)).toEqual([{ ticketId: made.body.id, operation: 'activate', iccid }])
     expect((await sim(suspended)).status).toBe(1)
+    expect((await get(made.body.id)).status).toBe(2)
   })
 
-  test('4.4 POST /api/tickets/suspend: of an active SIM only', async () => {
-    const [suspended, { id: active }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+  test('4.4 POST /api/tickets/suspend: of an active SIM only, which the carrier suspends', async () => {
+    const [{ id: suspended }, { id: active, iccid }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
     const { id: fresh } = await aSim(house.tenant)
 
     const made = await ask('POST', '/suspend', { simId: active })
@@ -158,37 +166,54 @@ describe('a new ticket', () => {
         body: { code: 'sim_state_conflict' },
       })
     }
-    await complete(house, house.tenant, active, made.body.id)
+    expect((await sim(active)).status).toBe(1)
+    expect(await asked(active)).toEqual([{ ticketId: made.body.id, operation: 'suspend', iccid }])
     expect((await sim(active)).status).toBe(2)
+    expect((await get(made.body.id)).status).toBe(2)
   })
 
-  test('4.4 POST /api/tickets/refresh: of an active SIM only', async () => {
-    const [suspended, { id: active }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+  test('4.4 POST /api/tickets/refresh: of an active SIM only, which the carrier has connect anew', async () => {
+    const [{ id: suspended }, { id: active, iccid }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+    const { id: fresh } = await aSim(house.tenant)
+    const was = await sim(active)
 
     const made = await ask('POST', '/refresh', { simId: active })
 
     expect(made.status).toBe(200)
     expectShape(made.body, { id: 'uuid' })
     expect(await get(made.body.id)).toMatchObject({ simId: active, type: 4, status: 0, provisioningInfo: null })
-    expect(await ask('POST', '/refresh', { simId: suspended })).toMatchObject({
-      status: 409,
-      body: { code: 'sim_state_conflict' },
-    })
+    for (const simId of [fresh, suspended]) {
+      expect(await ask('POST', '/refresh', { simId })).toMatchObject({
+        status: 409,
+        body: { code: 'sim_state_conflict' },
+      })
+    }
+    expect(await asked(active)).toEqual([{ ticketId: made.body.id, operation: 'refresh', iccid }])
+    expect(await sim(active)).toEqual(was)
+    expect((await get(made.body.id)).status).toBe(2)
   })
 
-  test.each(['x', 'é'.repeat(1600)])('4.4 POST /api/tickets/send-sms: %j to an active SIM only', async (message) => {
-    const [suspended, { id: active }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+  test.each(['x', 'é'.repeat(1600), ' "Grüße"\r\n\t\\ 💧 '])(
+    '4.4 POST /api/tickets/send-sms: %j to an active SIM only, and the carrier has the text as it is',
+    async (message) => {
+      const [{ id: suspended }, { id: active, iccid }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
+      const { id: fresh } = await aSim(house.tenant)
 
-    const made = await ask('POST', '/send-sms', { simId: active, message })
+      const made = await ask('POST', '/send-sms', { simId: active, message })
 
-    expect(made.status).toBe(200)
-    expectShape(made.body, { id: 'uuid' })
-    expect(await get(made.body.id)).toMatchObject({ simId: active, type: 3, status: 0, provisioningInfo: null })
-    expect(await ask('POST', '/send-sms', { simId: suspended, message })).toMatchObject({
-      status: 409,
-      body: { code: 'sim_state_conflict' },
-    })
-  })
+      expect(made.status).toBe(200)
+      expectShape(made.body, { id: 'uuid' })
+      expect(await get(made.body.id)).toMatchObject({ simId: active, type: 3, status: 0, provisioningInfo: null })
+      for (const simId of [fresh, suspended]) {
+        expect(await ask('POST', '/send-sms', { simId, message })).toMatchObject({
+          status: 409,
+          body: { code: 'sim_state_conflict' },
+        })
+      }
+      expect(await asked(active)).toEqual([{ ticketId: made.body.id, operation: 'sendSms', iccid, message }])
+      expect((await get(made.body.id)).status).toBe(2)
+    },
+  )
 
   test.each(['activate', 'suspend', 'refresh', 'send-sms', 'provision'])(
     '4.4 POST /api/tickets/activate: and each of its kind, %s: an unknown SIM, or another tenant’s, is 404',
@@ -203,7 +228,7 @@ describe('a new ticket', () => {
   )
 
   test('4.4 POST /api/tickets/suspend: is judged by the state the SIM will have after the tickets before it', async () => {
-    const simId = await aSuspendedSim()
+    const { id: simId } = await aSuspendedSim()
 
     const answers = []
     for (const kind of ['suspend', 'activate', 'activate', 'refresh', 'suspend', 'suspend', 'activate']) {
@@ -253,7 +278,7 @@ describe('one ticket', () => {
     expect((await house.other.ask('GET', `/api/tickets/${body.id}`)).body.status).toBe(0)
   })
 
-  test('4.4 DELETE /api/tickets/{id} + 3 Ticket Pending: answers the ticket, cancelled; the SIM is as before', async () => {
+  test('4.4 DELETE /api/tickets/{id} + 3 Ticket Pending: answers the ticket, cancelled; SIM and carrier are as before', async () => {
     const { id: simId } = await aSim(house.tenant)
     const was = await sim(simId)
     const { body: made } = await ask('POST', '/provision', { simId })
@@ -264,6 +289,8 @@ describe('one ticket', () => {
     expect(cancelled.status).toBe(200)
     expectShape(cancelled.body, TICKET)
     expect(cancelled.body).toEqual({ ...pending, status: 4 })
+    expect(await sim(simId)).toEqual(was)
+    expect(await asked(simId)).toEqual([])
     expect(await get(made.id)).toEqual(cancelled.body)
     expect(await sim(simId)).toEqual(was)
   })
