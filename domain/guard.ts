@@ -8,7 +8,7 @@ const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, max
 const HoldId = Id('Hold that waits for a decision')
 
 /** Most SIMs that one ask is for. */
-export const MOST_ASKED = 1000
+const MOST_ASKED = 1000
 
 export const PermitAsk = strictObject(
   {
