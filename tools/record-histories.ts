@@ -3,17 +3,18 @@
  * on a development server. Usage: node tools/record-histories.ts
  *
  * A history stands for runs that users have open: record one for a new path, and keep the old ones.
- * Files that are there already are left as they are.
+ * Files that are there already are left as they are. A new one gets its line in recorded.jsonl; should one have to be
+ * recorded anew, write into its new line why: {"file", "sha256", "why"}.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { monthEndPlanId } from '../domain/lifecycle.ts'
 import { userCacheDir } from '../stack/downloads.ts'
 import { startTemporal } from '../stack/temporal.ts'
 import { findTemporalServer } from '../stack/temporal-binary.ts'
-import { writtenHistory } from '../test/workflows/history-files.ts'
+import { digestOf, writtenHistory } from '../test/workflows/history-files.ts'
 import { clear, startHouse } from '../test/workflows/house.ts'
 import { TENANT } from '../test/workflows/service-model.ts'
 import { recordContinued } from './record-continued.ts'
@@ -40,7 +41,9 @@ async function on(settings: Record<string, number>, recordAll: (house: House, re
     await handle.result().catch(() => undefined)
     const file = `${folder}${name}.json`
     if (existsSync(file)) return console.log(`${name}: kept`)
-    await writeFile(file, `${writtenHistory(await handle.fetchHistory())}\n`)
+    const text = `${writtenHistory(await handle.fetchHistory())}\n`
+    await writeFile(file, text)
+    await appendFile(`${folder}recorded.jsonl`, `${JSON.stringify({ file: `${name}.json`, sha256: digestOf(text) })}\n`)
     console.log(`${name}: recorded`)
   }
   try {

@@ -7,11 +7,15 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
-/** Bundles the workflows as they are on the disk, with their interceptors: about a second. */
-export async function bundleWorkflows(): Promise<string> {
+/**
+ * Bundles the workflows as they are on the disk, with their interceptors: about a second.
+ *
+ * @param more files with further interceptors, which come after the workflows' own
+ */
+export async function bundleWorkflows(more: readonly string[] = []): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: path('../workflows/index.ts'),
-    workflowInterceptorModules: [path('../workflows/interceptors.ts')],
+    workflowInterceptorModules: [path('../workflows/interceptors.ts'), ...more],
     logger: new DefaultLogger('ERROR'),
   })
   return code
