@@ -251,6 +251,12 @@ export const ERRORS = {
     title: 'The tariff takes no new assignments',
     remedy: 'Choose a tariff that is active.',
   },
+  tariff_has_no_effect: {
+    status: 422,
+    retryable: false,
+    title: 'The tariff has no effect in this pool: the pool’s own governs',
+    remedy: 'Name the pool’s tariff or none. One that was queued before goes with the queued change.',
+  },
   tariff_needs_pool: {
     status: 422,
     retryable: false,

@@ -13,6 +13,7 @@ export const ASSIGNMENT_PROBLEMS = [
   'tariff_not_found',
   'tariff_inactive',
   'tariff_needs_pool',
+  'tariff_has_no_effect',
 ] as const satisfies readonly ErrorCode[]
 
 /** The part of a SIM that tickets change. */

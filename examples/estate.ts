@@ -177,7 +177,7 @@ const POOLS: readonly EstatePool[] = [
 
 /**
  * The changes waiting for the month's end: five SIMs of other pools, one of them over its limit, go to the chargers;
- * two get a tariff of their own; four are handed back, one of them over its limit.
+ * two of the households get a tariff of their own; four are handed back, one of them over its limit.
  */
 function queuedChanges(sims: readonly EstateSim[]): QueuedChange[] {
   const named = (pool: string, places: readonly number[]) => {
@@ -192,7 +192,7 @@ function queuedChanges(sims: readonly EstateSim[]): QueuedChange[] {
   const leaving = new Set([heaviest('vans'), ...named('vans', [12]), ...named('wells', [5, 20])])
   return [
     ...[...moving].map((iccid) => ({ iccid, kind: 'reprovision', pool: 'chargers' }) as const),
-    ...named('weather', [2, 9]).map((iccid) => ({ iccid, kind: 'reprovision', tariff: 'router' }) as const),
+    ...named('households', [22, 75]).map((iccid) => ({ iccid, kind: 'reprovision', tariff: 'router' }) as const),
     ...[...leaving].map((iccid) => ({ iccid, kind: 'unassign' }) as const),
   ]
 }

@@ -80,7 +80,6 @@ const GROUPS: readonly Group[] = [
     silent: [9],
     exempt: true,
     swaps: 1,
-    ownTariff: { key: 'router', count: 3 },
   },
   {
     pool: 'lamps',

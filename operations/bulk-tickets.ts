@@ -29,7 +29,7 @@ type Asked = Omit<BulkAsk, 'dryRun'>
  * What a run would do now: which SIMs would get a ticket, which not and why. Changes nothing.
  *
  * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
- *   `tariff_needs_pool`, `bulk_too_large`
+ *   `tariff_needs_pool`, `tariff_has_no_effect`, `bulk_too_large`
  */
 export async function planBulkTickets(tx: TenantTx, asked: Asked): Promise<BulkPlan> {
   const terms = await termsOf(tx, asked)

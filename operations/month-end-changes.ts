@@ -29,7 +29,7 @@ import type { TenantTx } from '../store/tenancy.ts'
 import { insertTickets, openTicketsOf } from '../store/tickets.ts'
 import { endedCycle } from './month-end.ts'
 import { noteFailures } from './month-end-outcome.ts'
-import { checkAssignment } from './tickets.ts'
+import { checkPlace } from './tickets.ts'
 
 /** SIMs of a transaction, which holds their locks: about a fifth of a second. */
 const MOST = 500
@@ -187,7 +187,7 @@ async function assignmentRefusals(
     ([, a], [, b]) => (a.poolId ?? 0) - (b.poolId ?? 0),
   )) {
     try {
-      await checkAssignment(tx, { poolId, tariffId: newTariffId }, newTariffId)
+      await checkPlace(tx, { poolId, tariffId: newTariffId }, newTariffId)
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       refusals.set(name, { code: error.code, detail: error.message })

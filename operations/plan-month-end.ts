@@ -27,7 +27,7 @@ import type { TenantTx } from '../store/tenancy.ts'
 import { openTicketsOf, type TicketRecord } from '../store/tickets.ts'
 import { cycleNamed } from './month-end.ts'
 import { type Capacities, readCapacities } from './next-capacities.ts'
-import { checkAssignment } from './tickets.ts'
+import { checkPlace } from './tickets.ts'
 
 /** Changes of one read: some hundred kilobytes. */
 const PAGE = 1000
@@ -224,7 +224,7 @@ async function assignmentRefusal(
   newTariffId: number | null,
 ): Promise<Refusal | undefined> {
   try {
-    await checkAssignment(tx, after, newTariffId)
+    await checkPlace(tx, after, newTariffId)
     return undefined
   } catch (error) {
     if (error instanceof ServiceError) return { code: error.code, detail: error.message }

@@ -3,12 +3,13 @@ import { Compile } from 'typebox/compile'
 import { ServiceError } from '../domain/errors.ts'
 import { type BatchAsk, BatchRow } from '../domain/provision-batches.ts'
 import { readLines } from '../store/lines.ts'
-import { type NewBatchSim, poolsThere } from '../store/provision-batches.ts'
+import { poolTariffs } from '../store/pools.ts'
+import type { NewBatchSim } from '../store/provision-batches.ts'
 import { findTariffs } from '../store/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { targetsOf } from './bulk-targets.ts'
 import { activationConflict } from './start-workflows.ts'
-import { assignmentConflict, type Conflict } from './tickets.ts'
+import { assignmentConflict, type Conflict, placeConflict } from './tickets.ts'
 
 const checkRow = Compile(BatchRow)
 
@@ -25,7 +26,8 @@ export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchAsk):
 }
 
 /**
- * Whether there is what rows get that name no place of their own. Whether a tariff needs a pool is each row's question.
+ * Whether there is what rows get that name no place of their own. Whether a tariff needs a pool, or has an effect in it, is
+ * each row's question.
  *
  * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`
  */
@@ -33,7 +35,7 @@ export async function checkDefaults(tx: TenantTx, defaults: BatchAsk['defaults']
   const { poolId = null, tariffId = null } = defaults ?? {}
   const place = { simId: null, poolId, tariffId }
   const found = await foundFor(tx, [place])
-  const conflict = assignmentConflict(place, tariffId, found(place))
+  const conflict = placeConflict(place, tariffId, found(place))
   if (conflict !== undefined && conflict.code !== 'tariff_needs_pool') {
     throw new ServiceError(conflict.code, conflict.detail)
   }
@@ -71,10 +73,10 @@ const some = (ids: readonly (number | null)[]) => [...new Set(ids.filter((id) =>
 
 /** Reads the pools and tariffs that a page's rows name, at once. */
 async function foundFor(tx: TenantTx, page: readonly Asked[]) {
-  const pools = await poolsThere(tx, some(page.map(({ poolId }) => poolId)))
+  const pools = await poolTariffs(tx, some(page.map(({ poolId }) => poolId)))
   const tariffs = await findTariffs(tx, some(page.map(({ tariffId }) => tariffId)))
   return ({ poolId, tariffId }: Asked) => ({
-    poolIsThere: poolId === null || pools.has(poolId),
+    pool: poolId === null ? null : pools.get(poolId),
     tariff: tariffId === null ? undefined : tariffs.get(tariffId),
   })
 }

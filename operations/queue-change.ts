@@ -29,7 +29,7 @@ export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: 
  * nothing changes. A queued unassignment is dropped.
  *
  * @throws ServiceError sim_not_found, sim_state_conflict, pool_not_found, tariff_not_found, tariff_inactive,
- *   tariff_needs_pool
+ *   tariff_needs_pool, tariff_has_no_effect
  */
 export async function queueReprovision(
   tx: TenantTx,

@@ -6,7 +6,7 @@ import type { Cause, Ticket } from '../domain/ticket.ts'
 import { type Ask, type Line, lineAfter, mayOpen } from '../domain/ticket-decisions.ts'
 import { noteChange } from '../store/audit.ts'
 import { lockLine } from '../store/lines.ts'
-import { holdPool } from '../store/pools.ts'
+import { holdPool, type PoolTariff } from '../store/pools.ts'
 import { findTariff } from '../store/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { endTicket, findTicket, insertTicket, openTickets, toTicket } from '../store/tickets.ts'
@@ -33,7 +33,7 @@ export interface OpenTicketRequest {
  *
  * @returns the ticket's id (UUID)
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `tariff_not_found`, `sim_already_assigned`,
- *   `sim_state_conflict`, `tariff_inactive`, `tariff_needs_pool`
+ *   `sim_state_conflict`, `tariff_inactive`, `tariff_needs_pool`, `tariff_has_no_effect`
  */
 export async function openTicket(tx: TenantTx, request: OpenTicketRequest): Promise<string> {
   const line = await lockLine(tx, request.simId)
@@ -49,7 +49,8 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest): Prom
   const conflict = conflictOf(line, before, ask)
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
   if (ask.poolId !== null || ask.tariffId !== null) {
-    await checkAssignment(tx, lineAfter(before.reduce(lineAfter, line), ask), ask.tariffId)
+    const after = lineAfter(before.reduce(lineAfter, line), ask)
+    await (ask.cause.by === 'month-end' ? checkPlace : checkAssignment)(tx, after, ask.tariffId)
   }
   const { simId, tag = null, message = null, effectiveAt = null } = request
   const id = await insertTicket(tx, { ...ask, simId, tag, message, effectiveAt })
@@ -84,25 +85,49 @@ const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} 
 /** Where a SIM is to belong. */
 type Place = Pick<Line, 'poolId' | 'tariffId'>
 
+/** What there is of a pool, null where none is named, and of the tariff to assign. */
+interface Found {
+  readonly pool: PoolTariff | null | undefined
+  readonly tariff: Tariff | undefined
+}
+
 /**
- * Whether a SIM may belong to this pool with this own tariff. The pool is not deleted until the transaction ends.
+ * Whether a caller may ask for a SIM to belong to this pool with this own tariff. The pool is not deleted until the
+ * transaction ends.
  *
  * @param newTariffId the tariff to assign; null where the SIM keeps its own: it may have become inactive since
  */
-export async function checkAssignment(tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> {
-  const poolIsThere = after.poolId === null || (await holdPool(tx, after.poolId))
+export const checkAssignment = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
+  check(tx, after, newTariffId, assignmentConflict)
+
+/** As {@link checkAssignment}, of what was asked for before: a tariff that has no effect there is no reason to refuse. */
+export const checkPlace = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
+  check(tx, after, newTariffId, placeConflict)
+
+async function check(tx: TenantTx, after: Place, newTariffId: number | null, why: typeof placeConflict): Promise<void> {
+  const pool = after.poolId === null ? null : await holdPool(tx, after.poolId)
   const tariff = newTariffId === null ? undefined : await findTariff(tx, newTariffId)
-  const conflict = assignmentConflict(after, newTariffId, { poolIsThere, tariff })
+  const conflict = why(after, newTariffId, { pool, tariff })
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
 }
 
-/** Why a SIM cannot belong there, with what was found of the pool and of the tariff to assign. Pure. */
-export function assignmentConflict(
+/** Why nobody may ask for a SIM to belong there, with what was found. Pure. */
+export function assignmentConflict(place: Place, newTariffId: number | null, found: Found): Conflict | undefined {
+  const conflict = placeConflict(place, newTariffId, found)
+  const { pool, tariff } = found
+  if (conflict !== undefined || tariff === undefined || pool == null) return conflict
+  if (pool.type === TariffType.Standard || tariff.id === pool.tariffId) return undefined
+  const why = `has no effect in pool ${place.poolId}, whose tariff ${pool.tariffId} governs`
+  return { code: 'tariff_has_no_effect', detail: `Tariff ${tariff.id} (${tariff.displayName}) ${why}.` }
+}
+
+/** Why a SIM cannot belong there, with what was found. Pure. */
+export function placeConflict(
   { poolId }: Place,
   newTariffId: number | null,
-  { poolIsThere, tariff }: { readonly poolIsThere: boolean; readonly tariff: Tariff | undefined },
+  { pool, tariff }: Found,
 ): Conflict | undefined {
-  if (!poolIsThere) return { code: 'pool_not_found', detail: `There is no pool ${poolId}.` }
+  if (pool === undefined) return { code: 'pool_not_found', detail: `There is no pool ${poolId}.` }
   if (newTariffId === null) return undefined
   if (tariff === undefined) return { code: 'tariff_not_found', detail: `There is no tariff ${newTariffId}.` }
   const named = `Tariff ${newTariffId} (${tariff.displayName})`

@@ -114,9 +114,29 @@ export async function findPool(tx: TenantTx, id: number): Promise<PoolRecord | u
 export const lockPool = (tx: TenantTx, id: number): Promise<PoolRecord | undefined> =>
   findPoolRecord(tx, id, sql`for update`)
 
-/** Keeps a pool from being deleted until the transaction ends. @returns whether there is one */
-export const holdPool = async (tx: TenantTx, id: number): Promise<boolean> =>
-  (await findPoolRecord(tx, id, sql`for key share`)) !== undefined
+/** The tariff of a pool. */
+export interface PoolTariff {
+  readonly tariffId: number
+  readonly type: TariffType
+}
+
+/** The tariffs of those of these pools that are there, by pool. */
+export const poolTariffs = (tx: TenantTx, ids: readonly number[]): Promise<Map<number, PoolTariff>> =>
+  readPoolTariffs(tx, ids, sql``)
+
+/** Keeps a pool from being deleted until the transaction ends. @returns its tariff; undefined where there is no such pool */
+export const holdPool = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
+  (await readPoolTariffs(tx, [id], sql`for key share of p`)).get(id)
+
+async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBuilder<unknown>) {
+  const { rows } = await sql<PoolTariff & { id: number }>`
+    select p.id, p.tariff_id as "tariffId", t.type
+      from pools p join tariffs t on t.id = p.tariff_id
+     where p.tenant_id = app_tenant() and p.deleted_at is null and p.id = any(${[...ids]}::bigint[]) ${lock}`.execute(
+    tx.q,
+  )
+  return new Map(rows.map(({ id, ...tariff }) => [id, tariff]))
+}
 
 async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown>): Promise<PoolRecord | undefined> {
   const { rows } = await sql<PoolRecord>`

@@ -13,14 +13,6 @@ import {
 import type { Refusal } from './bulk-tickets.ts'
 import type { TenantTx } from './tenancy.ts'
 
-/** Those of these pools that are there. */
-export async function poolsThere(tx: TenantTx, ids: readonly number[]): Promise<Set<number>> {
-  const { rows } = await sql<{ id: number }>`
-    select id from pools
-     where tenant_id = app_tenant() and deleted_at is null and id = any(${[...ids]}::bigint[])`.execute(tx.q)
-  return new Set(rows.map((row) => row.id))
-}
-
 /** Writes a batch without SIMs. @returns its id */
 export async function insertBatch(tx: TenantTx, parallel: number): Promise<string> {
   const id = randomUUID()

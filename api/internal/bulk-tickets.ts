@@ -38,7 +38,14 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       {
         bodyLimit: ASK_BYTES,
         config: {
-          problems: ['pool_not_found', 'tariff_not_found', 'tariff_inactive', 'tariff_needs_pool', 'bulk_too_large'],
+          problems: [
+            'pool_not_found',
+            'tariff_not_found',
+            'tariff_inactive',
+            'tariff_needs_pool',
+            'tariff_has_no_effect',
+            'bulk_too_large',
+          ],
           files: { 'text/csv': 'iccid\n8999900000000000017\n' },
         },
         schema: {

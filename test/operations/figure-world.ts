@@ -226,16 +226,17 @@ async function remove(world: World, n: number): Promise<void> {
 /** Whether there is such a pool now. */
 const isThere = (world: World, n: number) => world.pools[n]?.id != null && world.pools[n]?.deletedAt === OPEN
 
+/** Whether a tariff may be named: outside pools a Standard one, in a shared pool the pool's, which has its number. */
+const mayName = ({ pool, own }: { readonly pool: number | null; readonly own: number | null }) =>
+  own === null || own === pool || TARIFFS[pool ?? own]?.type === TariffType.Standard
+
 /** Whether the step can be taken now; one that cannot is passed over, so that histories shrink freely. */
 function mayTake(world: World, line: LineModel, step: OfOneSim): boolean {
   const at = openMembership(line)
   if ('pool' in step && step.pool !== null && !isThere(world, step.pool)) return false
   switch (step.do) {
     case 'provision':
-      return (
-        line.status === 'unprovisioned' &&
-        (step.pool !== null || step.own === null || TARIFFS[step.own]?.type === TariffType.Standard)
-      )
+      return line.status === 'unprovisioned' && mayName(step)
     case 'activate':
       return line.status === 'suspended'
     case 'suspend':

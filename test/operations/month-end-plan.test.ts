@@ -18,6 +18,7 @@ import { openTicket } from '../../operations/tickets.ts'
 import { poolFigures } from '../../store/figures.ts'
 import { lockLine } from '../../store/lines.ts'
 import { suspensionsToRenew } from '../../store/month-end.ts'
+import { queueChange } from '../../store/sim-changes.ts'
 import { poolTotals } from '../../store/statements.ts'
 import { endTicket, findTicket } from '../../store/tickets.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
@@ -302,13 +303,21 @@ const estate = fc.record({
   withdrawn: fc.boolean(),
 })
 
+/** Whether a SIM's own tariff governs in a place: outside pools, and in the first, a Standard one. */
+const governsItself = (place: number | null) => place === null || place === 0
+
 async function live(house: House, pools: readonly number[], ownId: number, lives: readonly Life[]): Promise<number[]> {
   const sims: number[] = []
   for (const one of lives) {
     const poolId = one.pool === null ? null : (pools[one.pool] ?? null)
     const [simId = 0] = await house.unprovisioned(1)
     sims.push(simId)
-    await house.complete({ simId, type: TicketType.Provision, poolId, tariffId: one.own ? ownId : null })
+    await house.complete({
+      simId,
+      type: TicketType.Provision,
+      poolId,
+      tariffId: one.own && governsItself(one.pool) ? ownId : null,
+    })
     if (one.state !== 'new') await house.complete({ simId, type: TicketType.Activate })
     if (one.state === 'user') await house.complete({ simId, type: TicketType.Suspend })
     if (one.state === 'renewal' || one.state === 'manual')
@@ -317,7 +326,10 @@ async function live(house: House, pools: readonly number[], ownId: number, lives
     if (one.queued === 'unassign') await house.asTenant((tx) => queueUnprovision(tx, simId))
     if (one.queued === 'move') {
       const to = { poolId: one.to === null ? null : (pools[one.to] ?? null), tariffId: one.toOwn ? ownId : null }
-      await house.asTenant((tx) => queueReprovision(tx, { id: simId, ...to }))
+      // What was queued before such a tariff was refused is applied.
+      if (one.toOwn && !governsItself(one.to ?? one.pool)) {
+        await house.asTenant((tx) => queueChange(tx, simId, { ...to, unassign: false }))
+      } else await house.asTenant((tx) => queueReprovision(tx, { id: simId, ...to }))
     }
   }
   return sims

@@ -210,12 +210,11 @@ describe('the next cycle', () => {
     const [from, to] = [await aPoolOf(house, TariffType['Dynamic Pool']), await aPoolOf(house)]
     const sims = await house.activeSims(5, { poolId: from })
     const [stays = 0, suspended = 0, unassigned = 0, moved = 0, dueBack = 0] = sims
-    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
     ground.now = BOUNDARY.getTime() - 3 * MINUTE
     const first = new Date(BOUNDARY.getTime() + MINUTE / 2).toISOString()
     await house.record([stays, suspended].map((simId) => house.usage(simId, { at: first, bytesUp: 10 })))
     ground.now += MINUTE
-    const [comes = 0] = await house.activeSims(1, { poolId: from, tariffId: own.id })
+    const [comes = 0] = await house.activeSims(1, { poolId: from })
     await house.complete({ simId: suspended, type: TicketType.Suspend })
     await house.complete({ simId: unassigned, type: TicketType.Provision, unassign: true })
     await house.complete({ simId: moved, type: TicketType.Provision, poolId: to, cause: MONTH_END })

@@ -57,6 +57,12 @@ const termsOf = ({ type, bytes, fixedBucketCost, ...fees }: RandomTariff) => ({
 /** Rounded half up, exactly. */
 const divided = (dividend: bigint, divisor: bigint) => Number((2n * dividend + divisor) / (2n * divisor))
 
+/** Whether a SIM may name a tariff of its own there: only where no pool's governs. */
+const governsItself = (
+  place: number,
+  { tariffs, own }: { readonly tariffs: readonly RandomTariff[]; readonly own: RandomTariff },
+) => (place === 0 ? own : tariffs[place - 1])?.type === TariffType.Standard
+
 /** What the month of random lives must come to, worked out from the records alone. */
 function expected(
   { lives, tariffs, own }: { lives: readonly Life[]; tariffs: readonly RandomTariff[]; own: RandomTariff },
@@ -76,8 +82,7 @@ function expected(
       if (here.length === 0 && !contributing) return []
       const sum = (of: (use: Life['uses'][number]) => number) => here.reduce((total, use) => total + of(use), 0)
       // A row goes by the last tariff in force in its cycle and pool, whenever its usage was.
-      const mayOwn = one.own && (place > 0 || own.type === TariffType.Standard)
-      const hasOwn = lives && mayOwn
+      const hasOwn = lives && one.own && governsItself(place, { tariffs, own })
       return [
         {
           simId,
@@ -130,8 +135,8 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
   const sims: number[] = []
   for (const one of lives) {
     ground.now = at(one.joins)
-    const mayOwn = one.own && (one.pool > 0 || own.type === TariffType.Standard)
-    const assignment = { poolId: pools[one.pool] || null, tariffId: mayOwn ? ownId : null }
+    const hasOwn = one.own && governsItself(one.pool, { tariffs, own })
+    const assignment = { poolId: pools[one.pool] || null, tariffId: hasOwn ? ownId : null }
     const [simId = 0] = await house.unprovisioned(1)
     await house.complete({ simId, type: TicketType.Provision, ...assignment })
     if (one.activated) await house.complete({ simId, type: TicketType.Activate })

@@ -35,8 +35,9 @@ describe.skipIf(path === undefined)('a dry run of the month end', () => {
     await customer.usage(over, 450)
     await customer.untilPhase(over, cycle.key, 'suspended')
     const withdrawn = await customer.standardTariff(7)
+    const apart = await customer.pool('apart', await customer.standardTariff(100))
     await customer.api('POST', `/api/sims/${moving}/queue-reprovision`, { poolId: to })
-    await customer.api('POST', `/api/sims/${refused}/queue-reprovision`, { tariffId: withdrawn })
+    await customer.api('POST', `/api/sims/${refused}/queue-reprovision`, { poolId: apart, tariffId: withdrawn })
     await customer.api('POST', `/api/sims/${leaving}/queue-unprovision`)
     await customer.inside('PATCH', `/internal/tariffs/${withdrawn}`, { isActive: false })
 

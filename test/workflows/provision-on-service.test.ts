@@ -60,6 +60,10 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
       },
       tariff_not_found: async () => ({ tariffId: 999_999 }),
       tariff_needs_pool: async () => ({ tariffId: await customer.dynamicTariff(1) }),
+      tariff_has_no_effect: async () => ({
+        poolId: await customer.pool('shared', await customer.dynamicTariff(1), 1),
+        tariffId: await customer.standardTariff(1),
+      }),
       pool_not_found: async () => {
         const gone = await customer.pool('gone', await customer.standardTariff(1))
         await customer.api('DELETE', `/api/pools/${gone}`)
@@ -71,6 +75,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
       ['tariff_inactive', 422],
       ['tariff_not_found', 404],
       ['tariff_needs_pool', 422],
+      ['tariff_has_no_effect', 422],
       ['pool_not_found', 404],
     ])('%s', async (code, status) => {
       const sim = await aSim()

@@ -28,6 +28,13 @@ export async function done(
   return opened.body.id
 }
 
+/** A SIM on its way to another pool, as the month end has it: it keeps its own tariff. */
+export async function moved(house: House, tenant: Tenant, simId: number, poolId: number): Promise<void> {
+  const cause = { by: 'month-end', cycle: '2026-10' }
+  const { body } = await tenant.inside('POST', '/internal/tickets/provision', { simId, poolId, cause })
+  await complete(house, tenant, simId, body.id)
+}
+
 export const complete = (house: House, tenant: Tenant, simId: number, ticketId: string): Promise<void> =>
   inTenant(house.ground, tenant.id, async (tx) => {
     const [line, ticket] = [await lockLine(tx, simId), await findTicket(tx, ticketId)]

@@ -10,6 +10,7 @@ import {
   inactive,
   letters,
   logQueries,
+  moved,
   NOBODY,
   used,
   useLog,
@@ -217,7 +218,8 @@ describe('one SIM', () => {
   test('4.3 GET /api/sims/{id} + 2.4 SIM: `tariffId` is its own tariff, `tariff` the one that governs', async () => {
     const [own, shared] = [await aTariff(house.tenant, 0), await aTariff(house.tenant, 1)]
     const poolId = await aPool(house.tenant, { type: 1, tariffId: shared })
-    const inside = await anActiveSim(house, house.tenant, { poolId, tariffId: own })
+    const inside = await anActiveSim(house, house.tenant, { tariffId: own })
+    await moved(house, house.tenant, inside.id, poolId)
 
     expect(await get(inside.id)).toMatchObject({ poolId, tariffId: own, tariff: { id: shared, type: 1 } })
   })
@@ -437,7 +439,7 @@ describe('queued changes', () => {
     expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null })
   })
 
-  test('4.3 POST /api/sims/{id}/queue-reprovision: into a pool any active tariff goes', async () => {
+  test('4.3 POST /api/sims/{id}/queue-reprovision: into a Dynamic pool the pool’s own tariff goes', async () => {
     const tariffId = await aTariff(house.tenant, 1)
     const poolId = await aPool(house.tenant, { type: 1, tariffId })
     const { id: simId } = await aSim(house.tenant)

@@ -60,6 +60,20 @@ describe('the demonstration estate', () => {
     expect(outside.filter(({ tariff }) => tariffOf.get(tariff ?? '')?.type !== TariffType.Standard)).toEqual([])
   })
 
+  test('names no tariff for a SIM where its pool’s governs', () => {
+    const queued = monthEnd.flatMap((change) => {
+      const { pool, tariff } = { pool: undefined, tariff: undefined, ...change }
+      return [{ pool: pool ?? simOf.get(change.iccid)?.pool ?? null, tariff: tariff ?? null }]
+    })
+    const idle = [...sims, ...queued].filter(({ pool, tariff }) => {
+      const poolTariff = tariffOf.get(poolOf.get(pool ?? '')?.tariff ?? '')
+      return poolTariff !== undefined && poolTariff.type !== TariffType.Standard && tariff !== null
+    })
+
+    expect(idle.map(({ pool, tariff }) => `${tariff} in ${pool}`)).toEqual([])
+    expect(queued.filter(({ tariff }) => tariff !== null)).toHaveLength(2)
+  })
+
   test('numbers its SIMs and devices well-formed, with right check digits, each once', () => {
     const imeis = sims.flatMap(({ device }) => [device.imei, ...(device.swap === null ? [] : [device.swap.imei])])
 
