@@ -3,6 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, Fasti
 import { type Static, Type } from 'typebox'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../domain/errors.ts'
 import { strictObject } from '../domain/schema.ts'
+import { isAway } from '../store/away.ts'
 
 export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
 export const CODES = Object.keys(ERRORS).filter(isCode)
@@ -147,13 +148,4 @@ function detailOf(fault: Fault, faults: readonly Fault[]): string {
   }
   if (keyword === 'type') return `must be ${String(params.type).replaceAll(',', ' or ')}`
   return message ?? 'is wrong'
-}
-
-/** Connection lost or refused, server starting or stopping, too many connections, a deadlock's loser. */
-const AWAY = /^(08...|57P0[123]|53[0-9A-Z]{3}|40P01|40001|ECONN\w+|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/
-
-function isAway(error: Error): boolean {
-  if ('code' in error && typeof error.code === 'string' && AWAY.test(error.code)) return true
-  if (error instanceof AggregateError) return error.errors.some((each) => each instanceof Error && isAway(each))
-  return /Connection terminated|timeout exceeded when trying to connect/.test(error.message)
 }

@@ -1,6 +1,7 @@
 /** A usage record as a carrier's mediation delivers it, and what may be wrong with one. Pure. */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { isStorable } from './text.ts'
 
 /** 10 TB, or 300,000 years of voice: beyond it a record is a mistake, and sums would leave the safe integers. */
 const MOST = 10_000_000_000_000
@@ -83,7 +84,7 @@ export function readRecord(
     const [error] = Value.Errors(UsageRecord, value)
     return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
   }
-  if (value.recordId.includes('\0') || !value.recordId.isWellFormed()) {
+  if (!isStorable(value.recordId)) {
     return fault('invalid_record', 'recordId: has U+0000 or half a surrogate pair in it')
   }
   if ((value.iccid === undefined) === (value.simId === undefined)) {

@@ -1,4 +1,5 @@
 /** Reading what a bridge to the carrier answered. It is somebody else's program: nothing is taken on trust. */
+import { storable } from '../domain/text.ts'
 import { type CarrierAnswer, CarrierError } from './network.ts'
 
 /** 64 KiB: an answer is two short fields; more is not an answer. */
@@ -7,6 +8,7 @@ const MAX_BYTES = 65_536
 const MAX_PAUSE_MS = 3_600_000
 const QUOTED_CHARS = 200
 const DETAIL_CHARS = 500
+const CODE_CHARS = 64
 
 /** Text of a body, cut off after {@link MAX_BYTES}. */
 export async function readBounded(response: Response): Promise<string> {
@@ -47,7 +49,7 @@ export function readAnswer(ticketId: string, response: Response, text: string): 
       `The carrier answered 200 with ${quote(text)}, not with the effect of this ticket`,
     )
   }
-  const said = typeof body?.code === 'string' ? `${body.code}: ${detailOf(body)}` : quote(text)
+  const said = typeof body?.code === 'string' ? `${plain(body.code, CODE_CHARS)}: ${detailOf(body)}` : quote(text)
   if (status === 429) throw again('carrier_busy', `The carrier wants to be asked later (429): ${said}`)
   if (status >= 500 || status === 408 || status === 425) {
     throw again('carrier_unavailable', `The carrier could not do it now (${status}): ${said}`)
@@ -78,18 +80,25 @@ function parse(text: string): Body | undefined {
   }
 }
 
-const plain = (text: string) => text.replace(/[\p{Cc}\s]+/gu, ' ').trim()
+/** On one line, and cut where it is longer: never in the middle of a character. */
+const plain = (text: string, most = Number.POSITIVE_INFINITY) =>
+  storable(
+    text
+      .replace(/[\p{Cc}\s]+/gu, ' ')
+      .trim()
+      .slice(0, most),
+  )
 
 function detailOf(body: Body): string {
-  const detail = typeof body.detail === 'string' ? plain(body.detail) : ''
-  return detail === '' ? 'no reason given' : detail.slice(0, DETAIL_CHARS)
+  const detail = typeof body.detail === 'string' ? plain(body.detail, DETAIL_CHARS) : ''
+  return detail === '' ? 'no reason given' : detail
 }
 
 /** What came, short and on one line. */
 export function quote(text: string): string {
   const shown = plain(text)
   if (shown === '') return 'an empty body'
-  return shown.length > QUOTED_CHARS ? `“${shown.slice(0, QUOTED_CHARS)}…”` : `“${shown}”`
+  return shown.length > QUOTED_CHARS ? `“${plain(shown, QUOTED_CHARS)}…”` : `“${shown}”`
 }
 
 /** Seconds or an HTTP date, as milliseconds from now; undefined where it is neither. */

@@ -2,11 +2,13 @@
  * Evaluating a tenant's due subjects: claim a batch, read its facts in one go, decide outside any transaction,
  * and write alerts, log entries, events, notices and requests to workflows in one transaction.
  *
- * Safe to run twice and at once: a claim is a lease, a mark set meanwhile stays, an older evaluation never
- * overwrites a newer one, and every entry and notice has a key it is written once for.
+ * A subject that cannot be evaluated or written takes no other with it. Safe to run twice and at once: a claim is a
+ * lease, a mark set meanwhile stays, an older evaluation never overwrites a newer one, and every entry and notice has
+ * a key it is written once for.
  */
 import { evaluateSubject } from '../rules/evaluate.ts'
-import { claimDue, type DueMark, settleDue } from '../store/due.ts'
+import { isAway } from '../store/away.ts'
+import { claimDue, type DueMark, holdBack, settleDue } from '../store/due.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
 import { type Batch, readBatch } from './read-batch.ts'
@@ -28,11 +30,37 @@ export async function evaluateSubjects(ground: Ground, terms: EvaluationTerms, t
       canDecide(await terms.rules(tx)) ? claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)) : [],
     )
     if (marks.length === 0) return
+    await evaluateMarks(ground, terms, tenantId, marks)
+  }
+}
+
+/**
+ * Evaluates a batch. Where it fails, its halves are evaluated by themselves, down to the subject that fails alone: that
+ * one is held back, the others are written.
+ */
+async function evaluateMarks(
+  ground: Ground,
+  terms: EvaluationTerms,
+  tenantId: string,
+  marks: readonly DueMark[],
+): Promise<void> {
+  try {
     const batch = await inTenant(ground, tenantId, (tx) => readBatch(tx, marks, terms))
     const decided = await Promise.all(
       batch.subjects.map(async (one) => ({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })),
     )
     await inTenant(ground, tenantId, (tx) => settle(tx, marks, batch, decided, terms))
+  } catch (error) {
+    if (isAway(error)) throw error
+    const [first, second] = marks
+    if (first !== undefined && second === undefined) {
+      await inTenant(ground, tenantId, (tx) => holdBack(tx, first))
+      terms.onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
+      return
+    }
+    const middle = Math.ceil(marks.length / 2)
+    await evaluateMarks(ground, terms, tenantId, marks.slice(0, middle))
+    await evaluateMarks(ground, terms, tenantId, marks.slice(middle))
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the steps of an evaluation hand to each other. */
 import type { RuleOutcome } from '../rules/evaluate.ts'
-import type { SubjectKind } from '../store/due.ts'
+import type { Subject, SubjectKind } from '../store/due.ts'
 import type { SubjectFacts } from './read-batch.ts'
 import type { AskRules } from './rules-in-force.ts'
 import type { LifecycleTerms } from './start-workflows.ts'
@@ -16,6 +16,14 @@ export interface EvaluationTerms extends LifecycleTerms {
   /** How long a notice that is not critical waits for others, and the least time between two grouped mails. */
   readonly groupFirstMs: number
   readonly groupNextMs: number
+  /** Is told of each subject that failed by itself, each time. */
+  readonly onFailed?: (failed: FailedSubject) => void
+}
+
+/** A subject whose evaluation failed; it is tried again. */
+export interface FailedSubject extends Subject {
+  readonly tenantId: string
+  readonly error: unknown
 }
 
 /** One text for each subject. */

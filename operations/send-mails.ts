@@ -7,9 +7,11 @@
  * again under the same Message-ID. One critical notice leaves at once; others are grouped.
  */
 import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
+import { storable } from '../domain/text.ts'
 import type { Notification } from '../notify/notification.ts'
 import type { Mail } from '../notify/render.ts'
 import type { MailError, Transport } from '../notify/transport.ts'
+import { isAway } from '../store/away.ts'
 import { insertEvent } from '../store/events.ts'
 import {
   type ClaimedMail,
@@ -17,7 +19,7 @@ import {
   insertMail,
   lockMailWork,
   noteDelivery,
-  notificationsOf,
+  noticesOf,
   settleMailWork,
   type WaitingNotification,
   waitingNotifications,
@@ -49,12 +51,9 @@ const RETRY_MIN_MS = 2000
 export async function sendMails(ground: Ground, mailer: Mailer, terms: MailTerms, tenantId: string): Promise<void> {
   await inTenant(ground, tenantId, putIntoMails)
   for (;;) {
-    const claimed = await inTenant(ground, tenantId, async (tx) => {
-      const mail = await claimMail(tx, new Date(tx.now.getTime() + LEASE_MS))
-      return mail && { mail, notifications: await withStatements(tx, await notificationsOf(tx, mail.id)) }
-    })
-    if (claimed === undefined) break
-    await send(ground, mailer, terms, tenantId, claimed.mail, claimed.notifications)
+    const mail = await inTenant(ground, tenantId, (tx) => claimMail(tx, new Date(tx.now.getTime() + LEASE_MS)))
+    if (mail === undefined) break
+    await send(ground, mailer, terms, tenantId, mail)
   }
   await inTenant(ground, tenantId, settleMailWork)
 }
@@ -104,31 +103,74 @@ const withStatements = (tx: TenantTx, notifications: readonly Notification[]): P
     }),
   )
 
+/** A mail as it leaves, or why it cannot be written. */
+type Written = { readonly mail: Mail } | { readonly error: unknown }
+
+/**
+ * Writes a mail. Notices that cannot be rendered hold no other up: where they are among others, they get a mail of
+ * their own, which is tried again like any other.
+ */
+async function write(
+  ground: Ground,
+  render: Mailer['render'],
+  tenantId: string,
+  { id, recipient }: ClaimedMail,
+): Promise<Written> {
+  try {
+    return await inTenant(ground, tenantId, async (tx) => {
+      const notices = await noticesOf(tx, id)
+      const bodies = await withStatements(
+        tx,
+        notices.map(({ body }) => body),
+      )
+      const whole = attempt(render, bodies)
+      if ('mail' in whole) return whole
+      const faulty = bodies.map((body) => 'error' in attempt(render, [body]))
+      const left = bodies.filter((_, n) => faulty[n] === false)
+      if (left.length === 0 || left.length === bodies.length) return whole
+      const ids = notices.filter((_, n) => faulty[n] === true).map((notice) => notice.id)
+      await insertMail(tx, { recipient, grouped: false }, ids)
+      return attempt(render, left)
+    })
+  } catch (error) {
+    if (isAway(error)) throw error
+    return { error }
+  }
+}
+
+function attempt(render: Mailer['render'], notifications: readonly Notification[]): Written {
+  try {
+    return { mail: render(notifications) }
+  } catch (error) {
+    return { error }
+  }
+}
+
 async function send(
   ground: Ground,
   { render, transport }: Mailer,
   terms: MailTerms,
   tenantId: string,
   mail: ClaimedMail,
-  notifications: readonly Notification[],
 ): Promise<void> {
-  const rendered = render(notifications)
-  const outcome = await transport.send({ to: mail.recipient, messageId: mail.id, ...rendered }).then(
-    ({ response }) => ({ status: 'sent' as const, response, why: '' }),
-    (error: unknown) => ({
-      status: statusAfter(error, mail, terms),
-      response: String(error),
-      why: isMailError(error) ? error.plainWords : 'it could not be sent',
-    }),
-  )
+  const written = await write(ground, render, tenantId, mail)
+  const failed = (error: unknown, otherwise: string) => ({
+    status: statusAfter(error, mail, terms),
+    response: storable(String(error)),
+    why: isMailError(error) ? error.plainWords : otherwise,
+  })
+  const outcome =
+    'error' in written
+      ? failed(written.error, 'it could not be written')
+      : await transport.send({ to: mail.recipient, messageId: mail.id, ...written.mail }).then(
+          ({ response }) => ({ status: 'sent' as const, response: storable(response), why: '' }),
+          (error: unknown) => failed(error, 'it could not be sent'),
+        )
+  const subject = 'error' in written ? '' : storable(written.mail.subject)
   await inTenant(ground, tenantId, async (tx) => {
     const pauseMs = Math.min(terms.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
-    await noteDelivery(tx, mail.id, {
-      ...outcome,
-      subject: rendered.subject,
-      nextAt: new Date(tx.now.getTime() + pauseMs),
-    })
-    if (outcome.status !== 'pending') await tellDelivery(tx, mail, rendered.subject, outcome)
+    await noteDelivery(tx, mail.id, { ...outcome, subject, nextAt: new Date(tx.now.getTime() + pauseMs) })
+    if (outcome.status !== 'pending') await tellDelivery(tx, mail, subject || 'notices that cannot be written', outcome)
   })
 }
 

@@ -9,6 +9,7 @@ import { factsOf, SUBJECTS, type SubjectName } from './facts.ts'
 import { checkEvent, checkMatch, isEvent } from './gate/check-event.ts'
 import { checkExamples } from './gate/check-examples.ts'
 import { checkShape } from './gate/check-shape.ts'
+import { checkText } from './gate/check-text.ts'
 import { isRecord, type Report, type RuleFault, reporter } from './gate/faults.ts'
 import { readConditions, type Shared } from './gate/read-conditions.ts'
 import { holdOf, type Rule } from './rule.ts'
@@ -61,7 +62,9 @@ function readJson({ file, text }: RuleText, report: Report): Source | undefined 
     return undefined
   }
   try {
-    return { file, value: JSON.parse(text), report }
+    const value: unknown = JSON.parse(text)
+    checkText(value, report)
+    return { file, value, report }
   } catch (error) {
     report('', error instanceof Error ? error.message : String(error), 'JSON')
     return undefined

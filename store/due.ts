@@ -43,7 +43,10 @@ export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
   tx.ring({ queue: 'evaluate' })
 }
 
-/** Marks every provisioned SIM, every pool and the tenant due: a new cycle, a new rule set. */
+/**
+ * Marks every provisioned SIM, every pool and the tenant due: a new cycle, a new rule set. What has failed under the
+ * rules before is tried at once.
+ */
 export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
   await sql`
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
@@ -53,7 +56,7 @@ export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
             union all select 3, 0) s
      order by kind, id
     on conflict (tenant_id, subject_kind, subject_id) do update
-      set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
+      set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq, not_before = null`.execute(tx.q)
   if (at <= tx.now) tx.ring({ queue: 'evaluate' })
 }
 
@@ -61,6 +64,9 @@ export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
 export interface DueMark extends Subject {
   readonly seq: number
 }
+
+/** Whether what is due is not held back, because it has failed. */
+const isTried = (now: Date) => sql`(not_before is null or not_before <= ${now})`
 
 /**
  * Takes a batch of subjects that are due: they are off the list until the lease ends, and come back where
@@ -70,7 +76,7 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
   const { rows } = await sql<DueMark>`
     with due as (
       select subject_kind, subject_id from due_subjects
-       where tenant_id = ${tx.tenantId} and due_at <= ${tx.now}
+       where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} and ${isTried(tx.now)}
        order by due_at limit ${limit}
          for update skip locked
     )
@@ -105,7 +111,7 @@ export async function settleDue(
        where held."nextAt" is null
          and d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id
     )
-    update due_subjects d set due_at = to_timestamp(held."nextAt" / 1000)
+    update due_subjects d set due_at = to_timestamp(held."nextAt" / 1000), failures = 0, not_before = null
       from held
      where held."nextAt" is not null
        and d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id`.execute(
@@ -113,9 +119,28 @@ export async function settleDue(
   )
 }
 
+const RETRY_MIN_S = 60
+const RETRY_MAX_S = 3600
+
+/**
+ * Holds a subject back that has failed: a minute, and twice as long each time it fails again, up to an hour. It stays
+ * on the list, and what marks it due meanwhile does not shorten the pause.
+ */
+export async function holdBack(tx: TenantTx, { kind, id }: Subject): Promise<void> {
+  await sql`
+    update due_subjects
+       set failures = failures + 1,
+           not_before = ${tx.now}::timestamptz
+                        + make_interval(secs => least(${RETRY_MAX_S}, ${RETRY_MIN_S} * 2 ^ least(failures, 20))::double precision),
+           due_at = ${tx.now}
+     where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = ${id}`.execute(tx.q)
+}
+
 /** Tenants with subjects that are due. */
 export async function tenantsDue(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
-    select distinct tenant_id as "tenantId" from due_subjects where due_at <= ${tx.now}`.execute(tx.q)
+    select distinct tenant_id as "tenantId" from due_subjects where due_at <= ${tx.now} and ${isTried(tx.now)}`.execute(
+    tx.q,
+  )
   return rows.map((row) => row.tenantId)
 }

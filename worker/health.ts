@@ -34,6 +34,11 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     help: 'Wake-ups that did not reach the queues; the sweeps find their work.',
     registers: [registry],
   })
+  const failed = new Counter({
+    name: 'simherd_subjects_failed_total',
+    help: 'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
+    registers: [registry],
+  })
   new Gauge({
     name: 'simherd_jobs',
     help: 'Jobs in the queues.',
@@ -49,5 +54,6 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
   return {
     observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
     bellLost: () => lost.inc(),
+    subjectFailed: () => failed.inc(),
   }
 }

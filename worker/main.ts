@@ -102,7 +102,13 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       mailer: { render: renderMail, transport },
       door: lifecycle,
       tickets: ticketTerms(settings),
-      evaluation,
+      evaluation: {
+        ...evaluation,
+        onFailed: ({ tenantId, kind, id, error }) => {
+          jobs.subjectFailed()
+          log.error({ tenantId, kind, id, err: error }, 'a subject could not be evaluated')
+        },
+      },
       mails: mailTerms(settings),
       add: queues.add,
       onRequestFailed: (workflowId, error) =>

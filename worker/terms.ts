@@ -25,7 +25,7 @@ export const lifecycleTerms = (settings: Settings): LifecycleTerms => ({
 })
 
 /** Once a process: it keeps the rules in force loaded. */
-export const evaluationTerms = (settings: Settings): EvaluationTerms => ({
+export const evaluationTerms = (settings: Settings): Omit<EvaluationTerms, 'onFailed'> => ({
   ...lifecycleTerms(settings),
   rules: rulesInForce(),
   groupFirstMs: durationMs(settings.MAIL_GROUP_FIRST),

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { LogLevel, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { EventSeverity, LogLevel, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { renderMail } from '../../notify/render.ts'
 import { createTransport } from '../../notify/transport.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
@@ -218,7 +218,71 @@ describe('the distance between grouped mails', () => {
   })
 })
 
+describe('a notice that cannot be rendered', () => {
+  const ODD = 'odd'
+  /** As a build does that knows a kind of notice otherwise. */
+  const renders = (post: Awaited<ReturnType<typeof aPost>>, knows: () => boolean): Mailer => ({
+    ...post.mailer,
+    render: (notifications) => {
+      if (!knows() && notifications.some(({ key }) => key === ODD))
+        throw new Error('a value the template does not have')
+      return post.mailer.render(notifications)
+    },
+  })
+
+  test('gets a mail of its own, and the others of its mail leave without it', async () => {
+    const post = await aPost()
+    await post.tell(post.notice(LogLevel.Critical, 0), post.notice(LogLevel.Critical, 0, ODD))
+    let knows = false
+    const mailer = renders(post, () => knows)
+
+    await post.send(mailer)
+    const without = Object.fromEntries((await post.mails()).map(({ status, keys }) => [status, keys]))
+    knows = true
+    ground.now += 2 * SECOND
+    await post.send(mailer)
+
+    expect(without).toEqual({ sent: ['notice/0'], pending: [ODD] })
+    expect((await post.arrived()).map(({ subject }) => subject)).toEqual([
+      expect.stringContaining('notice/0'),
+      expect.stringContaining(ODD),
+    ])
+  })
+
+  test('is given up after as many attempts as any mail, and mails behind it are sent', async () => {
+    const post = await aPost()
+    const mailer = renders(post, () => false)
+    await post.tell(post.notice(LogLevel.Critical, 0, ODD))
+    for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
+      await post.tell(post.notice(LogLevel.Critical, 0))
+      await post.send(mailer)
+      ground.now += 60 * SECOND
+    }
+
+    expect((await post.mails()).map(({ status }) => status).toSorted()).toEqual(['failed', ...Array(4).fill('sent')])
+    expect((await post.events()).filter(({ severity }) => severity === EventSeverity.Critical)).toMatchObject([
+      { title: 'E-mail given up: notices that cannot be written' },
+    ])
+  })
+})
+
 describe('a mail', () => {
+  test('is marked as sent once, whatever the server says', async () => {
+    const post = await aPost()
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    const send: Mailer['transport']['send'] = async (mail) => ({
+      ...(await post.mailer.transport.send(mail)),
+      response: '250 taken \0 \ud800',
+    })
+
+    await post.send({ ...post.mailer, transport: { send } })
+    ground.now += 3600 * SECOND
+    await post.send()
+
+    expect(await post.arrived()).toHaveLength(1)
+    expect(await post.mails()).toMatchObject([{ status: 'sent' }])
+  })
+
   test('goes out again under its Message-ID when the sender dies before it could mark it', async () => {
     const post = await aPost()
     await post.tell(post.notice(LogLevel.Critical, 0))

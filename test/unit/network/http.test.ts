@@ -76,6 +76,18 @@ describe('a refusal', () => {
     expect(failure.message).toBe(`The carrier refused (${status}): no line with this ICCID`)
   })
 
+  test.each([
+    ['cut in the middle of a character', 409, { code: 'line_busy', detail: `x${'\u{1F4A9}'.repeat(400)}` }],
+    ['with half a character', 409, { code: 'line_busy', detail: 'half \ud800' }],
+    ['with half a character for a code', 503, { code: 'half \ud800', detail: 'later' }],
+  ])('%s is told in text that can be kept', async (_, status, body) => {
+    const network = await networkTo(answering(status, body))
+
+    const failure = await failureOf(network.perform(SUSPEND))
+
+    expect(failure.message.isWellFormed()).toBe(true)
+  })
+
   test('with a code that is no code gets one of ours', async () => {
     const network = await networkTo(answering(409, { code: 'not a code\n', detail: 'x'.repeat(2000) }))
 

@@ -44,6 +44,37 @@ describe('loadRuleSet', () => {
     ])
   })
 
+  test.each([
+    ['U+0000', 'a\u0000b', '"a\\u0000b"'],
+    ['half a surrogate pair', 'a\ud83db', '"a\\ud83db"'],
+  ])('refuses %s wherever text stands, which no database keeps', async (_, text, got) => {
+    const faults = await faultsOf(
+      aFile(
+        {
+          name: 'one',
+          description: text,
+          subject: 'sim',
+          match: { tag: text },
+          conditions: { all: [leaf('tag', 'equal', text), { any: [leaf('tag', 'in', ['x', text])] }] },
+        },
+        { message: text, resolvedMessage: text },
+      ),
+      { file: 'sim/conditions/two.json', text: JSON.stringify({ conditions: { [text]: 1 } }) },
+    )
+
+    const told = faults.filter(({ expected }) => expected.includes('U+0000'))
+    expect(told.map(({ file, pointer }) => [file, pointer])).toEqual([
+      ['pool/one.json', '/description'],
+      ['pool/one.json', '/conditions/all/0/value'],
+      ['pool/one.json', '/conditions/all/1/any/0/value/1'],
+      ['pool/one.json', '/event/params/message'],
+      ['pool/one.json', '/event/params/resolvedMessage'],
+      ['pool/one.json', '/match/tag'],
+      ['sim/conditions/two.json', '/conditions'],
+    ])
+    expect(new Set(told.map((fault) => fault.got))).toEqual(new Set([got]))
+  })
+
   test('says what was got and what would be right', async () => {
     const faults = await faultsOf(aFile({}, { level: 'critical' }))
 
