@@ -33,7 +33,11 @@ export const Problem = strictObject({
 export type Problem = Static<typeof Problem>
 
 /** Seconds after which trying again makes sense, for codes that say it. */
-const RETRY_AFTER: Partial<Record<ErrorCode, number>> = { idempotency_in_progress: 1, unavailable: 5 }
+const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
+  idempotency_in_progress: 1,
+  quota_exceeded: 30,
+  unavailable: 5,
+}
 
 /** Has an application answer all failures this way. */
 export function useProblems(app: FastifyInstance): void {

@@ -7,6 +7,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { EsimTerms } from '../operations/esim-profiles.ts'
 import type { LifecycleTerms } from '../operations/start-workflows.ts'
+import type { TicketQuota } from '../operations/ticket-quota.ts'
 import type { LifecycleClient } from '../queues/temporal.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './app.ts'
@@ -54,6 +55,8 @@ import { useWorkflowHeader } from './workflow-header.ts'
 /** What the routes of the service document work with. */
 export interface RouteOptions {
   readonly ground: Ground
+  /** Tickets that a tenant may have open; left out: any number. */
+  readonly ticketQuota?: TicketQuota
 }
 /** What the internal routes work with. */
 export interface InternalOptions extends RouteOptions {

@@ -11,7 +11,7 @@ import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { everySoOften } from '../worker/persistence.ts'
-import { lifecycleTerms } from '../worker/terms.ts'
+import { lifecycleTerms, ticketQuota } from '../worker/terms.ts'
 import { requireSettings } from './failures.ts'
 import type { Running } from './run-until-signal.ts'
 
@@ -33,6 +33,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const api = await startApi({
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
     ground,
+    ticketQuota: ticketQuota(settings),
     billingCycle: settings.BILLING_CYCLE,
     lifecycles: lifecycle,
     historyUrl: historyUrlOf(settings),

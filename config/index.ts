@@ -123,6 +123,28 @@ export const Settings = Type.Object({
     default: 12,
     description: 'How often a ticket is tried.',
   }),
+  SMS_PATIENCE: duration(
+    'PT15M',
+    'How long after it was asked for an SMS or a refresh is tried again where the carrier is away.',
+  ),
+  TICKETS_PER_SIM: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 20,
+    description: 'Tickets a SIM may have open at a time, of those that persons ask for; beyond it 429.',
+  }),
+  SMS_PER_SIM: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 5,
+    description: 'How many of these may be SMS.',
+  }),
+  TICKETS_PER_TENANT: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 10_000,
+    description: 'Tickets a tenant may have open at a time, of those that persons ask for; beyond it 429.',
+  }),
   CARRIER_TIMEOUT: duration('PT20S', 'How long the carrier may take to answer.'),
   POLL_MIN: duration('PT0.2S', 'First pause of a workflow that waits for a ticket.'),
   POLL_MAX: duration('PT10S', 'Longest pause of a workflow that waits for a ticket.'),

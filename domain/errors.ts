@@ -317,6 +317,12 @@ export const ERRORS = {
     title: 'The key makes too many requests',
     remedy: 'Wait as long as `Retry-After` says, and go on.',
   },
+  quota_exceeded: {
+    status: 429,
+    retryable: true,
+    title: 'The SIM or the tenant has as many open tickets as it may have',
+    remedy: 'Wait as long as `Retry-After` says, or cancel pending tickets; `detail` names the quota.',
+  },
   internal_error: {
     status: 500,
     retryable: true,

@@ -6,7 +6,7 @@
  * Safe to run twice and at once: the SIM's row lock orders the claims, the lease keeps others off while the
  * carrier is asked, and the carrier knows the ticket's id. A worker that dies leaves a lease that runs out.
  */
-import { TicketStatus } from '../domain/codes.ts'
+import { TicketStatus, TicketType } from '../domain/codes.ts'
 import { type CarrierOperation, judge } from '../domain/ticket-decisions.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../network/network.ts'
 import { currentCycle } from '../store/cycles.ts'
@@ -33,6 +33,8 @@ export interface TicketTerms {
   readonly retryMinMs: number
   readonly retryMaxMs: number
   readonly attempts: number
+  /** How long after it was asked for an SMS or a refresh is still tried again: it is for now. */
+  readonly patienceMs: number
 }
 
 type Claim =
@@ -133,17 +135,18 @@ async function finish(
   if (failure === undefined) {
     await applyTicket(tx, line, ticket)
     await end(tx, ticket, null)
-  } else if (failure.retryable && ticket.attempts < terms.attempts) {
-    await postpone(
-      tx,
-      ticket,
-      new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, terms)),
-      asFailure(failure),
-    )
-  } else {
-    await end(tx, ticket, asFailure(failure))
+    return
   }
+  const next = new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, terms))
+  const mayGoOn = ticket.attempts < terms.attempts && !isTooLate(ticket, next, terms)
+  if (failure.retryable && mayGoOn) await postpone(tx, ticket, next, asFailure(failure))
+  else await end(tx, ticket, asFailure(failure))
 }
+
+const FOR_NOW: ReadonlySet<TicketType> = new Set([TicketType['Send SMS'], TicketType.Refresh])
+
+const isTooLate = ({ type, createdAt }: TicketRecord, next: Date, { patienceMs }: TicketTerms): boolean =>
+  FOR_NOW.has(type) && next.getTime() > createdAt.getTime() + patienceMs
 
 const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure => ({
   code,

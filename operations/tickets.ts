@@ -12,6 +12,7 @@ import type { TenantTx } from '../store/tenancy.ts'
 import { endTicket, findTicket, insertTicket, openTickets, toTicket } from '../store/tickets.ts'
 import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketsCancelled } from './tell-ticket.ts'
+import { mustFitQuota, type TicketQuota } from './ticket-quota.ts'
 
 export interface OpenTicketRequest {
   readonly simId: number
@@ -31,11 +32,12 @@ export interface OpenTicketRequest {
  *
  * Judged against the state the SIM will have after the tickets before it.
  *
+ * @param quota what persons may have open; left out: anything
  * @returns the ticket's id (UUID)
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `tariff_not_found`, `sim_already_assigned`,
- *   `sim_state_conflict`, `tariff_inactive`, `tariff_needs_pool`, `tariff_has_no_effect`
+ *   `sim_state_conflict`, `quota_exceeded`, `tariff_inactive`, `tariff_needs_pool`, `tariff_has_no_effect`
  */
-export async function openTicket(tx: TenantTx, request: OpenTicketRequest): Promise<string> {
+export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota?: TicketQuota): Promise<string> {
   const line = await lockLine(tx, request.simId)
   if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${request.simId}.`)
   const ask = {
@@ -48,6 +50,7 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest): Prom
   const before = await openTickets(tx, request.simId)
   const conflict = conflictOf(line, before, ask)
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
+  if (quota !== undefined && ask.cause.by === 'user') await mustFitQuota(tx, quota, request, before)
   if (ask.poolId !== null || ask.tariffId !== null) {
     const after = lineAfter(before.reduce(lineAfter, line), ask)
     await (ask.cause.by === 'month-end' ? checkPlace : checkAssignment)(tx, after, ask.tariffId)

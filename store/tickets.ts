@@ -27,6 +27,7 @@ interface TicketRow {
   readonly failure_text: string | null
   readonly failure_detail: string | null
   readonly finished_at: Date | null
+  readonly counts: boolean
 }
 
 /** A ticket as operations work with it. */
@@ -45,6 +46,8 @@ export interface TicketRecord extends Ask {
   readonly failureText: string | null
   readonly failureDetail: string | null
   readonly finishedAt: Date | null
+  /** In the quotas, while it is open: a person asked for it. */
+  readonly counts: boolean
 }
 
 /** Why a ticket has failed, or its last attempt. */
@@ -58,7 +61,7 @@ export interface TicketFailure {
 }
 
 const columns = sql`id, seq, sim_id, type, status, created_at, pool_id, tariff_id, unassign, tag, message, cause,
-  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, failure_detail, finished_at`
+  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, failure_detail, finished_at, counts`
 
 const toRecord = (row: TicketRow): TicketRecord => ({
   id: row.id,
@@ -80,6 +83,7 @@ const toRecord = (row: TicketRow): TicketRecord => ({
   failureText: row.failure_text,
   failureDetail: row.failure_detail,
   finishedAt: row.finished_at,
+  counts: row.counts,
 })
 
 /** A ticket as the interface shows it. Source: service document, section 2.5. */
@@ -132,10 +136,11 @@ export async function insertTickets(
   const simIds = each.map(({ simId }) => simId)
   await sql`
     insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
-                         next_attempt_at, bulk_id)
+                         next_attempt_at, bulk_id, counts)
     select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, pool_id, tariff_id,
            ${ticket.unassign}::boolean, ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb,
-           ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid
+           ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid,
+           ${ticket.cause.by === 'user' && ticket.bulkId === null}::boolean
       from unnest(${each.map(({ id }) => id)}::uuid[], ${simIds}::bigint[],
                   ${each.map(({ poolId = ticket.poolId }) => poolId)}::integer[],
                   ${each.map(({ tariffId = ticket.tariffId }) => tariffId)}::integer[])
@@ -182,6 +187,15 @@ export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]):
      where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
      group by sim_id`.execute(tx.q)
   return new Map(rows.map((row) => [row.sim_id, row.open]))
+}
+
+/** How many of the tenant's open tickets count in its quota. @param atMost counts no further */
+export async function countedTickets(tx: TenantTx, atMost: number): Promise<number> {
+  const { rows } = await sql<{ open: number }>`
+    select count(*)::integer as open
+      from (select 1 from tickets
+             where tenant_id = app_tenant() and counts and status in (0, 1) limit ${atMost}) as counted`.execute(tx.q)
+  return rows[0]?.open ?? 0
 }
 
 const PAGE = 500

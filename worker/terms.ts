@@ -6,12 +6,20 @@ import type { TicketTerms } from '../operations/execute-tickets.ts'
 import { rulesInForce } from '../operations/rules-in-force.ts'
 import type { MailTerms } from '../operations/send-mails.ts'
 import type { LifecycleTerms } from '../operations/start-workflows.ts'
+import type { TicketQuota } from '../operations/ticket-quota.ts'
 
 export const ticketTerms = (settings: Settings): TicketTerms => ({
   leaseMs: durationMs(settings.TICKET_LEASE),
   retryMinMs: durationMs(settings.TICKET_RETRY_MIN),
   retryMaxMs: durationMs(settings.TICKET_RETRY_MAX),
   attempts: settings.TICKET_ATTEMPTS,
+  patienceMs: durationMs(settings.SMS_PATIENCE),
+})
+
+export const ticketQuota = (settings: Settings): TicketQuota => ({
+  perSim: settings.TICKETS_PER_SIM,
+  smsPerSim: settings.SMS_PER_SIM,
+  perTenant: settings.TICKETS_PER_TENANT,
 })
 
 export const mailTerms = (settings: Settings): MailTerms => ({

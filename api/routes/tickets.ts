@@ -14,8 +14,8 @@ import {
 } from '../../domain/ticket.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
 import { causeOfCaller } from '../../operations/ticket-cause.ts'
-import { cancelTicket, openTicket } from '../../operations/tickets.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets.ts'
 import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
@@ -30,9 +30,11 @@ const LATER =
   "Makes a ticket, which is carried out after the SIM's open ones: read it by its id until its status is final. " +
   'Refused where the SIM will not be in a state for it by then.'
 
-export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground, ticketQuota: quota }) => {
   const tags = ['Tickets']
   const response = { 200: TicketAnswer }
+  const open = async (tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'>) =>
+    openTicket(tx, { ...ask, cause: await causeOfCaller(tx) }, quota)
 
   app.get(
     '/tickets',
@@ -98,13 +100,13 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     { path: 'refresh', type: TicketType.Refresh, operationId: 'refreshSim', summary: 'Force a network reconnection' },
   ] as const
   for (const { path, type, operationId, summary } of asks) {
-    const config = { problems: ['sim_not_found', 'sim_state_conflict'] } as const
+    const config = { problems: ['sim_not_found', 'sim_state_conflict', 'quota_exceeded'] } as const
     app.post(
       `/tickets/${path}`,
       { config, schema: { operationId, summary, description: LATER, tags, body: SimAsk, response } },
       (request, reply) =>
         onceInTenant(ground, { request, reply }, async (tx) => ({
-          id: await openTicket(tx, { simId: request.body.simId, type, cause: await causeOfCaller(tx) }),
+          id: await open(tx, { simId: request.body.simId, type }),
         })),
     )
   }
@@ -112,7 +114,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.post(
     '/tickets/send-sms',
     {
-      config: { problems: ['sim_not_found', 'sim_state_conflict'] },
+      config: { problems: ['sim_not_found', 'sim_state_conflict', 'quota_exceeded'] },
       schema: {
         operationId: 'sendSms',
         summary: 'Send an SMS to the SIM',
@@ -124,7 +126,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     },
     (request, reply) =>
       onceInTenant(ground, { request, reply }, async (tx) => ({
-        id: await openTicket(tx, { ...request.body, type: TicketType['Send SMS'], cause: await causeOfCaller(tx) }),
+        id: await open(tx, { ...request.body, type: TicketType['Send SMS'] }),
       })),
   )
 
@@ -132,7 +134,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     '/tickets/provision',
     {
       config: {
-        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
+        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict', 'quota_exceeded'],
       },
       schema: {
         operationId: 'provisionSim',
@@ -145,12 +147,11 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     },
     (request, reply) =>
       onceInTenant(ground, { request, reply }, async (tx) => ({
-        id: await openTicket(tx, {
+        id: await open(tx, {
           simId: request.body.simId,
           poolId: request.body.poolId ?? null,
           tariffId: request.body.tariffId ?? null,
           type: TicketType.Provision,
-          cause: await causeOfCaller(tx),
         }),
       })),
   )

@@ -13,7 +13,7 @@ import { aPool, aSim } from './house.ts'
 const command = useCommandHouse()
 const { house, lines } = command
 const carrier = await aCarrier()
-const TERMS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1 }
+const TERMS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1, patienceMs: 3_600_000 }
 const bulk = (type: BulkType, flags: Omit<BulkFlags, 'tenant'>) =>
   bulkTickets(command.settings, type, { ...flags, tenant: house.tenant.id })
 

@@ -8,6 +8,7 @@ import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { PLATFORM } from '../../domain/tenant.ts'
 import { applyTicket } from '../../operations/apply-ticket.ts'
 import { createKey } from '../../operations/create-key.ts'
+import type { TicketQuota } from '../../operations/ticket-quota.ts'
 import { openTicket } from '../../operations/tickets.ts'
 import { type LifecycleClient, lifecycleClient } from '../../queues/temporal.ts'
 import { connect } from '../../store/connect.ts'
@@ -117,6 +118,8 @@ export function useHouse(
     readonly checkAnswers?: boolean
     readonly lifecycles?: LifecycleClient
     readonly terminate?: House['terminate']
+    /** Default: none. */
+    readonly ticketQuota?: TicketQuota
     /** Default: a copy of the template. */
     readonly database?: typeof ownDatabase
   } = {},
@@ -137,8 +140,9 @@ export function useHouse(
       createKey(tx, null, { name: 'tests', scopes: ['operator'] }),
     )
     house.operatorKey = operator.key
+    const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
     const app = { checkAnswers: options.checkAnswers ?? true }
-    house.outside = await buildPublic({ ground: house.ground }, app)
+    house.outside = await buildPublic({ ground: house.ground, ...quota }, app)
     house.inside = await buildInternal(
       { ground: house.ground, ...INTERNAL, lifecycles: options.lifecycles ?? INTERNAL.lifecycles, dependencies: [] },
       app,

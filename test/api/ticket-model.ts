@@ -116,7 +116,7 @@ export function opened(sim: SimModel, wish: Wish, id: string, now: number): void
   sim.tickets.push({ ...wish, id, status: 0, attempts: 0, failure: null, notBefore: now })
 }
 
-export const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3 }
+export const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3, patienceMs: 3_600_000 }
 export type CarrierAnswer = 'ok' | 'refused' | 'away' | 'lost' | 'killed'
 
 /** Works off a SIM's tickets as far as the carrier's answers let it. */

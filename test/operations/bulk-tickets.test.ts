@@ -15,7 +15,7 @@ import { aHouse } from './house.ts'
 
 const ground = await aGround()
 const carrier = await aCarrier()
-const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4 }
+const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 /** More than two batches. */
 const MANY = 2 * BATCH + 20
 

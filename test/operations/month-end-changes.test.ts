@@ -15,7 +15,7 @@ import { at, BOUNDARY, CLOSE, CYCLE, close, statement } from './october.ts'
 
 const ground = await aGround()
 const ALL = { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
-const TERMS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1 }
+const TERMS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 3_600_000 }
 
 const aPoolOf = (house: House) =>
   house.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, 1000)).id)).id)

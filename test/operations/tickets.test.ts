@@ -15,7 +15,7 @@ import { aCarrier } from '../setup/carrier.ts'
 import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }
-const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4 }
+const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const ground = await aGround()
 const carrier = await aCarrier()
 const tenantId = await aTenant(ground)
@@ -275,6 +275,35 @@ describe('a ticket that the carrier did not do', () => {
 
     expect(await eventsOf(id)).toEqual([expect.stringMatching(/: the carrier refused it \(not_allowed\)\.$/)])
     expect((await ticket(id))?.failureDetail).toContain('the test says so')
+  })
+})
+
+describe('an SMS or a refresh', () => {
+  const patience = { ...TERMS, retryMaxMs: 300_000, attempts: 100, patienceMs: 900_000 }
+
+  test.each([
+    ['an SMS', TicketType['Send SMS'], { message: 'reboot' }],
+    ['a refresh', TicketType.Refresh, {}],
+  ])('%s is given up after a while where the carrier is away: it helps nobody an hour late', async (_, type, also) => {
+    const away = await aBridge()
+    away.answer = () => 'away'
+    const simId = await activeSim()
+    const id = await open(simId, type, USER, also)
+    const behind = await open(simId, TicketType.Suspend)
+    const opened = ground.now
+
+    for (let tries = 0; tries < 60 && (await ticket(id))?.status !== TicketStatus.Failed; tries++) {
+      await executeTickets(ground, away.network, patience, tenantId, simId)
+      ground.now += 60_000
+    }
+
+    const failed = await ticket(id)
+    expect(failed).toMatchObject({ status: TicketStatus.Failed, failureCode: 'carrier_unavailable' })
+    const after = (failed?.finishedAt?.getTime() ?? 0) - opened
+    expect(after).toBeGreaterThan(300_000)
+    expect(after).toBeLessThanOrEqual(900_000)
+    expect(away.requests.length).toBeGreaterThan(3)
+    expect((await ticket(behind))?.status).not.toBe(TicketStatus.Failed)
   })
 })
 

@@ -21,7 +21,7 @@ const ground = await aGround()
 const carrier = await aCarrier()
 await activateRules(ground, await readRuleFiles(''), 'the tests')
 const terms = evaluationTerms()
-const TICKETS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4 }
+const TICKETS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 
 /** A tenant with one pool of active SIMs. */
 async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: number, simCount: number) {

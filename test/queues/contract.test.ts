@@ -202,7 +202,7 @@ describe('work whose bell was lost', () => {
       const [{ id: simId } = { id: 0 }] = await someSims(tx, 1)
       return { simId, ticketId: await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }) }
     })
-    const terms = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4 }
+    const terms = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4, patienceMs: 3_600_000 }
     // A worker that was killed while it waited for the carrier: nothing of it is left but the lease.
     const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
     await expect(executeTickets(deaf, dies, terms, tenantId, simId)).rejects.toThrow('killed')

@@ -52,7 +52,7 @@ const TERMS = {
   provisioning: { pageSize: 3, perRun: 4 },
 }
 const ESIM = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
-const TICKETS = { leaseMs: 60_000, retryMinMs: 50, retryMaxMs: 200, attempts: 3 }
+const TICKETS = { leaseMs: 60_000, retryMinMs: 50, retryMaxMs: 200, attempts: 3, patienceMs: 3_600_000 }
 const MAILS = { retryMaxMs: 60_000, attempts: 5 }
 const GROUPING = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
 

@@ -24,8 +24,9 @@ export async function startService(): Promise<Service> {
   // For the database's own user, when root runs this.
   await chmod(folder, 0o755)
   const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
-  // Servers of its own, whatever the environment names; no limit, which would turn most requests away.
-  const ours = { DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', SMTP_URL: '', CARRIER_URL: '', RATE_LIMIT: 0 }
+  // Servers of its own, whatever the environment names; no limits, which would turn most requests away.
+  const unlimited = { RATE_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
+  const ours = { DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', SMTP_URL: '', CARRIER_URL: '', ...unlimited }
   const removed = () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
   const service = await supervise({
     name: 'simherd',
