@@ -77,7 +77,7 @@ const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   queues: {
     why: 'queues/ reaches BullMQ, with its Redis or PostgreSQL, and Temporal; what a job does is in operations/',
     imports: ['domain'],
-    packages: ['bullmq', 'ioredis', 'pg', 'node:timers', '@temporalio/client', '@temporalio/common'],
+    packages: ['bullmq', 'ioredis', 'pg', 'node:timers', 'node:util', '@temporalio/client', '@temporalio/common'],
   },
   notify: {
     why: 'notify/ renders and sends what it is given: no database, no queue',

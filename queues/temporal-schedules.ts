@@ -1,5 +1,13 @@
 /** The Schedule that starts a tenant's month end when a billing cycle ends. */
-import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleSpec } from '@temporalio/client'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type CalendarSpecDescription,
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client'
 import { parseBillingCycle } from '../domain/cycle.ts'
 import { monthEndScheduleId, monthEndTimerId, SEARCH_ATTRIBUTES, TASK_QUEUE } from '../domain/lifecycle.ts'
 import type { LifecycleClient } from './temporal.ts'
@@ -11,60 +19,124 @@ export interface MonthEndSchedule {
   /** Whether a cycle has ended unclosed before the Schedule was there: then its first run is at once. */
   readonly isLate?: boolean
 }
+/** What became of a tenant's Schedule: `changed` where it was another than this build makes. */
+export type ScheduleEnsured = 'made' | 'changed' | 'kept'
 
 const DAY_MS = 86_400_000
 /** A downtime of a year is made up for; of short cycles as many as the server keeps waiting (1,000), less a margin. */
 const CATCH_UP_MS = 400 * DAY_MS
 const CATCH_UP_CYCLES = 500
+/** The month ends of all tenants begin within this time after the boundary, and not in one second. */
+const JITTER_MS = 600_000
+
+const at = (value: number) => [{ start: value, end: value, step: 1 }]
+/** Every field, as the server tells it too. */
+const FIRST_OF_MONTH: CalendarSpecDescription = {
+  second: at(0),
+  minute: at(0),
+  hour: at(0),
+  dayOfMonth: at(1),
+  month: [{ start: 'JANUARY', end: 'DECEMBER', step: 1 }],
+  year: [],
+  dayOfWeek: [{ start: 'SUNDAY', end: 'SATURDAY', step: 1 }],
+  comment: '',
+}
 
 /**
- * When cycles end: on the 1st at 00:00 UTC, or at multiples of the duration since 1970.
+ * When cycles end: on the 1st at 00:00 UTC, or at multiples of the duration since 1970. Where a cycle lasts a day or
+ * longer the start is up to {@link JITTER_MS} later, for each tenant another.
  *
  * @throws Error for what is no billing cycle
  */
-export function scheduleOf(billingCycle: string): { readonly spec: ScheduleSpec; readonly catchupMs: number } {
+export function scheduleOf(billingCycle: string) {
   const length = parseBillingCycle(billingCycle)
   if (length === undefined) throw new Error(`not a billing cycle: ${billingCycle}`)
-  if (length === 'month') {
-    return {
-      spec: { calendars: [{ dayOfMonth: 1, hour: 0, minute: 0, second: 0 }], timezone: 'UTC' },
-      catchupMs: CATCH_UP_MS,
-    }
+  const isMonth = length === 'month'
+  return {
+    spec: {
+      calendars: isMonth ? [FIRST_OF_MONTH] : [],
+      intervals: isMonth ? [] : [{ every: length, offset: 0 }],
+      jitter: isMonth || length >= DAY_MS ? JITTER_MS : 0,
+      timezone: 'UTC',
+    },
+    catchupMs: isMonth ? CATCH_UP_MS : Math.min(CATCH_UP_MS, CATCH_UP_CYCLES * length),
   }
-  return { spec: { intervals: [{ every: length }] }, catchupMs: Math.min(CATCH_UP_MS, CATCH_UP_CYCLES * length) }
 }
+
+/** All of a Schedule but its state, which is the operator's. */
+function termsOf({ tenantId, billingCycle }: MonthEndSchedule) {
+  const { spec, catchupMs } = scheduleOf(billingCycle)
+  const input = { tenantId, billingCycle }
+  return {
+    spec,
+    // One month end at a time, and none left out: missed cycles are made up in order.
+    policies: { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: catchupMs, pauseOnFailure: false },
+    action: {
+      type: 'startWorkflow',
+      workflowType: 'month-end-timer',
+      workflowId: monthEndTimerId(tenantId),
+      taskQueue: TASK_QUEUE,
+      args: [input],
+      memo: { input },
+      staticSummary: `ends of billing cycles, ${billingCycle}`,
+    },
+  } as const
+}
+type Terms = ReturnType<typeof termsOf>
+
+/** Whether a Schedule is as this build makes it. */
+function isAsWanted({ spec, policies, action }: ScheduleDescription, wanted: Terms): boolean {
+  const { workflowType, workflowId, taskQueue, args, memo, staticSummary } = action
+  const { calendars = [], intervals = [], skip = [], jitter = 0, timezone, startAt, endAt } = spec
+  const isElsewhere = skip.length > 0 || startAt !== undefined || endAt !== undefined
+  const found = {
+    spec: { calendars, intervals, jitter, timezone },
+    policies,
+    action: { type: 'startWorkflow', workflowType, workflowId, taskQueue, args, memo, staticSummary },
+  }
+  return !isElsewhere && isDeepStrictEqual(found, wanted)
+}
+
+async function keepAsWanted(handle: ScheduleHandle, wanted: Terms, tenant: readonly Attribute[]) {
+  const found = await handle.describe()
+  if (isAsWanted(found, wanted)) return 'kept' as const
+  // Whether it is paused, and why, stays as it is.
+  await handle.update(({ state }) => ({ ...wanted, action: actionOf(wanted, tenant), state }))
+  return 'changed' as const
+}
+
+interface Attribute {
+  readonly key: typeof SEARCH_ATTRIBUTES.tenant
+  readonly value: string
+}
+const actionOf = ({ action }: Terms, tenant: readonly Attribute[]) => ({
+  ...action,
+  args: [...action.args],
+  typedSearchAttributes: [...tenant],
+})
 
 type Call = <T>(work: (client: Client) => Promise<T>) => Promise<T>
 type ScheduleCalls = Pick<LifecycleClient, 'ensureSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'describeSchedule'>
 
 export const scheduleCalls = (call: Call): ScheduleCalls => ({
-  ensureSchedule: ({ tenantId, billingCycle, isLate = false }) =>
+  ensureSchedule: (schedule) =>
     call(async (client) => {
-      const { spec, catchupMs } = scheduleOf(billingCycle)
-      const input = { tenantId, billingCycle }
+      const { tenantId, isLate = false } = schedule
+      const scheduleId = monthEndScheduleId(tenantId)
+      const wanted = termsOf(schedule)
+      const tenant = [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }]
       try {
         await client.schedule.create({
-          scheduleId: monthEndScheduleId(tenantId),
-          spec,
-          // One month end at a time, and none left out: missed cycles are made up in order.
-          policies: { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: catchupMs, pauseOnFailure: false },
-          action: {
-            type: 'startWorkflow',
-            workflowType: 'month-end-timer',
-            workflowId: monthEndTimerId(tenantId),
-            taskQueue: TASK_QUEUE,
-            args: [input],
-            memo: { input },
-            staticSummary: `ends of billing cycles, ${billingCycle}`,
-            typedSearchAttributes: [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }],
-          },
-          typedSearchAttributes: [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }],
+          scheduleId,
+          ...wanted,
+          action: actionOf(wanted, tenant),
+          typedSearchAttributes: tenant,
           state: { triggerImmediately: isLate },
         })
-        return true
+        return 'made'
       } catch (error) {
-        if (error instanceof ScheduleAlreadyRunning) return false
-        throw error
+        if (!(error instanceof ScheduleAlreadyRunning)) throw error
+        return await keepAsWanted(client.schedule.getHandle(scheduleId), wanted, tenant)
       }
     }),
 

@@ -21,7 +21,7 @@ import {
   startIdOf,
   statusOf,
 } from './temporal-read.ts'
-import { type MonthEndSchedule, scheduleCalls } from './temporal-schedules.ts'
+import { type MonthEndSchedule, type ScheduleEnsured, scheduleCalls } from './temporal-schedules.ts'
 import { updateCalls } from './temporal-updates.ts'
 
 export interface StartRequest {
@@ -78,8 +78,8 @@ export interface LifecycleClient {
   /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
   pending(workflowId: string, tenantId: string): Promise<PendingWork>
   list(filter: LifecycleFilter, page: { readonly page: number; readonly pageSize: number }): Promise<LifecyclePage>
-  /** Creates a tenant's month-end Schedule where it is missing; false where it was there. */
-  ensureSchedule(schedule: MonthEndSchedule): Promise<boolean>
+  /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
+  ensureSchedule(schedule: MonthEndSchedule): Promise<ScheduleEnsured>
   /** @throws ServiceError `not_found` where the tenant has no Schedule */
   pauseSchedule(tenantId: string, note: string): Promise<void>
   resumeSchedule(tenantId: string, note: string): Promise<void>

@@ -10,12 +10,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
+import proto from '@temporalio/proto'
 import { endProcess, readPid, writePid } from './pids.ts'
 import { freePort, LOOPBACK, requireFreePort } from './ports.ts'
 
 /** It is up in a second; a minute is for a machine that does something else. */
 const START_TIMEOUT_MS = 60_000
 const PID_FILE = 'temporal.pid'
+const NAMESPACE = 'default'
+/** How long ended workflows are remembered: 35 days, a month and the days in which somebody looks back at it. */
+const RETENTION_S = 35 * 86_400
 
 export interface TemporalOptions {
   /** Path of the `temporal` program, see `findTemporalServer`. */
@@ -40,8 +44,8 @@ export interface Temporal {
 }
 
 /**
- * Starts a Temporal server and waits until its `default` namespace answers. Over an existing folder it
- * continues with the state that is there.
+ * Starts a Temporal server and waits until its `default` namespace answers, which remembers ended workflows for 35
+ * days. Over an existing folder it continues with the state that is there.
  *
  * @throws Error that says what to do: port in use, disk full, or the end of the server's log
  */
@@ -66,6 +70,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   await writePid(pidFile, pid)
   try {
     await waitUntilHealthy(address, pidFile)
+    await rememberEnded(address)
   } catch (error) {
     const told = await endOf(logFile)
     await endProcess(pid)
@@ -129,7 +134,7 @@ async function waitUntilHealthy(address: string, pidFile: string): Promise<void>
     try {
       const connection = await Connection.connect({ address, connectTimeout: 1_000 })
       try {
-        await connection.workflowService.describeNamespace({ namespace: 'default' })
+        await connection.workflowService.describeNamespace({ namespace: NAMESPACE })
         return
       } finally {
         await connection.close()
@@ -139,6 +144,22 @@ async function waitUntilHealthy(address: string, pidFile: string): Promise<void>
       if (Date.now() > deadline) throw error
       await sleep(100)
     }
+  }
+}
+
+/** The program makes its namespace with a day; where it has been given more, that stands. */
+async function rememberEnded(address: string): Promise<void> {
+  const connection = await Connection.connect({ address })
+  try {
+    const { config } = await connection.workflowService.describeNamespace({ namespace: NAMESPACE })
+    if (Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) >= RETENTION_S) return
+    const workflowExecutionRetentionTtl = proto.google.protobuf.Duration.fromObject({ seconds: RETENTION_S })
+    await connection.workflowService.updateNamespace({
+      namespace: NAMESPACE,
+      config: { workflowExecutionRetentionTtl },
+    })
+  } finally {
+    await connection.close()
   }
 }
 

@@ -25,7 +25,7 @@ const SCHEDULES_CHECKED_MS = 300_000
 
 export interface SweptGround {
   readonly ground: Ground
-  /** Makes a tenant's month-end Schedule where it is missing. */
+  /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
   readonly ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>
 }
 

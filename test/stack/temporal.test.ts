@@ -4,6 +4,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Connection } from '@temporalio/client'
+import proto from '@temporalio/proto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { startedAt } from '../../stack/pids.ts'
@@ -58,6 +59,34 @@ describe('the embedded Temporal server', () => {
 
     const { workflowExecutionInfo } = await describeWorkflow(second.address, 'kept')
     expect(workflowExecutionInfo?.type?.name).toBe('nothing')
+  })
+
+  test('remembers ended workflows for 35 days, also where it has begun with a day', async () => {
+    const dataDir = await temporaryFolder()
+    const retention = (address: string) =>
+      withConnection(address, async ({ workflowService }) => {
+        const { config } = await workflowService.describeNamespace({ namespace: 'default' })
+        return Number(config?.workflowExecutionRetentionTtl?.seconds) / 86_400
+      })
+    const setRetention = (address: string, days: number) =>
+      withConnection(address, ({ workflowService }) => {
+        const workflowExecutionRetentionTtl = proto.google.protobuf.Duration.fromObject({ seconds: days * 86_400 })
+        return workflowService.updateNamespace({ namespace: 'default', config: { workflowExecutionRetentionTtl } })
+      })
+    const first = await startTemporal({ program, dataDir })
+    expect(await retention(first.address)).toBe(35)
+    await setRetention(first.address, 1)
+    await first.stop()
+
+    const second = await startTemporal({ program, dataDir })
+    expect(await retention(second.address)).toBe(35)
+    // Who wants to look back further may.
+    await setRetention(second.address, 90)
+    await second.stop()
+
+    const third = await startTemporal({ program, dataDir })
+    onTestFinished(() => third.stop())
+    expect(await retention(third.address)).toBe(90)
   })
 
   test('replaces the server that a killed process left running', async () => {

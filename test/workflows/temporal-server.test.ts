@@ -1,10 +1,16 @@
 /** What only the development server can do: search attributes, lists, Schedules; and a server that is away. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection } from '@temporalio/client'
+import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { cycleAt, previousCycle } from '../../domain/cycle.ts'
-import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import {
+  monthEndId,
+  monthEndScheduleId,
+  monthEndTimerId,
+  provisionAndActivateId,
+  suspendOnOverageId,
+} from '../../domain/lifecycle.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
 import { registerSearchAttributes } from '../../queues/temporal-attributes.ts'
 import { queryOf } from '../../queues/temporal-list.ts'
@@ -155,8 +161,8 @@ describe('on a Temporal server', () => {
     const schedule = { tenantId: TENANT, billingCycle: 'PT1M' }
     const comeBack = await house.sendWorkersAway()
 
-    expect(await house.lifecycle.ensureSchedule(schedule)).toBe(true)
-    expect(await house.lifecycle.ensureSchedule(schedule)).toBe(false)
+    expect(await house.lifecycle.ensureSchedule(schedule)).toBe('made')
+    expect(await house.lifecycle.ensureSchedule(schedule)).toBe('kept')
     expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject({ paused: false })
     await sleep((missed.at(-1)?.endsAt ?? 0) + 1000 - Date.now())
     expect(house.model.closed).toEqual([])
@@ -183,14 +189,78 @@ describe('on a Temporal server', () => {
 
   test('a Schedule that is made after a cycle has ended starts a run at once, another waits for its boundary', async () => {
     const schedule = (tenantId: string) => ({ tenantId, billingCycle: 'P1M' })
-    expect(await house.lifecycle.ensureSchedule(schedule('ontime'))).toBe(true)
-    expect(await house.lifecycle.ensureSchedule({ ...schedule('late'), isLate: true })).toBe(true)
+    expect(await house.lifecycle.ensureSchedule(schedule('ontime'))).toBe('made')
+    expect(await house.lifecycle.ensureSchedule({ ...schedule('late'), isLate: true })).toBe('made')
 
     const timersOf = async (tenantId: string) =>
       (await house.lifecycle.list({ tenantId, type: 'month-end-timer' }, { page: 1, pageSize: 10 })).items
     await soon(async () => expect(await timersOf('late')).toMatchObject([{ input: schedule('late') }]))
     expect(await timersOf('ontime')).toEqual([])
     for (const { workflowId } of await timersOf('late')) await house.lifecycle.cancel(workflowId)
+  })
+
+  describe('a Schedule that is there', () => {
+    const DAY_MS = 86_400_000
+    const calls = async <T>(ask: (client: ScheduleClient) => Promise<T>): Promise<T> => {
+      const connection = await Connection.connect({ address: inject('temporalAddress') })
+      try {
+        return await ask(new ScheduleClient({ connection, namespace: NAMESPACE }))
+      } finally {
+        await connection.close()
+      }
+    }
+    const read = (tenantId: string) => calls((client) => client.getHandle(monthEndScheduleId(tenantId)).describe())
+
+    test('is changed where an earlier version made it, and stays paused', async () => {
+      const tenantId = 'earlier'
+      const input = { tenantId, billingCycle: 'P1M' }
+      await calls((client) =>
+        client.create({
+          scheduleId: monthEndScheduleId(tenantId),
+          spec: { calendars: [{ dayOfMonth: 1, hour: 0, minute: 0, second: 0 }], timezone: 'UTC' },
+          policies: { overlap: 'BUFFER_ALL', catchupWindow: 30 * DAY_MS },
+          action: {
+            type: 'startWorkflow',
+            workflowType: 'month-end-timer',
+            workflowId: monthEndTimerId(tenantId),
+            taskQueue: 'elsewhere',
+            args: [input],
+          },
+          state: { paused: true, note: 'for a migration' },
+        }),
+      )
+
+      expect(await house.lifecycle.ensureSchedule(input)).toBe('changed')
+      expect(await house.lifecycle.ensureSchedule(input)).toBe('kept')
+      expect(await house.lifecycle.ensureSchedule({ ...input, isLate: true })).toBe('kept')
+      expect(await read(tenantId)).toMatchObject({
+        spec: { jitter: 600_000, calendars: [{ dayOfMonth: [{ start: 1, end: 1 }] }] },
+        policies: { catchupWindow: 400 * DAY_MS },
+        action: { taskQueue: 'simherd', args: [input], memo: { input } },
+        state: { paused: true, note: 'for a migration' },
+      })
+    })
+
+    test.each(['P7D', 'PT6H', 'PT5M'])('and is as it should be is left as it is: %s', async (billingCycle) => {
+      const schedule = { tenantId: `kept-${billingCycle}`, billingCycle }
+      expect(await house.lifecycle.ensureSchedule(schedule)).toBe('made')
+      const before = await read(schedule.tenantId)
+
+      expect(await house.lifecycle.ensureSchedule(schedule)).toBe('kept')
+      expect((await read(schedule.tenantId)).info.lastUpdatedAt).toEqual(before.info.lastUpdatedAt)
+      await house.lifecycle.pauseSchedule(schedule.tenantId, 'end of the test')
+    })
+
+    test('month ends of many tenants begin apart, within ten minutes of the boundary', async () => {
+      const tenants = Array.from({ length: 12 }, (_, n) => `apart-${n}`)
+      for (const tenantId of tenants) await house.lifecycle.ensureSchedule({ tenantId, billingCycle: 'P1M' })
+
+      const starts = await Promise.all(tenants.map(async (id) => (await house.lifecycle.describeSchedule(id)).nextAt))
+      const late = starts.map((start) => Date.parse(start ?? '') - Date.parse(`${start?.slice(0, 7)}-01T00:00:00Z`))
+      for (const ms of late) expect(ms).toBeGreaterThanOrEqual(0)
+      for (const ms of late) expect(ms).toBeLessThanOrEqual(600_000)
+      expect(new Set(late).size).toBeGreaterThan(6)
+    })
   })
 
   test('search attributes can be registered any number of times, by several at once', async () => {
@@ -232,12 +302,21 @@ test('a Temporal server that is away is `unavailable`; workers and client find i
 describe('when a cycle ends', () => {
   test('a month: on the 1st at midnight in UTC', () => {
     const { spec, catchupMs } = scheduleOf('P1M')
-    expect(spec).toEqual({ calendars: [{ dayOfMonth: 1, hour: 0, minute: 0, second: 0 }], timezone: 'UTC' })
+    const only = (value: number) => [{ start: value, end: value, step: 1 }]
+    expect(spec).toMatchObject({ intervals: [], jitter: 600_000, timezone: 'UTC' })
+    expect(spec.calendars).toMatchObject([{ dayOfMonth: only(1), hour: only(0), minute: only(0), second: only(0) }])
     expect(catchupMs).toBeGreaterThan(366 * 86_400_000)
   })
 
   test('a fixed duration: at its multiples since 1970', () => {
-    expect(scheduleOf('PT5M')).toEqual({ spec: { intervals: [{ every: 300_000 }] }, catchupMs: 150_000_000 })
+    const every = (ms: number, jitter: number) => ({
+      calendars: [],
+      intervals: [{ every: ms, offset: 0 }],
+      jitter,
+      timezone: 'UTC',
+    })
+    expect(scheduleOf('PT5M')).toEqual({ spec: every(300_000, 0), catchupMs: 150_000_000 })
+    expect(scheduleOf('P1D').spec).toEqual(every(86_400_000, 600_000))
   })
 })
 
