@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import Sequence from './test/setup/sequence.ts'
 
 const DATABASE = 'test/setup/global.ts'
 const TEMPORAL = 'test/setup/global-temporal.ts'
@@ -20,6 +21,7 @@ export default defineConfig({
     pool: 'forks',
     // Two cores are the least machine; what the tests wait for are the servers, which need cores too.
     maxWorkers: 2,
+    sequence: { sequencer: Sequence },
     setupFiles: ['test/setup/properties.ts'],
     expect: { poll: { timeout: 30_000 } },
     projects: [
@@ -32,6 +34,7 @@ export default defineConfig({
       project('workflows', 240, [DATABASE, TEMPORAL]),
       project('e2e', 900, [DATABASE, TEMPORAL]),
       project('faults', 1800, [DATABASE, TEMPORAL]),
+      project('demo', 1200),
     ],
   },
 })

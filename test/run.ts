@@ -1,7 +1,7 @@
 /**
- * `npm test`: all tests but the kill tests; `npm run test:faults`: those.
+ * `npm test`: all tests but the kill tests (`npm run test:faults`) and the demonstration (`npm run test:demo`).
  *
- * Arguments after `faults` go to vitest (a file, `--project api`, `-t name`). Ends with `N passed, N failed`,
+ * Arguments after `faults` or `demo` go to vitest (a file, `--project api`, `-t name`). Ends with `N passed, N failed`,
  * after what failed and why, what was skipped and why, and how often properties were tried. Nothing run is a failure;
  * in CI, what is skipped for want of a program, or for no reason that test/setup/requirements.ts gave, is one.
  */
@@ -19,17 +19,24 @@ import { outcomeOf } from './setup/outcome.ts'
 import type { Tally } from './setup/tally.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const PROJECTS_WITH_TEMPORAL = ['stack', 'workflows', 'e2e', 'faults']
+/** Run by a name of their own only: `npm run test:faults`, `npm run test:demo`. */
+const ALONE = ['faults', 'demo'] as const
+const PROJECTS_WITH_TEMPORAL: readonly string[] = ['stack', 'workflows', 'e2e', ...ALONE]
 
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
-  const faults = args[0] === 'faults'
-  const rest = faults ? args.slice(1) : args
+  const alone = ALONE.find((project) => project === args[0])
+  const rest = alone === undefined ? args : args.slice(1)
   const namesProject = rest.some((arg) => arg.startsWith('--project'))
-  const projects = faults ? ['--project', 'faults'] : namesProject ? [] : ['--project', '!faults']
+  const projects =
+    alone !== undefined
+      ? ['--project', alone]
+      : namesProject
+        ? []
+        : ALONE.flatMap((project) => ['--project', `!${project}`])
   try {
-    if (needsTemporal(faults, namesProject, rest)) {
+    if (alone !== undefined || !namesProject || namesTemporal(rest)) {
       await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
     }
   } catch (error) {
@@ -49,9 +56,8 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-function needsTemporal(faults: boolean, namesProject: boolean, args: readonly string[]): boolean {
-  return faults || !namesProject || args.some((arg) => PROJECTS_WITH_TEMPORAL.includes(arg.replace('--project=', '')))
-}
+const namesTemporal = (args: readonly string[]): boolean =>
+  args.some((arg) => PROJECTS_WITH_TEMPORAL.includes(arg.replace('--project=', '')))
 
 async function runVitest(
   args: readonly string[],

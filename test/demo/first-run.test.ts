@@ -1,0 +1,108 @@
+/** The README's first command, as a newcomer runs it: from nothing to the table at its end, doctor, and once more. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../stack/ports.ts'
+import { eventually } from '../setup/service.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** SIMs of the demonstration's estate (examples/estate.ts). */
+const SIMS = 300
+const MINUTES = 15
+
+let folder: string
+let env: Record<string, string | undefined>
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simherd-first-'))
+  await chmod(folder, 0o755)
+  const [port, internal, worker] = [await freePort(), await freePort(), await freePort()]
+  env = {
+    ...process.env,
+    DATA_DIR: join(folder, 'data'),
+    PORT: `${port}`,
+    INTERNAL_PORT: `${internal}`,
+    WORKER_PORT: `${worker}`,
+  }
+})
+afterAll(async () => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+/** A command of the README, and what it has said so far. */
+function running(command: string, args: readonly string[]) {
+  // A group of its own: Ctrl-C reaches all of a terminal's foreground group.
+  const child = spawn(command, args, { cwd: ROOT, env, detached: true })
+  let said = ''
+  const hear = (text: Buffer) => {
+    said += stripVTControlCharacters(text.toString('utf8'))
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  const ended = once(child, 'close').then(([code]: unknown[]) => code)
+  return { child, said: () => said, ended }
+}
+
+const ends: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+
+const doctor = async () => {
+  const { said, ended } = running('npx', ['simherd', 'doctor'])
+  return { exitCode: await ended, said: said() }
+}
+const start = (...flags: readonly string[]) => {
+  const { child, said, ended } = running('npm', ['start', '--', ...flags])
+  const up = () =>
+    eventually(
+      'npm start',
+      async () => {
+        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said()}`)
+        return said().includes('Everything is up')
+      },
+      MINUTES * 60,
+    )
+  /** Ctrl-C. @returns the exit code */
+  const end = async () => {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGINT')
+    return ended
+  }
+  ends.push(end)
+  return { said, up, end }
+}
+
+describe('npm start', () => {
+  test('plays the demonstration to its end; doctor finds all of it, and nothing once it has ended', async () => {
+    const first = start()
+    await first.up()
+    const stack = JSON.parse(await readFile(join(folder, 'data', 'stack.json'), 'utf8'))
+    const told = first.said()
+
+    expect(stack.demo, told).toBe('done')
+    expect(told).not.toMatch(/fail(ed|ure)|did not|in vain/i)
+    expect(told).toMatch(new RegExp(`activated +${SIMS}\\b`))
+    expect(told).toMatch(/in the file +50,?542\b/)
+    const looked = await doctor()
+    expect(looked.said).not.toContain('✗')
+    expect(looked.said).toMatch(/✓ API +ready/)
+    expect(looked.said).toMatch(/✓ worker +ready/)
+    expect(looked.exitCode).toBe(0)
+    expect(await first.end()).toBe(0)
+    const after = await doctor()
+    expect(after.said).toMatch(/– API +not running/)
+    expect(after.exitCode).toBe(0)
+  })
+
+  test('started again it goes on with the same data', async () => {
+    const again = start()
+    await again.up()
+    const { apiUrl, tenantKey, demo } = JSON.parse(await readFile(join(folder, 'data', 'stack.json'), 'utf8'))
+    const answer = await fetch(`${apiUrl}/api/sims`, { headers: { authorization: `Bearer ${tenantKey}` } })
+
+    expect(demo).toBe('done')
+    expect(await answer.json()).toMatchObject({ pagination: { totalItems: SIMS } })
+    expect(await again.end()).toBe(0)
+  })
+})
