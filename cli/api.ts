@@ -11,6 +11,7 @@ import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { everySoOften } from '../worker/persistence.ts'
+import { startPresence } from '../worker/presence.ts'
 import { lifecycleTerms, ticketQuota } from '../worker/terms.ts'
 import { requireSettings } from './failures.ts'
 import type { Running } from './run-until-signal.ts'
@@ -51,10 +52,12 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     ],
     logger: log,
   })
+  const presence = startPresence(ground, 'api', log)
   log.info({ api: api.apiUrl, internal: api.internalUrl }, 'the API listens')
   return {
     stop: async () => {
       await api.close()
+      await presence.stop()
       await counts?.close()
       await queues.close()
       await lifecycle.close()

@@ -1,21 +1,94 @@
-/** `simherd migrate` */
+/** `simherd migrate [--plan] [--contract]` */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../config/index.ts'
-import { migrate } from '../store/migrate.ts'
+import { connect } from '../store/connect.ts'
+import { migrate, pendingFiles } from '../store/migrate.ts'
+import type { MigrationFile } from '../store/migration-files.ts'
+import { processesBefore } from '../store/processes.ts'
+import { type TableSize, tablesIn } from '../store/table-sizes.ts'
+import { inPlatform } from '../store/tenancy.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
+import { table } from './table.ts'
 
-export async function migrateDatabase({ DATABASE_URL }: Settings): Promise<void> {
+export interface MigrateFlags {
+  /** Only says what would be done. */
+  readonly plan?: boolean
+  /** Waits until no process of an earlier release is left, and takes away what only they needed. */
+  readonly contract?: boolean
+}
+
+const LOOK_EVERY_MS = 2000
+
+export async function migrateDatabase({ DATABASE_URL }: Settings, flags: MigrateFlags): Promise<void> {
   if (DATABASE_URL === '') {
     throw new CommandFailure(
       'DATABASE_URL is not set: say which database to migrate. "npm start" migrates its own by itself.',
       ExitCode.usage,
     )
   }
-  let applied = 0
-  await migrate(DATABASE_URL, {
-    log: (line) => {
-      applied += 1
-      console.log(line)
-    },
-  })
-  console.log(applied === 0 ? 'nothing to do: the database has the newest schema' : `${applied} migration(s) applied`)
+  if (flags.plan === true) return tellPlan(DATABASE_URL)
+  const log = (line: string) => console.log(line)
+  const applied = await migrate(DATABASE_URL, { log, contract: false })
+  const left = await pending(DATABASE_URL)
+  if (flags.contract === true && left.length > 0) {
+    await earlierProcessesGone(DATABASE_URL, left)
+    applied.push(...(await migrate(DATABASE_URL, { log })))
+  } else if (left.length > 0) {
+    console.log(
+      `left: ${namesOf(left)}, which earlier releases could not work with: ` +
+        'run "simherd migrate --contract" once all processes are of this release',
+    )
+  }
+  console.log(
+    applied.length === 0
+      ? 'nothing to do: the database has the newest schema'
+      : `${applied.length} migration(s) applied`,
+  )
+}
+
+const namesOf = (files: readonly MigrationFile[]) => files.map(({ name }) => name).join(', ')
+
+async function pending(databaseUrl: string): Promise<MigrationFile[]> {
+  const { db, close } = connect(databaseUrl, { max: 1 })
+  try {
+    return await pendingFiles(db)
+  } finally {
+    await close()
+  }
+}
+
+async function tellPlan(databaseUrl: string): Promise<void> {
+  const { db, close } = connect(databaseUrl, { max: 1 })
+  try {
+    const files = await pendingFiles(db)
+    if (files.length === 0) return console.log('nothing to do: the database has the newest schema')
+    const rows = []
+    for (const file of files) {
+      const sizes = await tablesIn(db, file.text)
+      rows.push([file.name, file.phase, file.transaction ? 'one' : 'none', sizes.map(sizeText).join(', ') || '–'])
+    }
+    for (const line of table(['migration', 'phase', 'transaction', 'tables it names'], rows)) console.log(line)
+  } finally {
+    await close()
+  }
+}
+
+const sizeText = ({ name, bytes }: TableSize) => `${name} ${(bytes / 1e6).toFixed(1)} MB`
+
+/** Waits until none is left, and says whom it waits for. Ctrl-C gives up; nothing has been taken away then. */
+async function earlierProcessesGone(databaseUrl: string, files: readonly MigrationFile[]): Promise<void> {
+  const newest = files.at(-1)?.name ?? ''
+  const { db, close } = connect(databaseUrl, { max: 1 })
+  const ground = { db, clock: Date.now, ring: () => undefined }
+  try {
+    for (let told = ''; ; await sleep(LOOK_EVERY_MS)) {
+      const earlier = await inPlatform(ground, (tx) => processesBefore(tx, newest))
+      if (earlier.length === 0) return
+      const whom = earlier.map(({ kind, host, pid }) => `${kind} ${pid} on ${host}`).join(', ')
+      if (whom !== told) console.log(`waits until no process of an earlier release is left: ${whom}`)
+      told = whom
+    }
+  } finally {
+    await close()
+  }
 }

@@ -6,6 +6,7 @@ import { addEstateCommands } from './estate-commands.ts'
 import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
 import { ASKS } from './help-text.ts'
 import { addWorkflowCommands } from './lifecycles/commands.ts'
+import type { MigrateFlags } from './migrate.ts'
 import { port } from './option-values.ts'
 
 export const program = new Command('simherd')
@@ -149,10 +150,22 @@ Example:
 program
   .command('migrate')
   .description('Bring the database at DATABASE_URL to the newest schema. Safe to run again, and by several at once.')
-  .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate')
-  .action(async () => {
+  .option('--plan', 'only say which migrations there are to do, of which phase, and how large their tables are')
+  .option('--contract', 'wait until no process of an earlier release is left, and take away what only they needed')
+  .addHelpText(
+    'after',
+    `
+Processes of the release before go on working while and after it runs; --contract ends that. Processes of a release
+without --contract do not say that they are at work: end those first.
+
+Examples:
+  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate --plan
+  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate
+  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate --contract`,
+  )
+  .action(async (flags: MigrateFlags) => {
     const { migrateDatabase } = await import('./migrate.ts')
-    await migrateDatabase(settingsWith({}))
+    await migrateDatabase(settingsWith({}), flags)
   })
 
 program

@@ -9,6 +9,7 @@ import { bucketMs, type Cycle, cycleAt } from '../domain/cycle.ts'
 import { type ReadRecord, readRecord, type UsageFault } from '../domain/usage.ts'
 import { holdCycles, lockPools, openCycle, tenantTerms } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
+import { partitionsFor } from '../store/partitions.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import {
   addToBuckets,
@@ -62,6 +63,10 @@ export async function recordUsage(
     else read.push({ index: firstIndex + i, record: result.record })
   })
   let counted: Counted = { accepted: 0, duplicates: 0, unopened: [] }
+  await partitionsFor(
+    ground,
+    read.map(({ record }) => record.at),
+  )
   while (read.length > 0) {
     counted = await inTenant(ground, tenantId, (tx) => countChunk(tx, read, rejected))
     const { unopened } = counted

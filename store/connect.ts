@@ -24,13 +24,19 @@ const types = {
  */
 export function connect(
   databaseUrl: string,
-  options: { readonly max?: number; readonly onError?: (error: Error) => void } = {},
+  options: {
+    readonly max?: number
+    readonly onError?: (error: Error) => void
+    /** How long a statement waits for a lock, in milliseconds. Default: for ever. */
+    readonly lockTimeoutMs?: number
+  } = {},
 ): { db: Db; close: () => Promise<void> } {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: options.max ?? 10,
     connectionTimeoutMillis: 10_000,
     application_name: 'simherd',
+    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     types,
   })
   pool.on('error', (error) => options.onError?.(error))

@@ -1,57 +1,120 @@
-/** Migrations: `migrations/NNNN_name.sql`, forward only, each applied once, two migrators never at once. */
-import { readdir, readFile } from 'node:fs/promises'
+/**
+ * Migrations: forward only, each applied once, in the order of their names, two migrators never at once.
+ *
+ * A file is a transaction, so that what is locked is given back with it. No lock is waited for longer than 3 seconds:
+ * whoever waits for an exclusive lock holds up all who come behind. The file is then tried again.
+ */
 import { sql } from 'kysely'
-import { type Migration, type MigrationInfo, Migrator } from 'kysely/migration'
+import { type Migration, Migrator } from 'kysely/migration'
 import { connect } from './connect.ts'
+import { type MigrationFile, readMigrationFiles, statementsOf } from './migration-files.ts'
 import type { Db } from './tenancy.ts'
 
-const FOLDER = new URL('migrations/', import.meta.url)
+const LOCK_TIMEOUT_MS = 3000
+const LOCK_NOT_AVAILABLE = '55P03'
+/** Ten minutes: a busy table lets someone in within that, or somebody has to look. */
+const LOCK_PATIENCE_MS = 10 * 60_000
+const PAUSE_SECONDS = 1
 
-async function readMigrations(): Promise<Record<string, Migration>> {
-  const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.sql')).sort()
-  const migrations: Record<string, Migration> = {}
-  for (const file of files) {
-    const text = await readFile(new URL(file, FOLDER), 'utf8')
-    migrations[file.replace(/\.sql$/, '')] = {
-      up: async (db) => {
-        await sql.raw(text).execute(db)
-      },
-    }
-  }
-  return migrations
+export interface MigrateOptions {
+  readonly log?: (line: string) => void
+  /** Files of the phase `contract` too: no process of an earlier release may be left. Default: all files. */
+  readonly contract?: boolean
+  /** Default: those of this release. */
+  readonly files?: readonly MigrationFile[]
+  /** How long a lock that others hold is tried for, in milliseconds. */
+  readonly lockPatienceMs?: number
 }
-
-const migratorOf = (db: Db) => new Migrator({ db, provider: { getMigrations: readMigrations } })
 
 /**
  * Brings a database to the newest schema. Safe to run twice and by several processes: the migrator's lock
- * lets one work and the others wait.
+ * lets one work and the others wait. What a newer release has applied is left alone.
  *
+ * @returns names of what was applied
  * @throws Error naming the migration that failed; everything before it stays applied
  */
-export async function migrate(
-  databaseUrl: string,
-  options: { readonly log?: (line: string) => void } = {},
-): Promise<void> {
-  const { db, close } = connect(databaseUrl, { max: 2 })
+export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
+  const { contract = true, lockPatienceMs = LOCK_PATIENCE_MS, log } = options
+  const files = options.files ?? (await readMigrationFiles())
+  const wanted = files.filter(({ phase }) => contract || phase === 'expand')
+  const { db, close } = connect(databaseUrl, { max: 2, lockTimeoutMs: LOCK_TIMEOUT_MS })
   try {
-    const { error, results } = await migratorOf(db).migrateToLatest()
-    for (const result of results ?? []) {
-      if (result.status === 'Success') options.log?.(`migrated ${result.migrationName}`)
-      if (result.status === 'Error') {
-        throw new Error(`migration ${result.migrationName} failed: ${reasonOf(error)}`, { cause: error })
+    const applied = []
+    for (const file of await pendingOf(db, wanted)) {
+      if (await applyPatiently(db, file, lockPatienceMs, log)) {
+        applied.push(file.name)
+        log?.(`migrated ${file.name}`)
       }
     }
-    if (error !== undefined) throw new Error(`migration failed: ${reasonOf(error)}`, { cause: error })
+    return applied
   } finally {
     await close()
   }
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error))
-
-/** Names of the migrations a database still lacks. */
-export async function pendingMigrations(db: Db): Promise<string[]> {
-  const known: readonly MigrationInfo[] = await migratorOf(db).getMigrations()
-  return known.filter((migration) => migration.executedAt === undefined).map((migration) => migration.name)
+/** @returns false where another migrator has applied it meanwhile */
+async function applyPatiently(
+  db: Db,
+  file: MigrationFile,
+  patienceMs: number,
+  log?: (line: string) => void,
+): Promise<boolean> {
+  for (const deadline = performance.now() + patienceMs; ; await sql`select pg_sleep(${PAUSE_SECONDS})`.execute(db)) {
+    const error = await apply(db, file)
+    if (error === undefined) return true
+    if (error === 'applied') return false
+    if (!isLockTimeout(error) || performance.now() > deadline) {
+      throw new Error(`migration ${file.name} failed: ${reasonOf(error)}`, { cause: error })
+    }
+    log?.(`${file.name} waits for a table that is in use: tried again`)
+  }
 }
+
+/** Of a file that is not here any more, or not yet. */
+const DONE: Migration = { up: async () => undefined }
+
+/** @returns what it failed with; `applied` where it had been before */
+async function apply(db: Db, file: MigrationFile): Promise<unknown> {
+  const known: [string, Migration][] = (await appliedNames(db)).map((name) => [name, DONE])
+  const migrator = new Migrator({
+    db,
+    // What was applied before, by whichever release, and the one that is to be.
+    provider: { getMigrations: async () => ({ ...Object.fromEntries(known), [file.name]: migrationOf(file) }) },
+    allowUnorderedMigrations: true,
+    disableTransactions: !file.transaction,
+  })
+  const { error, results } = await migrator.migrateToLatest()
+  if (error !== undefined) return error
+  return results?.length === 0 ? 'applied' : undefined
+}
+
+const migrationOf = (file: MigrationFile): Migration => ({
+  up: async (db) => {
+    for (const statement of statementsOf(file)) await sql.raw(statement).execute(db)
+  },
+})
+
+async function appliedNames(db: Db): Promise<string[]> {
+  const { rows: there } = await sql`select 1 where to_regclass('kysely_migration') is not null`.execute(db)
+  if (there.length === 0) return []
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+async function pendingOf(db: Db, files: readonly MigrationFile[]): Promise<MigrationFile[]> {
+  const applied = new Set(await appliedNames(db))
+  return files.filter(({ name }) => !applied.has(name))
+}
+
+/** Files that a database still lacks. @param files default: those of this release */
+export const pendingFiles = async (db: Db, files?: readonly MigrationFile[]): Promise<MigrationFile[]> =>
+  pendingOf(db, files ?? (await readMigrationFiles()))
+
+/** Names of the migrations that a database lacks for this release to work on it. */
+export const pendingMigrations = async (db: Db): Promise<string[]> =>
+  (await pendingFiles(db)).filter(({ phase }) => phase === 'expand').map(({ name }) => name)
+
+const isLockTimeout = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error))

@@ -1,44 +1,63 @@
 /**
- * Monthly partitions of the usage records, made ahead: a month that is over is dropped in a moment then, and
- * queries by time look at few of them. Records of months without one are kept in the default partition.
+ * Monthly partitions of the usage records: a month that is over is dropped in a moment, and queries by time look at few
+ * of them. A partition is made apart and attached by a function of the database, which asks for no lock that reading
+ * or writing usage waits for.
  */
 import { sql } from 'kysely'
-import type { Db } from './tenancy.ts'
+import type { Db, Ground } from './tenancy.ts'
+import { inPlatform } from './tenancy.ts'
 
-/** The month before, this one and two more: late records, and time to notice that none was made. */
-const MONTHS = [-1, 0, 1, 2]
+/** The month before, for late records; this one; and three more, so that there is time to notice that none was made. */
+const MONTHS = [-1, 0, 1, 2, 3]
+
+/** Months, by their first day, that this process has seen the partition of. */
+const seen = new WeakMap<Db, Set<string>>()
+
+/** First day of a month in UTC: `2026-11-01`. @param ahead months after the instant's */
+function monthOf(instant: number, ahead = 0): string {
+  const at = new Date(instant)
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead, 1)).toISOString().slice(0, 10)
+}
+
 /**
- * Makes the partitions around an instant that are missing. Safe to run twice and at once. Runs as the login role,
- * which owns the table. Records of a month that lie in the default partition already are moved into its own; that
- * locks the table while it lasts.
+ * Makes the partitions that records of these instants go to. Safe to run twice and at once; costs nothing where this
+ * process has seen them.
  *
- * @param now epoch milliseconds
+ * @param instants epoch milliseconds
  * @returns names of those that were made
  */
-export async function ensurePartitions(db: Db, now: number): Promise<string[]> {
-  const at = new Date(now)
-  const made: string[] = []
-  for (const ahead of MONTHS) {
-    const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead, 1))
-    const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead + 1, 1))
-    const name = `usage_records_${from.toISOString().slice(0, 7).replace('-', '_')}`
-    if (await makePartition(db, name, from, to)) made.push(name)
+export async function partitionsFor(ground: Ground, instants: readonly number[]): Promise<string[]> {
+  const known = seen.get(ground.db) ?? new Set()
+  seen.set(ground.db, known)
+  const months = [...new Set(instants.map((instant) => monthOf(instant)))]
+    .filter((month) => !known.has(month))
+    .toSorted()
+  const made = []
+  for (const month of months) {
+    const { rows } = await inPlatform(ground, (tx) =>
+      sql<{ name: string | null }>`select make_usage_partition(${month}) as name`.execute(tx.q),
+    )
+    known.add(month)
+    made.push(...rows.flatMap(({ name }) => name ?? []))
   }
   return made
 }
 
-const makePartition = (db: Db, name: string, from: Date, to: Date): Promise<boolean> =>
-  db.transaction().execute(async (q) => {
-    await sql`select pg_advisory_xact_lock(hashtext('simherd.partitions'))`.execute(q)
-    const { rows } = await sql`select 1 where to_regclass(${name}) is not null`.execute(q)
-    if (rows.length > 0) return false
-    await sql`lock table usage_records in access exclusive mode`.execute(q)
-    await sql`create table ${sql.id(name)} (like usage_records including all)`.execute(q)
-    await sql`
-      with moved as (delete from usage_records_default where at >= ${from} and at < ${to} returning *)
-      insert into ${sql.id(name)} select * from moved`.execute(q)
-    await sql`
-      alter table usage_records attach partition ${sql.id(name)}
-        for values from (${sql.lit(from.toISOString())}) to (${sql.lit(to.toISOString())})`.execute(q)
-    return true
-  })
+/** Makes the partitions around now that are missing. @returns names of those that were made */
+export const partitionsAhead = (ground: Ground): Promise<string[]> =>
+  partitionsFor(
+    ground,
+    MONTHS.map((ahead) => Date.parse(monthOf(ground.clock(), ahead))),
+  )
+
+/** How many months after this one have a partition without a gap: three where all is well. */
+export async function monthsAhead(ground: Ground): Promise<number> {
+  const months = MONTHS.filter((ahead) => ahead > 0).map((ahead) => monthOf(ground.clock(), ahead))
+  const { rows } = await inPlatform(ground, (tx) =>
+    sql<{ there: boolean }>`
+      select to_regclass(usage_partition(month)) is not null as there
+      from unnest(${months}::date[]) with ordinality as m(month, place) order by place`.execute(tx.q),
+  )
+  const missing = rows.findIndex(({ there }) => !there)
+  return missing === -1 ? rows.length : missing
+}

@@ -39,6 +39,11 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     help: 'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
     registers: [registry],
   })
+  const months = new Gauge({
+    name: 'simherd_usage_months_ahead',
+    help: 'Months after this one that usage records have a partition for: three where all is well.',
+    registers: [registry],
+  })
   new Gauge({
     name: 'simherd_jobs',
     help: 'Jobs in the queues.',
@@ -55,5 +60,6 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
     bellLost: () => lost.inc(),
     subjectFailed: () => failed.inc(),
+    monthsAhead: (count: number) => months.set(count),
   }
 }

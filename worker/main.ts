@@ -22,6 +22,7 @@ import type { Ground } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
 import { jobMetrics, startHealth } from './health.ts'
 import { everySoOften, reasonOf, untilDone } from './persistence.ts'
+import { startPresence } from './presence.ts'
 import { activateFirstRules, readRuleFiles, refusedRules } from './rules.ts'
 import { startSweeps } from './sweeps.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
@@ -29,6 +30,8 @@ import { evaluationTerms, mailTerms, ticketTerms } from './terms.ts'
 import { workLists } from './work-lists.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
+/** Three are made; with fewer than two left somebody has to look. */
+const MONTHS_AHEAD_LEAST = 2
 /** Connections to PostgreSQL: one a job that runs, and some for the sweeps. */
 const CONNECTIONS = 20
 
@@ -115,17 +118,26 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
         log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),
       observe: jobs.observe,
     })
+    const presence = startPresence(ground, 'worker', log)
     const consumers = consume(at, handlers, (queue, error) => log.error({ queue, err: error }, 'a job failed'))
     const sweeps = startSweeps(
       [
-        ...workLists({ ground, ensureSchedule: (schedule) => lifecycle.ensureSchedule(schedule) }),
+        ...workLists({
+          ground,
+          ensureSchedule: (schedule) => lifecycle.ensureSchedule(schedule),
+          onMonthsAhead: (months) => {
+            jobs.monthsAhead(months)
+            if (months < MONTHS_AHEAD_LEAST)
+              log.error({ months }, 'partitions of the usage records are missing: ingest stops when the months end')
+          },
+        }),
         refusedRules(ground, evaluation.rules, log),
       ],
       durationMs(settings.SWEEP_EVERY),
       log,
     )
     log.info('the worker works')
-    return { consumers, sweeps }
+    return { presence, consumers, sweeps }
   }
   const working = work()
 
@@ -135,6 +147,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       const running = await working
       await running?.sweeps.stop()
       await running?.consumers.close()
+      await running?.presence.stop()
       await queues.close()
       await temporal.shutdown()
       await lifecycle.close()

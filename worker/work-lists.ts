@@ -7,7 +7,7 @@ import { tenantsDue } from '../store/due.ts'
 import { forgetAnswers } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mails.ts'
 import { hasLateMonthEnd } from '../store/month-end.ts'
-import { ensurePartitions } from '../store/partitions.ts'
+import { monthsAhead, partitionsAhead } from '../store/partitions.ts'
 import { type Ground, inPlatform, inTenant, type PlatformTx } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants.ts'
 import { dueTicketWork } from '../store/tickets.ts'
@@ -27,9 +27,11 @@ export interface SweptGround {
   readonly ground: Ground
   /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
   readonly ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>
+  /** Is told for how many months ahead there are partitions of the usage records: three where all is well. */
+  readonly onMonthsAhead: (months: number) => void
 }
 
-export function workLists({ ground, ensureSchedule }: SweptGround): Sweep[] {
+export function workLists({ ground, ensureSchedule, onMonthsAhead }: SweptGround): Sweep[] {
   const bells = (name: string, find: (tx: PlatformTx) => Promise<readonly Bell[]>): Sweep => ({
     name,
     run: async () => {
@@ -55,9 +57,13 @@ export function workLists({ ground, ensureSchedule }: SweptGround): Sweep[] {
     missingSchedules(ground, ensureSchedule),
     {
       name: 'usage partitions',
-      everyMs: 6 * HOUR_MS,
+      everyMs: HOUR_MS,
       run: async () => {
-        await ensurePartitions(ground.db, ground.clock())
+        try {
+          await partitionsAhead(ground)
+        } finally {
+          onMonthsAhead(await monthsAhead(ground))
+        }
       },
     },
     {

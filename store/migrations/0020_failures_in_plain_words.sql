@@ -1,4 +1,5 @@
 -- Why a ticket failed, in full, is the operator's: it may name addresses. Tenants read failure_text.
+-- blocks: tickets, while those that have failed are written anew: a second for some hundred thousand
 
 alter table tickets add column failure_detail text;
 -- Forced row-level security binds the owner too: it is lifted for this statement, in this transaction.

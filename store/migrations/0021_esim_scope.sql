@@ -1,4 +1,5 @@
 -- Seeing the activation codes of eSIMs is a scope of its own: keys of tenants that write have had it so far.
+-- blocks: whoever makes or uses a key, for the moment in which some keys are changed
 
 alter table api_keys no force row level security;
 update api_keys set scopes = scopes || 'esim'::text

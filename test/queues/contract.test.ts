@@ -217,7 +217,7 @@ describe('work whose bell was lost', () => {
 
     const ground = { ...deaf, ring: house.queues.ring }
     const sweeping = startSweeps(
-      workLists({ ground, ensureSchedule: async () => undefined }),
+      workLists({ ground, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
       pino({ enabled: false }),
     )
@@ -249,7 +249,7 @@ describe('work whose bell was lost', () => {
 
     const ground = { ...deaf, ring: house.queues.ring }
     const sweeping = startSweeps(
-      workLists({ ground, ensureSchedule: async () => undefined }),
+      workLists({ ground, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
       pino({ enabled: false }),
     )

@@ -38,6 +38,15 @@ export async function dropDatabase(name: string, deadlocks = 0): Promise<void> {
   )
 }
 
+/** One without a schema, as {@link freshDatabase} otherwise. */
+export async function emptyDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await administrate(`create database ${name}`)
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => dropDatabase(name) }
+}
+
 /** Runs a statement as the superuser, beside the databases of tests. @returns its rows */
 export async function administrate(statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: inject('postgresUrl') })

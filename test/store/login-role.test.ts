@@ -6,7 +6,6 @@ import { importSims } from '../../operations/import-sims.ts'
 import { recordUsage } from '../../operations/record-usage.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
-import { ensurePartitions } from '../../store/partitions.ts'
 import { type Db, type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
 import { administrate } from '../setup/database.ts'
 import { ownDatabase } from '../setup/login.ts'
@@ -30,7 +29,6 @@ beforeAll(async () => {
   rootUrl = database.rootUrl
   root = open(rootUrl)
   ground = { db: open(database.url), clock: () => NOW, ring: () => undefined }
-  await ensurePartitions(ground.db, NOW)
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example' }
   tenantId = (await inPlatform(ground, (tx) => createTenant(tx, tenant, 'P1M'))).id
   const { created } = await inTenant(ground, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000001' }]))

@@ -1,54 +1,108 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { afterAll, expect, test } from 'vitest'
 import { recordUsage } from '../../operations/record-usage.ts'
-import { ensurePartitions } from '../../store/partitions.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { connect } from '../../store/connect.ts'
+import { migrate } from '../../store/migrate.ts'
+import { readMigrationFiles } from '../../store/migration-files.ts'
+import { monthsAhead, partitionsAhead, partitionsFor } from '../../store/partitions.ts'
+import { type Ground, inTenant } from '../../store/tenancy.ts'
+import { emptyDatabase } from '../setup/database.ts'
 import { aGround, aTenant, someSims } from '../setup/estate.ts'
 
-const ground = await aGround('2026-12-10T12:00:00Z')
+const NOW = '2026-12-10T12:00:00Z'
+const ground = await aGround(NOW)
+const closing: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+})
 
-const storedIn = async () => {
+const storedIn = async (of: Ground = ground) => {
   const { rows } = await sql<{ part: string }>`
-    select tableoid::regclass::text as part from usage_records order by at`.execute(ground.db)
+    select tableoid::regclass::text as part from usage_records order by at`.execute(of.db)
   return rows.map(({ part }) => part)
 }
+async function aRecorder(of: Ground = ground) {
+  const tenantId = await aTenant(of)
+  const [sim] = await inTenant(of, tenantId, (tx) => someSims(tx, 1))
+  return (...instants: readonly string[]) =>
+    recordUsage(
+      of,
+      tenantId,
+      instants.map((at) => ({ recordId: at, simId: sim?.id, at, bytesUp: 1 })),
+    )
+}
 
-test('usage records go to the partition of their month, made ahead, and no month is lost', async () => {
-  const tenantId = await aTenant(ground)
-  const [sim] = await inTenant(ground, tenantId, (tx) => someSims(tx, 1))
-  const record = (at: string) => ({ recordId: at, simId: sim?.id, at, bytesUp: 1 })
+test('partitions of the months around now are made ahead, once, by whoever comes', async () => {
+  expect(await monthsAhead(ground)).toBe(0)
 
-  const [first, atOnce] = await Promise.all([
-    ensurePartitions(ground.db, ground.now),
-    ensurePartitions(ground.db, ground.now),
-  ])
-  const again = await ensurePartitions(ground.db, ground.now)
-  await recordUsage(
-    ground,
-    tenantId,
-    ['2026-03-01T00:00:00Z', '2026-11-30T23:59:59Z', '2026-12-01T00:00:00Z'].map(record),
-  )
+  const [first, atOnce] = await Promise.all([partitionsAhead(ground), partitionsAhead(ground)])
 
   expect([...first, ...atOnce].toSorted()).toEqual([
     'usage_records_2026_11',
     'usage_records_2026_12',
     'usage_records_2027_01',
     'usage_records_2027_02',
+    'usage_records_2027_03',
   ])
-  expect(again).toEqual([])
-  expect(await storedIn()).toEqual(['usage_records_default', 'usage_records_2026_11', 'usage_records_2026_12'])
+  expect(await partitionsAhead(ground)).toEqual([])
+  expect(await monthsAhead(ground)).toBe(3)
+  await sql`drop table usage_records_2027_02`.execute(ground.db)
+  expect(await monthsAhead(ground)).toBe(1)
 })
 
-test('records that came before their partition are moved into it, and are still known as sent', async () => {
-  const tenantId = await aTenant(ground)
-  const [sim] = await inTenant(ground, tenantId, (tx) => someSims(tx, 1))
-  const record = { recordId: 'early', simId: sim?.id, at: '2026-03-02T00:00:00Z', bytesUp: 1 }
-  await recordUsage(ground, tenantId, [record])
+test('a record goes to the partition of its month, which is made where it is missing', async () => {
+  const record = await aRecorder()
 
-  const made = await ensurePartitions(ground.db, Date.parse('2026-03-15T00:00:00Z'))
-  const again = await recordUsage(ground, tenantId, [record])
+  const answer = await record('2026-10-01T00:00:00Z', '2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z')
 
-  expect(made).toContain('usage_records_2026_03')
-  expect(await storedIn()).not.toContain('usage_records_default')
-  expect(again).toMatchObject({ accepted: 0, duplicates: 1 })
+  expect(answer).toMatchObject({ accepted: 3, rejected: [] })
+  expect(await storedIn()).toEqual(['usage_records_2026_10', 'usage_records_2026_11', 'usage_records_2026_12'])
+})
+
+test('a partition is made while a transaction that counts usage is open, and waits for nobody', async () => {
+  const record = await aRecorder()
+  await record(NOW)
+  const counting = new pg.Client({ connectionString: ground.databaseUrl })
+  await counting.connect()
+  try {
+    await counting.query('begin')
+    // What a chunk does: it writes one month, and looks into all.
+    await counting.query(`update usage_records set correction = correction`)
+    await counting.query('select count(*) from usage_records')
+
+    expect(await partitionsFor(ground, [Date.parse('2027-06-01T00:00:00Z')])).toEqual(['usage_records_2027_06'])
+  } finally {
+    await counting.end()
+  }
+})
+
+test('what a database of an earlier release keeps in its default partition moves to its months, and counts once', async () => {
+  const database = await emptyDatabase()
+  closing.push(database.drop)
+  await migrate(database.url, { contract: false })
+  const { db, close } = connect(database.url, { max: 3 })
+  closing.push(close)
+  const old: Ground = { db, clock: () => Date.parse(NOW), ring: () => undefined }
+  const record = await aRecorder(old)
+  // As the earlier release: it makes no partition for a month that is over.
+  await record('2026-12-01T00:00:00Z')
+  await sql`drop table usage_records_2026_12`.execute(db)
+  await sql`
+    insert into usage_records select * from (
+      select tenant_id, 'old-' || n, '2026-09-30T22:00:00Z'::timestamptz + n * interval '1 hour', id, 0, '2026-09', 1, 0, 0, 0,
+             null, false, '2026-10-01T12:00:00Z'::timestamptz
+      from sims, generate_series(1, 4) n) r`.execute(db)
+  expect(new Set(await storedIn(old))).toEqual(new Set(['usage_records_default']))
+  expect(await partitionsFor(old, [Date.parse('2026-09-30T23:00:00Z')])).toEqual([])
+
+  await migrate(database.url)
+
+  expect(await storedIn(old)).toEqual([
+    'usage_records_2026_09',
+    'usage_records_2026_10',
+    'usage_records_2026_10',
+    'usage_records_2026_10',
+  ])
+  expect((await readMigrationFiles()).some(({ phase }) => phase === 'contract')).toBe(true)
 })

@@ -30,7 +30,6 @@ import { startCarrier } from '../../stack/carrier.ts'
 import { startInbox } from '../../stack/inbox.ts'
 import type { Mail } from '../../stack/inbox-mails.ts'
 import { connect } from '../../store/connect.ts'
-import { ensurePartitions } from '../../store/partitions.ts'
 import { type Ground, inPlatform } from '../../store/tenancy.ts'
 import { createHandlers } from '../../worker/handlers.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
@@ -127,7 +126,6 @@ async function startAll(path: string, closing: Closing) {
   const pump = makePump()
   const ground: Ground = { db, clock: clock.now, ring: pump.ring }
   const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
-  await ensurePartitions(db, clock.now())
   await putRulesInForce(ground)
 
   const at = { address: env.address, namespace: env.namespace ?? 'default' }
@@ -173,7 +171,7 @@ async function startAll(path: string, closing: Closing) {
     observe: () => {},
   })
   // There are no Schedules on this server; what is swept now and then only has its time in `skipTo`.
-  const lists = workLists({ ground, ensureSchedule: async () => {} })
+  const lists = workLists({ ground, ensureSchedule: async () => {}, onMonthsAhead: () => {} })
   pump.start(
     handlers,
     lists.filter(({ everyMs }) => everyMs === undefined),
@@ -197,7 +195,6 @@ async function startAll(path: string, closing: Closing) {
     const left = instant - (await env.currentTimeMs())
     if (left > 0) await env.sleep(left)
     await clock.refresh()
-    await ensurePartitions(db, clock.now())
     await pump.settled()
   }
   return {

@@ -1,0 +1,40 @@
+/** Processes of the service that are at work: each says so every some seconds. */
+import { sql } from 'kysely'
+import type { PlatformTx } from './tenancy.ts'
+
+export interface ServiceProcess {
+  readonly id: string
+  readonly kind: 'api' | 'worker'
+  readonly host: string
+  readonly pid: number
+  /** Name of the newest migration it was made for. */
+  readonly newestMigration: string
+}
+
+/** How long after it was last seen a process counts as gone, in milliseconds: six times what is between two of its words. */
+const GONE_AFTER_MS = 60_000
+
+/** A process is at work; those that have not been seen for a day are forgotten. */
+export async function sayAtWork(
+  tx: PlatformTx,
+  { id, kind, host, pid, newestMigration }: ServiceProcess,
+): Promise<void> {
+  await sql`
+    insert into processes (id, kind, host, pid, newest_migration, started_at, seen_at)
+    values (${id}, ${kind}, ${host}, ${pid}, ${newestMigration}, ${tx.now}, ${tx.now})
+    on conflict (id) do update set seen_at = excluded.seen_at`.execute(tx.q)
+  await sql`delete from processes where seen_at < ${tx.now}::timestamptz - interval '1 day'`.execute(tx.q)
+}
+
+export async function sayEnded(tx: PlatformTx, id: string): Promise<void> {
+  await sql`delete from processes where id = ${id}`.execute(tx.q)
+}
+
+/** Processes at work that do not know a migration yet. */
+export async function processesBefore(tx: PlatformTx, migration: string): Promise<ServiceProcess[]> {
+  const { rows } = await sql<ServiceProcess>`
+    select id, kind, host, pid, newest_migration as "newestMigration" from processes
+    where newest_migration < ${migration} and seen_at > ${new Date(tx.now.getTime() - GONE_AFTER_MS)}
+    order by started_at, id`.execute(tx.q)
+  return rows
+}

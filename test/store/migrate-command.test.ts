@@ -1,0 +1,90 @@
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import pino from 'pino'
+import { migrateDatabase } from '../../cli/migrate.ts'
+import { readSettings } from '../../config/index.ts'
+import { connect } from '../../store/connect.ts'
+import { migrate, pendingFiles, pendingMigrations } from '../../store/migrate.ts'
+import { readMigrationFiles } from '../../store/migration-files.ts'
+import { processesBefore, sayAtWork, sayEnded } from '../../store/processes.ts'
+import { inPlatform } from '../../store/tenancy.ts'
+import { startPresence } from '../../worker/presence.ts'
+import { emptyDatabase } from '../setup/database.ts'
+import { aGround } from '../setup/estate.ts'
+import { soon } from '../setup/soon.ts'
+
+const lines: string[] = []
+beforeEach(() => {
+  lines.length = 0
+  const spy = vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line))
+  return () => spy.mockRestore()
+})
+const closing: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+})
+
+/** A database as `simherd migrate` leaves it. */
+async function aMigrated() {
+  const database = await emptyDatabase()
+  closing.push(database.drop)
+  const { db, close } = connect(database.url, { max: 2 })
+  closing.push(close)
+  const settings = { ...readSettings({}), DATABASE_URL: database.url }
+  return { db, settings, ground: { db, clock: Date.now, ring: () => undefined } }
+}
+const old = { id: 'an-old-worker', kind: 'worker', host: 'rack-7', pid: 4711, newestMigration: '0020_before' } as const
+
+describe('simherd migrate', () => {
+  test('leaves what earlier releases need, says so, and the database is as this release needs it', async () => {
+    const { db, settings } = await aMigrated()
+
+    await migrateDatabase(settings, { plan: true })
+    expect(lines.join('\n')).toMatch(/0001_tenants +expand +one/)
+    expect(lines.join('\n')).toMatch(/0031_no_default_partition +contract +one/)
+    expect((await pendingFiles(db)).length).toBe((await readMigrationFiles()).length)
+    await migrateDatabase(settings, {})
+
+    expect(lines.at(-2)).toMatch(/^left: 0031_no_default_partition, .*run "simherd migrate --contract" once/)
+    expect(lines.at(-1)).toMatch(/^\d+ migration\(s\) applied$/)
+    expect(await pendingMigrations(db)).toEqual([])
+    lines.length = 0
+    await migrateDatabase(settings, { plan: true })
+    expect(lines).toHaveLength(3)
+    expect(lines[2]).toMatch(/^0031_no_default_partition +contract +one +.*usage_records \d/)
+  })
+
+  test('--contract waits until no process of an earlier release is left, and names those it waits for', async () => {
+    const { db, settings, ground } = await aMigrated()
+    await migrate(settings.DATABASE_URL, { contract: false })
+    await inPlatform(ground, (tx) => sayAtWork(tx, old))
+
+    const contracted = migrateDatabase(settings, { contract: true })
+    await soon(() =>
+      expect(lines).toEqual(['waits until no process of an earlier release is left: worker 4711 on rack-7']),
+    )
+    expect(await pendingFiles(db)).toHaveLength(1)
+    await inPlatform(ground, (tx) => sayEnded(tx, old.id))
+    await contracted
+
+    expect(await pendingFiles(db)).toEqual([])
+    expect(lines.slice(1)).toEqual(['migrated 0031_no_default_partition', '1 migration(s) applied'])
+  })
+})
+
+describe('a process', () => {
+  test('is on the list from its start to its end; one that was killed for a minute', async () => {
+    const ground = await aGround()
+    const before = (migration: string) => inPlatform(ground, (tx) => processesBefore(tx, migration))
+    const presence = startPresence(ground, 'api', pino({ level: 'silent' }))
+    await soon(async () => expect(await before('9999')).toMatchObject([{ kind: 'api', pid: process.pid }]))
+    const newest = (await readMigrationFiles()).at(-1)?.name ?? ''
+    expect(await before(newest)).toEqual([])
+    await presence.stop()
+    expect(await before('9999')).toEqual([])
+
+    await inPlatform(ground, (tx) => sayAtWork(tx, old))
+    expect(await before(newest)).toEqual([old])
+    ground.now += 61_000
+    expect(await before(newest)).toEqual([])
+  })
+})

@@ -1,0 +1,122 @@
+import pg from 'pg'
+import { afterEach, describe, expect, test } from 'vitest'
+import { connect } from '../../store/connect.ts'
+import { migrate, pendingFiles } from '../../store/migrate.ts'
+import { migrationFile, statementsOf } from '../../store/migration-files.ts'
+import { emptyDatabase } from '../setup/database.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function aDatabase() {
+  const database = await emptyDatabase()
+  closing.push(database.drop)
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  closing.push(() => client.end())
+  return { url: database.url, client }
+}
+const tablesOf = async (client: pg.Client) => {
+  const { rows } = await client.query(
+    `select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%' order by 1`,
+  )
+  return rows.map(({ tablename }) => tablename)
+}
+const first = migrationFile('0001_first', 'create table first_table (a int);')
+const second = migrationFile('0002_second', 'create table second_table (a int);')
+const broken = migrationFile('0003_broken', 'create table third_table (a int); select nonsense;')
+
+describe('migrate', () => {
+  test('is a transaction a file: what is before a failure stays, and nothing of what failed', async () => {
+    const { url, client } = await aDatabase()
+
+    await expect(migrate(url, { files: [first, second, broken] })).rejects.toThrow(
+      'migration 0003_broken failed: column "nonsense" does not exist',
+    )
+
+    expect(await tablesOf(client)).toEqual(['first_table', 'second_table'])
+    expect(await migrate(url, { files: [first, second] })).toEqual([])
+  })
+
+  test('by two at once applies each file once', async () => {
+    const { url, client } = await aDatabase()
+
+    const applied = await Promise.all([1, 2, 3].map(() => migrate(url, { files: [first, second] })))
+
+    expect(applied.flat().toSorted()).toEqual(['0001_first', '0002_second'])
+    expect(await tablesOf(client)).toEqual(['first_table', 'second_table'])
+  })
+
+  test('leaves alone what a newer release has applied', async () => {
+    const { url } = await aDatabase()
+    await migrate(url, { files: [first, second] })
+
+    expect(await migrate(url, { files: [first] })).toEqual([])
+  })
+
+  test('waits for no lock longer than 3 seconds, gives back what it has, and tries again', async () => {
+    const { url, client } = await aDatabase()
+    await migrate(url, { files: [first] })
+    await client.query('begin')
+    await client.query('select * from first_table')
+    const lines: string[] = []
+    const change = migrationFile('0002_change', 'create table before (a int); alter table first_table add b int;')
+
+    const changed = migrate(url, { files: [first, change], log: (line) => lines.push(line) })
+    await expect.poll(() => lines).toContain('0002_change waits for a table that is in use: tried again')
+    await client.query('commit')
+
+    expect(await changed).toEqual(['0002_change'])
+    expect(await tablesOf(client)).toEqual(['before', 'first_table'])
+  })
+
+  test('says which file it could not get a lock for', async () => {
+    const { url, client } = await aDatabase()
+    await migrate(url, { files: [first] })
+    await client.query('begin')
+    await client.query('select * from first_table')
+    const change = migrationFile('0002_change', 'alter table first_table add b int;')
+
+    await expect(migrate(url, { files: [first, change], lockPatienceMs: 0 })).rejects.toThrow(
+      'migration 0002_change failed: canceling statement due to lock timeout',
+    )
+  })
+
+  test('runs a file without a transaction statement by statement, again where it broke off', async () => {
+    const { url, client } = await aDatabase()
+    await migrate(url, { files: [first] })
+    const text = `-- no-transaction
+-- An index, while the table is in use.
+create index concurrently if not exists first_a on first_table (a);
+select nonsense;
+`
+    const file = migrationFile('0002_index', text)
+    const mended = migrationFile('0002_index', text.replace('select nonsense;', 'select 1;'))
+
+    await expect(migrate(url, { files: [first, file] })).rejects.toThrow('0002_index failed')
+    expect(await migrate(url, { files: [first, mended] })).toEqual(['0002_index'])
+
+    const { rows } = await client.query(`select indisvalid from pg_index where indexrelid = 'first_a'::regclass`)
+    expect(rows).toEqual([{ indisvalid: true }])
+    expect(statementsOf(mended)).toHaveLength(2)
+  })
+
+  test('leaves what earlier releases need until it is asked for, and what is newer goes before it', async () => {
+    const { url, client } = await aDatabase()
+    const contract = migrationFile('0002_gone', '-- phase: contract\ndrop table first_table;')
+    const later = migrationFile('0003_later', 'create table later (a int);')
+    const files = [first, contract, later]
+
+    expect(await migrate(url, { files, contract: false })).toEqual(['0001_first', '0003_later'])
+    const { db, close } = connect(url, { max: 1 })
+    const left = await pendingFiles(db, files)
+    await close()
+    expect(left.map(({ name }) => name)).toEqual(['0002_gone'])
+    expect(await tablesOf(client)).toEqual(['first_table', 'later'])
+
+    expect(await migrate(url, { files })).toEqual(['0002_gone'])
+    expect(await tablesOf(client)).toEqual(['later'])
+  })
+})

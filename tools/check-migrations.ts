@@ -1,0 +1,136 @@
+/**
+ * `npm run migrations`: no migration holds up a service that is at work.
+ *
+ * Each statement is read by PostgreSQL's own parser. One that would lock a table that is there already for as long as it
+ * takes to read it, or take away what processes of the release before need, is refused, with what does the same
+ * without. Where it is right all the same, a line `-- blocks: <what, for how long, and why that is right>` says so. The
+ * first nineteen files are released as they are.
+ */
+import { loadModule, type Node, parse } from 'libpg-query'
+import { type MigrationFile, readMigrationFiles, statementsOf } from '../store/migration-files.ts'
+
+const RELEASED = '0019_guard_at_scale'
+const SAYS_WHY = /^-- blocks: \S.{20,}/m
+
+interface Fault {
+  readonly file: string
+  readonly what: string
+  readonly instead: string
+}
+
+/** What PostgreSQL's parser says of a text, a node a statement. */
+async function nodesOf(text: string): Promise<Node[]> {
+  await loadModule()
+  const { stmts = [] } = await parse(text)
+  return stmts.flatMap(({ stmt }) => stmt ?? [])
+}
+
+/** Faults of one file. */
+export async function faultsOf(file: MigrationFile): Promise<Fault[]> {
+  if (SAYS_WHY.test(file.text)) return []
+  const nodes = await nodesOf(file.text)
+  const own = new Set(nodes.flatMap((node) => ('CreateStmt' in node ? (node.CreateStmt.relation?.relname ?? []) : [])))
+  const faults = nodes.flatMap((node) => judge(node, file, own))
+  if (!file.transaction && statementsOf(file).length !== nodes.length) {
+    faults.push({
+      what: `${nodes.length} statements, ${statementsOf(file).length} of them end at the end of a line`,
+      instead:
+        'end each statement of a file without a transaction with a semicolon at the end of a line, and no other line',
+    })
+  }
+  return faults.map((fault) => ({ file: file.name, ...fault }))
+}
+
+type Judged = Omit<Fault, 'file'>
+const NOT_VALID = "add constraint … not valid, and 'validate constraint' in a later file"
+const CONTRACT = "put it into a file of its own with '-- phase: contract'"
+
+function judge(node: Node, file: MigrationFile, own: ReadonlySet<string>): Judged[] {
+  if ('IndexStmt' in node) {
+    const { relation, concurrent } = node.IndexStmt
+    if (concurrent === true || own.has(relation?.relname ?? '')) return []
+    return [
+      {
+        what: `create index on ${relation?.relname} keeps out whoever writes it`,
+        instead: "create index concurrently if not exists, in a file with '-- no-transaction'",
+      },
+    ]
+  }
+  if ('AlterTableStmt' in node) {
+    const table = node.AlterTableStmt.relation?.relname ?? ''
+    if (own.has(table)) return []
+    return (node.AlterTableStmt.cmds ?? []).flatMap((cmd) =>
+      'AlterTableCmd' in cmd ? alteration(cmd.AlterTableCmd, table, file) : [],
+    )
+  }
+  if ('RenameStmt' in node && file.phase === 'expand')
+    return [{ what: 'a rename takes the old name away', instead: `add the new one beside it; ${CONTRACT}` }]
+  if ('DropStmt' in node && file.phase === 'expand')
+    return [{ what: 'processes of the release before may use what is dropped', instead: CONTRACT }]
+  if ('LockStmt' in node) return [{ what: 'lock table', instead: 'lock rows, or nothing' }]
+  if ('DoStmt' in node) return [{ what: "what a 'do' block does cannot be seen", instead: 'plain statements' }]
+  if ('UpdateStmt' in node) return change(node.UpdateStmt.relation?.relname, own)
+  if ('DeleteStmt' in node) return change(node.DeleteStmt.relation?.relname, own)
+  return []
+}
+
+const change = (table: string | undefined, own: ReadonlySet<string>): Judged[] =>
+  own.has(table ?? '')
+    ? []
+    : [{ what: `rows of ${table} are changed in one transaction`, instead: 'change them in batches, by an operation' }]
+
+type Command = Extract<Node, { AlterTableCmd: unknown }>['AlterTableCmd']
+type ColumnDef = Extract<Node, { ColumnDef: unknown }>['ColumnDef']
+type Constraint = Extract<Node, { Constraint: unknown }>['Constraint']
+
+function alteration({ subtype, name, def }: Command, table: string, { phase }: MigrationFile): Judged[] {
+  if (subtype === 'AT_AddColumn' && def !== undefined && 'ColumnDef' in def) return newColumn(def.ColumnDef, table)
+  if (subtype === 'AT_AddConstraint' && def !== undefined && 'Constraint' in def)
+    return newConstraint(def.Constraint, table)
+  if (subtype === 'AT_AlterColumnType')
+    return [{ what: `a type of ${table} is changed, which writes it anew`, instead: 'add a column beside it' }]
+  if (subtype === 'AT_SetNotNull') {
+    return [
+      {
+        what: `set not null on ${table}.${name} reads the whole table under its lock`,
+        instead: 'add constraint … check (… is not null) not valid, and validate it in a later file',
+      },
+    ]
+  }
+  if (subtype === 'AT_DropColumn' && phase === 'expand')
+    return [{ what: `processes of the release before use ${table}.${name}`, instead: CONTRACT }]
+  return []
+}
+
+function newColumn({ colname, constraints = [] }: ColumnDef, table: string): Judged[] {
+  const column = `${table}.${colname}`
+  return constraints.flatMap((node): Judged[] => {
+    if (!('Constraint' in node)) return []
+    const { contype, raw_expr } = node.Constraint
+    const computed = contype === 'CONSTR_DEFAULT' && raw_expr !== undefined && 'FuncCall' in raw_expr
+    if (computed || contype === 'CONSTR_IDENTITY' || contype === 'CONSTR_GENERATED')
+      return [{ what: `${column} writes the whole table anew`, instead: 'a constant default, or none' }]
+    if (contype === 'CONSTR_UNIQUE' || contype === 'CONSTR_PRIMARY')
+      return [{ what: `${column} makes a unique index`, instead: 'create unique index concurrently' }]
+    if (contype === 'CONSTR_FOREIGN') return [{ what: `${column} references another table`, instead: NOT_VALID }]
+    return []
+  })
+}
+
+function newConstraint({ contype, skip_validation, indexname }: Constraint, table: string): Judged[] {
+  if (skip_validation === true || indexname !== undefined) return []
+  const unique = contype === 'CONSTR_UNIQUE' || contype === 'CONSTR_PRIMARY'
+  return [
+    {
+      what: `add constraint on ${table} reads the whole table under its lock`,
+      instead: unique ? 'create unique index concurrently, then add constraint … using index' : NOT_VALID,
+    },
+  ]
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const files = (await readMigrationFiles()).filter(({ name }) => name > RELEASED)
+  const faults = (await Promise.all(files.map(faultsOf))).flat()
+  for (const { file, what, instead } of faults) console.log(`${file}: ${what}; instead: ${instead}`)
+  process.exitCode = faults.length === 0 ? 0 : 1
+}

@@ -1,0 +1,50 @@
+/** A process says that it is at work, for as long as it is. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import { readMigrationFiles } from '../store/migration-files.ts'
+import { type ServiceProcess, sayAtWork, sayEnded } from '../store/processes.ts'
+import { type Ground, inPlatform } from '../store/tenancy.ts'
+
+/** A sixth of what a process may be silent for. */
+const EVERY_MS = 10_000
+
+/**
+ * Begins to say so. A database that is away, or not migrated yet, is told at the next time.
+ *
+ * @returns what ends it, and takes the process off the list
+ */
+export function startPresence(
+  ground: Ground,
+  kind: ServiceProcess['kind'],
+  log: Logger,
+): { readonly stop: () => Promise<void> } {
+  const process = describe(kind)
+  const say = async () => {
+    try {
+      const self = await process
+      await inPlatform(ground, (tx) => sayAtWork(tx, self))
+    } catch (error) {
+      log.debug({ err: error }, 'the database was not told that this process is at work')
+    }
+  }
+  let saying = say()
+  const timer = setInterval(() => {
+    saying = saying.then(say)
+  }, EVERY_MS)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await saying
+      const { id } = await process
+      await inPlatform(ground, (tx) => sayEnded(tx, id)).catch((error: unknown) => {
+        log.debug({ err: error }, 'the database was not told that this process has ended')
+      })
+    },
+  }
+}
+
+async function describe(kind: ServiceProcess['kind']): Promise<ServiceProcess> {
+  const newestMigration = (await readMigrationFiles()).at(-1)?.name ?? ''
+  return { id: randomUUID(), kind, host: hostname(), pid: process.pid, newestMigration }
+}
