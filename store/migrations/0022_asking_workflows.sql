@@ -1,7 +1,7 @@
 -- Which workflow asked for a change, and what a suspension was started with: its tickets have their cause from there.
+-- blocks: starts of workflows, while the inputs of those that run are filled in: some rows a SIM that was suspended
 
 alter table audit_log add column workflow_id text;         -- null: no workflow; the key's holder himself
-create index audit_log_workflow on audit_log (tenant_id, workflow_id, id desc) where workflow_id is not null;
 
 alter table workflow_starts add column input jsonb;        -- domain/lifecycle.ts; null: passed over before it was started
 
