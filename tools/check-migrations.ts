@@ -65,7 +65,7 @@ function judge(node: Node, file: MigrationFile, own: ReadonlySet<string>): Judge
   }
   if ('RenameStmt' in node && file.phase === 'expand')
     return [{ what: 'a rename takes the old name away', instead: `add the new one beside it; ${CONTRACT}` }]
-  if ('DropStmt' in node && file.phase === 'expand')
+  if ('DropStmt' in node && file.phase === 'expand' && node.DropStmt.removeType !== 'OBJECT_INDEX')
     return [{ what: 'processes of the release before may use what is dropped', instead: CONTRACT }]
   if ('LockStmt' in node) return [{ what: 'lock table', instead: 'lock rows, or nothing' }]
   if ('DoStmt' in node) return [{ what: "what a 'do' block does cannot be seen", instead: 'plain statements' }]

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTenant } from '../../operations/create-tenant.ts'
 import { importSims } from '../../operations/import-sims.ts'
 import { connect } from '../../store/connect.ts'
+import { partitionsFor } from '../../store/partitions.ts'
 import { type Db, type Ground, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { freshDatabase } from '../setup/database.ts'
 
@@ -21,6 +22,7 @@ beforeAll(async () => {
   closing.push(connection.close)
   db = connection.db
   ground = { db, clock: Date.now, ring: () => undefined }
+  await partitionsFor(ground, [Date.now()])
   const tenants = await inPlatform(ground, async (tx) => [
     await createTenant(tx, { name: 'Ours', billingEmail: 'a@example.com' }, 'P1M'),
     await createTenant(tx, { name: 'Theirs', billingEmail: 'b@example.com' }, 'P1M'),
@@ -279,6 +281,7 @@ describe('each table of the tenants', () => {
       idempotency_keys: 'delete insert select',
       mail_work: 'select',
       order_prices: 'delete insert select update',
+      processes: 'delete insert select update',
       rule_sets: 'insert select update',
       tariffs: 'insert select',
       tenants: 'insert select update',
