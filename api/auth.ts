@@ -10,6 +10,8 @@ import { hashSecret, parseKey } from '../operations/create-key.ts'
 import { findKey, type StoredKey, touchKey } from '../store/keys.ts'
 import { type Ground, inPlatform, type PlatformTx } from '../store/tenancy.ts'
 import { tenantExists } from '../store/tenants.ts'
+import { countRefusals } from './refusals.ts'
+import { knowWorkingKeys } from './working-keys.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,21 +32,52 @@ declare module 'fastify' {
   }
 }
 
+/** Refusals an address may meet in a minute: more than anybody's mistake, less than costs anything. */
+const REFUSALS = 60
+
+export interface RefusalLimit {
+  /** Refusals of keys a minute and address; 0: no limit. Default: 60. */
+  readonly refusalLimit?: number
+}
+
+interface KeyTerms extends RefusalLimit {
+  readonly ground: Ground
+  /** On the internal one only operator keys are taken. */
+  readonly listener: 'public' | 'internal'
+}
+
 /**
- * Has every path of a scope ask for a key.
- *
- * @param listener on the internal one only operator keys are taken
+ * Has every path of a scope ask for a key. What has not the form of one is refused without the database; so is, beyond
+ * the limit of refusals, whatever comes from that address, but for keys that work.
  */
-export function useKeys(app: FastifyInstance, ground: Ground, listener: 'public' | 'internal'): void {
+export function useKeys(app: FastifyInstance, { ground, refusalLimit = REFUSALS, listener }: KeyTerms): void {
+  const refusals = countRefusals(refusalLimit, ground.clock)
+  const works = knowWorkingKeys(ground)
   app.decorateRequest('tenantId', '')
   app.decorateRequest('keyId', '')
   app.decorateRequest('keyTenantId', null)
   app.decorateRequest('keyScopes')
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const given = credential(request)
+    const parsed = given === undefined ? undefined : parseKey(given)
+    const waitSeconds = refusals.waitSeconds(request.ip)
+    if (waitSeconds > 0 && (parsed === undefined || !(await works(parsed)))) {
+      reply.header('retry-after', waitSeconds)
+      throw new ServiceError(
+        'rate_limited',
+        `Too many requests from ${request.ip} were refused for their key: go on in ${waitSeconds} second(s).`,
+      )
+    }
+    const refused = (why: string) => {
+      refusals.note(request.ip)
+      return new ServiceError('unauthorized', why)
+    }
+    if (given === undefined) throw refused('Send an API key: Authorization: Bearer <key>, or X-API-Key.')
+    if (parsed === undefined) throw refused(NO_SUCH_KEY)
     const { scope, tenant = 'required' } = request.routeOptions.config
     const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
     const caller = await inPlatform(ground, async (tx) => {
-      const key = await authenticate(tx, request)
+      const key = await authenticate(tx, parsed, refused)
       if (listener === 'internal' && key.tenantId !== null)
         throw forbidden('The internal interface takes operator keys only.')
       if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
@@ -62,19 +95,17 @@ const forbidden = (message: string) => new ServiceError('forbidden', message)
 /** Last use is written at most once a minute. */
 const TOUCH_MS = 60_000
 
-async function authenticate(tx: PlatformTx, request: FastifyRequest): Promise<StoredKey> {
-  const given = credential(request)
-  if (given === undefined) {
-    throw new ServiceError('unauthorized', 'Send an API key: Authorization: Bearer <key>, or X-API-Key.')
-  }
-  const parsed = parseKey(given)
-  const key = parsed && (await findKey(tx, parsed.id))
-  if (parsed === undefined || key === undefined || !timingSafeEqual(key.secretHash, hashSecret(parsed.secret))) {
-    throw new ServiceError('unauthorized', 'There is no such API key.')
-  }
-  if (key.revokedAt !== null) throw new ServiceError('unauthorized', 'The API key was revoked.')
-  if (key.expiresAt !== null && key.expiresAt <= tx.now)
-    throw new ServiceError('unauthorized', 'The API key has expired.')
+const NO_SUCH_KEY = 'There is no such API key.'
+
+async function authenticate(
+  tx: PlatformTx,
+  { id, secret }: { readonly id: string; readonly secret: string },
+  refused: (why: string) => ServiceError,
+): Promise<StoredKey> {
+  const key = await findKey(tx, id)
+  if (key === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret))) throw refused(NO_SUCH_KEY)
+  if (key.revokedAt !== null) throw refused('The API key was revoked.')
+  if (key.expiresAt !== null && key.expiresAt <= tx.now) throw refused('The API key has expired.')
   if (key.lastUsedAt === null || tx.now.getTime() - key.lastUsedAt.getTime() > TOUCH_MS) await touchKey(tx, key.id)
   return key
 }

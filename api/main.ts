@@ -1,11 +1,12 @@
 /** Starts both listeners, and stops them in order. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { RefusalLimit } from './auth.ts'
 import type { Dependency } from './health.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { RequestLimit } from './rate-limit.ts'
 import { buildInternal, buildPublic, type InternalOptions } from './server.ts'
 
-export interface ApiConfig extends InternalOptions {
+export interface ApiConfig extends InternalOptions, RefusalLimit {
   readonly host: string
   readonly port: number
   readonly internalHost: string

@@ -11,7 +11,7 @@ import type { TicketQuota } from '../operations/ticket-quota.ts'
 import type { LifecycleClient } from '../queues/temporal.ts'
 import type { Ground } from '../store/tenancy.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './app.ts'
-import { useKeys } from './auth.ts'
+import { type RefusalLimit, useKeys } from './auth.ts'
 import { useOpenapi } from './description.ts'
 import { useDocsPage } from './docs-page.ts'
 import { type Dependency, healthRoutes } from './health.ts'
@@ -110,7 +110,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
 
 /** The public listener, ready to listen or to be asked by `inject`. */
 export async function buildPublic(
-  routes: RouteOptions & { readonly requestLimit?: RequestLimit },
+  routes: RouteOptions & RefusalLimit & { readonly requestLimit?: RequestLimit },
   options: AppOptions = {},
 ): Promise<App> {
   const app = buildApp(options)
@@ -118,7 +118,7 @@ export async function buildPublic(
   await useOpenapi(app, 'public')
   await useDocsPage(app)
   const scope: FastifyPluginAsyncTypebox = async (api) => {
-    useKeys(api, routes.ground, 'public')
+    useKeys(api, { ...routes, listener: 'public' })
     useWorkflowHeader(api)
     useOnceKeys(api)
     if (routes.requestLimit !== undefined) await useRateLimit(api, routes.requestLimit)
@@ -132,7 +132,7 @@ export async function buildPublic(
 
 /** The internal listener. */
 export async function buildInternal(
-  routes: InternalOptions & { readonly dependencies: readonly Dependency[] },
+  routes: InternalOptions & RefusalLimit & { readonly dependencies: readonly Dependency[] },
   options: AppOptions = {},
 ): Promise<App> {
   const metrics = options.metrics ?? createMetrics()
@@ -141,7 +141,7 @@ export async function buildInternal(
   await useOpenapi(app, 'internal')
   await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
   const scope: FastifyPluginAsyncTypebox = async (internal) => {
-    useKeys(internal, routes.ground, 'internal')
+    useKeys(internal, { ...routes, listener: 'internal' })
     useWorkflowHeader(internal)
     useOnceKeys(internal)
     for (const plugin of INTERNAL) await internal.register(plugin, routes)

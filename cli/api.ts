@@ -32,6 +32,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
   const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
   const api = await startApi({
+    refusalLimit: settings.REFUSAL_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
     ground,
     ticketQuota: ticketQuota(settings),

@@ -110,6 +110,13 @@ export const Settings = Type.Object({
     default: 1200,
     description: 'Requests a tenant’s API key may make in a minute; 0: no limit. Counted in Redis where there is one.',
   }),
+  REFUSAL_LIMIT: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 60,
+    description:
+      'Requests of one address that may be refused for their key in a minute, before only keys that work are looked at; 0: no limit. Counted by each process.',
+  }),
   CLOSE_AFTER: duration(
     'PT6H',
     'How long after its end a cycle of a day or longer is closed; shorter ones close at once.',

@@ -51,6 +51,15 @@ export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | u
   return rows[0]
 }
 
+/** All keys that work now: the SHA-256 of each secret by the key's id. */
+export async function workingKeys(tx: PlatformTx): Promise<ReadonlyMap<string, Buffer>> {
+  const { rows } = await sql<Pick<StoredKey, 'id' | 'secretHash'>>`
+    select id, secret_hash as "secretHash"
+      from api_keys
+     where revoked_at is null and (expires_at is null or expires_at > ${tx.now})`.execute(tx.q)
+  return new Map(rows.map(({ id, secretHash }) => [id, secretHash]))
+}
+
 /** Keys of a tenant (null: the platform's), revoked ones too, the oldest first. */
 export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise<ApiKey[]> {
   const { rows } = await sql<KeyRow>`

@@ -40,7 +40,7 @@ export const takesOnceKey = (method: string, { once }: Declared) => method === '
 
 /** Every code an operation with a key can answer. */
 export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
-  const { problems, versioned, bodiless, tenant, limited } = declared
+  const { problems, versioned, bodiless, tenant } = declared
   const codes: readonly (ErrorCode | false)[] = [
     'invalid_request',
     'unauthorized',
@@ -54,7 +54,7 @@ export function codesOf(method: string, path: string, declared: Declared): Error
     isChange(method) && 'payload_too_large',
     isChange(method) && !bodiless && 'unsupported_media_type',
     takesOnceKey(method, declared) && 'idempotency_key_reused',
-    limited && 'rate_limited',
+    'rate_limited',
     'internal_error',
     'unavailable',
   ]

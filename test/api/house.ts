@@ -142,9 +142,15 @@ export function useHouse(
     house.operatorKey = operator.key
     const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
     const app = { checkAnswers: options.checkAnswers ?? true }
-    house.outside = await buildPublic({ ground: house.ground, ...quota }, app)
+    house.outside = await buildPublic({ ground: house.ground, refusalLimit: 0, ...quota }, app)
     house.inside = await buildInternal(
-      { ground: house.ground, ...INTERNAL, lifecycles: options.lifecycles ?? INTERNAL.lifecycles, dependencies: [] },
+      {
+        ground: house.ground,
+        ...INTERNAL,
+        lifecycles: options.lifecycles ?? INTERNAL.lifecycles,
+        refusalLimit: 0,
+        dependencies: [],
+      },
       app,
     )
     closing.push(

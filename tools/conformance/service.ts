@@ -25,7 +25,7 @@ export async function startService(): Promise<Service> {
   await chmod(folder, 0o755)
   const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
   // Servers of its own, whatever the environment names; no limits, which would turn most requests away.
-  const unlimited = { RATE_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
+  const unlimited = { RATE_LIMIT: 0, REFUSAL_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
   const ours = { DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', SMTP_URL: '', CARRIER_URL: '', ...unlimited }
   const removed = () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
   const service = await supervise({
