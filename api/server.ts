@@ -6,6 +6,7 @@
  */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { EsimTerms } from '../operations/esim-profiles.ts'
+import type { UsageTerms } from '../operations/record-usage.ts'
 import type { LifecycleTerms } from '../operations/start-workflows.ts'
 import type { TicketQuota } from '../operations/ticket-quota.ts'
 import type { LifecycleClient } from '../queues/temporal.ts'
@@ -67,6 +68,8 @@ export interface InternalOptions extends RouteOptions {
   readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
   /** Goes into the inputs of workflows. */
   readonly terms: LifecycleTerms
+  /** How usage is taken in; left out: as without settings. */
+  readonly usage?: UsageTerms
   /** Where eSIM profiles come from. */
   readonly esim: EsimTerms
 }

@@ -10,6 +10,7 @@ import { Ajv, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
+import { instantMs, isDay } from '../domain/instant.ts'
 
 /** Verbose: failures carry the schema they are of, whose words say what was expected. */
 const COMMON: Options = { verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
@@ -18,9 +19,10 @@ const isRfc3339 = addFormats.default(new Ajv(), ['date-time']).compile<string>({
 
 function validatorOf(options: Options): Ajv {
   const ajv = new Ajv({ ...COMMON, ...options })
-  addFormats.default(ajv, ['date', 'email', 'uuid'])
-  // Leap seconds and offsets without minutes are well-formed to the library, and no instant to anybody here.
-  ajv.addFormat('date-time', (text) => isRfc3339(text) && !Number.isNaN(Date.parse(text)))
+  addFormats.default(ajv, ['email', 'uuid'])
+  ajv.addFormat('date', isDay)
+  // Leap seconds, the year 0 and offsets without minutes are well-formed to the library, and no instant to anybody here.
+  ajv.addFormat('date-time', (text) => isRfc3339(text) && instantMs(text) !== undefined)
   return ajv
 }
 

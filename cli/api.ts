@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { databaseDependency, rulesDependency } from '../api/health.ts'
 import { startApi } from '../api/main.ts'
 import type { Settings } from '../config/index.ts'
+import { durationMs } from '../domain/duration.ts'
 import { rulesInForce } from '../operations/rules-in-force.ts'
 import { openQueues } from '../queues/backend.ts'
 import { openRequestCounts } from '../queues/request-counts.ts'
@@ -40,6 +41,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     lifecycles: lifecycle,
     historyUrl: historyUrlOf(settings),
     terms: lifecycleTerms(settings),
+    usage: { maxAgeMs: durationMs(settings.USAGE_MAX_AGE) },
     esim: { smdpHost: settings.ESIM_SMDP_HOST, iccidPrefix: settings.ESIM_ICCID_PREFIX },
     host: settings.HOST,
     port: settings.PORT,

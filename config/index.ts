@@ -121,6 +121,10 @@ export const Settings = Type.Object({
     'PT6H',
     'How long after its end a cycle of a day or longer is closed; shorter ones close at once.',
   ),
+  USAGE_MAX_AGE: duration(
+    'P90D',
+    'How late a usage record may come: older ones are rejected, also those from before their tenant was made.',
+  ),
   TICKET_LEASE: duration('PT1M', 'How long a worker may work on a ticket before another takes it over.'),
   TICKET_RETRY_MIN: duration('PT1S', 'First pause before a ticket is tried again.'),
   TICKET_RETRY_MAX: duration('PT5M', 'Longest pause before a ticket is tried again.'),

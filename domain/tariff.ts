@@ -6,8 +6,10 @@ import { codeList } from './page.ts'
 import { Id, nullable, optional, strictObject, Text } from './schema.ts'
 import { fromGb } from './units.ts'
 
-/** 10^15 bytes a SIM and 9 × 10^15 a pool: what stays exact when an estate is added up. */
-const BASE_MAX_BYTES = 1_000_000_000_000_000
+/** A terabyte a SIM: nine million SIMs of a pool add up within 64 bits. Earlier versions took a thousand. */
+const BASE_MAX_BYTES = 1_000_000_000_000
+const BASE_TAKEN_BYTES = 1_000_000_000_000_000
+/** Below 2^53, as the usage that it is compared with. */
 const FIXED_MAX_BYTES = 9_000_000_000_000_000
 const FEE_MAX = 1_000_000
 
@@ -30,8 +32,8 @@ const fixedFees = {
 
 /** Of Standard and Dynamic Pool tariffs. */
 export const BaseTariff = strictObject({
-  baseTariffBytes: bytes('Included data per SIM in bytes', BASE_MAX_BYTES),
-  baseTariffGb: gb('Included data per SIM in GB (10^9 bytes)', BASE_MAX_BYTES),
+  baseTariffBytes: bytes('Included data per SIM in bytes', BASE_TAKEN_BYTES),
+  baseTariffGb: gb('Included data per SIM in GB (10^9 bytes)', BASE_TAKEN_BYTES),
   ...baseFees,
 })
 

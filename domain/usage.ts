@@ -1,11 +1,20 @@
 /** A usage record as a carrier's mediation delivers it, and what may be wrong with one. Pure. */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { instantMs } from './instant.ts'
 import { isStorable } from './text.ts'
 
-/** 10 TB, or 300,000 years of voice: beyond it a record is a mistake, and sums would leave the safe integers. */
-const MOST = 10_000_000_000_000
-const count = (description: string) => Type.Optional(Type.Integer({ minimum: -MOST, maximum: MOST, description }))
+/** A terabyte in one record, or 30 years of voice: beyond it a record is a mistake. */
+const MOST_BYTES = 1_000_000_000_000
+const MOST_UNITS = 1_000_000_000
+const amount = (most: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum: -most, maximum: most, description }))
+
+/** What usage adds up to at the most, of a SIM, a pool, a tenant or a span of time: below 2^53, so that sums are exact. */
+export const MOST_TOTAL = 9_000_000_000_000_000
+
+/** How old a record may be, unless a setting says otherwise: 90 days. */
+export const USAGE_MAX_AGE_MS = 90 * 86_400_000
 
 export const UsageRecord = Type.Object(
   {
@@ -19,12 +28,13 @@ export const UsageRecord = Type.Object(
       Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The SIM; or give iccid.' }),
     ),
     at: Type.String({
-      description: 'Start of the usage, ISO 8601 with an offset or Z. It counts in the cycle of this time.',
+      description:
+        'Start of the usage, ISO 8601 with an offset or Z. It counts in the cycle of this time, and is no older than USAGE_MAX_AGE.',
     }),
-    bytesUp: count('Bytes sent. Negative only in a correction.'),
-    bytesDown: count('Bytes received. Negative only in a correction.'),
-    voiceSeconds: count('Seconds of voice. Negative only in a correction.'),
-    smsCount: count('Messages. Negative only in a correction.'),
+    bytesUp: amount(MOST_BYTES, 'Bytes sent; with those received at most 10^12. Negative only in a correction.'),
+    bytesDown: amount(MOST_BYTES, 'Bytes received. Negative only in a correction.'),
+    voiceSeconds: amount(MOST_UNITS, 'Seconds of voice. Negative only in a correction.'),
+    smsCount: amount(MOST_UNITS, 'Messages. Negative only in a correction.'),
     imei: Type.Optional(Type.String({ pattern: '^(\\d{14,16})?$', description: 'The device the SIM was in.' })),
     correction: Type.Optional(Type.Boolean({ description: 'Corrects earlier usage; amounts may be negative.' })),
   },
@@ -39,8 +49,10 @@ export interface UsageFault {
     | 'sim_not_found'
     | 'record_conflict'
     | 'usage_in_future'
+    | 'usage_too_old'
     | 'negative_usage'
     | 'negative_total'
+    | 'total_out_of_range'
   readonly detail: string
 }
 
@@ -68,16 +80,21 @@ export interface ReadRecord {
 
 /** How far ahead of the clock a record may be. */
 export const FUTURE_MS = 5 * 60_000
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 
 const fault = (code: UsageFault['code'], detail: string): { readonly fault: UsageFault } => ({
   fault: { code, detail },
 })
 
-/** Reads one record. @param now epoch milliseconds; a record more than 5 minutes ahead is refused */
+/**
+ * Reads one record.
+ *
+ * @param now epoch milliseconds; a record more than 5 minutes ahead is refused
+ * @param maxAgeMs how old it may be, whenever its tenant was made
+ */
 export function readRecord(
   value: unknown,
   now: number,
+  maxAgeMs: number = USAGE_MAX_AGE_MS,
 ): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
   if (value instanceof Unreadable) return fault('invalid_record', `record: ${value.why}`)
   if (!Value.Check(UsageRecord, value)) {
@@ -90,8 +107,16 @@ export function readRecord(
   if ((value.iccid === undefined) === (value.simId === undefined)) {
     return fault('invalid_record', 'give either iccid or simId')
   }
-  const at = INSTANT.test(value.at) ? Date.parse(value.at) : Number.NaN
-  if (Number.isNaN(at)) return fault('invalid_record', `at: got '${value.at}', expected ISO 8601 with an offset or Z`)
+  const at = instantMs(value.at)
+  if (at === undefined) {
+    return fault(
+      'invalid_record',
+      `at: got '${value.at}', expected a day and time there are, ISO 8601 with an offset or Z`,
+    )
+  }
+  if (at < now - maxAgeMs) {
+    return fault('usage_too_old', `at: ${value.at} is longer ago than USAGE_MAX_AGE lets usage come late`)
+  }
   if (at > now + FUTURE_MS) return fault('usage_in_future', `at: ${value.at} is more than 5 minutes ahead`)
   const amounts = {
     bytesUp: value.bytesUp ?? 0,
@@ -102,6 +127,10 @@ export function readRecord(
   const negative = Object.entries(amounts).find(([, amount]) => amount < 0)
   if (negative !== undefined && value.correction !== true) {
     return fault('negative_usage', `${negative[0]}: got ${negative[1]}; only a correction may be negative`)
+  }
+  const bytes = amounts.bytesUp + amounts.bytesDown
+  if (Math.abs(bytes) > MOST_BYTES) {
+    return fault('invalid_record', `bytesUp and bytesDown: got ${bytes} together, expected at most ${MOST_BYTES}`)
   }
   return {
     record: {

@@ -65,8 +65,10 @@ function capacityOf(
 ): number {
   if (pool === undefined) return 0
   if (pool?.type === TariffType['Fixed Pool']) return pool.allowanceBytes
-  return [...(seats ?? [])].reduce((sum, [own, sims]) => {
+  const bytes = [...(seats ?? [])].reduce((sum, [own, sims]) => {
     const governing = governingTariff(tariffs.get(own ?? 0) ?? null, pool)
     return sum + sims * (governing?.allowanceBytes ?? 0)
   }, 0)
+  // As what is read of the database: more is not exact, and no usage reaches it.
+  return Math.min(Number.MAX_SAFE_INTEGER, bytes)
 }

@@ -6,7 +6,7 @@
  * has opened yet is opened in a transaction of its own, because that marks the whole estate due.
  */
 import { bucketMs, type Cycle, cycleAt } from '../domain/cycle.ts'
-import { type ReadRecord, readRecord, type UsageFault } from '../domain/usage.ts'
+import { MOST_TOTAL, type ReadRecord, readRecord, USAGE_MAX_AGE_MS, type UsageFault } from '../domain/usage.ts'
 import { holdCycles, lockPools, openCycle, tenantTerms } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
 import { partitionsFor } from '../store/partitions.ts'
@@ -26,6 +26,7 @@ import {
   type Sighting,
   type StoredRecord,
   storedRecords,
+  totalOutOfRange,
   type UsageSim,
 } from '../store/usage.ts'
 import { noteLateUsage } from './late-usage.ts'
@@ -43,6 +44,12 @@ interface Indexed<T> {
 }
 type Rejections = Map<number, UsageFault>
 
+/** How usage is taken in. */
+export interface UsageTerms {
+  /** How old a record may be, milliseconds. Default: 90 days. */
+  readonly maxAgeMs?: number
+}
+
 /**
  * Counts a chunk of records (at most a few thousand). A bad record rejects itself and not the rest.
  *
@@ -54,14 +61,58 @@ export async function recordUsage(
   tenantId: string,
   values: readonly unknown[],
   firstIndex = 0,
+  { maxAgeMs = USAGE_MAX_AGE_MS }: UsageTerms = {},
 ): Promise<UsageAnswer> {
   const rejected: Rejections = new Map()
   const read: Indexed<ReadRecord>[] = []
   values.forEach((value, i) => {
-    const result = readRecord(value, ground.clock())
+    const result = readRecord(value, ground.clock(), maxAgeMs)
     if ('fault' in result) rejected.set(firstIndex + i, result.fault)
     else read.push({ index: firstIndex + i, record: result.record })
   })
+  const { accepted, duplicates } = await countAll(ground, tenantId, read, rejected)
+  const inOrder = [...rejected].sort(([a], [b]) => a - b)
+  return { accepted, duplicates, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
+}
+
+/**
+ * Counts what was read. Where it would take a total beyond what is added up exactly, its halves are counted by
+ * themselves, down to the record that does: that one is rejected.
+ */
+async function countAll(
+  ground: Ground,
+  tenantId: string,
+  read: readonly Indexed<ReadRecord>[],
+  rejected: Rejections,
+): Promise<Pick<Counted, 'accepted' | 'duplicates'>> {
+  const refused: Rejections = new Map()
+  try {
+    const counted = await countOpened(ground, tenantId, read, refused)
+    for (const [index, fault] of refused) rejected.set(index, fault)
+    return counted
+  } catch (error) {
+    const whose = totalOutOfRange(error)
+    const [first, second] = read
+    if (whose === undefined || first === undefined) throw error
+    if (second === undefined) {
+      const detail = `the record would take a total of its ${whose} beyond ${MOST_TOTAL}`
+      rejected.set(first.index, { code: 'total_out_of_range', detail })
+      return { accepted: 0, duplicates: 0 }
+    }
+  }
+  const middle = Math.ceil(read.length / 2)
+  const one = await countAll(ground, tenantId, read.slice(0, middle), rejected)
+  const other = await countAll(ground, tenantId, read.slice(middle), rejected)
+  return { accepted: one.accepted + other.accepted, duplicates: one.duplicates + other.duplicates }
+}
+
+/** Counts in one transaction, once the cycles are open that it counts in. */
+async function countOpened(
+  ground: Ground,
+  tenantId: string,
+  read: readonly Indexed<ReadRecord>[],
+  rejected: Rejections,
+): Promise<Counted> {
   let counted: Counted = { accepted: 0, duplicates: 0, unopened: [] }
   await partitionsFor(
     ground,
@@ -75,9 +126,7 @@ export async function recordUsage(
       for (const cycle of unopened) await openCycle(tx, cycle)
     })
   }
-  const { accepted, duplicates } = counted
-  const inOrder = [...rejected].sort(([a], [b]) => a - b)
-  return { accepted, duplicates, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
+  return counted
 }
 
 interface Counted {
@@ -276,13 +325,11 @@ function countsOf(
   accepted: readonly PlacedRecord[],
   duplicates: readonly ReadRecord[],
 ): CycleCounts[] {
-  const counts = new Map<string, { accepted: number; duplicates: number }>()
-  const of = (key: string) => {
-    const known = counts.get(key) ?? { accepted: 0, duplicates: 0 }
-    counts.set(key, known)
-    return known
-  }
-  for (const { cycleKey } of accepted) of(cycleKey).accepted += 1
-  for (const { at } of duplicates) of(cycleAt(billingCycle, at).key).duplicates += 1
-  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cycleKey, count]) => ({ cycleKey, ...count }))
+  const keys = Map.groupBy(accepted, ({ cycleKey }) => cycleKey)
+  const known = Map.groupBy(duplicates, ({ at }) => cycleAt(billingCycle, at).key)
+  return [...new Set([...keys.keys(), ...known.keys()])].toSorted().map((cycleKey) => {
+    const records = keys.get(cycleKey) ?? []
+    const counted = { accepted: records.length, duplicates: known.get(cycleKey)?.length ?? 0 }
+    return { cycleKey, ...counted, ...amountsOf(records) }
+  })
 }

@@ -5,13 +5,15 @@ import type { Db } from './tenancy.ts'
 
 const INT8 = 20
 
+/**
+ * What is counted is held below 2^53 (`*_total` constraints), and so are ids. Only limits may add up to more: a tariff's
+ * allowance times its SIMs. Those are shown as large as a number is exact, which no usage ever reaches.
+ */
 function safeInteger(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new Error(`bigint beyond 2^53-1 from the database: ${text}`)
-  return value
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))
 }
 
-/** The driver's own types, but bigint as a number, refused beyond the safe integers. */
+/** The driver's own types, but bigint as a number. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === INT8 && format !== 'binary' ? safeInteger : pg.types.getTypeParser(oid, format ?? 'text'),

@@ -201,13 +201,13 @@ export async function noteSightings(tx: TenantTx, sightings: readonly Sighting[]
      where s.id = r."simId"`.execute(tx.q)
 }
 
-export interface CycleCounts {
+export interface CycleCounts extends Amounts {
   readonly cycleKey: string
   readonly accepted: number
   readonly duplicates: number
 }
 
-/** Adds to what a cycle has received. */
+/** Adds to what a cycle has received, and to what the tenant has used in it. */
 export async function countRecords(tx: TenantTx, counts: readonly CycleCounts[]): Promise<void> {
   // In key order first: an update takes them as it comes upon them.
   await sql`
@@ -218,7 +218,25 @@ export async function countRecords(tx: TenantTx, counts: readonly CycleCounts[])
   await sql`
     update cycles c
        set records_accepted = c.records_accepted + r.accepted, records_duplicate = c.records_duplicate + r.duplicates,
-           version = c.version + 1
-      from jsonb_to_recordset(${JSON.stringify(counts)}::jsonb) as r("cycleKey" text, accepted bigint, duplicates bigint)
+           bytes = c.bytes + r.bytes, voice_seconds = c.voice_seconds + r."voiceSeconds",
+           sms_count = c.sms_count + r."smsCount", version = c.version + 1
+      from jsonb_to_recordset(${JSON.stringify(counts)}::jsonb) as r("cycleKey" text, accepted bigint, duplicates bigint,
+             bytes bigint, "voiceSeconds" bigint, "smsCount" bigint)
      where c.tenant_id = ${tx.tenantId} and c.key = r."cycleKey"`.execute(tx.q)
+}
+
+const CHECK_VIOLATION = '23514'
+const TOTALS: Readonly<Record<string, string>> = {
+  usage_ledger_total: 'SIM',
+  pool_cycles_total: 'pool',
+  cycles_total: 'tenant',
+  usage_buckets_total: 'time bucket',
+}
+
+/** Whose total a statement would have taken out of the range in which sums are exact; undefined where it failed otherwise. */
+export function totalOutOfRange(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === CHECK_VIOLATION && 'constraint' in error)) {
+    return undefined
+  }
+  return typeof error.constraint === 'string' ? TOTALS[error.constraint] : undefined
 }

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { strictObject } from '../../domain/schema.ts'
 import { UsageRecord } from '../../domain/usage.ts'
-import { recordUsage } from '../../operations/record-usage.ts'
+import { recordUsage, type UsageTerms } from '../../operations/record-usage.ts'
 import type { Ground } from '../../store/tenancy.ts'
 import type { InternalOptions } from '../server.ts'
 import { takeUsage, usageRecords } from '../usage-stream.ts'
@@ -30,7 +30,7 @@ const USAGE = Type.Object({
 const CHUNK = 1000
 const MOST_REJECTED = 1000
 
-export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, usage }) => {
   takeUsage(app)
   app.post<{ Body: Readable }>(
     '/usage',
@@ -55,17 +55,22 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: UsageAnswer },
       },
     },
-    (request) => takeIn(ground, request.tenantId, usageRecords(request)),
+    (request) => takeIn(ground, request.tenantId, usageRecords(request), usage),
   )
 }
 
-async function takeIn(ground: Ground, tenantId: string, records: AsyncGenerator<unknown>) {
+async function takeIn(
+  ground: Ground,
+  tenantId: string,
+  records: AsyncGenerator<unknown>,
+  terms: UsageTerms | undefined,
+) {
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }
   const rejected: { index: number; code: string; detail: string }[] = []
   let chunk: unknown[] = []
   let index = 0
   const commit = async () => {
-    const counted = await recordUsage(ground, tenantId, chunk, index)
+    const counted = await recordUsage(ground, tenantId, chunk, index, terms)
     index += chunk.length
     chunk = []
     answer.accepted += counted.accepted

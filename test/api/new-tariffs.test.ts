@@ -17,6 +17,13 @@ test.each([
   expect([answer.status, answer.body.code]).toEqual([status, code])
 })
 
+test('a tariff has at most a terabyte for a SIM', async () => {
+  const of = (baseTariffBytes: number) => made({ type: 1, dynamicPoolTariff: { baseTariffBytes, ...FEES } })
+
+  expect((await of(10 ** 12)).status).toBe(201)
+  expect(await of(10 ** 12 + 1)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+})
+
 test('a tariff without the block of its type is refused', async () => {
   const answer = await made({ fixedPoolTariff: { fixedCapacityGb: 1, fixedBucketCost: 1, ...FEES } })
 
