@@ -18,6 +18,7 @@ declare module 'fastify' {
 export function onBehalfOf(ground: Ground, request: FastifyRequest): Ground {
   const { method, url = '', schema } = request.routeOptions
   const caller: Caller = {
+    actor: `key:${request.keyId}`,
     keyId: request.keyId,
     requestId: request.id,
     action: schema?.operationId ?? `${String(method)} ${url}`,

@@ -4,13 +4,14 @@ import { createKey } from '../operations/create-key.ts'
 import { connect } from '../store/connect.ts'
 import { inPlatform } from '../store/tenancy.ts'
 import { requireSettings } from './failures.ts'
+import { commandGround } from './on-behalf.ts'
 
 /** Makes an operator key straight in the database at DATABASE_URL, and prints it: it is shown this once. */
 export async function createOperatorKey(settings: Settings, name: string): Promise<void> {
   requireSettings(settings, ['DATABASE_URL'])
   const { db, close } = connect(settings.DATABASE_URL, { max: 1 })
   try {
-    const ground = { db, clock: Date.now, ring: () => undefined }
+    const ground = commandGround(db, 'keys create-operator')
     const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name, scopes: ['operator'] }))
     console.log(key)
     console.error('This operator key reaches every tenant and is not shown again: keep it as a secret (SERVICE_KEY).')

@@ -36,6 +36,7 @@ function settingsWith(change: Partial<Settings>): Settings {
 
 interface StartFlags {
   readonly fresh?: boolean
+  readonly bootstrap?: boolean
   readonly demo?: boolean
   readonly port?: number
   readonly internalPort?: number
@@ -52,6 +53,7 @@ program
     'Run everything on this machine: servers, API and worker, and play the demonstration on an empty database.',
   )
   .option('--fresh', 'begin anew: delete what earlier runs left in the data folder')
+  .option('--bootstrap', 'make operator keys in a database of yours (DATABASE_URL) that has none for this data folder')
   .option('--demo', 'play the demonstration even where it has been played before')
   .option('--no-demo', 'do not play the demonstration')
   .option('--port <n>', 'port of the public API (PORT, 8080)', port)
@@ -85,6 +87,7 @@ Examples:
     const { start } = await import('./start/start.ts')
     await start(settings, {
       fresh: flags.fresh ?? false,
+      bootstrap: flags.bootstrap ?? false,
       demo: flags.demo ?? 'once',
       verbose: flags.verbose ?? false,
       ...(flags.inboxPort !== undefined && { inboxPort: flags.inboxPort }),

@@ -29,20 +29,26 @@ const Subject = Type.Unsafe<AuditSubject>({
   description: 'The kind of thing that was changed',
 })
 const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
+const Actor = Type.String({
+  maxLength: 300,
+  description: 'Who changed it: key:<id>, cli:<user>@<host> for a command, service:<process> for the service itself',
+  examples: ['key:6a34354728b4'],
+})
 const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
 const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
 const WorkflowId = Type.String({
   maxLength: 300,
   description: 'The workflow that asked for the change, with the workers’ key',
 })
-const Action = Type.String({ maxLength: 100, description: 'operationId of what was asked for' })
+const Action = Type.String({ maxLength: 100, description: 'operationId of what was asked for; of a command its name' })
 const Values = (description: string) =>
   Type.Unsafe<object | null>({ type: ['object', 'null'], additionalProperties: true, description })
 
 export const AuditEntry = strictObject({
   id: Id('Id of the entry'),
   at: Instant('When'),
-  keyId: KeyId,
+  actor: Actor,
+  keyId: nullable(KeyId),
   requestId: RequestId,
   workflowId: nullable(WorkflowId),
   action: Action,
@@ -56,6 +62,7 @@ export type AuditEntry = Static<typeof AuditEntry>
 export const AuditQuery = Type.Object({
   subject: Type.Optional(Subject),
   subjectId: Type.Optional(SubjectId),
+  actor: Type.Optional(Actor),
   keyId: Type.Optional(KeyId),
   requestId: Type.Optional(RequestId),
   workflowId: Type.Optional(WorkflowId),

@@ -24,8 +24,8 @@ export async function noteChange(tx: TenantTx | PlatformTx, change: Change): Pro
   const tenantId = 'tenantId' in tx ? tx.tenantId : (change.tenantId ?? null)
   const json = (value: object | null) => sql`${value === null ? null : JSON.stringify(value)}::jsonb`
   await sql`
-    insert into audit_log (tenant_id, at, key_id, request_id, workflow_id, action, subject, subject_id, before, after)
-    values (${tenantId}, ${tx.now}, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId}, ${caller.action},
+    insert into audit_log (tenant_id, at, actor, key_id, request_id, workflow_id, action, subject, subject_id, before, after)
+    values (${tenantId}, ${tx.now}, ${caller.actor}, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId}, ${caller.action},
             ${change.subject}, ${String(change.id)}, ${json(change.before)}, ${json(change.after)})`.execute(tx.q)
 }
 
@@ -38,11 +38,14 @@ export async function noteCreated(
   const { caller } = tx
   if (caller === null || made.length === 0) return
   await sql`
-    insert into audit_log (tenant_id, at, key_id, request_id, workflow_id, action, subject, subject_id, before, after)
-    select ${tx.tenantId}, ${tx.now}::timestamptz, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId},
+    insert into audit_log (tenant_id, at, actor, key_id, request_id, workflow_id, action, subject, subject_id, before, after)
+    select ${tx.tenantId}, ${tx.now}::timestamptz, ${caller.actor}, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId},
            ${caller.action}, ${subject}, m.id, null, m.after
       from jsonb_to_recordset(${JSON.stringify(made)}::jsonb) as m(id text, after jsonb)`.execute(tx.q)
 }
+
+/** Entries of before have none: all of them came with a key. */
+const actor = sql`coalesce(actor, 'key:' || key_id)`
 
 interface AuditRow extends Omit<AuditEntry, 'at'> {
   readonly at: Date
@@ -57,12 +60,12 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
   const { rows, totalItems } = await readPage<AuditRow>(
     tx,
     {
-      columns: sql`id, at, key_id as "keyId", request_id as "requestId", workflow_id as "workflowId", action, subject,
+      columns: sql`id, at, ${actor} as actor, key_id as "keyId", request_id as "requestId", workflow_id as "workflowId", action, subject,
                    subject_id as "subjectId", before, after`,
       from: sql`
         from audit_log
        where ${owner} ${equal(sql`subject`, query.subject)} ${equal(sql`subject_id`, query.subjectId)}
-             ${equal(sql`key_id`, query.keyId)} ${equal(sql`request_id`, query.requestId)}
+             ${equal(actor, query.actor)} ${equal(sql`key_id`, query.keyId)} ${equal(sql`request_id`, query.requestId)}
              ${equal(sql`workflow_id`, query.workflowId)} ${equal(sql`action`, query.action)} ${within(sql`at`, query.date)}`,
       orderBy: sql`id desc`,
     },

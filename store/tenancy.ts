@@ -12,10 +12,13 @@ export type Db = Kysely<unknown>
 
 /** On whose behalf something is changed. */
 export interface Caller {
-  /** The API key it came with. */
-  readonly keyId: string
+  /** `key:<id>`, `cli:<user>@<host>` or `service:<process>`. */
+  readonly actor: string
+  /** The API key it came with; null where it came with none. */
+  readonly keyId: string | null
+  /** Of a command or a process: made up for what it does at once. */
   readonly requestId: string
-  /** Operation of the interface: its operationId. */
+  /** Operation of the interface, its operationId; of a command its name. */
   readonly action: string
   /** The workflow that asks, with the workers' key; null where none does. */
   readonly workflowId: string | null

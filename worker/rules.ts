@@ -1,4 +1,5 @@
 /** The rule files a worker brings along, put in force when it starts. */
+import { randomUUID } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
@@ -12,6 +13,9 @@ import { type Ground, inPlatform } from '../store/tenancy.ts'
 import type { Sweep } from './sweeps.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
+
+/** In the audit trail. */
+const WORKER = { actor: 'service:worker', keyId: null, workflowId: null }
 
 const isRuleFile = (entry: Dirent): boolean =>
   entry.isFile() && entry.name.endsWith('.json') && !entry.name.endsWith('.schema.json')
@@ -54,7 +58,8 @@ export async function activateFirstRules(ground: Ground, files: readonly RuleTex
     return true
   }
   try {
-    const { version } = await activateRules(ground, files, 'a worker at the first start')
+    const caller = { ...WORKER, requestId: randomUUID(), action: 'activateFirstRules' }
+    const { version } = await activateRules({ ...ground, caller }, files, 'a worker at the first start')
     log.info({ version, files: files.length }, 'the first rules are in force')
     return true
   } catch (error) {

@@ -5,8 +5,10 @@ import { Type } from 'typebox'
 import { createKey, hashSecret, parseKey } from '../../operations/create-key.ts'
 import { connect } from '../../store/connect.ts'
 import { findKey } from '../../store/keys.ts'
-import { type Ground, inPlatform, type PlatformTx } from '../../store/tenancy.ts'
+import { inPlatform, type PlatformTx } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { commandGround } from '../on-behalf.ts'
 import { readJson, writeJson } from './files.ts'
 
 const Keys = Type.Object({ operatorKey: Type.String(), serviceKey: Type.String() })
@@ -20,18 +22,33 @@ export interface Bootstrap {
   readonly tenants: readonly string[]
 }
 
-/** Keys of the last run while they are valid, else new ones; kept in the data folder. */
-export async function bootstrap(databaseUrl: string, dataDir: string): Promise<Bootstrap> {
+/**
+ * Keys of the last run while they are valid, else new ones; kept in the data folder.
+ *
+ * @param may.mayMake false: a database of the operator's gets no keys that nobody has asked for
+ * @throws CommandFailure where keys would have to be made, and may not
+ */
+export async function bootstrap(
+  databaseUrl: string,
+  dataDir: string,
+  { mayMake }: { readonly mayMake: boolean },
+): Promise<Bootstrap> {
   const path = join(dataDir, 'keys.json')
   const kept = await readJson(path, Keys)
   const { db, close } = connect(databaseUrl, { max: 1 })
   try {
-    const ground: Ground = { db, clock: Date.now, ring: () => undefined }
-    const result = await inPlatform(ground, async (tx) => ({
-      operatorKey: await validOrNew(tx, kept?.operatorKey, 'simherd start'),
-      serviceKey: await validOrNew(tx, kept?.serviceKey, 'simherd start, workers'),
-      tenants: await tenantIds(tx),
-    }))
+    const result = await inPlatform(commandGround(db, 'start'), async (tx) => {
+      const keyFor = async (name: string, given: string | undefined) => {
+        if (given !== undefined && (await isValid(tx, given))) return given
+        if (!mayMake) throw mayNotMake(path)
+        return (await createKey(tx, null, { name, scopes: ['operator'] })).key
+      }
+      return {
+        operatorKey: await keyFor('simherd start', kept?.operatorKey),
+        serviceKey: await keyFor('simherd start, workers', kept?.serviceKey),
+        tenants: await tenantIds(tx),
+      }
+    })
     await writeJson(path, { operatorKey: result.operatorKey, serviceKey: result.serviceKey })
     return result
   } finally {
@@ -39,11 +56,12 @@ export async function bootstrap(databaseUrl: string, dataDir: string): Promise<B
   }
 }
 
-async function validOrNew(tx: PlatformTx, kept: string | undefined, name: string): Promise<string> {
-  if (kept !== undefined && (await isValid(tx, kept))) return kept
-  const { key } = await createKey(tx, null, { name, scopes: ['operator'] })
-  return key
-}
+const mayNotMake = (path: string) =>
+  new CommandFailure(
+    `the start needs operator keys of the database at DATABASE_URL, and ${path} has none that it knows: ` +
+      'start with --bootstrap to have two made, or with the DATA_DIR of the start that made them',
+    ExitCode.usage,
+  )
 
 async function isValid(tx: PlatformTx, key: string): Promise<boolean> {
   const parsed = parseKey(key)

@@ -27,6 +27,8 @@ import { createTell, type Tell } from './tell.ts'
 
 export interface StartOptions {
   readonly fresh: boolean
+  /** Keys may be made in a database of the operator's. */
+  readonly bootstrap: boolean
   /** `once`: where it has not been played to its end. */
   readonly demo: boolean | 'once'
   readonly verbose: boolean
@@ -87,7 +89,9 @@ async function bringEverythingUp(settings: Settings, options: StartOptions, endi
   const { databaseUrl } = await bringUpPostgres(context)
   goOn()
   await tell.step('database schema', (note) => migrate(databaseUrl, { log: note }))
-  const keys = await bootstrap(databaseUrl, DATA_DIR)
+  const keys = await bootstrap(databaseUrl, DATA_DIR, {
+    mayMake: settings.DATABASE_URL === '' || options.bootstrap,
+  })
   goOn()
   const temporal = await bringUpTemporal(context)
   goOn()

@@ -67,6 +67,7 @@ describe('GET /internal/audit', () => {
     expect(found).toEqual({
       id: expect.any(Number),
       at: expect.stringMatching(/^2026-11-20T12:00:0/),
+      actor: `key:${keyId}`,
       keyId,
       requestId: 'find-me',
       workflowId: null,

@@ -23,7 +23,7 @@ const NOW = ground.now
 const HOUR = 3_600_000
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
-const PERSON = { keyId: 'anna', requestId: 'r', action: 'releaseHold', workflowId: null }
+const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'releaseHold', workflowId: null }
 
 /** A pool of SIMs, and a guard that lets 3 or half of them through in an hour. */
 async function aGuard(count: number, settings: EnforcementChange = { guardLeast: 3, guardPct: 50 }) {
