@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
 import { ERRORS, ServiceError } from '../domain/errors.ts'
 import { useEtags } from './etag.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
@@ -15,7 +15,16 @@ export interface AppOptions {
   readonly metrics?: Metrics
   /** Answers that are sent otherwise than they are meant become failures: for tests. */
   readonly checkAnswers?: boolean
+  /** How long a request may take to arrive, in milliseconds. Default: a minute. */
+  readonly arrivalMs?: number
+  /** The same for a path that takes a file. Default: ten minutes. */
+  readonly uploadMs?: number
 }
+
+const ARRIVAL_MS = 60_000
+const UPLOAD_MS = 600_000
+/** Fastify's own for a body: what takes more takes files. */
+const BODY_BYTES = 1024 * 1024
 
 export type App = ReturnType<typeof buildApp>
 
@@ -32,6 +41,7 @@ export function buildApp(options: AppOptions) {
     routerOptions: { maxParamLength: 1000 },
     // What arrives on an open connection while the process stops is answered, not turned away.
     return503OnClosing: false,
+    requestTimeout: options.uploadMs ?? UPLOAD_MS,
     clientErrorHandler: refuseSocket,
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)
@@ -41,6 +51,7 @@ export function buildApp(options: AppOptions) {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
   })
+  boundArrival(app, options.arrivalMs ?? ARRIVAL_MS)
   useValidation(app)
   useProblems(app)
   useEtags(app)
@@ -56,22 +67,49 @@ export function buildApp(options: AppOptions) {
   return app
 }
 
+/** Ends the connection of a request whose body does not arrive; files may take longer, as the server bounds it. */
+function boundArrival(app: FastifyInstance, ms: number): void {
+  const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>()
+  app.addHook('onRequest', async (request) => {
+    const { bodyLimit, config } = request.routeOptions
+    if (bodyLimit > BODY_BYTES || config.streamed !== undefined) return
+    const late = Object.assign(new Error('the body did not arrive'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+    timers.set(
+      request,
+      setTimeout(() => refuseSocket(late, request.raw.socket), ms),
+    )
+  })
+  const arrived = async (request: FastifyRequest) => clearTimeout(timers.get(request))
+  app.addHook('preValidation', arrived)
+  app.addHook('onResponse', arrived)
+  app.addHook('onRequestAbort', arrived)
+}
+
 /** What cannot be read as HTTP never becomes a request: its problem is written by hand. */
 function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const status = tooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request'
+  const tooSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const [status, line] = tooLarge
+    ? [431, 'Request Header Fields Too Large']
+    : tooSlow
+      ? [408, 'Request Timeout']
+      : [400, 'Bad Request']
   const body = JSON.stringify({
     type: '/problems/invalid_request',
     title: ERRORS.invalid_request.title,
-    status: tooLarge ? 431 : 400,
-    detail: tooLarge ? 'The headers are too large.' : 'This is not an HTTP request.',
+    status,
+    detail: tooLarge
+      ? 'The headers are too large.'
+      : tooSlow
+        ? 'The request did not arrive in time: send it again.'
+        : 'This is not an HTTP request.',
     instance: '/',
     code: 'invalid_request',
     requestId: randomUUID(),
   })
   socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status} ${line}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
 }

@@ -77,6 +77,11 @@ export function asServiceError(error: unknown): ServiceError {
     const known = fromFastify(error)
     if (known !== undefined) return known
   }
+  if (isBrokenOff(error)) {
+    return new ServiceError('unavailable', 'The database took too long over this and broke it off; try again.', {
+      cause: error,
+    })
+  }
   if (isAway(error)) {
     return new ServiceError('unavailable', 'The database cannot be reached just now; try again.', { cause: error })
   }
@@ -153,3 +158,6 @@ function detailOf(fault: Fault, faults: readonly Fault[]): string {
   if (keyword === 'type') return `must be ${String(params.type).replaceAll(',', ' or ')}`
   return message ?? 'is wrong'
 }
+
+/** A statement, a wait for a lock or an idle transaction that was broken off for its time. */
+const isBrokenOff = (error: Error): boolean => 'code' in error && /^(57014|55P03|25P03)$/.test(String(error.code))

@@ -26,7 +26,7 @@ import type { Running } from './run-until-signal.ts'
 export async function runApi(settings: Settings, log: Logger): Promise<Running> {
   requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
-  const database = connect(settings.DATABASE_URL, { max: 20, onError: lost })
+  const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
   const at = { redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost }
   const queues = openQueues(at)
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
@@ -61,10 +61,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     stop: async () => {
       await api.close()
       await presence.stop()
-      await counts?.close()
-      await queues.close()
-      await lifecycle.close()
-      await database.close()
+      await Promise.all([counts?.close(), queues.close(), lifecycle.close(), database.close()])
     },
   }
 }

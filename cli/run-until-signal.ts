@@ -1,9 +1,13 @@
 /** Running a process until it is told to end. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 export interface Running {
   readonly stop: () => Promise<void>
 }
+
+/** A supervisor kills after 30 s: what has not ended by then is left to the leases. */
+const STOP_MS = 25_000
 
 /** What a supervisor and a shell expect of a process that a second Ctrl-C has ended. */
 const INTERRUPTED = 130
@@ -12,7 +16,11 @@ const INTERRUPTED = 130
  * Starts something and keeps it until SIGTERM or SIGINT; the first ends it in order, the second at once.
  * A signal during the start is heard after it.
  */
-export async function runUntilSignal(log: Logger, start: () => Promise<Running>): Promise<void> {
+export async function runUntilSignal(
+  log: Logger,
+  start: () => Promise<Running>,
+  { stopMs = STOP_MS }: { readonly stopMs?: number } = {},
+): Promise<void> {
   let told: (signal: NodeJS.Signals) => void = () => undefined
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
     told = resolve
@@ -28,7 +36,8 @@ export async function runUntilSignal(log: Logger, start: () => Promise<Running>)
 
   const running = await start()
   log.info(`${await signalled}: stopping in order`)
-  await running.stop()
-  log.info('stopped')
+  const hasStopped = await Promise.race([running.stop().then(() => true), sleep(stopMs, false)])
+  if (hasStopped) log.info('stopped')
+  else log.warn(`not stopped within ${stopMs / 1000} s: ending all the same; others take over what is left`)
   process.exit(0)
 }

@@ -56,6 +56,19 @@ export const Settings = Type.Object({
     description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.',
   }),
   DATABASE_URL: url('postgres://simherd@db:5432/simherd', 'PostgreSQL to use instead of the embedded one.'),
+  DATABASE_POOL: Type.Integer({
+    minimum: 2,
+    maximum: 1000,
+    default: 12,
+    description: 'Connections to PostgreSQL of one process, at most, for what it does.',
+  }),
+  QUEUE_POOL: Type.Integer({
+    minimum: 7,
+    maximum: 1000,
+    default: 10,
+    description:
+      'Connections to PostgreSQL of one worker, at most, to take jobs from queues that live there; to ring, every process has up to 4 more.',
+  }),
   REDIS_URL: url('redis://redis:6379', 'Redis for the queues; without it they live in PostgreSQL.'),
   TEMPORAL_ADDRESS: optional(
     isAddress,

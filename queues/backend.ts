@@ -9,16 +9,22 @@ export interface QueuesAt {
   /** Empty: the queues live in PostgreSQL. */
   readonly redisUrl: string
   readonly databaseUrl: string
+  /** Most connections to PostgreSQL of those who take jobs. Default: 10. */
+  readonly queuePool?: number
   /** Told of connections that were lost; they are made again by themselves. */
   readonly onError: (error: Error) => void
 }
 
 export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<void> }
 
+/** Connections to PostgreSQL to ring with, and to take jobs with: a listening one for each queue, and some to work with. */
+export const RINGERS = 4
+const CONSUMERS = 10
+
 /** Longer than a job usually runs: an attempt at the carrier, or a mail. What is left then, a sweep finds again. */
-const CLOSE_MS = 25_000
+const CLOSE_MS = 15_000
 /** Longer than a queue that is there takes to close. */
-const QUEUE_CLOSE_MS = 5000
+const QUEUE_CLOSE_MS = 3000
 
 /** Waits for something, but no longer than this: a backend that is away would be waited for without end. */
 const atMost = (ms: number, what: Promise<unknown>) =>
@@ -41,7 +47,7 @@ const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 
  * @returns `ring` never throws: a bell that is lost costs the time to the next sweep
  */
 export function openQueues(at: QueuesAt) {
-  const { queueOf, closeShared } = connectionTo(at)
+  const { queueOf, closeShared } = connectionTo(at, RINGERS)
   const queues = new Map(QUEUES.map((name) => [name, queueOf(name)]))
   for (const queue of queues.values()) queue.on('error', at.onError)
   const add = async (bell: Bell) => {
@@ -79,10 +85,10 @@ export type Queues = ReturnType<typeof openQueues>
 /**
  * Runs the jobs of all queues with these handlers.
  *
- * @returns `close` waits for running jobs to end, 25 s at the most
+ * @returns `close` waits for running jobs to end, 15 s at the most
  */
 export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: string, error: Error) => void) {
-  const { workerOf, closeShared } = connectionTo(at)
+  const { workerOf, closeShared } = connectionTo(at, at.queuePool ?? CONSUMERS)
   const workers = [
     workerOf('tickets', handlers.tickets),
     workerOf('bulk', handlers.bulk),
@@ -102,12 +108,12 @@ export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: stri
   }
 }
 
-function connectionTo(at: QueuesAt) {
-  return at.redisUrl === '' ? inPostgres(at.databaseUrl) : inRedis(at.redisUrl, at.onError)
+function connectionTo(at: QueuesAt, connections: number) {
+  return at.redisUrl === '' ? inPostgres(at.databaseUrl, connections) : inRedis(at.redisUrl, at.onError)
 }
 
-function inPostgres(databaseUrl: string) {
-  const postgres = openPostgres(databaseUrl)
+function inPostgres(databaseUrl: string, connections: number) {
+  const postgres = openPostgres(databaseUrl, connections)
   const { connection } = postgres
   return {
     queueOf: (name: QueueName) => new postgres.Queue<Bell>(name, { connection }),

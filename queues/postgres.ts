@@ -16,21 +16,20 @@ import {
   withBackend,
 } from 'bullmq'
 import pg from 'pg'
-import { QUEUES } from './catalog.ts'
 
 const SCHEMA = 'simherd_queues'
-
-/** A listening connection for each consumer, and others for what they do. */
-const MOST_CONNECTIONS = 4 * QUEUES.length
 
 /** Between two attempts to reach a server that is away. */
 const PAUSE_MS = 1000
 
-/** @returns BullMQ's classes, the pool to give them as `connection`, and what closes it after them */
-export function openPostgres(databaseUrl: string) {
+/**
+ * @param connections at most; each consumer keeps one to listen on
+ * @returns BullMQ's classes, the pool to give them as `connection`, and what closes it after them
+ */
+export function openPostgres(databaseUrl: string, connections: number) {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    max: MOST_CONNECTIONS,
+    max: connections,
     keepAlive: true,
     application_name: 'simherd queues',
     options: `-c search_path=${SCHEMA}`,

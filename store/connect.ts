@@ -20,8 +20,19 @@ const types = {
 }
 
 /**
+ * How long a statement, a wait for a lock, and a transaction that nobody goes on with may take, in milliseconds. What
+ * is broken off is tried again: callers are told 503, jobs are found by the sweeps, activities are retried.
+ */
+const LIMITS = {
+  statement_timeout: 30_000,
+  lock_timeout: 5000,
+  idle_in_transaction_session_timeout: 30_000,
+}
+
+/**
  * Opens a pool of connections; `close` gives them back.
  *
+ * @param options.unlimited statements and waits for locks take as long as they take: migrations
  * @param onError is told of connections that were lost; the pool replaces them by itself
  */
 export function connect(
@@ -29,7 +40,8 @@ export function connect(
   options: {
     readonly max?: number
     readonly onError?: (error: Error) => void
-    /** How long a statement waits for a lock, in milliseconds. Default: for ever. */
+    readonly unlimited?: boolean
+    /** How long a statement waits for a lock, in milliseconds. */
     readonly lockTimeoutMs?: number
   } = {},
 ): { db: Db; close: () => Promise<void> } {
@@ -38,8 +50,9 @@ export function connect(
     max: options.max ?? 10,
     connectionTimeoutMillis: 10_000,
     application_name: 'simherd',
-    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     types,
+    ...(options.unlimited === true ? {} : LIMITS),
+    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
   })
   pool.on('error', (error) => options.onError?.(error))
   // The pool listens to idle connections only: one that breaks between two statements would end the process.

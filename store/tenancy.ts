@@ -35,7 +35,18 @@ export interface Ground {
   readonly caller?: Caller
   /** How often a transaction that was broken off for a deadlock is done again. Default: 3; tests allow none. */
   readonly deadlockRetries?: number
+  /** Its statements go through an estate, and may take {@link SLOW}. Default: as long as any connection's. */
+  readonly slow?: boolean
 }
+
+/** Minutes, for a month end, an import, or what looks at a whole estate: all else is broken off sooner. */
+const SLOW = '5min'
+
+/** The same ground, for work whose statements may take minutes. */
+export const slowly = (ground: Ground): Ground => ({ ...ground, slow: true })
+
+/** Part of the select that begins a transaction. */
+const patience = ({ slow = false }: Ground) => (slow ? sql`, set_config('statement_timeout', ${SLOW}, true)` : sql``)
 
 const DEADLOCK_RETRIES = 3
 
@@ -81,7 +92,9 @@ async function onceInTenant<T>(ground: Ground, tenantId: string, work: (tx: Tena
   const bells: Bell[] = []
   const last: (() => Promise<void>)[] = []
   const result = await ground.db.transaction().execute(async (q) => {
-    await sql`select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)`.execute(q)
+    await sql`
+      select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)
+             ${patience(ground)}`.execute(q)
     const done = await work({
       q,
       tenantId,
@@ -108,7 +121,9 @@ export interface PlatformTx {
 /** Runs work in one transaction on the platform's few cross-tenant tables, and on nothing else. */
 export async function inPlatform<T>(ground: Ground, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
   return ground.db.transaction().execute(async (q) => {
-    await sql`select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true)`.execute(q)
+    await sql`
+      select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true)
+             ${patience(ground)}`.execute(q)
     return work({ q, now: new Date(ground.clock()), caller: ground.caller ?? null })
   })
 }

@@ -9,7 +9,7 @@ import { type Mailer, type MailTerms, sendMails } from '../operations/send-mails
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflow-requests.ts'
 import type { Handlers } from '../queues/backend.ts'
 import type { QueueName } from '../queues/catalog.ts'
-import type { Ground } from '../store/tenancy.ts'
+import { type Ground, slowly } from '../store/tenancy.ts'
 
 export interface HandlerOptions {
   readonly ground: Ground
@@ -42,8 +42,8 @@ export function createHandlers(options: HandlerOptions): Handlers {
     }
   return {
     tickets: measured(({ tenantId, simId }) => executeTickets(ground, network, options.tickets, tenantId, simId)),
-    bulk: measured(({ tenantId }) => openBulkTickets(ground, options.add, tenantId)),
-    evaluate: measured(({ tenantId }) => evaluateSubjects(ground, options.evaluation, tenantId)),
+    bulk: measured(({ tenantId }) => openBulkTickets(slowly(ground), options.add, tenantId)),
+    evaluate: measured(({ tenantId }) => evaluateSubjects(slowly(ground), options.evaluation, tenantId)),
     mail: measured(({ tenantId }) => sendMails(ground, mailer, options.mails, tenantId)),
     workflows: measured(() => carryOutWorkflowRequests(ground, door, options.onRequestFailed)),
   }

@@ -32,8 +32,6 @@ import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
 /** Three are made; with fewer than two left somebody has to look. */
 const MONTHS_AHEAD_LEAST = 2
-/** Connections to PostgreSQL: one a job that runs, and some for the sweeps. */
-const CONNECTIONS = 20
 
 /**
  * Starts a worker.
@@ -54,10 +52,11 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
   })
   const transport = createTransport({ smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM })
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
-  const database = connect(settings.DATABASE_URL, { max: CONNECTIONS, onError: lost })
+  const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
   const at: QueuesAt = {
     redisUrl: settings.REDIS_URL,
     databaseUrl: settings.DATABASE_URL,
+    queuePool: settings.QUEUE_POOL,
     onError: (error) => {
       jobs.bellLost()
       lost(error)
@@ -145,14 +144,11 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     stop: async () => {
       stopping.abort()
       const running = await working
-      await running?.sweeps.stop()
-      await running?.consumers.close()
+      // What takes work stops at once and side by side; what it works with, after it.
+      await Promise.all([running?.sweeps.stop(), running?.consumers.close(), temporal.shutdown()])
       await running?.presence.stop()
-      await queues.close()
-      await temporal.shutdown()
-      await lifecycle.close()
       transport.close()
-      await health.stop()
+      await Promise.all([queues.close(), lifecycle.close(), health.stop()])
       await database.close()
     },
   }

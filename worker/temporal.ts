@@ -29,6 +29,9 @@ export interface TemporalWorkers {
 const RETRY_FIRST_MS = 500
 const RETRY_MAX_MS = 15_000
 
+/** After the grace period: activities that do not end by themselves are left to other workers. */
+const FORCED_AFTER_MS = 5000
+
 const pinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const
 
 let runtimeInstalled = false
@@ -51,7 +54,12 @@ export function installRuntime(log: Logger): void {
 /** Options of both workers. Slots: what waits costs a timer and a request now and then, so it may be many. */
 function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
   const activities = createActivities({ ...service, pickTargets })
-  const common = { namespace, activities, shutdownGraceTime: shutdownGraceMs }
+  const common = {
+    namespace,
+    activities,
+    shutdownGraceTime: shutdownGraceMs,
+    shutdownForceTime: shutdownGraceMs + FORCED_AFTER_MS,
+  }
   return [
     { ...common, workflowBundle: { code: workflows }, taskQueue: TASK_QUEUE, maxConcurrentActivityTaskExecutions: 100 },
     {

@@ -8,7 +8,7 @@ import { forgetAnswers } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mails.ts'
 import { hasLateMonthEnd } from '../store/month-end.ts'
 import { monthsAhead, partitionsAhead } from '../store/partitions.ts'
-import { type Ground, inPlatform, inTenant, type PlatformTx } from '../store/tenancy.ts'
+import { type Ground, inPlatform, inTenant, type PlatformTx, slowly } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants.ts'
 import { dueTicketWork } from '../store/tickets.ts'
 import { tenantsWithWorkflowRequests } from '../store/workflow-outbox.ts'
@@ -60,7 +60,7 @@ export function workLists({ ground, ensureSchedule, onMonthsAhead }: SweptGround
       everyMs: HOUR_MS,
       run: async () => {
         try {
-          await partitionsAhead(ground)
+          await partitionsAhead(slowly(ground))
         } finally {
           onMonthsAhead(await monthsAhead(ground))
         }
@@ -70,7 +70,7 @@ export function workLists({ ground, ensureSchedule, onMonthsAhead }: SweptGround
       name: 'kept answers',
       everyMs: TEN_MINUTES_MS,
       run: async () => {
-        await inPlatform(ground, (tx) => forgetAnswers(tx, new Date(tx.now.getTime() - ANSWERS_KEPT_MS)))
+        await inPlatform(slowly(ground), (tx) => forgetAnswers(tx, new Date(tx.now.getTime() - ANSWERS_KEPT_MS)))
       },
     },
   ]
@@ -84,7 +84,8 @@ function cycleBoundaries(ground: Ground): Sweep {
     run: async () => {
       for (const tenantId of await inPlatform(ground, tenantIds)) {
         if (ground.clock() < (endsAt.get(tenantId) ?? 0)) continue
-        const cycle = await inTenant(ground, tenantId, currentCycle)
+        // A new one marks the whole estate due.
+        const cycle = await inTenant(slowly(ground), tenantId, currentCycle)
         endsAt.set(tenantId, cycle.endsAt)
       }
     },

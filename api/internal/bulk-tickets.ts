@@ -17,7 +17,7 @@ import {
   startBulkTickets,
 } from '../../operations/bulk-tickets.ts'
 import { pageOfItems, pageOfRuns, runExists } from '../../store/bulk-reads.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, slowly } from '../../store/tenancy.ts'
 import { takeNoBody } from '../app.ts'
 import { takeBulkFiles } from '../bulk-csv.ts'
 import { changeInTenant } from '../change.ts'
@@ -66,9 +66,9 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         const asked = { ...request.query, ...request.body }
         // Whoever asks for a dry run in either place wants one. Its Idempotency-Key stays free for the run itself.
         if (request.query.dryRun === true || request.body.dryRun === true) {
-          return inTenant(ground, request.tenantId, (tx) => planBulkTickets(tx, asked))
+          return inTenant(slowly(ground), request.tenantId, (tx) => planBulkTickets(tx, asked))
         }
-        return onceInTenant(ground, { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
+        return onceInTenant(slowly(ground), { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
       },
     )
   }

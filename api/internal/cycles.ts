@@ -16,7 +16,7 @@ import { closeCycle } from '../../operations/close-cycle.ts'
 import { changesOf, cycleNamed, monthEndBatches, monthEndCounts, renewCycle } from '../../operations/month-end.ts'
 import { applyChanges, openReturns, retryChanges } from '../../operations/month-end-changes.ts'
 import { listCycles, suspensionsToRenew } from '../../store/month-end.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, slowly } from '../../store/tenancy.ts'
 import { onceInTenant } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
 
@@ -33,7 +33,9 @@ const MOST_CYCLES = 500
 const nextAfter = (rows: readonly { readonly simId: number }[], limit: number) =>
   rows.length < limit ? null : (rows.at(-1)?.simId ?? null)
 
-export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground: usual }) => {
+  // What a month end asks goes through an estate.
+  const ground = slowly(usual)
   const tags = ['Cycles']
   const iso = (at: Date) => at.toISOString()
 

@@ -13,7 +13,7 @@ import {
 import { strictObject } from '../../domain/schema.ts'
 import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../operations/provision-batches.ts'
 import { batchExists, pageOfBatch } from '../../store/provision-batches.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, slowly } from '../../store/tenancy.ts'
 import { onceInTenant } from '../once.ts'
 import { BatchParams, batchIdOf } from '../params.ts'
 import { takeProvisionFiles } from '../provision-csv.ts'
@@ -53,7 +53,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       (request, reply) => {
         const { poolId = null, tariffId = null, ...query } = request.query
         const asked = { ...query, ...request.body, defaults: { poolId, tariffId, ...request.body.defaults } }
-        return onceInTenant(ground, { request, reply }, (tx) => startBatch(tx, asked, terms), { status: 202 })
+        return onceInTenant(slowly(ground), { request, reply }, (tx) => startBatch(tx, asked, terms), { status: 202 })
       },
     )
   }

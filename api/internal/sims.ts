@@ -4,7 +4,7 @@ import { IdAnswer } from '../../domain/schema.ts'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims, SimWatchdogChange } from '../../domain/sim.ts'
 import { importSims, previewSimImport } from '../../operations/import-sims.ts'
 import { setSimWatchdog } from '../../operations/set-sim-watchdog.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, slowly } from '../../store/tenancy.ts'
 import { changeInTenant } from '../change.ts'
 import { onceInTenant } from '../once.ts'
 import { SimParams } from '../params.ts'
@@ -39,9 +39,9 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         const file = request.simFile ?? undefined
         // A dry run leaves nothing behind, no answer under an Idempotency-Key either: the key is for the run after it.
         if (request.query.dryRun === true) {
-          return inTenant(ground, request.tenantId, (tx) => previewSimImport(tx, sims, file))
+          return inTenant(slowly(ground), request.tenantId, (tx) => previewSimImport(tx, sims, file))
         }
-        return onceInTenant(ground, { request, reply }, (tx) => importSims(tx, sims, file))
+        return onceInTenant(slowly(ground), { request, reply }, (tx) => importSims(tx, sims, file))
       },
     )
   }

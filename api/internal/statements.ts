@@ -8,7 +8,7 @@ import { cycleNamed } from '../../operations/month-end.ts'
 import { planMonthEnd } from '../../operations/plan-month-end.ts'
 import { STATEMENT_COLUMNS, statementRows } from '../../operations/statement-csv.ts'
 import { allLines, type StatementLine as Line, pageOfLines, statementTotals } from '../../store/statements.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, slowly } from '../../store/tenancy.ts'
 import { streamedCsv } from '../csv.ts'
 import type { InternalOptions } from '../server.ts'
 
@@ -144,7 +144,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
         response: { 200: MonthEndPlan },
       },
     },
-    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => planMonthEnd(tx, params.key)),
+    ({ tenantId, params }) => inTenant(slowly(ground), tenantId, (tx) => planMonthEnd(tx, params.key)),
   )
 }
 

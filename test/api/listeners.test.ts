@@ -2,9 +2,10 @@ import { connect as connectTo } from 'node:net'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pino } from 'pino'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { databaseDependency } from '../../api/health.ts'
 import { startApi } from '../../api/main.ts'
+import { buildInternal } from '../../api/server.ts'
 import { INTERNAL, useHouse } from './house.ts'
 
 const house = useHouse()
@@ -79,5 +80,31 @@ describe('startApi', () => {
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
     expect(answer).toContain('application/problem+json')
     expect(answer).toContain('"code":"invalid_request"')
+  })
+
+  test('a body that does not arrive is answered, and its connection ended; a file has longer', async () => {
+    const terms = { ground: house.ground, ...INTERNAL, dependencies: [], refusalLimit: 0 }
+    const app = await buildInternal(terms, { arrivalMs: 300, uploadMs: 60_000 })
+    onTestFinished(() => app.close())
+    const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+    const begin = (path: string) => {
+      const socket = connectTo(Number(url.port), '127.0.0.1')
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${house.operatorKey}\r\n` +
+          `x-tenant-id: ${house.tenant.id}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+      )
+      return socket
+    }
+
+    const slow = await text(begin('/internal/keys'))
+    const upload = begin('/internal/sims')
+    const ended = vi.fn()
+    upload.on('close', ended)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+
+    expect(slow).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/)
+    expect(slow).toContain('did not arrive in time')
+    expect(ended).not.toHaveBeenCalled()
+    upload.destroy()
   })
 })

@@ -1,0 +1,100 @@
+/** How long statements, locks and transactions may take, and who is told what where they take longer. */
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { asServiceError } from '../../api/problems.ts'
+import { connect } from '../../store/connect.ts'
+import { type Db, type Ground, inPlatform, inTenant, slowly } from '../../store/tenancy.ts'
+import { freshDatabase } from '../setup/database.ts'
+
+let url: string
+let db: Db
+let ground: Ground
+const closing: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => {
+  const database = await freshDatabase()
+  url = database.url
+  const connection = connect(url, { max: 3 })
+  db = connection.db
+  ground = { db, clock: Date.now, ring: () => undefined }
+  closing.push(database.drop, connection.close)
+})
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+})
+
+const NAMES = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
+const limitsOf = async (on: Db) => {
+  const { rows } = await sql<{ setting: string }>`
+    select current_setting(name) as setting from unnest(${NAMES}::text[]) with ordinality as names(name, place)
+     order by place`.execute(on)
+  return rows.map(({ setting }) => setting)
+}
+
+describe('a connection', () => {
+  test('bounds statements, waits for locks and transactions that stand still', async () => {
+    expect(await limitsOf(db)).toEqual(['30s', '5s', '30s'])
+  })
+
+  test('gives slow work minutes, for that transaction alone', async () => {
+    const seen = [
+      await inTenant(slowly(ground), 'a', ({ q }) => limitsOf(q)),
+      await inPlatform(slowly(ground), ({ q }) => limitsOf(q)),
+      await inTenant(ground, 'a', ({ q }) => limitsOf(q)),
+      await inPlatform(ground, ({ q }) => limitsOf(q)),
+    ]
+
+    expect(seen.map(([statement]) => statement)).toEqual(['5min', '5min', '30s', '30s'])
+  })
+
+  test('bounds nothing for migrations', async () => {
+    const migrating = connect(url, { max: 1, unlimited: true })
+    const seen = await limitsOf(migrating.db)
+    await migrating.close()
+
+    expect(seen).toEqual(['0', '0', '0'])
+  })
+})
+
+describe('what is broken off for its time is told as 503, to be tried again:', () => {
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'done',
+      (error: unknown) => asServiceError(error),
+    )
+
+  test('a statement', async () => {
+    const told = await codeOf(
+      inPlatform(ground, async ({ q }) => {
+        await sql`set local statement_timeout = 50`.execute(q)
+        await sql`select pg_sleep(20)`.execute(q)
+      }),
+    )
+
+    expect(told).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
+  })
+
+  test('a wait for a lock, after 5 seconds', async () => {
+    const lock = (q: Db) => sql`select pg_advisory_xact_lock(17)`.execute(q)
+    const from = performance.now()
+    const told = await db.transaction().execute(async (q) => {
+      await lock(q)
+      return codeOf(inPlatform(ground, (tx) => lock(tx.q)))
+    })
+
+    expect(told).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
+    expect(performance.now() - from).toBeGreaterThan(4500)
+  })
+
+  test('a transaction that nobody goes on with', async () => {
+    const told = await codeOf(
+      inPlatform(ground, async ({ q }) => {
+        await sql`set local idle_in_transaction_session_timeout = 50`.execute(q)
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        await sql`select 1`.execute(q)
+      }),
+    )
+
+    expect(told).toMatchObject({ code: 'unavailable' })
+  })
+})

@@ -1,0 +1,38 @@
+/** How a process ends. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+
+const MODULE = new URL('../../../cli/run-until-signal.ts', import.meta.url).href
+
+/** Runs something whose stop is this expression, and tells it to end. */
+async function ended(stop: string): Promise<{ code: number | null; said: string; tookMs: number }> {
+  const script = `
+    const { runUntilSignal } = await import(${JSON.stringify(MODULE)})
+    const log = { info: console.log, warn: console.log }
+    setInterval(() => undefined, 1000)
+    await runUntilSignal(log, async () => (console.log('runs'), { stop: () => ${stop} }), { stopMs: 300 })`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const said = text(child.stdout)
+  await once(child.stdout, 'data')
+  const from = performance.now()
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  return { code, said: await said, tookMs: performance.now() - from }
+}
+
+describe('a process that is told to end', () => {
+  test('stops in order', async () => {
+    const { code, said } = await ended('Promise.resolve()')
+
+    expect([code, said]).toEqual([0, expect.stringMatching(/SIGTERM: stopping in order\nstopped\n$/)])
+  })
+
+  test('ends all the same where something does not stop', async () => {
+    const { code, said, tookMs } = await ended('new Promise(() => undefined)')
+
+    expect([code, said]).toEqual([0, expect.stringContaining('not stopped within 0.3 s')])
+    expect(tookMs).toBeGreaterThan(250)
+  })
+})
