@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readStack } from '../../cli/start/stack-file.ts'
 import { childEnv } from '../../config/child-env.ts'
+import type { Settings } from '../../config/index.ts'
 import { freePort } from '../../stack/ports.ts'
 import { supervise } from '../../stack/processes.ts'
 import type { Addresses } from './estate.ts'
@@ -18,15 +19,26 @@ export interface Service extends Addresses {
   readonly stop: () => Promise<void>
 }
 
-/** @throws Error with its last lines, where it does not come up */
-export async function startService(): Promise<Service> {
+/**
+ * @param settings in place of the run's own
+ * @throws Error with its last lines, where it does not come up
+ */
+export async function startService(settings: Partial<Settings> = {}): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-conformance-'))
   // For the database's own user, when root runs this.
   await chmod(folder, 0o755)
   const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
   // Servers of its own, whatever the environment names; no limits, which would turn most requests away.
   const unlimited = { RATE_LIMIT: 0, REFUSAL_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
-  const ours = { DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', SMTP_URL: '', CARRIER_URL: '', ...unlimited }
+  const ours = {
+    DATABASE_URL: '',
+    REDIS_URL: '',
+    TEMPORAL_ADDRESS: '',
+    SMTP_URL: '',
+    CARRIER_URL: '',
+    ...unlimited,
+    ...settings,
+  }
   const removed = () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
   const service = await supervise({
     name: 'simherd',

@@ -1,0 +1,80 @@
+/** One attack, as fast as its lanes go, until it is told to end; then it says what it was answered. For attacks.ts. */
+import { gzipSync } from 'node:zlib'
+
+const MIB = 1024 * 1024
+const WRONG_KEY = `sim_0123456789ab_${'x'.repeat(43)}`
+
+export const ATTACKS = {
+  'a MiB of unknown fields': { lanes: 2, ask: unknownFields },
+  'an endless gzipped line': { lanes: 1, ask: endlessLine },
+  'a flood without keys': { lanes: 50, ask: withoutKey },
+  'a flood of wrong keys': { lanes: 50, ask: wrongKey },
+} as const
+export type Attack = keyof typeof ATTACKS
+
+/** What an attack has at hand. */
+export interface Weapons {
+  readonly apiUrl: string
+  readonly internalUrl: string
+  /** Of a tenant. */
+  readonly key: string
+  /** Of whoever delivers usage. */
+  readonly operatorKey: string
+  readonly tenantId: string
+}
+
+type Ask = () => Promise<Response>
+
+function unknownFields({ apiUrl, key }: Weapons): Ask {
+  const fields: string[] = []
+  for (let used = 2; used < MIB - 20; used += (fields.at(-1)?.length ?? 0) + 1) fields.push(`"f${fields.length}":1`)
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const body = `{${fields.join(',')}}`
+  return () => fetch(`${apiUrl}/api/tenant/name`, { method: 'PATCH', headers, body })
+}
+
+/** 4 GiB, in 4 MiB: gzip allows several streams one after the other. */
+function endlessLine({ internalUrl, operatorKey, tenantId }: Weapons): Ask {
+  const member = gzipSync('x'.repeat(MIB), { level: 9 })
+  const body = Buffer.concat(Array.from({ length: 4096 }, () => member))
+  const headers = {
+    authorization: `Bearer ${operatorKey}`,
+    'x-tenant-id': tenantId,
+    'content-type': 'application/x-ndjson',
+    'content-encoding': 'gzip',
+  }
+  return () => fetch(`${internalUrl}/internal/usage`, { method: 'POST', headers, body })
+}
+
+function withoutKey({ apiUrl }: Weapons): Ask {
+  return () => fetch(`${apiUrl}/api/tenant`)
+}
+
+function wrongKey({ apiUrl }: Weapons): Ask {
+  return () => fetch(`${apiUrl}/api/tenant`, { headers: { authorization: `Bearer ${WRONG_KEY}` } })
+}
+
+const isAttack = (name: string): name is Attack => Object.hasOwn(ATTACKS, name)
+
+const [, , name, weapons] = process.argv
+if (import.meta.main && name !== undefined && weapons !== undefined && isAttack(name)) {
+  const { lanes, ask } = ATTACKS[name]
+  const strike = ask(JSON.parse(weapons))
+  const answers = new Map<string, number>()
+  process.on('SIGTERM', () => {
+    console.log(JSON.stringify(Object.fromEntries(answers)))
+    process.exit(0)
+  })
+  const lane = async () => {
+    for (;;) {
+      const answer = await strike()
+        .then(async (response) => {
+          await response.arrayBuffer()
+          return String(response.status)
+        })
+        .catch(() => 'no answer')
+      answers.set(answer, (answers.get(answer) ?? 0) + 1)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+}
