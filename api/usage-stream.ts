@@ -22,6 +22,10 @@ const TYPES = ['application/json', ...NDJSON, 'text/csv']
 export function takeUsage(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(TYPES, (_request, payload, done) => done(null, payload))
+  // What is left of a body that is refused would stand before the connection's next request, which would wait for ever.
+  app.addHook('onSend', async (request, reply) => {
+    if (!request.raw.complete) reply.header('connection', 'close')
+  })
 }
 
 /**
@@ -57,11 +61,13 @@ const broken = (what: string, error: unknown) =>
 
 async function* fromJson(body: Readable): AsyncGenerator<unknown> {
   let text = ''
+  let bytes = 0
   try {
     body.setEncoding('utf8')
     for await (const part of body) {
       text += part
-      if (text.length > MOST_JSON) {
+      bytes += Buffer.byteLength(part)
+      if (bytes > MOST_JSON) {
         throw new ServiceError('payload_too_large', `A JSON body may have ${MOST_JSON} bytes; send NDJSON or CSV.`)
       }
     }
