@@ -1,0 +1,34 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { LogLevel } from '../../domain/codes.ts'
+import { insertNotifications } from '../../store/mails.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { lockWaiters } from '../setup/lock-waits.ts'
+import { soon } from '../setup/soon.ts'
+import { anAlert } from '../unit/notify/notifications.ts'
+import { useHouse } from './house.ts'
+
+const house = useHouse()
+
+test('a notice that is put into a mail while the counts are read is counted as the one or the other: nothing looks done that is not', async () => {
+  const { id: tenantId } = house.tenant
+  await inTenant(house.ground, tenantId, (tx) =>
+    insertNotifications(tx, [
+      { dedupeKey: 'told/once', level: LogLevel.Warning, body: anAlert({ key: 'told/once' }), dueAt: tx.now },
+    ]),
+  )
+
+  const counting = await house.root.transaction().execute(async (sender) => {
+    await sql`lock table notifications in access exclusive mode`.execute(sender)
+    const counts = house.tenant.inside('GET', '/internal/counts')
+    await soon(async () => expect(await lockWaiters(house.ground)).toBe(1))
+    await sql`
+      insert into mails (tenant_id, id, recipient, grouped, next_attempt_at, created_at)
+      values (${tenantId}, '<1@simherd>', 'billing@meadow.example', true, now(), now())`.execute(sender)
+    await sql`update notifications set mail_id = '<1@simherd>' where tenant_id = ${tenantId}`.execute(sender)
+    return { counts }
+  })
+
+  const { due, mailsByStatus } = (await counting.counts).body
+  expect(due.notices + (mailsByStatus.pending ?? 0)).toBeGreaterThan(0)
+})
