@@ -5,7 +5,7 @@
 import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../domain/lifecycle.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
-import { until } from '../test/workflows/until.ts'
+import { until } from '../test/setup/soon.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps the history of one of its runs, the last if none is named. */
@@ -26,7 +26,7 @@ export async function recordContinued(house: House, record: Keep): Promise<void>
 async function firstRun({ lifecycle }: House, workflowId: string) {
   const { runId } = await lifecycle.describe(workflowId, TENANT)
   const later = (wanted: object) =>
-    until(async () => {
+    until(`a later run of ${workflowId}`, async () => {
       const run = await lifecycle.describe(workflowId, TENANT)
       const state = Object(run.state)
       return run.runId !== runId && Object.entries(wanted).every(([name, value]) => state[name] === value)

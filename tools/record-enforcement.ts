@@ -8,7 +8,7 @@ import {
 } from '../domain/lifecycle.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
-import { until } from '../test/workflows/until.ts'
+import { until } from '../test/setup/soon.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history under a name. */
@@ -31,8 +31,8 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
     permits: 'granted' | 'held',
     act: (
       signal: (name: EnforcePoolSignal) => Promise<void>,
-      state: (wanted: object) => Promise<void>,
-    ) => Promise<void>,
+      state: (wanted: object) => Promise<unknown>,
+    ) => Promise<unknown>,
     secondsLeft = 5,
   ): Promise<void> {
     clear(model)
@@ -58,7 +58,7 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
     await lifecycle.signalWithStart({ do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal })
     await act(
       (next) => lifecycle.signal(workflowId, next),
-      (wanted) => until(stateIs(workflowId, wanted)),
+      (wanted) => until(`${workflowId}: ${JSON.stringify(wanted)}`, stateIs(workflowId, wanted)),
     )
     await record(`enforce-pool-${name}`, workflowId)
     // What it armed lives until a renewal that nobody signals here.
@@ -116,7 +116,7 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
       }
       const signal = 'overLimit' as const
       await lifecycle.signalWithStart({ do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal })
-      await until(stateIs(workflowId, { phase: 'suspended' }))
+      await until(`${workflowId} suspends`, stateIs(workflowId, { phase: 'suspended' }))
     }
     for (const simId of [3, 4]) model.sims.set(simId, suspended(simId).sim)
     const workflowId = undoSuspensionsId(TENANT, RULE, name)
@@ -135,7 +135,7 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
   clear(model)
   model.pending.add('activate')
   await undo('cancelled', 10, async (workflowId) => {
-    await until(() => model.ticketsOf(3).includes('activate:0'))
+    await until('the activate ticket', () => model.ticketsOf(3).includes('activate:0'))
     await lifecycle.cancel(workflowId)
     model.pending.clear()
   })

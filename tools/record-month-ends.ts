@@ -2,7 +2,7 @@
 import { type MonthEndInput, monthEndBatchId, monthEndId, monthEndTimerId } from '../domain/lifecycle.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
-import { until } from '../test/workflows/until.ts'
+import { until } from '../test/setup/soon.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history under a name. */
@@ -67,7 +67,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
         model.failing.set('provision', 'carrier_rejected')
       },
       async (workflowId) => {
-        await until(stepIs(workflowId, 'close'))
+        await until('step close', stepIs(workflowId, 'close'))
         model.failing.clear()
         await retry(workflowId)
       },
@@ -84,7 +84,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
       model.failing.set('unassign', 'carrier_rejected')
     },
     async (workflowId) => {
-      await until(stepIs(workflowId, 'settle'))
+      await until('step settle', stepIs(workflowId, 'settle'))
       model.pending.clear()
     },
   )
@@ -96,7 +96,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
       model.pending.add('provision')
     },
     async (workflowId) => {
-      await until(stepIs(workflowId, 'settle'))
+      await until('step settle', stepIs(workflowId, 'settle'))
       await lifecycle.cancel(workflowId)
     },
   )
@@ -123,7 +123,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
     { closeAfter: 'PT1H' },
     () => {},
     async (workflowId) => {
-      await until(stepIs(workflowId, 'close'))
+      await until('step close', stepIs(workflowId, 'close'))
       await lifecycle.cancel(workflowId)
     },
   )

@@ -3,7 +3,7 @@ import { provisionAndActivateId, provisionInBulkId } from '../domain/lifecycle.t
 import { aBatchSim } from '../test/workflows/batch-model.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
-import { until } from '../test/workflows/until.ts'
+import { until } from '../test/setup/soon.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history, or that of one of its runs, under a name. */
@@ -21,7 +21,7 @@ export async function recordProvisions(house: House, record: Keep): Promise<void
 async function single({ lifecycle, model }: House, record: Keep): Promise<void> {
   const workflowId = provisionAndActivateId(TENANT, SIM)
   const cancel = () => lifecycle.cancel(workflowId)
-  const has = (ticket: string) => until(() => model.ticketsOf(SIM).includes(ticket))
+  const has = (ticket: string) => until(ticket, () => model.ticketsOf(SIM).includes(ticket))
   async function run(name: string, prepare: () => void, act: () => Promise<void> = async () => {}): Promise<void> {
     clear(model)
     model.sims.set(SIM, aSim(NEW))
@@ -64,7 +64,7 @@ async function single({ lifecycle, model }: House, record: Keep): Promise<void> 
     async () => {
       await has('activate:1')
       await cancel()
-      await until(() => model.calls('DELETE') > 0)
+      await until('a ticket taken back', () => model.calls('DELETE') > 0)
       model.processing.clear()
     },
   )
@@ -75,7 +75,7 @@ async function single({ lifecycle, model }: House, record: Keep): Promise<void> 
       model.tickets.push({ id: 'x', kind: 'suspend', simId: SIM, status: 0, failureCode: null, body: {} })
     },
     async () => {
-      await until(() => model.calls('/tickets/provision') > 0)
+      await until('a ticket asked for', () => model.calls('/tickets/provision') > 0)
       model.tickets.length = 0
     },
   )
@@ -101,7 +101,7 @@ async function batches({ lifecycle, model }: House, record: Keep): Promise<void>
       id: workflowId,
       begun: async (simId) => {
         ready.resolve()
-        await until(() => model.ticketsOf(simId).length > 0)
+        await until('a ticket', () => model.ticketsOf(simId).length > 0)
       },
     })
     await Promise.race([ready.promise, acted])
@@ -125,7 +125,7 @@ async function batches({ lifecycle, model }: House, record: Keep): Promise<void>
     const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, waits: WAITS }
     const workflowId = provisionAndActivateId(TENANT, SIM)
     await lifecycle.start({ type: 'provision-and-activate', workflowId, input })
-    await until(() => model.ticketsOf(SIM).includes('provision:1'))
+    await until('a ticket that is processed', () => model.ticketsOf(SIM).includes('provision:1'))
     await begun(SIM + 1)
     model.processing.clear()
   })

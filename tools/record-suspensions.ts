@@ -7,7 +7,7 @@ import {
 } from '../domain/lifecycle.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
-import { until } from '../test/workflows/until.ts'
+import { until } from '../test/setup/soon.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history under a name. */
@@ -20,8 +20,8 @@ interface Run {
   readonly update: <Name extends keyof SuspendUpdates>(name: Name, args: SuspendUpdates[Name]) => Promise<object>
   readonly cancel: () => Promise<void>
   /** Waits until it is in a phase; or until it waits for this. */
-  readonly phase: (name: string) => Promise<void>
-  readonly waits: (what: string) => Promise<void>
+  readonly phase: (name: string) => Promise<unknown>
+  readonly waits: (what: string) => Promise<unknown>
 }
 type Path = (run: Run) => Promise<unknown>
 
@@ -36,8 +36,9 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
       signal: (name) => lifecycle.signal(id, name),
       update: (name, args) => lifecycle.update(id, name, args, `u${updates++}`),
       cancel: () => lifecycle.cancel(id),
-      phase: (name) => until(async () => (await state()).phase === name, state),
-      waits: (what) => until(async () => String(Object((await state()).waitsFor).what).startsWith(what), state),
+      phase: (name) => until(`phase ${name}`, async () => (await state()).phase === name),
+      waits: (what) =>
+        until(`a wait for ${what}`, async () => String(Object((await state()).waitsFor).what).startsWith(what)),
     }
   }
   const inputOf = (cycleKey: string, more: Partial<SuspendOnOverageInput>): SuspendOnOverageInput => ({
@@ -71,7 +72,7 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }))
   }
   const ticketIs = (kind: string, status: number) =>
-    until(() => model.tickets.some((ticket) => ticket.kind === kind && ticket.status === status))
+    until(`a ${kind} ticket`, () => model.tickets.some((ticket) => ticket.kind === kind && ticket.status === status))
 
   await path('renewed', nothing, {}, async ({ phase, signal }) => {
     await phase('suspended')
@@ -114,7 +115,7 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     () => model.pending.add('suspend'),
     slow,
     async ({ phase, signal }) => {
-      await until(() => model.calls('GET /api/tickets/') > 0)
+      await until('a look at the ticket', () => model.calls('GET /api/tickets/') > 0)
       await signal('cleared')
       await ticketIs('suspend', 4)
       model.pending.clear()
@@ -178,7 +179,7 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     const endsAt = Date.now() + 6000
     model.before = (line) => (line.startsWith('PATCH') ? mayRecord : Promise.resolve())
     await update('keepSuspended', { until: 'renewal' })
-    await until(() => Date.now() > endsAt)
+    await until('the end of the cycle', () => Date.now() > endsAt)
     letRecord()
   })
   await path('resumed', nothing, {}, async ({ phase, update }) => {
@@ -262,7 +263,7 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     async ({ cancel }) => {
       await ticketIs('suspend', 1)
       await cancel()
-      await until(() => model.calls('DELETE') > 0)
+      await until('a ticket taken back', () => model.calls('DELETE') > 0)
       model.processing.clear()
     },
   )

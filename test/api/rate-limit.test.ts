@@ -4,6 +4,7 @@ import type { RequestLimit } from '../../api/rate-limit.ts'
 import { buildPublic } from '../../api/server.ts'
 import { openRequestCounts } from '../../queues/request-counts.ts'
 import { requireRedis } from '../setup/requirements.ts'
+import { soon } from '../setup/soon.ts'
 import { asking, useHouse } from './house.ts'
 
 const house = useHouse()
@@ -74,7 +75,7 @@ describe('a limit of requests', () => {
       [1, 2].map(async () => {
         const counts = openRequestCounts(redisUrl ?? '', (error) => expect.fail(error.message))
         onTestFinished(counts.close)
-        await expect.poll(() => counts.redis.status).toBe('ready')
+        await soon(() => expect(counts.redis.status).toBe('ready'))
         return (await aProcess({ perMinute: 2, redis: counts.redis }))(house.tenant.key)
       }),
     )

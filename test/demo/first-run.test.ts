@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../stack/ports.ts'
-import { eventually } from '../setup/service.ts'
+import { until } from '../setup/soon.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** SIMs of the demonstration's estate (examples/estate.ts). */
@@ -56,7 +56,7 @@ const doctor = async () => {
 const start = (...flags: readonly string[]) => {
   const { child, said, ended } = running('npm', ['start', '--', ...flags])
   const up = () =>
-    eventually(
+    until(
       'npm start',
       async () => {
         if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said()}`)

@@ -10,7 +10,8 @@ import { expect } from 'vitest'
 import { cycleAt } from '../../domain/cycle.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
-import { eventually, type Service } from '../setup/service.ts'
+import type { Service } from '../setup/service.ts'
+import { until } from '../setup/soon.ts'
 
 const MB = 1_000_000
 const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
@@ -62,7 +63,7 @@ export async function playMainJob(
   expect(Date.now(), 'all is queued before the boundary').toBeLessThan(start.endsAt)
   await sleep(Math.max(0, start.endsAt - Date.now() - 500))
   await at('closing')
-  await eventually('the cycle is closed', () => isClosed(service, player, start.key), 90)
+  await until('the cycle is closed', () => isClosed(service, player, start.key), 90)
   await ticker.stop()
   await settled(service, player)
   return { player, cycle: start }
@@ -112,20 +113,28 @@ async function activate(service: Service, player: Player, at: (moment: Moment) =
   await at('activating')
   const every = Object.fromEntries([...player.sims.keys()].map((name) => [name, 1]))
   await statusesAre(service, player, every)
-  await eventually('all provisioning workflows have ended', async () => {
-    const path = '/internal/workflows?type=provision-and-activate&status=completed'
-    const page = await service.call('GET', path, player.tenantId)
-    return page.pagination.totalItems === player.sims.size
-  })
+  await until(
+    'all provisioning workflows have ended',
+    async () => {
+      const path = '/internal/workflows?type=provision-and-activate&status=completed'
+      const page = await service.call('GET', path, player.tenantId)
+      return page.pagination.totalItems === player.sims.size
+    },
+    120,
+  )
 }
 
 async function statusesAre(service: Service, player: Player, wanted: Record<string, number>) {
   for (const [name, status] of Object.entries(wanted)) {
     const path = `/api/sims/${player.sims.get(name)}`
-    await eventually(`${name} has status ${status}`, async () => {
-      const sim = await service.tenantCall('GET', path, player.tenantId)
-      return sim.status === status && !sim.processingTicket
-    })
+    await until(
+      `${name} has status ${status}`,
+      async () => {
+        const sim = await service.tenantCall('GET', path, player.tenantId)
+        return sim.status === status && !sim.processingTicket
+      },
+      120,
+    )
   }
 }
 
@@ -182,18 +191,27 @@ async function isClosed(service: Service, player: Player, key: string): Promise<
   return cycles.some((cycle: { key: string; closedAt: string | null }) => cycle.key === key && cycle.closedAt !== null)
 }
 
-/** Nothing is left to do: every notice is in a mail, every mail sent, every ticket ended. */
+/** Nothing is left to do: every workflow asked, every notice in a mail, every mail sent, every ticket ended. */
 async function settled(service: Service, player: Player) {
-  await eventually('all is done', async () => {
-    const counts = await service.call('GET', '/internal/counts', player.tenantId)
-    // What was suspended comes back by its own workflow, which may be behind the close.
-    const running = await service.call(
-      'GET',
-      '/internal/workflows?type=suspend-on-overage&status=running',
-      player.tenantId,
-    )
-    if (running.pagination.totalItems > 0) return false
-    const { Pending = 0, Processing = 0 } = counts.ticketsByStatus
-    return counts.due.notices === 0 && (counts.mailsByStatus.pending ?? 0) === 0 && Pending + Processing === 0
-  })
+  await until(
+    'all is done',
+    async () => {
+      const counts = await service.call('GET', '/internal/counts', player.tenantId)
+      // What was suspended comes back by its own workflow, which may be behind the close.
+      const running = await service.call(
+        'GET',
+        '/internal/workflows?type=suspend-on-overage&status=running',
+        player.tenantId,
+      )
+      if (running.pagination.totalItems > 0) return false
+      const { Pending = 0, Processing = 0 } = counts.ticketsByStatus
+      return (
+        counts.due.requests === 0 &&
+        counts.due.notices === 0 &&
+        (counts.mailsByStatus.pending ?? 0) === 0 &&
+        Pending + Processing === 0
+      )
+    },
+    120,
+  )
 }

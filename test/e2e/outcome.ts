@@ -1,6 +1,7 @@
 /** What the main job must have come to, read back through the interfaces and the mailbox. */
 import { expect } from 'vitest'
 import type { Service } from '../setup/service.ts'
+import { soon } from '../setup/soon.ts'
 import type { Player } from './main-job.ts'
 
 interface Entry {
@@ -38,7 +39,11 @@ function expected({ sims, pools }: Player) {
   ]
 }
 
-export async function expectOutcome(service: Service, player: Player, cycleKey: string): Promise<void> {
+/** All of it, as soon as what is done last has come about too: a mail is sent a moment after it was made. */
+export const expectOutcome = (service: Service, player: Player, cycleKey: string): Promise<void> =>
+  soon(() => lookAtOutcome(service, player, cycleKey))
+
+async function lookAtOutcome(service: Service, player: Player, cycleKey: string): Promise<void> {
   const { tenantId } = player
   const log: { data: Entry[] } = await service.tenantCall('GET', '/api/watchdog/logs', tenantId)
   const missing = expected(player).filter(

@@ -13,7 +13,8 @@ import { cycleAt } from '../../domain/cycle.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { inLanes } from '../../workflows/lanes.ts'
 import { roomyCycle } from '../setup/cycles.ts'
-import { eventually, type Service } from '../setup/service.ts'
+import type { Service } from '../setup/service.ts'
+import { until } from '../setup/soon.ts'
 import { type Sources, type Witnesses, witnessesOf } from './witnesses.ts'
 
 const SIZES = { fleet: 150, late: 14, grace: 12, cleared: 12, taken: 12 } as const
@@ -104,16 +105,24 @@ export async function raiseHerd(service: Service, sources: Sources, share: numbe
 
   await ask(service, herd, OVER, 'provision', ({ poolId }) => ({ poolId }))
   await ask(service, herd, OVER, 'activate')
-  await eventually('those that go over their limit are active', async () => {
-    const lines = await herd.witnesses.lines()
-    return of(herd, ...OVER).every(({ id }) => lines.get(id)?.status === 1)
-  })
+  await until(
+    'those that go over their limit are active',
+    async () => {
+      const lines = await herd.witnesses.lines()
+      return of(herd, ...OVER).every(({ id }) => lines.get(id)?.status === 1)
+    },
+    120,
+  )
   await overLimit(service, herd, 'cleared', 'taken')
   // Their workflows have to know it too: what comes before they do is told in the tests of the workflows.
-  await eventually('the first of them are suspended', async () => {
-    const log = await herd.witnesses.log()
-    return log.filter(({ key }) => key.endsWith('/suspended/0')).length === of(herd, 'cleared', 'taken').length
-  })
+  await until(
+    'the first of them are suspended',
+    async () => {
+      const log = await herd.witnesses.log()
+      return log.filter(({ key }) => key.endsWith('/suspended/0')).length === of(herd, 'cleared', 'taken').length
+    },
+    120,
+  )
   return herd
 }
 
@@ -164,13 +173,13 @@ export async function bringToTheMiddle(service: Service, herd: Herd, hold: (slow
   await hold(false)
   const halfway = async () =>
     (await linesOf('fleet')).filter(({ status }) => status === 1).length >= NEARLY_HALF * of(herd, 'fleet').length
-  await eventually('nearly half of the fleet is active', halfway, 300, 500)
+  await until('nearly half of the fleet is active', halfway, 300, 500)
   await hold(true)
   await ask(service, herd, ['grace'], 'send-sms', () => ({ message: 'Your limit is reached.' }))
   await use(service, herd, ['cleared'], -60)
   await overLimit(service, herd, 'late', 'grace')
   const inTheCarriersHands = async () => (await linesOf('late', 'cleared')).some(({ open }) => open > 0)
-  await eventually('the first of them is to be suspended or brought back', inTheCarriersHands, 120)
+  await until('the first of them is to be suspended or brought back', inTheCarriersHands, 120)
   await ask(service, herd, ['taken'], 'activate')
   await hold(false)
 }

@@ -1,7 +1,9 @@
 /** A service whose every server can be killed, and the play of a fault on it: raise a herd, strike, wait, ask. */
+import { expect } from 'vitest'
 import type { Knobs } from '../../stack/carrier-knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
-import { eventually, startService } from '../setup/service.ts'
+import { startService } from '../setup/service.ts'
+import { soon, until } from '../setup/soon.ts'
 import { bringToTheMiddle, herdRules, raiseHerd } from './herd.ts'
 import { lookAt, type Middle, type Report, reportOn, unfinished } from './outcome.ts'
 import { openSources } from './witnesses.ts'
@@ -63,7 +65,7 @@ export async function killSupervised(child: { readonly pid: () => number | undef
   const pid = child.pid()
   if (pid === undefined) throw new Error('there is no process to kill')
   process.kill(pid, 'SIGKILL')
-  await eventually('the supervisor starts it again', async () => ![undefined, pid].includes(child.pid()))
+  await until('the supervisor starts it again', async () => ![undefined, pid].includes(child.pid()), 120)
 }
 
 export interface Played {
@@ -87,11 +89,17 @@ export async function play(house: House, { share = 1, knobs = {}, strike }: Faul
     left = await unfinished(herd).catch((error: Error) => error.message)
     return left === undefined
   }
-  await eventually('all is quiet', isQuiet, QUIET_WITHIN_SECONDS, 1000).catch((error: Error) => {
+  await until('all is quiet', isQuiet, QUIET_WITHIN_SECONDS, 1000).catch((error: Error) => {
     throw new Error(`${error.message}: ${left}`)
   })
   const quietAfterSeconds = Math.round((performance.now() - struckAt) / 1000)
-  return { middle, report: await reportOn(service, herd), quietAfterSeconds }
+  // Lists of workflows are behind a little.
+  const report = await soon(async () => {
+    const seen = await reportOn(service, herd)
+    expect(seen.faults).toEqual([])
+    return seen
+  })
+  return { middle, report, quietAfterSeconds }
 }
 
 const COLUMNS: readonly (readonly [string, (fault: Fault, played: Played) => string | number])[] = [

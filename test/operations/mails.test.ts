@@ -15,6 +15,7 @@ import { insertNotifications, type NewNotification, tenantsWithMail } from '../.
 import { inPlatform } from '../../store/tenancy.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { soon } from '../setup/soon.ts'
 import { anAlert, aWarning } from '../unit/notify/notifications.ts'
 import { aHouse } from './house.ts'
 
@@ -298,7 +299,7 @@ describe('a mail', () => {
     }
 
     void post.send(dies)
-    await expect.poll(post.arrived).toHaveLength(1)
+    await soon(async () => expect(await post.arrived()).toHaveLength(1))
     const lost = (await post.arrived()).map(messageId)
     await post.tell(post.notice(LogLevel.Critical, 0))
     await post.send()

@@ -10,6 +10,7 @@ import { poolFigures } from '../../store/figures.ts'
 import { hasLateMonthEnd } from '../../store/month-end.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
+import { soon } from '../setup/soon.ts'
 import { aHouse, complete, type House } from './house.ts'
 import {
   at,
@@ -272,9 +273,9 @@ describe('the next cycle', () => {
     ground.now = BOUNDARY.getTime()
     // It has read who contributes, and waits to mark the SIM due.
     const opened = house.asTenant(currentCycle)
-    await expect.poll(() => lockWaiters(ground), { timeout: 10_000 }).toBe(1)
+    await soon(async () => expect(await lockWaiters(ground)).toBe(1))
     const renewed = house.asTenant((tx) => renewCycle(tx, CYCLE))
-    await expect.poll(() => lockWaiters(ground), { timeout: 10_000 }).toBe(2)
+    await soon(async () => expect(await lockWaiters(ground)).toBe(2))
     committed.resolve()
     await Promise.all([ticket, opened, renewed])
 

@@ -16,7 +16,8 @@ import { aCarrier } from '../setup/carrier.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { aTenant, someSims } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
-import { aGate, aWhile, houseAt, until, type Where } from './house.ts'
+import { until } from '../setup/soon.ts'
+import { aGate, aWhile, houseAt, type Where } from './house.ts'
 
 const redisUrl = requireRedis('queues on Redis')
 const database = await freshDatabase()

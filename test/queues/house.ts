@@ -57,12 +57,5 @@ export function aGate() {
   return { open: () => resolve(), opened: promise }
 }
 
-/** Waits until something holds. @throws Error that says for what it waited in vain */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
-  for (const deadline = Date.now() + seconds * 1000; !(await holds()); await sleep(20)) {
-    if (Date.now() > deadline) throw new Error(`waited ${seconds} s in vain: ${what}`)
-  }
-}
-
 /** Long enough for a job that should not come to have come. */
 export const aWhile = () => sleep(400)

@@ -6,7 +6,8 @@ import { startRedis } from '../../stack/redis.ts'
 import { administrate, freshDatabase } from '../setup/database.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requireRedis } from '../setup/requirements.ts'
-import { houseAt, until } from './house.ts'
+import { until } from '../setup/soon.ts'
+import { houseAt } from './house.ts'
 
 const redisUrl = requireRedis('queues on a Redis that is lost')
 

@@ -6,7 +6,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Connection } from '@temporalio/client'
 import { inject } from 'vitest'
@@ -22,6 +21,7 @@ import { connect } from '../../store/connect.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
 import { documentCheck } from './document-check.ts'
+import { until } from './soon.ts'
 
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 const SECRET = 'secret-of-the-tests'
@@ -64,14 +64,7 @@ export async function freshNamespace(): Promise<string> {
     namespace,
     workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
   })
-  for (;;) {
-    try {
-      await connection.workflowService.listWorkflowExecutions({ namespace })
-      break
-    } catch {
-      await sleep(100)
-    }
-  }
+  await until('the namespace', () => connection.workflowService.listWorkflowExecutions({ namespace }))
   await connection.close()
   return namespace
 }
@@ -85,28 +78,6 @@ async function operatorKey(databaseUrl: string): Promise<string> {
 }
 
 const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok
-
-/** Waits for a state of the outside world. @throws Error that says what was seen last */
-export async function eventually<T>(
-  what: string,
-  look: () => Promise<T | undefined | false>,
-  seconds = 120,
-  everyMs = 200,
-): Promise<T> {
-  const deadline = Date.now() + seconds * 1000
-  let last: unknown
-  while (Date.now() < deadline) {
-    try {
-      const seen = await look()
-      if (seen !== undefined && seen !== false) return seen
-      last = seen
-    } catch (error) {
-      last = error
-    }
-    await sleep(everyMs)
-  }
-  throw new Error(`${what}: waited ${seconds} s in vain; last: ${String(last)}`)
-}
 
 /** @param given default: the run's own; they are stopped with the service */
 export async function startService(settings: Partial<Settings> = {}, given?: Servers) {

@@ -5,6 +5,7 @@ import { type CarrierOptions, startCarrier } from '../../stack/carrier.ts'
 import { freePort } from '../../stack/ports.ts'
 import { supervise } from '../../stack/processes.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { soon } from '../setup/soon.ts'
 
 const ICCID = '8944500102198304826'
 
@@ -115,6 +116,7 @@ describe('the simulated carrier', () => {
       ])
 
     expect(await Promise.all(tickets.map(once))).toEqual(tickets.map(() => expect.toSatisfy((a) => a === 'lost')))
+    await soon(async () => expect((await call('GET', '/stats')).body).toMatchObject({ calls: 6 }))
 
     for (const ticketId of tickets) {
       expect(await operate(ticketId, 'provision')).toMatchObject({ status: 200, body: { ticketId } })
@@ -149,12 +151,7 @@ describe('the simulated carrier', () => {
 
     const killed = process_.pid()
     process.kill(killed ?? 0, 'SIGKILL')
-    await expect
-      .poll(() => call('GET', '/stats').catch(() => undefined))
-      .toMatchObject({
-        status: 200,
-        body: { effects: 50 },
-      })
+    await soon(async () => expect(await call('GET', '/stats')).toMatchObject({ status: 200, body: { effects: 50 } }))
 
     expect(process_.pid()).not.toBe(killed)
     expect(await operate('t7', 'provision', { iccid: String(10n ** 18n + 7n) })).toMatchObject({ status: 200 })

@@ -11,6 +11,7 @@ import { startPostgres } from '../../stack/postgres.ts'
 import { postgresUser } from '../../stack/postgres-binaries.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requireRoot } from '../setup/requirements.ts'
+import { soon } from '../setup/soon.ts'
 
 async function query(url: string, statement: string): Promise<object[]> {
   const client = new pg.Client({ connectionString: url })
@@ -74,7 +75,7 @@ describe('the embedded PostgreSQL', () => {
     expect(taken).toMatchObject(left)
     expect(lines).toEqual([expect.stringContaining(`process ${left.pid}`)])
     await taken.stop()
-    await expect.poll(() => startedAt(left.pid)).toBeUndefined()
+    await soon(async () => expect(await startedAt(left.pid)).toBeUndefined())
   })
 
   test('starts where the pid of its dead server belongs to another program by now', async () => {

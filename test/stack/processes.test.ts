@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { startedAt } from '../../stack/pids.ts'
 import { supervise } from '../../stack/processes.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { soon } from '../setup/soon.ts'
 
 const STAYS = `console.log('here'); setInterval(() => undefined, 1000)`
 
@@ -32,7 +33,7 @@ describe('a supervised process', () => {
 
     process.kill(pids[0] ?? 0, 'SIGKILL')
 
-    await expect.poll(() => lines.filter((line) => line === 'child | here')).toHaveLength(2)
+    await soon(() => expect(lines.filter((line) => line === 'child | here')).toHaveLength(2))
     expect(pids).toHaveLength(2)
     expect(child.pid()).toBe(pids[1])
     expect(lines).toContainEqual(expect.stringMatching(/ended unasked \(SIGKILL\); starting it again in 0\.5 s/))
@@ -85,6 +86,6 @@ describe('a supervised process', () => {
 
     process.kill(outer.pid() ?? 0, 'SIGKILL')
 
-    await expect.poll(() => startedAt(pid)).toBeUndefined()
+    await soon(async () => expect(await startedAt(pid)).toBeUndefined())
   })
 })

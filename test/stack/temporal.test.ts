@@ -11,6 +11,7 @@ import { startedAt } from '../../stack/pids.ts'
 import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'
 import { temporaryFolder } from '../setup/folder.ts'
+import { soon } from '../setup/soon.ts'
 
 const onProgress = () => undefined
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress })
@@ -45,7 +46,7 @@ describe('the embedded Temporal server', () => {
     expect((await fetch(server.uiUrl)).status).toBe(200)
     await server.stop()
 
-    await expect.poll(() => startedAt(server.pid)).toBeUndefined()
+    await soon(async () => expect(await startedAt(server.pid)).toBeUndefined())
   })
 
   test('continues with its workflows after a SIGKILL', async () => {

@@ -11,7 +11,8 @@ import { cancelWorkflow, retryWorkflow, signalWorkflow, updateWorkflow } from '.
 import { watchWorkflow } from '../../cli/lifecycles/watch.ts'
 import { readSettings, type Settings } from '../../config/index.ts'
 import { failureOf } from '../setup/command-failure.ts'
-import { eventually, type Service, startService } from '../setup/service.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
+import { type Service, startService } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 
 const TICKET = '[0-9a-f-]{36}'
@@ -24,9 +25,12 @@ let nextIccid = 8_999_990_000_000_100_000n
 const lines: string[] = []
 const told: string[] = []
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'simherd-commands-'))
-  service = await startService()
+const start = async () => {
+  const started = await startService()
+  return { ...started, close: started.stop }
+}
+const { giveUp } = useCommonHouse(start, async (started) => {
+  service = started
   settings = { ...readSettings(), SERVICE_INTERNAL_URL: service.internalUrl, SERVICE_KEY: service.key }
   const body = { name: 'Ours', billingEmail: 'billing@example.com' }
   tenant = (await service.call('POST', '/internal/tenants', '', body)).id
@@ -34,13 +38,15 @@ beforeAll(async () => {
   const tariff = { displayName: 'Plain', type: 0, standardTariff }
   const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenant, tariff)
   poolId = (await service.tenantCall('POST', '/api/pools', tenant, { type: 0, tariffId, watchdogMode: 2 })).id
+})
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simherd-commands-'))
   vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(...line.split('\n')))
   vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => told.push(String(text).trimEnd()) > 0)
 })
 afterAll(async () => {
   vi.restoreAllMocks()
-  await service?.stop()
   await rm(folder, { recursive: true, force: true })
 })
 beforeEach(() => {
@@ -123,7 +129,7 @@ describe('start, and follow until it ends', () => {
     ['no SIM', () => startProvision(settings, { tenant }), 2, /Expected one of --sim and --iccid, got neither/],
     ['a SIM twice', () => startProvision(settings, { tenant, sim: 1, iccid: '1' }), 2, /got both/],
     ['a SIM that is not there', () => startProvision(settings, { tenant, sim: 999_999 }), 3, /There is no SIM 999999/],
-    ['a grace that is none', () => startSuspend(settings, { tenant, sim: 1, grace: '2h' }), 1, /grace.*duration/],
+    ['a grace that is none', () => startSuspend(settings, { tenant, sim: 1, grace: '2h' }), 2, /grace.*duration/],
     ['a cycle that has not ended', () => startMonthEnd(settings, { tenant, cycle: '2199-01' }), 4, /cycle_open/],
     [
       'a file that is not there',
@@ -131,7 +137,7 @@ describe('start, and follow until it ends', () => {
       3,
       /nowhere.csv cannot be read/,
     ],
-    ['an instant that is none', () => startUndo(settings, { tenant, rule: 'r', since: 'noon' }), 1, /since/],
+    ['an instant that is none', () => startUndo(settings, { tenant, rule: 'r', since: 'noon' }), 2, /since/],
     ['a workflow that is not there', () => showWorkflow(settings, `month-end-plan:${tenant}:x`, {}), 3, /no workflow/],
     ['an id that is none', () => showWorkflow(settings, 'seven', {}), 2, /got the id 'seven', expected one as/],
   ])('%s is refused with what was got and expected', async (_, ask, exitCode, message) => {
@@ -144,10 +150,10 @@ describe('a run that is under way', () => {
   test('is found by its state, shown, changed, signalled, cancelled and started again', async () => {
     const { id: sim, suspension } = await activeSim()
     await startSuspend(settings, { tenant, sim, grace: 'PT2H' })
-    await eventually('the grace', async () => {
+    await soon(async () => {
       lines.length = 0
       await listWorkflows(settings, { tenant, type: 'suspend-on-overage', state: 'grace', sim, page: 1, pageSize: 10 })
-      return lines.at(-1) === '1 in all'
+      expect(lines.at(-1)).toBe('1 in all')
     })
     expect(lines.at(-2)).toMatch(new RegExp(`^${suspension} +running +grace `))
 
@@ -171,10 +177,10 @@ describe('a run that is under way', () => {
 
     lines.length = 0
     await signalWorkflow(settings, suspension, 'cleared', {})
-    await eventually('no grace', async () => {
+    await soon(async () => {
       lines.length = 0
       await showWorkflow(settings, suspension, {})
-      return lines[0]?.endsWith('running, idle')
+      expect(lines[0]).toMatch(/running, idle$/)
     })
 
     await cancelWorkflow(settings, suspension, { wait: true })
@@ -207,6 +213,7 @@ describe('a run that is under way', () => {
 
   test('is shown, and that nobody works on it, while no worker runs', async () => {
     const sim = await aSim()
+    giveUp()
     await service.worker.stop()
 
     await startProvision(settings, { tenant, sim: sim.id, pool: poolId })

@@ -1,28 +1,34 @@
 /** Runs that continue as new, on a server that suggests it after a few events. */
 import { Connection, WorkflowClient } from '@temporalio/client'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/lifecycle.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
-import { startTemporal, type Temporal } from '../../stack/temporal.ts'
+import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
 
 describe('a run whose history has grown', () => {
-  let server: Temporal
   let house: Awaited<ReturnType<typeof startHouse>>
   let connection: Connection
-  beforeAll(async () => {
+  const start = async () => {
     const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
-    server = await startTemporal({ program, settings: { 'limit.historyCount.suggestContinueAsNew': 10 } })
-    house = await startHouse(server.address, 'default')
-    connection = await Connection.connect({ address: server.address })
-  })
-  afterAll(async () => {
-    await house?.close()
-    await connection?.close()
-    await server?.stop()
+    const server = await startTemporal({ program, settings: { 'limit.historyCount.suggestContinueAsNew': 10 } })
+    const [house, connection] = [
+      await startHouse(server.address, 'default'),
+      await Connection.connect({ address: server.address }),
+    ]
+    const close = async () => {
+      await house.close()
+      await connection.close()
+      await server.stop()
+    }
+    return { house, connection, close }
+  }
+  useCommonHouse(start, (started) => {
+    ;({ house, connection } = started)
   })
   beforeEach(() => clear(house.model))
 

@@ -1,5 +1,5 @@
 /** Rounds of enforce-pool over a model of the service: what is hard to reach on the true one, and what they cost. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../domain/errors.ts'
 import {
   type EnforcePoolInput,
@@ -8,6 +8,7 @@ import {
   startOf,
   suspendOnOverageId,
 } from '../../domain/lifecycle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
@@ -22,10 +23,12 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   let n = 0
   let cycleKey = ''
   let input: EnforcePoolInput
-  beforeAll(async () => {
-    house = await startSkippingHouse(path ?? '')
-  })
-  afterAll(() => house?.close())
+  useCommonHouse(
+    () => startSkippingHouse(path ?? ''),
+    (started) => {
+      house = started
+    },
+  )
   beforeEach(async () => {
     clear(house.model)
     n += 1

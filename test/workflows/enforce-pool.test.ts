@@ -1,12 +1,12 @@
 /** A pool's enforcement and the guard, on the true service in skipped time. */
 import { readFile } from 'node:fs/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Cycle } from '../../domain/cycle.ts'
 import { enforcePoolId } from '../../domain/lifecycle.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
-import { aCustomer, type Customer } from './true-customer.ts'
-import { startTrueService, type TrueService } from './true-service.ts'
+import { type Customer, useCustomer } from './true-customer.ts'
+import type { TrueService } from './true-service.ts'
 
 const path = requireJava('pool enforcement and its guard on the true service in skipped time')
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
@@ -29,21 +29,22 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
   let house: TrueService
   let customer: Customer
   let cycle: Cycle
-  beforeAll(async () => {
-    house = await startTrueService(path ?? '')
-    const answer = await fetch(`${house.internalUrl}/internal/rules`, {
+  const begin = async (started: TrueService) => {
+    const answer = await fetch(`${started.internalUrl}/internal/rules`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ files: await rulesOfPolicies(), author: 'the tests' }),
     })
     expect(await answer.json()).toMatchObject({ changed: true })
-    cycle = await house.skipToMonth(10)
-  })
-  afterAll(() => house?.close())
-  beforeEach(async () => {
-    customer = await aCustomer(house)
-  })
-  afterEach(() => customer.expectEachOnce())
+    cycle = await started.skipToMonth(10)
+  }
+  useCustomer(
+    path,
+    (all) => {
+      ;({ house, customer } = all)
+    },
+    begin,
+  )
 
   /** A pool of 100 MB a SIM, after the policy of its rule, with what its SIMs use; the last puts it over. */
   async function aPool(policy: string, ...megabytes: number[]) {
@@ -184,11 +185,14 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       const { poolId } = pool
       await customer.api('PUT', `/api/pools/${poolId}`, { name: 'all', watchdogMode: 1 })
       await pool.untilState({ held: 0, holdId: null })
-      const [hold] = (await customer.inside('GET', '/internal/enforcement/holds')).data
+      await soon(async () =>
+        expect((await customer.inside('GET', '/internal/enforcement/holds')).data).toMatchObject([
+          { state: 'held', waiting: 0 },
+        ]),
+      )
       await customer.api('PUT', `/api/pools/${poolId}`, { name: 'all', watchdogMode: 2 })
       await pool.untilState({ held: 2, holdId: pool.holdId })
 
-      expect(hold).toMatchObject({ state: 'held', waiting: 0 })
       expect(await pool.suspended()).toEqual([2])
     })
 
@@ -218,8 +222,11 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     await customer.untilPhase(third, cycle.key, 'held')
     await customer.usage(third, -100, { correction: true })
     await customer.untilPhase(third, cycle.key, 'idle')
-    const [hold] = (await customer.inside('GET', '/internal/enforcement/holds')).data
-    expect(hold).toMatchObject({ poolId: null, rule: 'sim-overage', waiting: 1, suspended: 1 })
+    const hold = await soon(async () => {
+      const [hold] = (await customer.inside('GET', '/internal/enforcement/holds')).data
+      expect(hold).toMatchObject({ poolId: null, rule: 'sim-overage', waiting: 1, suspended: 1 })
+      return hold
+    })
     expect(state.waitsFor).toMatchObject({ until: new Date(cycle.endsAt).toISOString() })
     await decide(hold.id, 'release')
     await customer.untilPhase(second, cycle.key, 'suspended')
@@ -238,9 +245,11 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     await house.skipTo(cycle.endsAt + MINUTE)
     const { result } = await customer.ended(pool.id)
     expect(result).toMatchObject({ held: 1, holdId, armed: [pool.sims[1]] })
-    expect(await customer.inside('GET', '/internal/enforcement/holds?state=lapsed')).toMatchObject({
-      data: [{ id: holdId }],
-    })
+    await soon(async () =>
+      expect(await customer.inside('GET', '/internal/enforcement/holds?state=lapsed')).toMatchObject({
+        data: [{ id: holdId }],
+      }),
+    )
     expect(await customer.tryInside('POST', `/internal/enforcement/holds/${holdId}/release`)).toMatchObject({
       status: 409,
       body: { code: 'hold_not_open' },

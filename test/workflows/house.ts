@@ -4,9 +4,9 @@ import type { WorkflowType } from '../../domain/lifecycle.ts'
 import { lifecycleClient, type WorkflowInput } from '../../queues/temporal.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
+import { until } from '../setup/soon.ts'
 import { type ServiceModel, startServiceModel } from './service-model.ts'
 import { startSkippingServer } from './skipping-server.ts'
-import { until } from './until.ts'
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
@@ -26,7 +26,7 @@ export async function startHouse(address: string, namespace: string) {
       log,
       shutdownGraceMs: 100,
     })
-    await until(() => begun.isRunning())
+    await until('workers that poll', () => begun.isRunning())
     return begun
   }
   let workers = await begin()
@@ -48,31 +48,29 @@ export async function startHouse(address: string, namespace: string) {
 /** The same on a time-skipping server. */
 export async function startSkippingHouse(path: string) {
   installRuntime(log)
-  const { env, stop } = await startSkippingServer(path)
+  const { env, leap, patiently, stop } = await startSkippingServer(path)
   const house = await startHouse(env.address, env.namespace ?? 'default')
-  const handleOf = (workflowId: string) => env.client.workflow.getHandle(workflowId)
+  const handleOf = (workflowId: string) => {
+    const handle = env.client.workflow.getHandle(workflowId)
+    return { ...handle, result: () => patiently(() => handle.result()) }
+  }
 
   return {
     ...house,
     env,
+    leap,
     handleOf,
     start: async (type: WorkflowType, workflowId: string, input: WorkflowInput) => {
       await house.lifecycle.start({ type, workflowId, input })
       return handleOf(workflowId)
     },
     /** Waits until a workflow's own state has a value, in true time. */
-    untilState: async (workflowId: string, wanted: object) => {
-      let state: object = {}
-      const look = async () => {
-        // It may not have been started yet.
-        state = await handleOf(workflowId)
-          .query<object>('state')
-          .catch((error: Error) => ({ error: error.message }))
-        return Object.entries(wanted).every(([key, value]) => Reflect.get(state, key) === value)
-      }
-      await until(look, () => state)
-      return state
-    },
+    untilState: (workflowId: string, wanted: object) =>
+      until(`${workflowId} with ${JSON.stringify(wanted)}`, async () => {
+        const state = await handleOf(workflowId).query<object>('state')
+        if (Object.entries(wanted).every(([key, value]) => Reflect.get(state, key) === value)) return state
+        throw new Error(JSON.stringify(state))
+      }),
     close: async () => {
       await house.close()
       await stop()

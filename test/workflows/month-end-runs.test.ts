@@ -1,7 +1,8 @@
 /** Month ends on the development server: what a cancel and a retry meet when the run goes on as new, or closes. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { type MonthEndInput, monthEndId } from '../../domain/lifecycle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHouse } from './house.ts'
@@ -9,10 +10,12 @@ import { aSim, TENANT, WAITS } from './service-model.ts'
 
 describe('a month end', () => {
   let house: Awaited<ReturnType<typeof startHouse>>
-  beforeAll(async () => {
-    house = await startHouse(inject('temporalAddress'), await freshNamespace())
-  })
-  afterAll(() => house?.close())
+  useCommonHouse(
+    async () => startHouse(inject('temporalAddress'), await freshNamespace()),
+    (started) => {
+      house = started
+    },
+  )
   beforeEach(() => clear(house.model))
 
   /** One whose cycle has just ended. @returns what is known of it, asked anew each time */

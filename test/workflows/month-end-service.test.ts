@@ -1,5 +1,4 @@
 /** The month end on the true service in skipped time: what fails, what is away, what is stopped in the middle. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Cycle, nextCycle } from '../../domain/cycle.ts'
@@ -7,9 +6,9 @@ import { monthEndId, monthEndTimerId } from '../../domain/lifecycle.ts'
 import { CarrierError } from '../../network/network.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { requireJava } from '../setup/requirements.ts'
+import { soon } from '../setup/soon.ts'
 import { aCustomer, type Customer, MB, useCustomer } from './true-customer.ts'
 import type { TrueService } from './true-service.ts'
-import { until } from './until.ts'
 
 const path = requireJava('the month end on the true service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
@@ -22,7 +21,7 @@ type Body = any
 describe.skipIf(path === undefined)('a month end on the true service', () => {
   let house: TrueService
   let customer: Customer
-  useCustomer(path, (all) => {
+  const { giveUp } = useCustomer(path, (all) => {
     ;({ house, customer } = all)
   })
   const gates: (() => void)[] = []
@@ -42,17 +41,12 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     (await customer.inside('GET', `/internal/cycles/${cycle.key}/changes`)).changes
   const retry = (cycle: Cycle) =>
     customer.tryInside('POST', `/internal/workflows/${idOf(cycle)}/updates/retryFailedChanges`, {})
-  const untilStep = async (cycle: Cycle, step: string): Promise<Body> => {
-    let seen: Body
-    await until(
-      async () => {
-        seen = await customer.workflow(idOf(cycle)).catch((error: Error) => error.message)
-        return seen?.state?.step === step
-      },
-      () => seen,
-    )
-    return seen.state
-  }
+  const untilStep = (cycle: Cycle, step: string): Promise<Body> =>
+    soon(async () => {
+      const { state } = await customer.workflow(idOf(cycle))
+      expect(state).toMatchObject({ step })
+      return state
+    })
   const closed = async (cycle: Cycle) => {
     await untilStep(cycle, 'close')
     await house.skipTo(cycle.endsAt + 6 * HOUR)
@@ -104,18 +98,17 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
       waitsFor: { until: new Date(cycle.endsAt + 6 * HOUR).toISOString() },
     })
     const [failed] = await changesOf(cycle)
-    expect(failed).toMatchObject({ simId: failing, poolId: target, state: 'failed' })
-    expect(failed.detail).toContain(`the carrier has no line ${iccid}`)
+    expect(failed).toMatchObject({ simId: failing, poolId: target, state: 'failed', detail: 'the carrier refused it' })
     const log = [`2 The change queued for SIM at the end of cycle ${cycle.key} failed and stays queued`]
     expect(await customer.log()).toEqual(log)
 
     // Still in vain: nothing more is told of it.
     expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
-    await until(async () => (await progressOf(cycle)).move.failed === 1)
+    await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ failed: 1 }))
     await house.carrier.find(iccid)
     await untilStep(cycle, 'close')
     expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
-    await until(async () => (await progressOf(cycle)).move.complete === 2)
+    await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ complete: 2 }))
     expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 0, refused: 0 } })
     expect(await closed(cycle)).toMatchObject({
       status: 'completed',
@@ -127,7 +120,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     expect(await customer.api('GET', `/api/pools/${target}`)).toMatchObject({ usageMB: 7, totalSimCount: 2 })
     expect(await changesOf(cycle)).toEqual([])
     const [summary] = await customer.mails()
-    expect(summary?.text).not.toContain('the carrier has no line')
+    expect(summary?.text).not.toContain('the carrier refused it')
     expect(await retry(cycle)).toMatchObject({ status: 409, body: { code: 'workflow_not_running' } })
     const again = { kind: 'move', afterSimId: 0, throughSimId: 1_000_000_000 }
     expect(await customer.tryInside('POST', `/internal/cycles/${cycle.key}/changes/apply`, again)).toMatchObject({
@@ -152,8 +145,11 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     await customer.untilSim(first, { status: 1 })
     await customer.untilSim(second, { status: 1, poolId: target })
     // Its looks are some seconds apart.
-    await until(async () => (await customer.workflow(idOf(cycle))).state.waitsFor?.what === '1 change(s)')
-    const { state } = await customer.workflow(idOf(cycle))
+    const { state } = await soon(async () => {
+      const run = await customer.workflow(idOf(cycle))
+      expect(run.state.waitsFor).toMatchObject({ what: '1 change(s)' })
+      return run
+    })
     expect(state).toMatchObject({ step: 'settle', waitsFor: { until: null } })
     expect(state.progress).toMatchObject({
       unassign: { total: 1, done: 0, failed: 0, left: 1 },
@@ -214,7 +210,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
         result: { move: { total: 3, done: 0, failed: 0, left: 3 } },
       })
       letGo()
-      await until(async () => (await memberships(target)) === 3)
+      await soon(async () => expect(await memberships(target)).toBe(3))
       expect(await customer.startMonthEnd(cycle.key)).toMatchObject({ status: 'running' })
 
       expect(await closed(cycle)).toMatchObject({ result: { moved: 3, unassigned: 1, renewed: 1 } })
@@ -260,11 +256,9 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
       const { status, state } = await customer.workflow(idOf(cycle))
       looks.push(await progressOf(cycle))
       if (state?.progress) looks.push({ changes: sum(state.progress), unassign: null, move: null })
-      return status !== 'running' || state?.step === 'close'
+      expect({ status, step: state?.step }).toEqual({ status: 'running', step: 'close' })
     }
-    for (const deadline = Date.now() + 240_000; !(await allMade()); await sleep(100)) {
-      if (Date.now() > deadline) throw new Error(`not all are made: ${JSON.stringify(looks.slice(-2))}`)
-    }
+    await soon(allMade, 240, 100)
 
     for (const { changes, unassign, move } of looks) {
       const { total, queued = 0, open = 0, complete = 0, failed, left, done } = changes
@@ -326,8 +320,9 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     await customer.expectEachOnce()
   })
 
-  // With it the server's time stands still: it waits for what the terminated run had under way.
   test('terminated and started again it does nothing twice', async () => {
+    // The server's time stands still from then on: it waits for what the terminated run had under way.
+    giveUp()
     const cycle = await house.skipToMonth(20)
     const { target, returning, letGo } = await begun(cycle)
     await house.runOf(idOf(cycle)).terminate('as a test')

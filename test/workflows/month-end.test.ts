@@ -1,6 +1,7 @@
 import type { WorkflowFailedError } from '@temporalio/client'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type MonthEndInput, monthEndId, monthEndPlanId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
@@ -13,10 +14,12 @@ describe.skipIf(path === undefined)('month end', () => {
   let n = 0
   let cycleKey = ''
   let endsAt = 0
-  beforeAll(async () => {
-    house = await startSkippingHouse(path ?? '')
-  })
-  afterAll(() => house?.close())
+  useCommonHouse(
+    () => startSkippingHouse(path ?? ''),
+    (started) => {
+      house = started
+    },
+  )
   beforeEach(async () => {
     clear(house.model)
     n += 1

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type ProvisionAndActivateResult, provisionAndActivateId } from '../../domain/lifecycle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
@@ -13,10 +14,12 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
   const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter', waits: WAITS }
   const start = () => house.start('provision-and-activate', id, input)
   const run = async (): Promise<ProvisionAndActivateResult> => (await start()).result()
-  beforeAll(async () => {
-    house = await startSkippingHouse(path ?? '')
-  })
-  afterAll(() => house?.close())
+  useCommonHouse(
+    () => startSkippingHouse(path ?? ''),
+    (started) => {
+      house = started
+    },
+  )
   beforeEach(() => {
     clear(house.model)
   })

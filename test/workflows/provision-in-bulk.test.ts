@@ -4,7 +4,6 @@ import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { type Customer, usePlainPool } from './true-customer.ts'
 import type { TrueService } from './true-service.ts'
-import { until } from './until.ts'
 
 const path = requireJava('provision-in-bulk on the true service in skipped time')
 
@@ -21,22 +20,14 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const sims = await customer.unprovisioned(count)
     const body = { sims: sims.map(({ id }) => ({ simId: id })), defaults: { poolId }, ...more }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
-    await until(async () => (await customer.tryInside('GET', `/internal/workflows/${workflowId}`)).status === 200)
+    await soon(() => customer.workflow(workflowId))
     return { sims, id, workflowId }
   }
   const batchOf = (id: string) => customer.inside('GET', `/internal/provision-batches/${id}`)
   const simsOf = async (id: string, query = '') =>
     (await customer.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).sims
-  const untilCounts = async (id: string, wanted: object) => {
-    let seen: any
-    await until(
-      async () => {
-        seen = (await batchOf(id)).counts
-        return Object.entries(wanted).every(([name, count]) => seen[name] === count)
-      },
-      () => seen,
-    )
-  }
+  const untilCounts = (id: string, wanted: object) =>
+    soon(async () => expect((await batchOf(id)).counts).toMatchObject(wanted))
   /** Has the carrier hang on some lines until they are let go. */
   const stuckOn = (iccids: readonly (string | undefined)[]) => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -49,7 +40,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const sims = await customer.unprovisioned(6)
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
-    await until(async () => (await customer.tickets(sims[1]?.id ?? 0)).length > 0)
+    await soon(async () => expect(await customer.tickets(sims[1]?.id ?? 0)).not.toEqual([]))
     house.line.fateOf = () => 'away'
     await house.skipTo((await house.now()) + 3_600_000)
     house.line.fateOf = () => 'through'
@@ -100,9 +91,13 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
 
     await untilCounts(id, { activated: 7, running: 1, waiting: 0 })
-    const { state } = await customer.workflow(workflowId)
-    expect(state).toMatchObject({ counts: { activated: 7, running: 1 }, left: 1 })
-    expect(state.waitsFor).toMatchObject({ what: '1 SIM(s) under way' })
+    await soon(async () =>
+      expect((await customer.workflow(workflowId)).state).toMatchObject({
+        counts: { activated: 7, running: 1 },
+        left: 1,
+        waitsFor: { what: '1 SIM(s) under way' },
+      }),
+    )
     letGo()
 
     expect(await customer.ended(workflowId)).toMatchObject({ result: { counts: { activated: 8 } } })
@@ -141,8 +136,10 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     await soon(async () => expect(await customer.tickets(sims[0]?.id ?? 0)).toEqual(['provision/processing']))
 
     await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
-    const child = provisionAndActivateId(customer.tenantId, sims[0]?.id ?? 0)
-    await until(async () => (await customer.workflow(child)).state?.waitsFor !== null)
+    for (const { id: simId } of sims.slice(0, 2)) {
+      const child = provisionAndActivateId(customer.tenantId, simId)
+      await soon(async () => expect(await house.isAskedToCancel(child)).toBe(true))
+    }
     letGo()
 
     const { status, result } = await customer.ended(workflowId)
@@ -183,15 +180,16 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const letGo = stuckOn([stuck?.iccid, late?.iccid])
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 3 }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
-    await untilCounts(id, { running: 1 })
-    const first = (await customer.workflow(workflowId)).runId
     await untilCounts(id, { activated: 9, running: 2, waiting: 0 })
-    const { runId, state, input } = await customer.workflow(workflowId)
+    const { state, input } = await soon(async () => {
+      const run = await customer.workflow(workflowId)
+      expect(run.state).toMatchObject({ total: 11, counts: { activated: 9, running: 2, waiting: 0 }, left: 2 })
+      return run
+    })
     letGo()
 
-    expect(runId).not.toBe(first)
+    expect(await house.countRuns(workflowId)).toBeGreaterThan(1)
     expect(input).toMatchObject({ batchId: id })
-    expect(state).toMatchObject({ total: 11, counts: { activated: 9, running: 2, waiting: 0 }, left: 2 })
     expect(state.steps.map(({ step }: any) => step)).toEqual(['list up to 3', 'list up to 7'])
     expect(await customer.ended(workflowId)).toMatchObject({
       result: { outcome: 'done', counts: { activated: 11, alreadyActive: 0 } },
@@ -210,6 +208,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
     const child = provisionAndActivateId(customer.tenantId, sims[0]?.id ?? 0)
     const { runId } = await customer.workflow(child)
+    await soon(async () => expect(await house.isAskedToCancel(child)).toBe(true))
     letGo()
 
     expect(await customer.ended(workflowId)).toMatchObject({
@@ -243,7 +242,9 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     await untilCounts(id, { activated: 3, running: 1 })
     await house.runOf(workflowId).terminate('somebody pulls the plug')
     await customer.inside('POST', `/internal/workflows/${workflowId}/retry`)
-    await until(async () => (await customer.workflow(workflowId)).state?.counts?.running === 1)
+    await soon(async () =>
+      expect((await customer.workflow(workflowId)).state).toMatchObject({ counts: { running: 1 } }),
+    )
     letGo()
 
     // The run that was under way did it; the batch's own finds that.

@@ -2,12 +2,12 @@
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId, provisionInBulkId } from '../../domain/lifecycle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 import { aBatchSim } from './batch-model.ts'
 import { clear, startHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
-import { until } from './until.ts'
 
 describe('a batch on a Temporal server', () => {
   let house: Awaited<ReturnType<typeof startHouse>>
@@ -15,15 +15,19 @@ describe('a batch on a Temporal server', () => {
   let client: Client
   const page = { page: 1, pageSize: 100 }
   beforeAll(async () => {
-    const namespace = await freshNamespace()
-    house = await startHouse(inject('temporalAddress'), namespace)
     connection = await Connection.connect({ address: inject('temporalAddress') })
-    client = new Client({ connection, namespace })
   })
-  afterAll(async () => {
-    await house?.close()
-    await connection?.close()
-  })
+  afterAll(() => connection?.close())
+  useCommonHouse(
+    async () => {
+      const namespace = await freshNamespace()
+      return { namespace, ...(await startHouse(inject('temporalAddress'), namespace)) }
+    },
+    (started) => {
+      house = started
+      client = new Client({ connection, namespace: started.namespace })
+    },
+  )
   beforeEach(() => clear(house.model))
 
   const start = async (batchId: string, simIds: readonly number[], more: object = {}) => {
@@ -37,8 +41,11 @@ describe('a batch on a Temporal server', () => {
     return workflowId
   }
   const ended = async (workflowId: string) => {
-    await until(async () => (await house.lifecycle.describe(workflowId, TENANT)).status !== 'running')
-    return house.lifecycle.describe(workflowId, TENANT)
+    return soon(async () => {
+      const run = await house.lifecycle.describe(workflowId, TENANT)
+      expect(run.status).not.toBe('running')
+      return run
+    })
   }
   const list = async (filter: object) => {
     const { items } = await house.lifecycle.list({ tenantId: TENANT, ...filter }, page)
@@ -74,10 +81,10 @@ describe('a batch on a Temporal server', () => {
     const { promise: mayNote, resolve: note } = Promise.withResolvers<void>()
     house.model.before = (line) => (line.endsWith('/outcomes') ? mayNote : Promise.resolve())
     const workflowId = await start('ends-late', [221, 222, 223], { perRun: 2 })
-    await until(() => house.model.calls('/outcomes') > 0)
+    await soon(() => expect(house.model.calls('/outcomes')).toBeGreaterThan(0))
     house.model.stuck.clear()
     const counts = async () => Object((await house.lifecycle.describe(workflowId, TENANT)).state).counts
-    await until(async () => (await counts()).activated === 2, counts)
+    await soon(async () => expect(await counts()).toMatchObject({ activated: 2 }))
     note()
 
     expect(await ended(workflowId)).toMatchObject({
@@ -90,11 +97,11 @@ describe('a batch on a Temporal server', () => {
   test('cancelled, its SIMs’ runs are cancelled, those of the run before included', async () => {
     house.model.stuck.add('provision/211')
     const workflowId = await start('cancelled', [211, 212, 213, 214, 215])
-    await until(() => house.model.batch.filter(({ outcome }) => outcome === 'activated').length === 4)
+    await soon(() => expect(house.model.batch.filter(({ outcome }) => outcome === 'activated')).toHaveLength(4))
     const first = provisionAndActivateId(TENANT, 211)
     expect((await house.lifecycle.describe(first, TENANT)).status).toBe('running')
     await house.lifecycle.cancel(workflowId)
-    await until(() => house.model.calls('DELETE') > 0)
+    await soon(() => expect(house.model.calls('DELETE')).toBeGreaterThan(0))
     house.model.stuck.clear()
 
     expect(await ended(workflowId)).toMatchObject({
@@ -108,7 +115,7 @@ describe('a batch on a Temporal server', () => {
   test('counts a SIM as failed whose run somebody has stopped, whichever run of the batch began it', async () => {
     for (const id of [221, 225]) house.model.stuck.add(`provision/${id}`)
     const workflowId = await start('stopped', [221, 222, 223, 224, 225])
-    await until(() => house.model.ticketsOf(225).includes('provision:1'))
+    await soon(() => expect(house.model.ticketsOf(225)).toContain('provision:1'))
     for (const id of [221, 225])
       await client.workflow.getHandle(provisionAndActivateId(TENANT, id)).terminate('stopped')
 

@@ -7,7 +7,6 @@ import { soon } from '../setup/soon.ts'
 import type { Fate } from './server-clock.ts'
 import { type Customer, usePlainPool } from './true-customer.ts'
 import type { TrueService } from './true-service.ts'
-import { until } from './until.ts'
 
 const path = requireJava('provision-and-activate on the true service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
@@ -34,10 +33,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
   const effects = (sim: OneSim) => house.carrier.effects(sim.iccid)
   /** Waits until it waits for something that is called so. */
   const untilWaits = (sim: OneSim, what: RegExp) =>
-    until(
-      async () => what.test((await customer.workflow(sim.workflowId)).state?.waitsFor?.what ?? ''),
-      () => customer.workflow(sim.workflowId),
-    )
+    soon(async () => expect((await customer.workflow(sim.workflowId)).state?.waitsFor?.what).toMatch(what))
   /** Has the carrier hang on an operation until it is let go. */
   const hangOn = (operation: CarrierRequest['operation']) => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -435,7 +431,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
     }
     const startedAt = await house.now()
     await customer.start(sim.id, poolId)
-    await until(() => asked.length === 1)
+    await soon(() => expect(asked).toHaveLength(1))
     await house.skipTo(startedAt + 9 * MINUTE)
     expect(asked).toHaveLength(1)
     await house.skipTo(startedAt + 11 * MINUTE)

@@ -3,6 +3,7 @@ import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { cycleAt, previousCycle } from '../../domain/cycle.ts'
 import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../domain/lifecycle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { aBatchSim } from './batch-model.ts'
 import { clear, startHouse } from './house.ts'
@@ -13,15 +14,19 @@ describe('the normal path', () => {
   let connection: Connection
   let temporal: WorkflowClient
   beforeAll(async () => {
-    const namespace = await freshNamespace()
-    house = await startHouse(inject('temporalAddress'), namespace)
     connection = await Connection.connect({ address: inject('temporalAddress') })
-    temporal = new WorkflowClient({ connection, namespace })
   })
-  afterAll(async () => {
-    await house?.close()
-    await connection?.close()
-  })
+  afterAll(() => connection?.close())
+  useCommonHouse(
+    async () => {
+      const namespace = await freshNamespace()
+      return { namespace, ...(await startHouse(inject('temporalAddress'), namespace)) }
+    },
+    (started) => {
+      house = started
+      temporal = new WorkflowClient({ connection, namespace: started.namespace })
+    },
+  )
   beforeEach(() => clear(house.model))
 
   /** Not asked for its state before it has ended: the server answers that by workflow tasks too. */

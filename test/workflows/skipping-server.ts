@@ -3,11 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
 /** The SDK gives it five seconds to listen; on a busy machine Java takes longer the first time. */
-const ATTEMPTS = 5
+const ATTEMPTS = 20
 const LOOK_EVERY_MS = 2000
 
 export interface SkippingServer {
   readonly env: TestWorkflowEnvironment
+  /** Leaps ahead, in milliseconds. */
+  readonly leap: (ms: number) => Promise<void>
+  /** A call that may take long: it ends with the server, and is not tried again after it. */
+  readonly patiently: <T>(call: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
 }
 
@@ -15,11 +19,14 @@ export interface SkippingServer {
 export async function startSkippingServer(path: string): Promise<SkippingServer> {
   const env = await start(path)
   const keeper = keepTimeGoing(env)
+  const stopping = new AbortController()
+  const patiently = <T>(call: () => Promise<T>) => env.connection.withAbortSignal(stopping.signal, call)
   const stop = async () => {
+    stopping.abort()
     await keeper.stop()
     await env.teardown()
   }
-  return { env, stop }
+  return { env, leap: (ms) => patiently(() => env.sleep(ms)), patiently, stop }
 }
 
 async function start(path: string): Promise<TestWorkflowEnvironment> {

@@ -29,7 +29,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     run.model.permits = 'held'
     await ask('overLimit', { grace: 'PT10H' })
     await until('grace')
-    await run.house.env.sleep(10 * HOUR)
+    await run.house.leap(10 * HOUR)
     await until('held')
     run.model.permits = 'granted'
     await signal('guardReleased')

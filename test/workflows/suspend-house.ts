@@ -1,5 +1,5 @@
 /** One suspend-on-overage after the other on one SIM, in skipped time over the model of the service. */
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterEach, beforeEach } from 'vitest'
 import { ServiceError } from '../../domain/errors.ts'
 import {
   type SuspendOnOverageInput,
@@ -10,6 +10,7 @@ import {
   type SuspendUpdates,
   suspendOnOverageId,
 } from '../../domain/lifecycle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
 
@@ -34,13 +35,16 @@ export function useSuspensions(path: string | undefined) {
   let cycle = 0
   let id = ''
   let endsAt = 0
-  beforeAll(async () => {
-    house = await startSkippingHouse(path ?? '')
-  })
-  afterAll(() => house?.close())
+  useCommonHouse(
+    () => startSkippingHouse(path ?? ''),
+    (started) => {
+      house = started
+    },
+  )
   // A run that a test leaves behind would work on the SIM of the next. Terminated while an activity runs, it
   // would keep the server from skipping time.
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') return
     house.model.pending.clear()
     house.model.processing.clear()
     house.model.outages = 0

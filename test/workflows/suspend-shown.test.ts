@@ -17,7 +17,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
     const { graceEndsAt } = await until('grace')
     await waits({ until: graceEndsAt, why: 'over its limit; rule sim-overage gives it PT10H' })
     run.model.processing.add('suspend')
-    await run.house.env.sleep(10 * HOUR)
+    await run.house.leap(10 * HOUR)
     await until('suspending')
     await waits({ until: null, why: 'the carrier has to suspend the SIM' })
     expect((await state()).waitsFor?.what).toBe(`ticket ${ticketId('suspend')}`)
@@ -35,7 +35,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
       why: expect.stringMatching(/carrier_rejected.*tried again/),
     })
     run.model.failing.clear()
-    await run.house.env.sleep(HOUR)
+    await run.house.leap(HOUR)
     await until('idle')
     await waits({ what: 'its next overage', until: endsAt(), why: 'active again' })
     await update('resume', {})
@@ -57,16 +57,18 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
     run.model.failing.set('suspend', 'carrier_rejected')
     await ask('overLimit', { grace: 'PT10H' })
     await until('grace')
-    await run.house.env.sleep(10 * HOUR)
+    await run.house.leap(10 * HOUR)
     await waits({
       what: 'the next attempt to suspend it',
       why: 'suspending failed 1 time(s), the last with carrier_rejected: the carrier said no',
     })
     run.model.failing.clear()
-    await run.house.env.sleep(HOUR)
+    await run.house.leap(HOUR)
 
     await until('suspended')
-    expect(run.actions()).toEqual(['graceStarted/0', 'graceEnding/0', 'suspendFailed/0', 'suspended/0'])
+    await soon(() =>
+      expect(run.actions()).toEqual(['graceStarted/0', 'graceEnding/0', 'suspendFailed/0', 'suspended/0']),
+    )
   })
 
   test('that it waits for the service while that is away', async () => {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { cycleAt, previousCycle } from '../../domain/cycle.ts'
 import {
   monthEndId,
@@ -21,28 +21,25 @@ import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
+import { useCommonHouse } from '../setup/common-house.ts'
+import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'
 
-const NAMESPACE = 'lifecycles'
-
-async function makeNamespace(address: string): Promise<void> {
-  const connection = await Connection.connect({ address })
-  const workflowExecutionRetentionPeriod = { seconds: 86_400 as never }
-  await connection.workflowService.registerNamespace({ namespace: NAMESPACE, workflowExecutionRetentionPeriod })
-  await soon(() => connection.workflowService.listWorkflowExecutions({ namespace: NAMESPACE }))
-  await connection.close()
-}
-
 describe('on a Temporal server', () => {
   let house: Awaited<ReturnType<typeof startHouse>>
+  let namespace: string
   const page = { page: 1, pageSize: 100 }
-  beforeAll(async () => {
-    await makeNamespace(inject('temporalAddress'))
-    house = await startHouse(inject('temporalAddress'), NAMESPACE)
-  })
-  afterAll(() => house?.close())
+  useCommonHouse(
+    async () => {
+      namespace = await freshNamespace()
+      return startHouse(inject('temporalAddress'), namespace)
+    },
+    (started) => {
+      house = started
+    },
+  )
   beforeEach(() => clear(house.model))
 
   const suspension = (simId: number, cycleKey: string) => ({
@@ -86,10 +83,13 @@ describe('on a Temporal server', () => {
       const { items } = await house.lifecycle.list({ tenantId: TENANT, ...filter }, page)
       return items.map(({ workflowId }) => workflowId)
     }
-    await soon(async () => expect(await list({})).toHaveLength(3))
-    expect(await list({ type: 'provision-and-activate' })).toEqual(
-      [102, 101].map((id) => provisionAndActivateId(TENANT, id)),
-    )
+    // Lists are behind a little.
+    await soon(async () => {
+      expect(await list({})).toHaveLength(3)
+      expect(await list({ type: 'provision-and-activate', status: 'completed' })).toEqual(
+        [102, 101].map((id) => provisionAndActivateId(TENANT, id)),
+      )
+    })
     expect(await list({ simId: 101, status: 'running' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
     expect(await list({ cycle: 'list' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
     expect(await list({ poolId: 101 })).toEqual([])
@@ -180,9 +180,11 @@ describe('on a Temporal server', () => {
       expect(results).toEqual([{ cycles: completed.slice(0, 3) }, { cycles: completed.slice(3) }])
     })
     await house.lifecycle.pauseSchedule(TENANT, 'shown')
-    expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject({ paused: true, note: 'shown' })
+    const isShown = (wanted: object) =>
+      soon(async () => expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject(wanted))
+    await isShown({ paused: true, note: 'shown' })
     await house.lifecycle.resumeSchedule(TENANT, 'goes on')
-    expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject({ paused: false })
+    await isShown({ paused: false })
     await house.lifecycle.pauseSchedule(TENANT, 'end of the test')
     await expect(house.lifecycle.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
   })
@@ -204,7 +206,7 @@ describe('on a Temporal server', () => {
     const calls = async <T>(ask: (client: ScheduleClient) => Promise<T>): Promise<T> => {
       const connection = await Connection.connect({ address: inject('temporalAddress') })
       try {
-        return await ask(new ScheduleClient({ connection, namespace: NAMESPACE }))
+        return await ask(new ScheduleClient({ connection, namespace }))
       } finally {
         await connection.close()
       }
@@ -264,7 +266,7 @@ describe('on a Temporal server', () => {
   })
 
   test('search attributes can be registered any number of times, by several at once', async () => {
-    const register = () => registerSearchAttributes(inject('temporalAddress'), NAMESPACE)
+    const register = () => registerSearchAttributes(inject('temporalAddress'), namespace)
     await Promise.all([register(), register()])
     await expect(register()).resolves.toBeUndefined()
   })

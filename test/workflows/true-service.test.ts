@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { nextCycle } from '../../domain/cycle.ts'
 import { enforcePoolId, provisionAndActivateId } from '../../domain/lifecycle.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
-import { aCustomer, type Customer, MB } from './true-customer.ts'
-import { startTrueService, type TrueService } from './true-service.ts'
+import { type Customer, MB, useCustomer } from './true-customer.ts'
+import type { TrueService } from './true-service.ts'
 
 const path = requireJava('the three workflows on the true service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
@@ -12,22 +12,14 @@ const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 describe.skipIf(path === undefined)('on the true service', () => {
   let house: TrueService
   let customer: Customer
-  beforeAll(async () => {
+  beforeAll(() => {
     // Cycles end in UTC, wherever the service runs: here the day begins 14 hours earlier.
     vi.stubEnv('TZ', 'Pacific/Kiritimati')
     expect(new Date().getTimezoneOffset()).toBe(-14 * 60)
-    house = await startTrueService(path ?? '')
   })
-  afterAll(async () => {
-    vi.unstubAllEnvs()
-    await house?.close()
-  })
-  beforeEach(async () => {
-    customer = await aCustomer(house)
-  })
-  afterEach(async () => {
-    house.carrier.knobs.before = async () => {}
-    await customer.expectEachOnce()
+  afterAll(() => vi.unstubAllEnvs())
+  useCustomer(path, (all) => {
+    ;({ house, customer } = all)
   })
 
   const plainPool = async () => customer.pool('plain', await customer.standardTariff(100))
@@ -326,7 +318,7 @@ describe.skipIf(path === undefined)('on the true service', () => {
       expect(mails.map(({ subject }) => subject)).toEqual([
         expect.stringContaining(`Billing cycle ${cycle.key} is closed`),
       ])
-      expect(mails[0]?.text).toContain(`the carrier has no line ${iccid}`)
+      expect(mails[0]?.text).toContain('the carrier refused it')
 
       expect(await customer.startMonthEnd(cycle.key)).toMatchObject({ status: 'completed' })
       await house.skipTo(cycle.endsAt + DAY)

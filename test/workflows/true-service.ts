@@ -36,11 +36,11 @@ import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
 import { workLists } from '../../worker/work-lists.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { freshDatabase } from '../setup/database.ts'
+import { until } from '../setup/soon.ts'
 import { makePump } from './pump.ts'
 import { type Fate, refreshingProxy, serverClock } from './server-clock.ts'
 import { startSkippingServer } from './skipping-server.ts'
 import { putRulesInForce } from './true-rules.ts'
-import { until } from './until.ts'
 
 const SECRET = 'secret-of-the-tests'
 /** Batches are so small that five hundred changes are several runs of a month end, and some SIMs several of a batch. */
@@ -114,7 +114,7 @@ export async function startTrueService(path: string) {
 
 async function startAll(path: string, closing: Closing) {
   installRuntime(log)
-  const { env, stop } = await startSkippingServer(path)
+  const { env, leap, stop } = await startSkippingServer(path)
   closing.push(stop)
   const clock = await serverClock(env)
   const database = await freshDatabase()
@@ -149,10 +149,13 @@ async function startAll(path: string, closing: Closing) {
 
   /** Runs before the carrier is asked: a test makes the carrier slow, or changes a line behind our back. */
   const carrierKnobs = { before: async (_: CarrierRequest): Promise<void> => {} }
+  /** What a test has the carrier wait for may never come: the end of the house is waited for too. */
+  const over = Promise.withResolvers<never>()
+  over.promise.catch(() => undefined)
   const network: Network = {
     ...outside.network,
     perform: async (request, options) => {
-      await carrierKnobs.before(request)
+      await Promise.race([carrierKnobs.before(request), over.promise])
       return outside.network.perform(request, options)
     },
   }
@@ -188,12 +191,13 @@ async function startAll(path: string, closing: Closing) {
     shutdownGraceMs: 100,
   })
   closing.push(() => workers.shutdown())
-  await until(() => workers.isRunning())
+  closing.push(async () => over.reject(new Error('the house is closed')))
+  await until('workers that poll', () => workers.isRunning())
 
   const skipTo = async (instant: number) => {
     await pump.settled()
     const left = instant - (await env.currentTimeMs())
-    if (left > 0) await env.sleep(left)
+    if (left > 0) await leap(left)
     await clock.refresh()
     await pump.settled()
   }
@@ -213,6 +217,11 @@ async function startAll(path: string, closing: Closing) {
     },
     /** What only Temporal's own client can do: stop a run, read its history. */
     runOf: (workflowId: string) => env.client.workflow.getHandle(workflowId),
+    /** Whether a run has been asked to cancel itself: what comes after that finds it so. */
+    isAskedToCancel: async (workflowId: string) => {
+      const { events } = await env.client.workflow.getHandle(workflowId).fetchHistory()
+      return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) ?? false
+    },
     /** Runs that a workflow has had so far, each continued as the next. */
     countRuns: async (workflowId: string) => {
       let count = 0

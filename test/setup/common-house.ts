@@ -1,0 +1,47 @@
+/** What the tests of a group stand on together, and how one that fails keeps its failure to itself. */
+import { afterAll, beforeEach, type TestContext } from 'vitest'
+import { endWaits } from './soon.ts'
+
+/** Servers, workers, a service: whatever tests share, with what ends it. */
+interface House {
+  readonly close: () => Promise<unknown>
+}
+
+/**
+ * For a group of tests: one house for all of them, as long as they pass. A test that fails may leave anything behind,
+ * and one whose time is up goes on behind the next one's back: so the next gets another house, once that of the failed
+ * one is closed, and whatever waits in it yet has ended.
+ *
+ * Called before the group's other hooks, which may use the house.
+ *
+ * @param given is handed each house that is started
+ * @returns `giveUp`: the next test gets another house although this one passes, because it spoils its own
+ */
+export function useCommonHouse<H extends House>(
+  start: () => Promise<H>,
+  given: (house: H) => unknown,
+): { readonly giveUp: () => void } {
+  let house: H | undefined
+  let last: TestContext['task'] | undefined
+  let spoiled = false
+
+  const leave = async () => {
+    endWaits()
+    await house?.close()
+    house = undefined
+  }
+  beforeEach(async ({ task }) => {
+    if (spoiled || last?.result?.state === 'fail') await leave()
+    last = task
+    spoiled = false
+    if (house !== undefined) return
+    house = await start()
+    await given(house)
+  })
+  afterAll(leave)
+  return {
+    giveUp: () => {
+      spoiled = true
+    },
+  }
+}
