@@ -6,7 +6,7 @@
  */
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { Ajv, type Options } from 'ajv'
+import { Ajv, type ErrorObject, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
@@ -37,11 +37,13 @@ export function useValidation(app: FastifyInstance): void {
   app.setValidatorCompiler<Record<string, unknown>>(({ schema, httpPart }) => {
     if (httpPart !== 'body') return textual.compile(schema)
     const [fits, faultsOf] = [upToFirst.compile(schema), strict.compile(schema)]
-    return (body: unknown) => {
+    // As those of ajv: who compiles one by itself asks whether it answers true, and reads its errors.
+    const isFit: { (body: unknown): boolean; errors?: ErrorObject[] } = (body) => {
       if (fits(body)) return true
-      const { errors } = hasMoreValues(body, MOST_LOOKED_THROUGH) || faultsOf(body) ? fits : faultsOf
-      return { value: body, error: [...(errors ?? [])] }
+      isFit.errors = (hasMoreValues(body, MOST_LOOKED_THROUGH) || faultsOf(body) ? fits : faultsOf).errors ?? []
+      return false
     }
+    return isFit
   })
   app.addHook('preValidation', async (request) => {
     dropEmptyFilters(request)
