@@ -10,6 +10,7 @@ export const SimOrIccidParams = Type.Object({
 })
 export const EventParams = Type.Object({ id: Id('Event id') })
 export const OrderParams = Type.Object({ orderId: Id('Order id') })
+export const UsageDeliveryParams = Type.Object({ id: Id('Delivery id') })
 export const TariffParams = Type.Object({ id: Id('Tariff id') })
 /** Not checked as a UUID here: what is none names no ticket, which is 404. */
 export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })

@@ -3,7 +3,8 @@
  * NDJSON and CSV take bounded memory however long they are; JSON is read whole and bounded in size.
  */
 
-import { pipeline, Readable } from 'node:stream'
+import { createHash } from 'node:crypto'
+import { pipeline, Readable, Transform } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -17,6 +18,29 @@ const MOST_JSON = 32 * 1024 * 1024
 
 const NDJSON = ['application/x-ndjson', 'application/ndjson']
 const TYPES = ['application/json', ...NDJSON, 'text/csv']
+
+/** Measures the bytes of a body as they come in. */
+export class Arrived {
+  bytes = 0
+  readonly #hash = createHash('sha256')
+
+  measure(body: Readable): Readable {
+    const measuring = new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        this.bytes += chunk.length
+        this.#hash.update(chunk)
+        done(null, chunk)
+      },
+    })
+    // Whoever fails, the other ends with it; the reader is told.
+    return pipeline(body, measuring, () => undefined)
+  }
+
+  /** Of what has come so far, hexadecimal. */
+  sha256(): string {
+    return this.#hash.copy().digest('hex')
+  }
+}
 
 /** Has a scope hand bodies through unread. */
 export function takeUsage(app: FastifyInstance): void {
@@ -33,9 +57,9 @@ export function takeUsage(app: FastifyInstance): void {
  *
  * @throws ServiceError `invalid_request` for a body that is not of its type, `payload_too_large`
  */
-export function usageRecords(request: FastifyRequest<{ Body: Readable }>): AsyncGenerator<unknown> {
+export function usageRecords(request: FastifyRequest<{ Body: Readable }>, arrived: Arrived): AsyncGenerator<unknown> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const body = unpacked(request.body, request.headers['content-encoding'])
+  const body = unpacked(arrived.measure(request.body), request.headers['content-encoding'])
   if (NDJSON.includes(type)) return fromNdjson(body)
   return type === 'text/csv' ? fromCsv(body) : fromJson(body)
 }

@@ -29,13 +29,13 @@ const Subject = Type.Unsafe<AuditSubject>({
   description: 'The kind of thing that was changed',
 })
 const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
-const Actor = Type.String({
+export const Actor = Type.String({
   maxLength: 300,
   description: 'Who changed it: key:<id>, cli:<user>@<host> for a command, service:<process> for the service itself',
   examples: ['key:6a34354728b4'],
 })
-const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
-const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
+export const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
+export const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
 const WorkflowId = Type.String({
   maxLength: 300,
   description: 'The workflow that asked for the change, with the workers’ key',

@@ -87,6 +87,12 @@ export const ERRORS = {
     title: 'There is no such API key',
     remedy: 'Look at the id; `GET /internal/keys` lists the keys there are.',
   },
+  usage_delivery_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such delivery of usage',
+    remedy: 'Look at the id; `GET /internal/usage-deliveries` lists the deliveries there are.',
+  },
   workflow_not_found: {
     status: 404,
     retryable: false,

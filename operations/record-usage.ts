@@ -48,6 +48,8 @@ type Rejections = Map<number, UsageFault>
 export interface UsageTerms {
   /** How old a record may be, milliseconds. Default: 90 days. */
   readonly maxAgeMs?: number
+  /** The delivery that the records come with. Default: none. */
+  readonly deliveryId?: number
 }
 
 /**
@@ -61,7 +63,7 @@ export async function recordUsage(
   tenantId: string,
   values: readonly unknown[],
   firstIndex = 0,
-  { maxAgeMs = USAGE_MAX_AGE_MS }: UsageTerms = {},
+  { maxAgeMs = USAGE_MAX_AGE_MS, deliveryId }: UsageTerms = {},
 ): Promise<UsageAnswer> {
   const rejected: Rejections = new Map()
   const read: Indexed<ReadRecord>[] = []
@@ -70,9 +72,15 @@ export async function recordUsage(
     if ('fault' in result) rejected.set(firstIndex + i, result.fault)
     else read.push({ index: firstIndex + i, record: result.record })
   })
-  const { accepted, duplicates } = await countAll(ground, tenantId, read, rejected)
+  const { accepted, duplicates } = await countAll({ ground, tenantId, deliveryId: deliveryId ?? null }, read, rejected)
   const inOrder = [...rejected].sort(([a], [b]) => a - b)
   return { accepted, duplicates, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
+}
+
+interface Whose {
+  readonly ground: Ground
+  readonly tenantId: string
+  readonly deliveryId: number | null
 }
 
 /**
@@ -80,36 +88,34 @@ export async function recordUsage(
  * themselves, down to the record that does: that one is rejected.
  */
 async function countAll(
-  ground: Ground,
-  tenantId: string,
+  whose: Whose,
   read: readonly Indexed<ReadRecord>[],
   rejected: Rejections,
 ): Promise<Pick<Counted, 'accepted' | 'duplicates'>> {
   const refused: Rejections = new Map()
   try {
-    const counted = await countOpened(ground, tenantId, read, refused)
+    const counted = await countOpened(whose, read, refused)
     for (const [index, fault] of refused) rejected.set(index, fault)
     return counted
   } catch (error) {
-    const whose = totalOutOfRange(error)
+    const total = totalOutOfRange(error)
     const [first, second] = read
-    if (whose === undefined || first === undefined) throw error
+    if (total === undefined || first === undefined) throw error
     if (second === undefined) {
-      const detail = `the record would take a total of its ${whose} beyond ${MOST_TOTAL}`
+      const detail = `the record would take a total of its ${total} beyond ${MOST_TOTAL}`
       rejected.set(first.index, { code: 'total_out_of_range', detail })
       return { accepted: 0, duplicates: 0 }
     }
   }
   const middle = Math.ceil(read.length / 2)
-  const one = await countAll(ground, tenantId, read.slice(0, middle), rejected)
-  const other = await countAll(ground, tenantId, read.slice(middle), rejected)
+  const one = await countAll(whose, read.slice(0, middle), rejected)
+  const other = await countAll(whose, read.slice(middle), rejected)
   return { accepted: one.accepted + other.accepted, duplicates: one.duplicates + other.duplicates }
 }
 
 /** Counts in one transaction, once the cycles are open that it counts in. */
 async function countOpened(
-  ground: Ground,
-  tenantId: string,
+  { ground, tenantId, deliveryId }: Whose,
   read: readonly Indexed<ReadRecord>[],
   rejected: Rejections,
 ): Promise<Counted> {
@@ -119,7 +125,7 @@ async function countOpened(
     read.map(({ record }) => record.at),
   )
   while (read.length > 0) {
-    counted = await inTenant(ground, tenantId, (tx) => countChunk(tx, read, rejected))
+    counted = await inTenant(ground, tenantId, (tx) => countChunk(tx, read, rejected, deliveryId))
     const { unopened } = counted
     if (unopened.length === 0) break
     await inTenant(ground, tenantId, async (tx) => {
@@ -136,7 +142,12 @@ interface Counted {
   readonly unopened: readonly Cycle[]
 }
 
-async function countChunk(tx: TenantTx, read: readonly Indexed<ReadRecord>[], rejected: Rejections): Promise<Counted> {
+async function countChunk(
+  tx: TenantTx,
+  read: readonly Indexed<ReadRecord>[],
+  rejected: Rejections,
+  deliveryId: number | null,
+): Promise<Counted> {
   const sims = await lockUsageSims(
     tx,
     read.flatMap(({ record }) => record.iccid ?? []),
@@ -157,6 +168,7 @@ async function countChunk(tx: TenantTx, read: readonly Indexed<ReadRecord>[], re
   const inserted = await insertRecords(
     tx,
     wanted.map(({ record }) => record),
+    deliveryId,
   )
   const accepted = wanted.filter(({ record }) => inserted.has(identity(record))).map(({ record }) => record)
   // Written meanwhile by another chunk, for the same SIM or another one.

@@ -78,13 +78,17 @@ export const identity = (record: { readonly recordId: string; readonly at: numbe
   `${record.at}/${record.recordId}`
 
 /** Writes records that are new. @returns the identities that were, and only those */
-export async function insertRecords(tx: TenantTx, records: readonly PlacedRecord[]): Promise<Set<string>> {
+export async function insertRecords(
+  tx: TenantTx,
+  records: readonly PlacedRecord[],
+  deliveryId: number | null,
+): Promise<Set<string>> {
   const values = records.map((record) => ({ ...record, at: new Date(record.at).toISOString() }))
   const { rows } = await sql<{ recordId: string; at: Date }>`
     insert into usage_records (record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds, sms_count,
-                               imei, correction, received_at)
+                               imei, correction, received_at, delivery_id)
     select "recordId", at, "simId", "poolId", "cycleKey", "bytesUp", "bytesDown", "voiceSeconds", "smsCount", imei,
-           correction, ${tx.now}
+           correction, ${tx.now}, ${deliveryId}::bigint
       from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as r(
         "recordId" text, at timestamptz, "simId" bigint, "poolId" integer, "cycleKey" text, "bytesUp" bigint,
         "bytesDown" bigint, "voiceSeconds" bigint, "smsCount" bigint, imei text, correction boolean)

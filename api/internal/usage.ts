@@ -1,15 +1,23 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { strictObject } from '../../domain/schema.ts'
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { pageOf } from '../../domain/page.ts'
+import { Id, strictObject } from '../../domain/schema.ts'
 import { UsageRecord } from '../../domain/usage.ts'
+import { UsageDelivery, UsageDeliveryQuery } from '../../domain/usage-delivery.ts'
 import { recordUsage, type UsageTerms } from '../../operations/record-usage.ts'
-import type { Ground } from '../../store/tenancy.ts'
+import { type Ground, inTenant } from '../../store/tenancy.ts'
+import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../store/usage-deliveries.ts'
+import { onBehalfOf } from '../change.ts'
+import { UsageDeliveryParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
-import { takeUsage, usageRecords } from '../usage-stream.ts'
+import { Arrived, takeUsage, usageRecords } from '../usage-stream.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const UsageAnswer = strictObject({
+  deliveryId: Id('Delivery id: `GET /internal/usage-deliveries/{id}` keeps who sent it, and these counts'),
   accepted: count('Records counted'),
   duplicates: count('Records that had been sent before'),
   rejectedCount: count('Records that were refused'),
@@ -55,22 +63,60 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: UsageAnswer },
       },
     },
-    (request) => takeIn(ground, request.tenantId, usageRecords(request), usage),
+    (request) => takeIn(ground, request, usage),
+  )
+
+  app.get(
+    '/usage-deliveries',
+    {
+      schema: {
+        operationId: 'listUsageDeliveries',
+        summary: 'Deliveries of usage: who sent what, when, and what was made of it; newest first',
+        description: 'Part of the audit trail. Records that were counted name the delivery they first came with.',
+        tags: ['Usage'],
+        querystring: UsageDeliveryQuery,
+        response: { 200: pageOf(UsageDelivery) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfDeliveries(tx, query)),
+  )
+
+  app.get(
+    '/usage-deliveries/:id',
+    {
+      config: { problems: ['usage_delivery_not_found'] },
+      schema: {
+        operationId: 'getUsageDelivery',
+        summary: 'A delivery of usage',
+        tags: ['Usage'],
+        params: UsageDeliveryParams,
+        response: { 200: UsageDelivery },
+      },
+    },
+    ({ tenantId, params: { id } }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const delivery = await findDelivery(tx, id)
+        if (delivery !== undefined) return delivery
+        throw new ServiceError('usage_delivery_not_found', `There is no delivery of usage ${id}.`)
+      }),
   )
 }
 
+/** Takes in a delivery; its row is written when it begins and when it ends, however it ends. */
 async function takeIn(
   ground: Ground,
-  tenantId: string,
-  records: AsyncGenerator<unknown>,
+  request: FastifyRequest<{ Body: Readable }>,
   terms: UsageTerms | undefined,
-) {
+): Promise<Static<typeof UsageAnswer>> {
+  const { tenantId } = request
+  const arrived = new Arrived()
+  const deliveryId = await inTenant(onBehalfOf(ground, request), tenantId, insertDelivery)
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }
   const rejected: { index: number; code: string; detail: string }[] = []
   let chunk: unknown[] = []
   let index = 0
   const commit = async () => {
-    const counted = await recordUsage(ground, tenantId, chunk, index, terms)
+    const counted = await recordUsage(ground, tenantId, chunk, index, { ...terms, deliveryId })
     index += chunk.length
     chunk = []
     answer.accepted += counted.accepted
@@ -78,10 +124,20 @@ async function takeIn(
     answer.rejectedCount += counted.rejected.length
     rejected.push(...counted.rejected.slice(0, MOST_REJECTED - rejected.length))
   }
-  for await (const record of records) {
-    chunk.push(record)
-    if (chunk.length >= CHUNK) await commit()
+  let outcome: 'complete' | 'broken' = 'broken'
+  try {
+    // Not before: a stream that fails while nobody reads it ends the process.
+    for await (const record of usageRecords(request, arrived)) {
+      chunk.push(record)
+      if (chunk.length >= CHUNK) await commit()
+    }
+    if (chunk.length > 0) await commit()
+    outcome = 'complete'
+  } finally {
+    const { rejectedCount, ...counts } = answer
+    const came = { bytes: arrived.bytes, sha256: arrived.sha256() }
+    const end = { ...counts, ...came, rejected: rejectedCount, outcome }
+    await inTenant(ground, tenantId, (tx) => endDelivery(tx, deliveryId, end))
   }
-  if (chunk.length > 0) await commit()
-  return { ...answer, rejected }
+  return { deliveryId, ...answer, rejected }
 }

@@ -296,8 +296,15 @@ export const LINES: Readonly<Record<string, Line>> = {
       body: { records: [{ recordId: `${word}-${next()}`, simId, at: '2026-11-20T11:00:00Z', bytesDown: 10 }] },
     }),
     foreign: 200,
-    audit: 'usage is no change that a person makes: each record is its own proof',
+    audit: 'its delivery is a row of its own: GET /internal/usage-deliveries',
     notOnce: 'each record has its own identity',
+  },
+  listUsageDeliveries: { call: none },
+  getUsageDelivery: {
+    call: async ({ tenant }) => {
+      const { body } = await tenant.inside('POST', '/internal/usage', { records: [] })
+      return { path: { id: body.deliveryId as number } }
+    },
   },
   listCycles: { call: none },
   listQueuedChanges: { call: cycle, foreign: 200 },

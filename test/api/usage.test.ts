@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { useHouse } from './house.ts'
 
@@ -64,5 +66,82 @@ describe('POST /internal/usage', () => {
     const answer = await send(body, headers)
 
     expect([answer.status, answer.body.code]).toEqual([status, code])
+  })
+})
+
+describe('deliveries of usage', () => {
+  const list = async () => (await house.tenant.inside('GET', '/internal/usage-deliveries')).body
+  const one = (id: number) => house.tenant.inside('GET', `/internal/usage-deliveries/${id}`)
+  const keyId = () => house.operatorKey.split('_')[1]
+
+  test('are each a row: who, when, what came, and what was made of it', async () => {
+    const iccid = '8944500000000000991'
+    const simId = await aSim(iccid)
+    const record = { recordId: 'delivered', iccid, at: AT, bytesUp: 1 }
+    const body = gzipSync(lines([record, record, { ...record, recordId: 'bad', bytesUp: -1 }]))
+    const headers = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip', 'x-request-id': 'delivery-1' }
+
+    const answer = await send(body, headers)
+
+    const { deliveryId } = answer.body
+    const delivery = {
+      id: deliveryId,
+      beganAt: expect.stringMatching(/^2026-11-20T12:/),
+      endedAt: expect.stringMatching(/^2026-11-20T12:/),
+      actor: `key:${keyId()}`,
+      keyId: keyId(),
+      requestId: 'delivery-1',
+      outcome: 'complete',
+      accepted: 1,
+      duplicates: 1,
+      rejected: 1,
+      bytes: body.length,
+      sha256: createHash('sha256').update(body).digest('hex'),
+    }
+    expect((await one(deliveryId)).body).toEqual(delivery)
+    expect((await list()).data[0]).toEqual(delivery)
+    const { rows } = await sql`select record_id, delivery_id from usage_records where sim_id = ${simId}`.execute(
+      house.root,
+    )
+    expect(rows).toEqual([{ record_id: 'delivered', delivery_id: deliveryId }])
+  })
+
+  test('that break off say what they counted until then', async () => {
+    const iccid = '8944500000000000992'
+    await aSim(iccid)
+    const records = Array.from({ length: 1500 }, (_, n) => ({ recordId: `broken-${n}`, iccid, at: AT, bytesUp: 1 }))
+    const whole = gzipSync(lines(records))
+
+    const answer = await send(whole.subarray(0, whole.length - 20), {
+      'content-type': 'application/x-ndjson',
+      'content-encoding': 'gzip',
+    })
+
+    expect(answer.status).toBe(400)
+    expect((await list()).data[0]).toMatchObject({ outcome: 'broken', accepted: 1000, bytes: whole.length - 20 })
+  })
+
+  test('sent again keep the records with the first of them', async () => {
+    const iccid = '8944500000000000993'
+    const simId = await aSim(iccid)
+    const body = { records: [{ recordId: 'again', iccid, at: AT, bytesUp: 1 }] }
+
+    const [first, second] = [await send(body), await send(body)]
+
+    expect(second.body.deliveryId).toBeGreaterThan(first.body.deliveryId)
+    expect((await one(second.body.deliveryId)).body).toMatchObject({ accepted: 0, duplicates: 1 })
+    const { rows } = await sql`select delivery_id from usage_records where sim_id = ${simId}`.execute(house.root)
+    expect(rows).toEqual([{ delivery_id: first.body.deliveryId }])
+  })
+
+  test('are the tenant’s own', async () => {
+    const { deliveryId } = (await send({ records: [] })).body
+
+    expect((await one(deliveryId)).status).toBe(200)
+    expect(await house.other.inside('GET', `/internal/usage-deliveries/${deliveryId}`)).toMatchObject({
+      status: 404,
+      body: { code: 'usage_delivery_not_found' },
+    })
+    expect((await house.other.inside('GET', '/internal/usage-deliveries')).body.data).toEqual([])
   })
 })

@@ -222,6 +222,7 @@ const TENANT_TABLES = [
   'tickets',
   'usage_buckets',
   'usage_ledger',
+  'usage_deliveries',
   'usage_records',
   'watchdog_log',
   'workflow_outbox',

@@ -1,0 +1,44 @@
+/** Deliveries of usage, as the internal interface shows them. */
+import { type Static, Type } from 'typebox'
+import { Actor, KeyId, RequestId } from './audit.ts'
+import { DateFilter, pageQuery } from './page.ts'
+import { Id, Instant, nullable, strictObject } from './schema.ts'
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const UsageDelivery = strictObject({
+  id: Id('Delivery id'),
+  beganAt: Instant('When its first bytes came'),
+  endedAt: nullable(
+    Instant('When it was read to its end; null while it is under way, or where its process was killed'),
+  ),
+  actor: Actor,
+  keyId: nullable(KeyId),
+  requestId: RequestId,
+  outcome: nullable(
+    Type.Unsafe<'complete' | 'broken'>({
+      type: 'string',
+      enum: ['complete', 'broken'],
+      description: 'broken: it was not read to its end; what was counted until then stays. null: it has not ended',
+    }),
+  ),
+  accepted: count('Records counted'),
+  duplicates: count('Records that had been sent before'),
+  rejected: count('Records that were refused'),
+  bytes: count('Bytes that came, packed where they were'),
+  sha256: nullable(
+    Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description: 'SHA-256 of these bytes, hexadecimal; null until it has ended',
+      examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+    }),
+  ),
+})
+export type UsageDelivery = Static<typeof UsageDelivery>
+
+export const UsageDeliveryQuery = Type.Object({
+  keyId: Type.Optional(KeyId),
+  date: Type.Optional(DateFilter),
+  ...pageQuery,
+})
+export type UsageDeliveryQuery = Static<typeof UsageDeliveryQuery>
