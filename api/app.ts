@@ -28,6 +28,9 @@ const BODY_BYTES = 1024 * 1024
 
 export type App = ReturnType<typeof buildApp>
 
+/** What is answered is of the type it says, and nobody keeps it on the way: it is one key's. */
+const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
+
 /** Ids of callers are kept where they are harmless in a log. */
 const REQUEST_ID = /^[\w.:/-]{1,128}$/
 
@@ -44,12 +47,12 @@ export function buildApp(options: AppOptions) {
     requestTimeout: options.uploadMs ?? UPLOAD_MS,
     clientErrorHandler: refuseSocket,
     frameworkErrors: (error, request, reply) => {
-      reply.header('x-request-id', request.id)
+      reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
       sendProblem(request, reply, asServiceError(error))
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
+    reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
   })
   boundArrival(app, options.arrivalMs ?? ARRIVAL_MS)
   useValidation(app)
@@ -110,6 +113,7 @@ function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
   })
   socket.end(
     `HTTP/1.1 ${status} ${line}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
+      `x-content-type-options: nosniff\r\ncache-control: no-store\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
 }

@@ -1,14 +1,25 @@
 /** The page that shows the description. */
+import { randomBytes } from 'node:crypto'
 import scalar from '@scalar/fastify-api-reference'
+import type { FastifyRequest } from 'fastify'
 import type { App } from './app.ts'
 
 /** Serves a page at `/docs` that shows the description. It loads nothing from elsewhere, and asks nobody. */
 export async function useDocsPage(app: App): Promise<void> {
+  // The page is made with one nonce for all; each answer gets its own in its place.
+  const written = nonce()
+  const nonces = new WeakMap<FastifyRequest, string>()
+  app.addHook('onSend', async (request, _reply, payload) => {
+    const own = nonces.get(request)
+    return own === undefined || typeof payload !== 'string' ? payload : payload.replaceAll(written, own)
+  })
   await app.register(scalar, {
     routePrefix: '/docs',
     hooks: {
-      onRequest: (_request, reply, done) => {
-        reply.header('content-security-policy', DOCS_POLICY)
+      onRequest: (request, reply, done) => {
+        const own = nonce()
+        nonces.set(request, own)
+        reply.header('content-security-policy', policyWith(own))
         done()
       },
     },
@@ -19,11 +30,14 @@ export async function useDocsPage(app: App): Promise<void> {
       mcp: { disabled: true },
       hideClientButton: true,
       showDeveloperTools: 'never',
+      nonce: written,
     },
   })
 }
 
-/** The page has a script of its own in it. */
-const DOCS_POLICY =
-  "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
-  "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:"
+const nonce = (): string => randomBytes(18).toString('base64url')
+
+/** Scripts are those that the page was sent with. Its styles are made in the browser, without a nonce. */
+const policyWith = (own: string): string =>
+  `default-src 'self'; script-src 'nonce-${own}'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; ` +
+  "font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"

@@ -74,6 +74,10 @@ describe('the OpenAPI document', () => {
 
     expect(page.status).toBe(200)
     expect(page.headers['content-security-policy']).toContain("default-src 'self'")
+    const nonces = [...page.body.matchAll(/ nonce="([^"]+)"/g)].map(([, nonce]) => nonce)
+    expect(new Set(nonces).size).toBe(1)
+    expect(page.headers['content-security-policy']).toContain(`script-src 'nonce-${nonces[0]}';`)
+    expect((await asking(house.outside, {})('GET', '/docs/')).body).not.toContain(nonces[0])
     expect(page.body).not.toMatch(/(src|href)="?https?:/)
   })
 })

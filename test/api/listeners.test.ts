@@ -107,4 +107,13 @@ describe('startApi', () => {
     expect(ended).not.toHaveBeenCalled()
     upload.destroy()
   })
+
+  test('every answer says that it is of the type it names, and is kept by nobody', async () => {
+    const paths = ['/api/pools', '/api/none', '/openapi.json', '/docs/', '/api/%zz']
+    for (const path of paths) {
+      const { headers } = await house.outside.inject({ method: 'GET', url: path })
+
+      expect(headers, path).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
+    }
+  })
 })
