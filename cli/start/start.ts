@@ -6,7 +6,6 @@
  * The servers are ended in the opposite order. Of each process there is a note in the data folder, so that the
  * next start finds what a killed one has left.
  */
-import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { claimFolder } from '../../stack/pids.ts'
@@ -17,6 +16,7 @@ import { prepareDemo } from '../demo/prepare.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { childLog } from './child-log.ts'
 import { Ending } from './ending.ts'
+import { makeOwnFolder } from './files.ts'
 import { bootstrap } from './keys.ts'
 import { deleteData, endLeftovers } from './leftovers.ts'
 import { choosePorts } from './ports.ts'
@@ -55,7 +55,7 @@ export async function start(given: Settings, options: StartOptions): Promise<voi
 async function bringEverythingUp(settings: Settings, options: StartOptions, ending: Ending, tell: Tell): Promise<void> {
   const { DATA_DIR } = settings
   tell.heading(`Simherd, data in ${DATA_DIR}`)
-  await mkdir(DATA_DIR, { recursive: true }).catch((error: unknown) => {
+  await makeOwnFolder(DATA_DIR).catch((error: unknown) => {
     throw new CommandFailure(`DATA_DIR ${DATA_DIR} cannot be made: ${wordsOf(error)}`, ExitCode.usage, { cause: error })
   })
   const giveBack = await claimFolder(DATA_DIR, 'the data')
