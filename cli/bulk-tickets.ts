@@ -10,6 +10,7 @@ import { answerOf, delivered, type InternalClient, internalClient, once, refused
 import { serviceOf } from './service-address.ts'
 import { createTell } from './start/tell.ts'
 import { table } from './table.ts'
+import { print } from './print.ts'
 
 /** What `simherd tickets bulk` was asked for. */
 export interface BulkFlags {
@@ -47,7 +48,7 @@ export async function bulkTickets(settings: Settings, type: BulkType, flags: Bul
   try {
     const run = await answerOf(service.POST('/internal/bulk-tickets', asked))
     if ('touched' in run) return tellPlan(run)
-    console.log(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
+    print(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
     if (flags.wait === true) tellEnd(await waitFor(service, run))
   } catch (error) {
     refused(error)
@@ -88,11 +89,11 @@ async function askOf(type: BulkType, flags: BulkFlags) {
 }
 
 function tellPlan({ total, touched, refused }: BulkPlan): void {
-  console.log(`dry run: of ${total} SIM(s) ${touched.count} would get a ticket, ${refused.count} would be refused`)
+  print(`dry run: of ${total} SIM(s) ${touched.count} would get a ticket, ${refused.count} would be refused`)
   tellRefusals(refused.byCode)
   for (const { index, iccid, detail } of refused.sims.slice(0, SHOWN))
-    console.log(`  ${index + 1}. ${iccid ?? ''}: ${detail}`)
-  if (refused.count > SHOWN) console.log(`  … and ${refused.count - SHOWN} more`)
+    print(`  ${index + 1}. ${iccid ?? ''}: ${detail}`)
+  if (refused.count > SHOWN) print(`  … and ${refused.count - SHOWN} more`)
 }
 
 function tellRefusals(refusals: BulkPlan['refused']['byCode']): void {
@@ -101,7 +102,7 @@ function tellRefusals(refusals: BulkPlan['refused']['byCode']): void {
     ['refused because', 'SIMs'],
     refusals.map(({ code, count }) => [code, count]),
   ))
-    console.log(line)
+    print(line)
 }
 
 /** Looks at a run until all its tickets have ended. */
@@ -118,7 +119,7 @@ const waitFor = (service: InternalClient, run: Run): Promise<Run> =>
 
 function tellEnd(run: Run): void {
   const counts = Object.entries(run.counts).filter(([, count]) => count > 0)
-  for (const line of table(['outcome', 'SIMs'], counts)) console.log(line)
+  for (const line of table(['outcome', 'SIMs'], counts)) print(line)
   tellRefusals(run.refusals)
   const { failed } = run.counts
   if (failed === 0) return

@@ -6,6 +6,7 @@ import { asking } from './lifecycles/ask.ts'
 import { at } from './lifecycles/run-text.ts'
 import { answerOf, once } from './service.ts'
 import { table } from './table.ts'
+import { print } from './print.ts'
 
 /** Holds that are shown: more than a person decides at once. */
 const SHOWN = 50
@@ -21,7 +22,7 @@ export function showEnforcement(settings: Settings, { tenant: tenantId }: Tenant
     const { data, pagination } = await answerOf(
       service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
     )
-    for (const line of [...settingsLines(terms), ...holdLines(data, pagination.totalItems)]) console.log(line)
+    for (const line of [...settingsLines(terms), ...holdLines(data, pagination.totalItems)]) print(line)
   })
 }
 
@@ -48,7 +49,7 @@ export async function changeEnforcement(settings: Settings, flags: ChangeFlags, 
   }
   await asking({ settings, tenantId }, async (service) => {
     for (const line of settingsLines(await answerOf(service.PATCH('/internal/tenant/enforcement', { body })))) {
-      console.log(line)
+      print(line)
     }
   })
 }
@@ -67,7 +68,7 @@ export function decide(
   return asking({ settings, tenantId }, async (service) => {
     const terms = { params: { path: { id: holdId }, ...once(crypto.randomUUID()) } }
     const answer = await answerOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, terms))
-    console.log(`hold ${holdId} is ${answer.state}: ${answer.decided} SIM(s) ${DECISIONS[decision]}`)
+    print(`hold ${holdId} is ${answer.state}: ${answer.decided} SIM(s) ${DECISIONS[decision]}`)
   })
 }
 

@@ -5,6 +5,7 @@ import { connect } from '../store/connect.ts'
 import { inPlatform } from '../store/tenancy.ts'
 import { requireSettings } from './failures.ts'
 import { commandGround } from './on-behalf.ts'
+import { print } from './print.ts'
 
 /** Makes an operator key straight in the database at DATABASE_URL, and prints it: it is shown this once. */
 export async function createOperatorKey(settings: Settings, name: string): Promise<void> {
@@ -13,7 +14,7 @@ export async function createOperatorKey(settings: Settings, name: string): Promi
   try {
     const ground = commandGround(db, 'keys create-operator')
     const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name, scopes: ['operator'] }))
-    console.log(key)
+    print(key)
     console.error('This operator key reaches every tenant and is not shown again: keep it as a secret (SERVICE_KEY).')
   } finally {
     await close()

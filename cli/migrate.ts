@@ -9,6 +9,7 @@ import { type TableSize, tablesIn } from '../store/table-sizes.ts'
 import { inPlatform } from '../store/tenancy.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { table } from './table.ts'
+import { print } from './print.ts'
 
 export interface MigrateFlags {
   /** Only says what would be done. */
@@ -27,19 +28,19 @@ export async function migrateDatabase({ DATABASE_URL }: Settings, flags: Migrate
     )
   }
   if (flags.plan === true) return tellPlan(DATABASE_URL)
-  const log = (line: string) => console.log(line)
+  const log = (line: string) => print(line)
   const applied = await migrate(DATABASE_URL, { log, contract: false })
   const left = await pending(DATABASE_URL)
   if (flags.contract === true && left.length > 0) {
     await earlierProcessesGone(DATABASE_URL, left)
     applied.push(...(await migrate(DATABASE_URL, { log })))
   } else if (left.length > 0) {
-    console.log(
+    print(
       `left: ${namesOf(left)}, which earlier releases could not work with: ` +
         'run "simherd migrate --contract" once all processes are of this release',
     )
   }
-  console.log(
+  print(
     applied.length === 0
       ? 'nothing to do: the database has the newest schema'
       : `${applied.length} migration(s) applied`,
@@ -61,13 +62,13 @@ async function tellPlan(databaseUrl: string): Promise<void> {
   const { db, close } = connect(databaseUrl, { max: 1 })
   try {
     const files = await pendingFiles(db)
-    if (files.length === 0) return console.log('nothing to do: the database has the newest schema')
+    if (files.length === 0) return print('nothing to do: the database has the newest schema')
     const rows = []
     for (const file of files) {
       const sizes = await tablesIn(db, file.text)
       rows.push([file.name, file.phase, file.transaction ? 'one' : 'none', sizes.map(sizeText).join(', ') || '–'])
     }
-    for (const line of table(['migration', 'phase', 'transaction', 'tables it names'], rows)) console.log(line)
+    for (const line of table(['migration', 'phase', 'transaction', 'tables it names'], rows)) print(line)
   } finally {
     await close()
   }
@@ -85,7 +86,7 @@ async function earlierProcessesGone(databaseUrl: string, files: readonly Migrati
       const earlier = await inPlatform(ground, (tx) => processesBefore(tx, newest))
       if (earlier.length === 0) return
       const whom = earlier.map(({ kind, host, pid }) => `${kind} ${pid} on ${host}`).join(', ')
-      if (whom !== told) console.log(`waits until no process of an earlier release is left: ${whom}`)
+      if (whom !== told) print(`waits until no process of an earlier release is left: ${whom}`)
       told = whom
     }
   } finally {

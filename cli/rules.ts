@@ -5,6 +5,7 @@ import { readRuleFiles } from '../worker/rules.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 import { answerOf, internalClient, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
+import { print } from './print.ts'
 
 /** A person waits. */
 const PATIENCE_MS = 5000
@@ -24,7 +25,7 @@ export async function loadRules(settings: Settings, folder: string): Promise<voi
   try {
     const body = { files, author: userInfo().username }
     const { version, changed } = await answerOf(service.POST('/internal/rules', { body }))
-    console.log(
+    print(
       changed
         ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
         : `version ${version} with these ${files.length} files was in force already`,

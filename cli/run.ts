@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander'
 import { asCommandFailure, CommandFailure, ExitCode, wordsOf } from './failures.ts'
 import { program } from './program.ts'
+import { printable } from './print.ts'
 
 /**
  * A failure that is the user's to mend is told in one line, and each wrong field in one more. A stack is shown of a
@@ -18,7 +19,7 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
     // It has said what it had to say; help and version end with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
     const failure = asCommandFailure(error)
-    console.error(`simherd: ${wordsOf(failure)}`)
+    console.error(printable(`simherd: ${wordsOf(failure)}`))
     if (failure instanceof CommandFailure) return failure.exitCode
     if (failure instanceof Error && failure.stack !== undefined) console.error(failure.stack)
     return ExitCode.failure

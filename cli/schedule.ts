@@ -2,6 +2,7 @@
 import type { Settings } from '../config/index.ts'
 import { answerOf, internalClient, refused } from './service.ts'
 import { serviceOf } from './service-address.ts'
+import { print } from './print.ts'
 
 /** A person waits. */
 const PATIENCE_MS = 5000
@@ -12,7 +13,7 @@ export async function setSchedule(settings: Settings, action: 'pause' | 'resume'
   try {
     const { paused, nextAt } = await answerOf(service.POST(`/internal/schedules/month-end/${action}`))
     const next = nextAt === null ? '' : `; the next cycle ends at ${nextAt}`
-    console.log(
+    print(
       paused
         ? `paused: no month end of ${tenantId} starts by itself`
         : `resumed: month ends of ${tenantId} start by themselves${next}`,

@@ -7,6 +7,7 @@ import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 import { answerOf, delivered, internalClient, once, refused } from './service.ts'
 import { serviceOf } from './service-address.ts'
 import { table } from './table.ts'
+import { print } from './print.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
@@ -63,13 +64,13 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
       ['rejected', rejected.length],
       ['warnings', warningCount],
     ]
-    if (dryRun) console.log('dry run: nothing was written')
-    for (const line of table([], counts)) console.log(line)
+    if (dryRun) print('dry run: nothing was written')
+    for (const line of table([], counts)) print(line)
     for (const line of [
       ...listed('rejected', rejected, rejected.length),
       ...listed('warnings', warnings, warningCount),
     ])
-      console.log(line)
+      print(line)
     if (rejected.length > 0) {
       throw new CommandFailure(
         `${rejected.length} of ${created.length + rejected.length} records ${dryRun ? 'would be' : 'were'} rejected`,

@@ -1,9 +1,13 @@
 /** Tables on the terminal: text to the left, figures to the right. */
 
+import { printable } from './print.ts'
+
 export type Cell = string | number
 
 const grouped = new Intl.NumberFormat('en-US')
-const textOf = (cell: Cell) => (typeof cell === 'number' ? grouped.format(cell) : cell)
+/** A cell is on one line, whatever is in it. */
+const textOf = (cell: Cell) =>
+  typeof cell === 'number' ? grouped.format(cell) : printable(cell).replaceAll('\n', '\\n').replaceAll('\t', ' ')
 
 /**
  * Lines of a table; columns are as wide as their widest cell.

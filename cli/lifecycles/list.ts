@@ -5,6 +5,7 @@ import { answerOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking, type Run } from './ask.ts'
 import { at, wordOf } from './run-text.ts'
+import { print } from '../print.ts'
 
 export interface ListFlags {
   readonly tenant: string
@@ -36,10 +37,10 @@ export function listWorkflows(settings: Settings, flags: ListFlags): Promise<voi
     const found = await answerOf(
       service.GET('/internal/workflows', { params: { query: { ...given, page, pageSize } } }),
     )
-    if (json === true) return console.log(JSON.stringify(found, null, 2))
+    if (json === true) return print(JSON.stringify(found, null, 2))
     const { data, pagination } = found
-    for (const line of table(['id', 'status', 'state', 'started', 'ended'], data.map(rowOf))) console.log(line)
-    console.log(tailOf(pagination))
+    for (const line of table(['id', 'status', 'state', 'started', 'ended'], data.map(rowOf))) print(line)
+    print(tailOf(pagination))
   })
 }
 

@@ -6,6 +6,7 @@ import { table } from '../table.ts'
 import type { Run } from './ask.ts'
 import { at } from './run-text.ts'
 import { tellEnd } from './watch.ts'
+import { print } from '../print.ts'
 
 /** Rows of a list that are shown; the interface names more. */
 const SHOWN = 20
@@ -92,9 +93,9 @@ function planLines(plan: MonthEndPlan): string[] {
 export function tellPlan(run: Run, { json }: { readonly json?: boolean | undefined }): void {
   const { result, workflowId } = run
   if (run.status !== 'completed') return tellEnd(run, { json })
-  if (json === true) return console.log(JSON.stringify(result, null, 2))
+  if (json === true) return print(JSON.stringify(result, null, 2))
   if (!Value.Check(MonthEndPlan, result)) {
     throw new CommandFailure(`${workflowId} has ended with what is no plan as this version knows it: try --json`)
   }
-  for (const line of planLines(result)) console.log(line)
+  for (const line of planLines(result)) print(line)
 }

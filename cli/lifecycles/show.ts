@@ -3,6 +3,7 @@ import type { Settings } from '../../config/index.ts'
 import { answerOf } from '../service.ts'
 import { asking, readPending, tenantOf } from './ask.ts'
 import { runLines } from './run-text.ts'
+import { print } from '../print.ts'
 
 export interface ShowFlags {
   readonly tenant?: string
@@ -18,7 +19,7 @@ export async function showWorkflow(settings: Settings, workflowId: string, { ten
     const run = await answerOf(Promise.resolve(answered))
     const pending = run.status === 'running' ? await readPending(service, workflowId) : undefined
     const historyUrl = HISTORY_LINK.exec(answered.response.headers.get('link') ?? '')?.[1] ?? null
-    if (json === true) return console.log(JSON.stringify({ ...run, pending: pending ?? null, historyUrl }, null, 2))
-    for (const line of runLines(run, { historyUrl, ...(pending !== undefined && { pending }) })) console.log(line)
+    if (json === true) return print(JSON.stringify({ ...run, pending: pending ?? null, historyUrl }, null, 2))
+    for (const line of runLines(run, { historyUrl, ...(pending !== undefined && { pending }) })) print(line)
   })
 }

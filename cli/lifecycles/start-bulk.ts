@@ -7,6 +7,7 @@ import { table } from '../table.ts'
 import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'
 import { followSoon, tellEnd } from './watch.ts'
+import { print } from '../print.ts'
 
 export interface BulkFlags extends StartFlags {
   readonly pool?: number
@@ -36,10 +37,10 @@ export async function startBulk(settings: Settings, file: string, flags: BulkFla
       }),
     )
     if (json !== true) {
-      console.log(`started ${batch.workflowId}: ${batch.total - batch.refused} SIM(s), ${batch.refused} left out`)
+      print(`started ${batch.workflowId}: ${batch.total - batch.refused} SIM(s), ${batch.refused} left out`)
       const rows = batch.refusals.map(({ code, count }) => [code, count])
-      if (rows.length > 0) for (const line of table(['left out because', 'SIMs'], rows)) console.log(line)
-    } else if (wait !== true) console.log(JSON.stringify(batch, null, 2))
+      if (rows.length > 0) for (const line of table(['left out because', 'SIMs'], rows)) print(line)
+    } else if (wait !== true) print(JSON.stringify(batch, null, 2))
     if (wait !== true) return
     tellEnd(await followSoon(service, batch.workflowId, json === true ? process.stderr : process.stdout), { json })
   })

@@ -5,6 +5,7 @@ import { type Answered, answerOf, type InternalClient } from '../service.ts'
 import { asking, type Started } from './ask.ts'
 import { tellPlan } from './plan.ts'
 import { follow, tellEnd } from './watch.ts'
+import { print } from '../print.ts'
 
 export interface StartFlags {
   readonly tenant: string
@@ -54,8 +55,8 @@ async function goOn(
   const answered = await request
   const run = await answerOf(Promise.resolve(answered))
   const said = startText(run, answered.response.status === BEGUN)
-  if (wait !== true) return console.log(json === true ? JSON.stringify(run, null, 2) : said)
-  if (json !== true) console.log(said)
+  if (wait !== true) return print(json === true ? JSON.stringify(run, null, 2) : said)
+  if (json !== true) print(said)
   tellEnd(await follow(service, run.workflowId, json === true ? process.stderr : process.stdout), { json })
 }
 

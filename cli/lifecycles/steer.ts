@@ -5,6 +5,7 @@ import { type Answered, answerOf, once } from '../service.ts'
 import { asking, tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
 import { follow, tellEnd } from './watch.ts'
+import { print } from '../print.ts'
 
 export interface SteerFlags {
   readonly tenant?: string
@@ -34,7 +35,7 @@ export async function signalWorkflow(settings: Settings, workflowId: string, nam
     await answerOf(
       service.POST('/internal/workflows/{workflowId}/signals/{name}', { params: { path: { workflowId, name } } }),
     )
-    console.log(`${workflowId}: ${name} is signalled; "simherd workflows show" tells what it makes of it`)
+    print(`${workflowId}: ${name} is signalled; "simherd workflows show" tells what it makes of it`)
   })
 }
 
@@ -54,8 +55,8 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
         body,
       }),
     )
-    console.log(`${workflowId}: ${name} is taken`)
-    for (const line of fieldLines(answer)) console.log(line)
+    print(`${workflowId}: ${name} is taken`)
+    for (const line of fieldLines(answer)) print(line)
   })
 }
 
@@ -65,7 +66,7 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
     await askOnce(key, (terms) =>
       service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, ...terms } }),
     )
-    console.log(`${workflowId}: is asked to cancel itself`)
+    print(`${workflowId}: is asked to cancel itself`)
     if (wait !== true) return
     const run = await follow(service, workflowId)
     if (run.status === 'cancelled') return
@@ -80,7 +81,7 @@ export async function retryWorkflow(settings: Settings, workflowId: string, { te
     const { runId } = await askOnce(key, (terms) =>
       service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId }, ...terms } }),
     )
-    console.log(`${workflowId}: is started again as run ${runId}`)
+    print(`${workflowId}: is started again as run ${runId}`)
     if (wait === true) tellEnd(await follow(service, workflowId))
   })
 }

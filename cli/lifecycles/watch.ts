@@ -8,6 +8,7 @@ import { asking, type Run, readRun, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
 import { outcomeOf, runLines } from './run-text.ts'
+import { print } from '../print.ts'
 
 /** Each look asks a worker: every second for two minutes, then every five. */
 const LOOK_FIRST_MS = 1000
@@ -58,8 +59,8 @@ export async function followSoon(service: InternalClient, workflowId: string, ou
 
 /** Shows a run that has ended. @throws CommandFailure where it failed: the exit code says so */
 export function tellEnd(run: Run, { json }: { readonly json?: boolean | undefined } = {}): void {
-  if (json === true) console.log(JSON.stringify(run, null, 2))
-  else for (const line of ['', ...runLines(run)]) console.log(line)
+  if (json === true) print(JSON.stringify(run, null, 2))
+  else for (const line of ['', ...runLines(run)]) print(line)
   if (!hasFailed(run)) return
   const { workflowId, status, failure } = run
   const why = outcomeOf(run) ?? (failure === null ? status : `${failure.code}: ${failure.detail}`)
