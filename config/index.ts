@@ -81,6 +81,13 @@ export const Settings = Type.Object({
     "Temporal's own page; answers about a workflow then link to its history there.",
   ),
   SMTP_URL: url('smtp://mail:587', 'SMTP server to send through instead of the embedded inbox.'),
+  SMTP_TLS: Type.Unsafe<'required' | 'optional'>({
+    type: 'string',
+    enum: ['required', 'optional'],
+    default: 'required',
+    description:
+      'Whether mails leave this machine encrypted only (`required`), or in the clear where the server offers nothing else.',
+  }),
   MAIL_FROM: Type.String({ default: 'Simherd <simherd@localhost>', description: 'Sender of the e-mails.' }),
   SERVICE_BASE_URL: url('http://api:8080', 'Where workers reach the public API; default: this machine at PORT.'),
   SERVICE_INTERNAL_URL: url(

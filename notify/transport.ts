@@ -41,6 +41,8 @@ export interface TransportOptions {
   readonly from: string
   /** From connecting to the server's last word, in milliseconds. Default: one minute. */
   readonly timeoutMs?: number
+  /** Sends in the clear where the server offers nothing else. Default: only to this machine itself. */
+  readonly plain?: boolean
 }
 
 /** Why a mail was not taken, or why that is not known. The message is the operator's: the server's own words. */
@@ -72,7 +74,7 @@ const TIMEOUT_MS = 60_000
  *
  * @throws Error where the address of the server cannot be used
  */
-export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: TransportOptions): Transport {
+export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain = false }: TransportOptions): Transport {
   if (!/^smtps?:$/.test(URL.canParse(smtpUrl) ? new URL(smtpUrl).protocol : '')) {
     // Not shown: it may hold a password.
     throw new Error('the mail server must be smtp://host:port or smtps://host:port: check SMTP_URL')
@@ -80,6 +82,7 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: Trans
   const smtp = createSmtp({
     url: smtpUrl,
     pool: true,
+    requireTLS: !plain && !isThisMachine(new URL(smtpUrl).hostname),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -112,6 +115,9 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS }: Trans
   }
 }
 
+/** Mails name customers and their usage: on a network nobody may read along. */
+const isThisMachine = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(host)
+
 /** What nodemailer puts on its errors. */
 interface SmtpFailure extends Error {
   readonly code?: string
@@ -128,12 +134,12 @@ function asMailError(error: unknown): MailError {
 }
 
 /**
- * Only a word about this mail or its address is final. A refused password or a demand for one (530) is ours to
- * mend, 503 is a muddled session: the mail waits.
+ * Only a word about this mail or its address is final. A refused password, a demand for one (530) or no encryption
+ * is ours to mend, 503 is a muddled session: the mail waits.
  */
 function kindOf({ code, responseCode }: SmtpFailure): MailError['kind'] {
   // No address was usable, so that no server was asked.
   if (responseCode === undefined) return code === 'EENVELOPE' ? 'permanent' : 'temporary'
-  const ours = code === 'EAUTH' || responseCode === 503 || responseCode === 530
+  const ours = code === 'EAUTH' || code === 'ETLS' || responseCode === 503 || responseCode === 530
   return responseCode >= 500 && !ours ? 'permanent' : 'temporary'
 }

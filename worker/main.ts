@@ -50,7 +50,11 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     secret: settings.CARRIER_SECRET,
     timeoutMs: durationMs(settings.CARRIER_TIMEOUT),
   })
-  const transport = createTransport({ smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM })
+  const transport = createTransport({
+    smtpUrl: settings.SMTP_URL,
+    from: settings.MAIL_FROM,
+    plain: settings.SMTP_TLS === 'optional',
+  })
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
   const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
   const at: QueuesAt = {

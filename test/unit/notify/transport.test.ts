@@ -42,6 +42,30 @@ const failureOf = async (sending: Promise<unknown>): Promise<MailError> => {
   return failure as MailError
 }
 
+describe('a server on another machine', () => {
+  // Reaches this machine, under an address that is not its own name for itself.
+  const elsewhere = (url: string) => url.replace(/127\.0\.0\.1|localhost/, '0.0.0.0')
+
+  test('that offers no encryption is sent nothing, and the mail waits', async () => {
+    const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
+
+    const failure = await failureOf(transportTo(elsewhere(mailbox.url)).send(aMail()))
+
+    expect(failure.kind).toBe('temporary')
+    expect(mailbox.received).toEqual([])
+  })
+
+  test('is sent to in the clear where the operator says so', async () => {
+    const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
+    const transport = createTransport({ smtpUrl: elsewhere(mailbox.url), from: FROM, timeoutMs: 3000, plain: true })
+    cleanups.push(() => transport.close())
+
+    await transport.send(aMail())
+
+    expect(mailbox.received).toHaveLength(1)
+  })
+})
+
 describe('a mail that is sent', () => {
   test('arrives with both parts as they were rendered', async () => {
     const { mailbox, transport } = await mailboxAndTransport()
