@@ -1,5 +1,5 @@
 /** Activities of the watchdog's enforcement: look again, suspend, tell, pick a pool's SIMs and arm them. */
-import { ApplicationFailure, activityInfo, heartbeat } from '@temporalio/activity'
+import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
 import type { ActionAsk, SimEnforcement } from '../domain/enforcement.ts'
 import { toMB } from '../domain/units.ts'
@@ -7,7 +7,7 @@ import type { ArmAsk } from '../domain/workflow-asks.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
 import type { pickTargets } from '../rules/suspend-targets.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import { cancelTicket, isStateConflict, openTicket, type TicketAsk } from './tickets.ts'
+import { cancelTicket, isStateConflict, openTicket, type TicketAsk, ticketOfStep } from './tickets.ts'
 
 export interface SuspensionAsk {
   readonly ticket: TicketAsk
@@ -76,9 +76,6 @@ export interface PoolAsk {
   readonly workflowId: string
 }
 
-/** Heartbeat of an attempt that has begun to open its ticket: whether it got through is not known. */
-const ASKED = 'asked'
-
 const isOver = (error: unknown): boolean =>
   error instanceof ApplicationFailure && (error.type === 'workflow_not_running' || error.type === 'workflow_not_found')
 
@@ -102,8 +99,8 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   /**
    * Reads the SIM again, and opens the suspend ticket if it is still over, enforced and not exempt.
    *
-   * Safe to run twice: where an earlier attempt has got through, its effect is the answer, or its ticket, which
-   * is taken back first where the SIM is not to be suspended any more.
+   * Safe to run twice, however late: where the step has got through before, its effect is the answer, or its ticket,
+   * which is taken back first where the SIM is not to be suspended any more.
    */
   async openSuspension({ ticket, cycleKey, rule, workflowId }: SuspensionAsk): Promise<SuspensionAnswer> {
     const client = clientOf(ticket.tenantId)
@@ -111,19 +108,19 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     const sim = await bodyOf(client.internal.GET('/internal/sims/{id}/enforcement', { params }))
     if (sim.suspension?.cause === 'watchdog' && sim.suspension.workflowId === workflowId) return { do: 'stay' }
     const why = refusalOf(sim)
-    // What an earlier attempt has begun it was permitted to.
-    if (activityInfo().heartbeatDetails !== ASKED) {
-      if (why !== null) return { do: 'refuse', why }
-      const permit =
-        rule === null ? null : await askPermit(client, { rule, cycle: cycleKey, simId: ticket.simId, workflowId })
-      if (permit !== null) return permit
-    }
-    heartbeat(ASKED)
-    try {
-      const { ticketId } = await openTicket(client, ticket)
-      if (ticketId === null) return { do: 'refuse', why: 'not active' }
+    const ask = { cycle: cycleKey, simId: ticket.simId, workflowId }
+    const refusal =
+      why === null ? rule && (await askPermit(client, { rule, ...ask })) : ({ do: 'refuse', why } as const)
+    if (refusal) {
+      const ticketId = await ticketOfStep(client, ticket)
+      if (ticketId === undefined) return refusal
+      // What the step has begun it was permitted to.
       const takenBack = why !== null && (await cancelTicket(client, ticketId))
       return takenBack ? { do: 'refuse', why, ticketId } : { do: 'wait', ticketId }
+    }
+    try {
+      const { ticketId } = await openTicket(client, ticket)
+      return ticketId === null ? { do: 'refuse', why: 'not active' } : { do: 'wait', ticketId }
     } catch (error) {
       // Another ticket waits before this one and takes the SIM out of Active.
       if (isStateConflict(error)) return { do: 'refuse', why: 'not active' }

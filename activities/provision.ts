@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/activity'
 import { labelOf, SimStatus } from '../domain/codes.ts'
 import type { Waits } from '../domain/lifecycle.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import { lookAtTicket, postTicket, STATE_CODES, type TicketEnd } from './tickets.ts'
+import { lookAtTicket, postTicket, STATE_CODES, type TicketEnd, ticketOfStep } from './tickets.ts'
 import { poll } from './waits.ts'
 
 /** A SIM as this workflow sees it. */
@@ -86,9 +86,11 @@ async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: 
   const { tenantId, simId, keys, poolId, tariffId, tag } = ask
   const place = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
   try {
-    // With the activation: a SIM that could not be provisioned keeps the tag it had.
-    if (kind === 'activate' && tag !== undefined) await setTag(client, simId, tag)
     const ticket = { tenantId, kind, simId, key: keys[kind], ...(kind === 'provision' ? place : {}) }
+    // With the activation: a SIM that could not be provisioned keeps the tag it had. Once: it may have another since.
+    if (kind === 'activate' && tag !== undefined && (await ticketOfStep(client, ticket)) === undefined) {
+      await setTag(client, simId, tag)
+    }
     return { ticketId: (await postTicket(client, ticket)).id }
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.nonRetryable !== true) throw error
@@ -124,8 +126,7 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
    * Opens the ticket that takes a SIM on its way to Active: provision, or activate where it was not activated since.
    *
    * Asks for the ticket first and looks at the SIM where that is refused: one request on the normal path, and the
-   * service itself validates. Safe to run twice: the keys are the same for every attempt; where the service has
-   * forgotten them, after a day, the SIM's state answers.
+   * service itself validates. Safe to run twice, however late: each of the two steps has one ticket.
    *
    * @throws ApplicationFailure `sim_not_found`, not retried
    */

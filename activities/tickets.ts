@@ -1,8 +1,9 @@
 /** Activities over tickets: open one, take it back, wait for its end. */
-import { ApplicationFailure, activityInfo } from '@temporalio/activity'
+import { ApplicationFailure } from '@temporalio/activity'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
 import type { Waits } from '../domain/lifecycle.ts'
 import type { Cause } from '../domain/ticket.ts'
+import { ticketIdOfStep } from '../domain/ticket-id.ts'
 import { bodyOf, once, type ServiceClient } from './client.ts'
 import { poll } from './waits.ts'
 
@@ -63,10 +64,7 @@ export function postTicket(client: ServiceClient, ask: TicketAsk): Promise<{ rea
   }
 }
 
-/**
- * Whether the SIM is settled where the ticket would take it. The service forgets an Idempotency-Key
- * after a day; then this says whether an earlier attempt got through.
- */
+/** Whether the SIM is settled where the ticket would take it: somebody else was faster. */
 async function isAlreadySo(client: ServiceClient, ask: TicketAsk): Promise<boolean> {
   const sim = await bodyOf(
     client.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(ask.simId) } } }),
@@ -119,8 +117,25 @@ export const lookAtTicket = async (client: ServiceClient, id: string): Promise<T
 }
 
 /**
- * Opens a ticket. Safe to run twice: the key is the same for every attempt, and where the service has
- * forgotten it, the SIM's state answers.
+ * The ticket that a step has opened, in an earlier attempt or before the run was reset.
+ *
+ * @returns its id; undefined where the step has opened none
+ */
+export async function ticketOfStep(
+  client: ServiceClient,
+  { tenantId, key }: Pick<TicketAsk, 'tenantId' | 'key'>,
+): Promise<string | undefined> {
+  const id = ticketIdOfStep(tenantId, key)
+  try {
+    return (await bodyOf(client.api.GET('/api/tickets/{id}', { params: { path: { id } } }))).id
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.type === 'ticket_not_found') return undefined
+    throw error
+  }
+}
+
+/**
+ * Opens a ticket. Safe to run twice, however late: the step has one ticket, whose id follows from its key.
  *
  * @returns the ticket's id; null where the SIM is already where the ticket would take it
  * @throws ApplicationFailure `sim_state_conflict`, `sim_already_assigned`, … not retried
@@ -135,7 +150,7 @@ export async function openTicket(client: ServiceClient, ask: TicketAsk): Promise
 }
 
 /**
- * Takes a Pending ticket back. Safe to run twice: what an earlier attempt has taken back counts as taken back.
+ * Takes a Pending ticket back. Safe to run twice: what this workflow has taken back, the service answers so again.
  *
  * @returns false where it is not Pending any more
  */
@@ -144,8 +159,8 @@ export async function cancelTicket(client: ServiceClient, id: string): Promise<b
     await bodyOf(client.api.DELETE('/api/tickets/{id}', { params: { path: { id } } }))
     return true
   } catch (error) {
-    if (!(error instanceof ApplicationFailure) || error.type !== 'ticket_not_pending') throw error
-    return activityInfo().attempt > 1 && (await lookAtTicket(client, id))?.status === 'cancelled'
+    if (error instanceof ApplicationFailure && error.type === 'ticket_not_pending') return false
+    throw error
   }
 }
 

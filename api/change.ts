@@ -7,6 +7,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { type Caller, type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { holdVersion, type Resource } from '../store/versions.ts'
 import { versionsAsked } from './etag.ts'
+import { keyOf } from './once-key.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -17,12 +18,14 @@ declare module 'fastify' {
 /** The same ground, its changes on behalf of who sent the request. */
 export function onBehalfOf(ground: Ground, request: FastifyRequest): Ground {
   const { method, url = '', schema } = request.routeOptions
+  const onceKey = keyOf(request)
   const caller: Caller = {
     actor: `key:${request.keyId}`,
     keyId: request.keyId,
     requestId: request.id,
     action: schema?.operationId ?? `${String(method)} ${url}`,
     workflowId: request.workflowId,
+    ...(onceKey === undefined ? {} : { onceKey }),
   }
   return { ...ground, caller }
 }

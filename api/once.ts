@@ -9,6 +9,7 @@ import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../store/idempotency
 import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../store/tenancy.ts'
 import type { Resource } from '../store/versions.ts'
 import { mustBeAsSeen, onBehalfOf } from './change.ts'
+import { keyOf } from './once-key.ts'
 
 /** How long an answer is kept. */
 const KEEP_MS = 24 * 3_600_000
@@ -137,19 +138,6 @@ async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, ke
 export function useOnceKeys(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     if (request.method === 'POST' && request.routeOptions.config.once !== false) keyOf(request)
-  })
-}
-
-/** Quoted, as the header's draft says, or bare, as everybody does it. */
-export const ONCE_KEY = /^(?:"[ !#-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$/
-
-function keyOf(request: FastifyRequest): string | undefined {
-  const header = request.headers['idempotency-key']
-  if (header === undefined) return undefined
-  if (typeof header === 'string' && ONCE_KEY.test(header)) return header.replaceAll('"', '')
-  const detail = 'must be 1 to 255 printable characters'
-  throw new ServiceError('invalid_request', `Idempotency-Key ${detail}`, {
-    errors: [{ parameter: 'Idempotency-Key', detail }],
   })
 }
 

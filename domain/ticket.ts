@@ -72,6 +72,9 @@ export const TicketDetail = strictObject(
     ),
     finishedAt: nullable(Instant('When it ended')),
     cause: Cause,
+    withdrawnBy: nullable(
+      Type.String({ description: 'The workflow that took it back; null: a person did, or it was not cancelled' }),
+    ),
   },
   {
     examples: [
@@ -85,6 +88,7 @@ export const TicketDetail = strictObject(
         failureDetail: 'The carrier could not do it now (503): maintenance: until noon',
         finishedAt: '2026-11-20T12:41:09.000Z',
         cause: { by: 'user' },
+        withdrawnBy: null,
       },
     ],
   },

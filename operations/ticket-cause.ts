@@ -1,15 +1,27 @@
 /** Who asks for a ticket, and why: a workflow, where the request comes from one, or a person. */
 import { ServiceError } from '../domain/errors.ts'
 import type { Cause } from '../domain/ticket.ts'
+import { ticketIdOfStep } from '../domain/ticket-id.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { suspensionStarted } from '../store/workflow-outbox.ts'
+
+/** Who asks for a ticket and why, and the id that follows from the step of a workflow; null: any. */
+export async function askedBy(tx: TenantTx): Promise<{ readonly cause: Cause; readonly id: string | null }> {
+  return { cause: await causeOfCaller(tx), id: stepTicketId(tx) }
+}
+
+/** Id of the ticket that the caller's step asks for. @returns null where no workflow asks, or for no step */
+function stepTicketId({ tenantId, caller }: TenantTx): string | null {
+  if (caller === null || caller.workflowId === null || caller.onceKey === undefined) return null
+  return ticketIdOfStep(tenantId, caller.onceKey)
+}
 
 /**
  * The cause of a ticket, by its caller. A suspension's rule, cycle and end are those it was started with.
  *
  * @throws ServiceError `invalid_request` for a suspension that the service has not started
  */
-export async function causeOfCaller(tx: TenantTx): Promise<Cause> {
+async function causeOfCaller(tx: TenantTx): Promise<Cause> {
   const workflowId = tx.caller?.workflowId ?? null
   if (workflowId === null) return { by: 'user' }
   if (!workflowId.startsWith('suspend-on-overage:')) return { by: 'workflow', workflowId }

@@ -1,4 +1,5 @@
 /** Opening and cancelling tickets. One transaction each; executing them is execute-tickets.ts. */
+import { randomUUID } from 'node:crypto'
 import { TariffType, TicketStatus, type TicketType } from '../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../domain/errors.ts'
 import type { Tariff } from '../domain/tariff.ts'
@@ -9,12 +10,14 @@ import { lockLine } from '../store/lines.ts'
 import { holdPool, type PoolTariff } from '../store/pools.ts'
 import { findTariff } from '../store/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { endTicket, findTicket, insertTicket, openTickets, toTicket } from '../store/tickets.ts'
+import { endTicket, findTicket, insertTicket, openTickets, type TicketRecord, toTicket } from '../store/tickets.ts'
 import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketsCancelled } from './tell-ticket.ts'
 import { mustFitQuota, type TicketQuota } from './ticket-quota.ts'
 
 export interface OpenTicketRequest {
+  /** Where it follows from who asks: asked again, that ticket is the answer. */
+  readonly id?: string | null
   readonly simId: number
   readonly type: TicketType
   readonly poolId?: number | null
@@ -35,11 +38,14 @@ export interface OpenTicketRequest {
  * @param quota what persons may have open; left out: anything
  * @returns the ticket's id (UUID)
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `tariff_not_found`, `sim_already_assigned`,
- *   `sim_state_conflict`, `quota_exceeded`, `tariff_inactive`, `tariff_needs_pool`, `tariff_has_no_effect`
+ *   `idempotency_key_reused`, `sim_state_conflict`, `quota_exceeded`, `tariff_inactive`, `tariff_needs_pool`,
+ *   `tariff_has_no_effect`
  */
 export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota?: TicketQuota): Promise<string> {
   const line = await lockLine(tx, request.simId)
   if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${request.simId}.`)
+  const known = request.id == null ? undefined : await findTicket(tx, request.id)
+  if (known !== undefined) return askedBefore(known, request)
   const ask = {
     type: request.type,
     poolId: request.poolId ?? null,
@@ -56,7 +62,7 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota
     await (ask.cause.by === 'month-end' ? checkPlace : checkAssignment)(tx, after, ask.tariffId)
   }
   const { simId, tag = null, message = null, effectiveAt = null } = request
-  const id = await insertTicket(tx, { ...ask, simId, tag, message, effectiveAt })
+  const id = await insertTicket(tx, { ...ask, id: request.id ?? randomUUID(), simId, tag, message, effectiveAt })
   const { type, poolId, tariffId, unassign } = ask
   await noteChange(tx, {
     subject: 'ticket',
@@ -65,6 +71,13 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota
     after: { simId, type, poolId, tariffId, unassign, tag, effectiveAt },
   })
   return id
+}
+
+/** The ticket that this step has opened before, whatever has become of it and of the SIM since. */
+function askedBefore({ id, simId, type, unassign }: TicketRecord, request: OpenTicketRequest): string {
+  if (simId === request.simId && type === request.type && unassign === (request.unassign ?? false)) return id
+  const detail = `Ticket ${id} of SIM ${simId} is this step's: another ticket takes a key of its own.`
+  throw new ServiceError('idempotency_key_reused', detail)
 }
 
 /** Why something cannot be: the code that a caller meets, and the same in words. */
@@ -140,7 +153,7 @@ export function placeConflict(
 }
 
 /**
- * Cancels a ticket that is still Pending; an event says so.
+ * Cancels a ticket that is still Pending; an event says so. What a workflow has taken back, it is answered again.
  *
  * @returns the ticket, Cancelled
  * @throws ServiceError `ticket_not_found`, `ticket_not_pending`
@@ -150,6 +163,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   if (seen === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${id}.`)
   await lockLine(tx, seen.simId)
   const ticket = await findTicket(tx, id)
+  if (ticket !== undefined && wasWithdrawn(tx, ticket)) return toTicket(ticket)
   if (ticket?.status !== TicketStatus.Pending) {
     throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
   }
@@ -160,3 +174,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   await noteChange(tx, { subject: 'ticket', id, ...status })
   return toTicket({ ...ticket, status: TicketStatus.Cancelled })
 }
+
+/** Whether the workflow that asks has taken it back before. */
+const wasWithdrawn = ({ caller }: TenantTx, { withdrawnBy }: TicketRecord): boolean =>
+  withdrawnBy !== null && withdrawnBy === caller?.workflowId

@@ -22,6 +22,8 @@ export interface Caller {
   readonly action: string
   /** The workflow that asks, with the workers' key; null where none does. */
   readonly workflowId: string | null
+  /** The Idempotency-Key of its request: where a workflow asks, one of its steps. */
+  readonly onceKey?: string
 }
 
 /** What operations run with. */

@@ -1,5 +1,4 @@
 /** Tickets: the rows, their order within a SIM, and the work list of SIMs with open ones. */
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../domain/codes.ts'
 import type { Cause, Ticket } from '../domain/ticket.ts'
@@ -28,6 +27,7 @@ interface TicketRow {
   readonly failure_detail: string | null
   readonly finished_at: Date | null
   readonly counts: boolean
+  readonly withdrawn_by: string | null
 }
 
 /** A ticket as operations work with it. */
@@ -48,6 +48,8 @@ export interface TicketRecord extends Ask {
   readonly finishedAt: Date | null
   /** In the quotas, while it is open: a person asked for it. */
   readonly counts: boolean
+  /** The workflow that took it back. */
+  readonly withdrawnBy: string | null
 }
 
 /** Why a ticket has failed, or its last attempt. */
@@ -61,7 +63,8 @@ export interface TicketFailure {
 }
 
 const columns = sql`id, seq, sim_id, type, status, created_at, pool_id, tariff_id, unassign, tag, message, cause,
-  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, failure_detail, finished_at, counts`
+  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, failure_detail, finished_at, counts,
+  withdrawn_by`
 
 const toRecord = (row: TicketRow): TicketRecord => ({
   id: row.id,
@@ -84,6 +87,7 @@ const toRecord = (row: TicketRow): TicketRecord => ({
   failureDetail: row.failure_detail,
   finishedAt: row.finished_at,
   counts: row.counts,
+  withdrawnBy: row.withdrawn_by,
 })
 
 /** A ticket as the interface shows it. Source: service document, section 2.5. */
@@ -112,15 +116,17 @@ export interface NewTicket extends Ask {
 }
 
 /** Writes a Pending ticket and puts its SIM on the work list. @returns the ticket's id */
-export async function insertTicket(tx: TenantTx, { simId, ...ticket }: NewTicket): Promise<string> {
-  const id = randomUUID()
+export async function insertTicket(
+  tx: TenantTx,
+  { id, simId, ...ticket }: NewTicket & { readonly id: string },
+): Promise<string> {
   await insertTickets(tx, [{ id, simId }], { ...ticket, bulkId: null })
   return id
 }
 
 /**
  * Writes a Pending ticket for each of these SIMs, and puts them on the work list. Call with them locked. Tickets differ
- * in where they take their SIM, where that is given with it.
+ * in where they take their SIM, where that is given with it. One whose id there is stays as it is.
  */
 export async function insertTickets(
   tx: TenantTx,
@@ -133,19 +139,22 @@ export async function insertTickets(
   ticket: Omit<NewTicket, 'simId'> & { readonly bulkId: string | null },
 ): Promise<void> {
   if (each.length === 0) return
-  const simIds = each.map(({ simId }) => simId)
-  await sql`
+  const { rows } = await sql<{ simId: number }>`
     insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
                          next_attempt_at, bulk_id, counts)
     select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, pool_id, tariff_id,
            ${ticket.unassign}::boolean, ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb,
            ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid,
            ${ticket.cause.by === 'user' && ticket.bulkId === null}::boolean
-      from unnest(${each.map(({ id }) => id)}::uuid[], ${simIds}::bigint[],
+      from unnest(${each.map(({ id }) => id)}::uuid[], ${each.map(({ simId }) => simId)}::bigint[],
                   ${each.map(({ poolId = ticket.poolId }) => poolId)}::integer[],
                   ${each.map(({ tariffId = ticket.tariffId }) => tariffId)}::integer[])
              with ordinality as t(id, sim_id, pool_id, tariff_id, n)
-     order by n`.execute(tx.q)
+     order by n
+    on conflict (id) do nothing
+    returning sim_id as "simId"`.execute(tx.q)
+  const simIds = rows.map(({ simId }) => simId)
+  if (simIds.length === 0) return
   await sql`
     insert into ticket_work as w (sim_id, due_at)
     select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id
@@ -233,7 +242,7 @@ export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, 
   await sql`update ticket_work set due_at = ${until} where sim_id = ${ticket.simId}`.execute(tx.q)
 }
 
-/** Ends a ticket; takes its SIM off the work list where it was the last open one. */
+/** Ends a ticket; takes its SIM off the work list where it was the last open one. What cancels it stands with it. */
 export async function endTicket(
   tx: TenantTx,
   ticket: Pick<TicketRecord, 'id' | 'simId'>,
@@ -244,7 +253,8 @@ export async function endTicket(
     update tickets
        set status = ${status}, finished_at = ${tx.now}, lease_until = null,
            failure_code = ${failure?.code ?? null}, failure_text = ${failure?.text ?? null},
-           failure_detail = ${failure?.detail ?? null}
+           failure_detail = ${failure?.detail ?? null},
+           withdrawn_by = ${status === TicketStatus.Cancelled ? (tx.caller?.workflowId ?? null) : null}
      where id = ${ticket.id}`.execute(tx.q)
   const { rows } = await sql`
     select 1 from tickets where sim_id = ${ticket.simId} and status in (0, 1) limit 1`.execute(tx.q)

@@ -11,7 +11,7 @@ import {
   TicketDetail,
 } from '../../domain/ticket.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
-import { causeOfCaller } from '../../operations/ticket-cause.ts'
+import { askedBy } from '../../operations/ticket-cause.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { tenantTerms } from '../../store/cycles.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
@@ -26,7 +26,7 @@ import type { InternalOptions } from '../server.ts'
 /** What the internal calls have in common. */
 const commonOf = async (tx: TenantTx, body: InternalSimAsk) => ({
   simId: body.simId,
-  cause: body.cause == null ? await causeOfCaller(tx) : causeGiven(tx, body.cause),
+  ...(body.cause == null ? await askedBy(tx) : { cause: causeGiven(tx, body.cause) }),
   effectiveAt: body.effectiveAt == null ? null : await boundaryNamed(tx, body.effectiveAt),
 })
 
@@ -65,6 +65,7 @@ const toDetail = (ticket: TicketRecord): TicketDetail => ({
   failureDetail: ticket.failureDetail,
   finishedAt: ticket.finishedAt?.toISOString() ?? null,
   cause: ticket.cause,
+  withdrawnBy: ticket.withdrawnBy,
 })
 
 export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {

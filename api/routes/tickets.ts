@@ -13,7 +13,7 @@ import {
   ticketMetadata,
 } from '../../domain/ticket.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
-import { causeOfCaller } from '../../operations/ticket-cause.ts'
+import { askedBy } from '../../operations/ticket-cause.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets.ts'
@@ -34,7 +34,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   const tags = ['Tickets']
   const response = { 200: TicketAnswer }
   const open = async (tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'>) =>
-    openTicket(tx, { ...ask, cause: await causeOfCaller(tx) }, quota)
+    openTicket(tx, { ...ask, ...(await askedBy(tx)) }, quota)
 
   app.get(
     '/tickets',

@@ -143,7 +143,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(5)
     // Two tickets asked for, each looked at once at least, and the SIM read back: the service checks as it opens.
     const asked = house.model.requests.filter((line) => !line.includes('GET /api/tickets/'))
-    // The tag costs a request where there is one, and no step.
+    // The tag costs a request where there is one (and a look for the step's ticket), and no step.
     const tag = ['PATCH /api/sims/1/tag']
     expect(asked).toEqual(['POST /api/tickets/provision', ...tag, 'POST /api/tickets/activate', 'GET /api/sims/1'])
   })

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { ERRORS, type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { monthEndId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { ticketIdOfStep } from '../../domain/ticket-id.ts'
 import type { LifecycleClient } from '../../queues/temporal.ts'
 import { batchRoutes, type ModelBatchSim } from './batch-model.ts'
 
@@ -32,6 +33,13 @@ export interface ModelTicket {
   status: 0 | 1 | 2 | 3 | 4
   failureCode: string | null
   body: Body
+  /** The workflow that took it back. */
+  withdrawnBy?: string
+}
+/** Who sends a request: a workflow, for a step. */
+interface Asking {
+  readonly workflowId: string | undefined
+  readonly key: string | undefined
 }
 
 export const TENANT = 'acme'
@@ -96,14 +104,16 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
   const simOf = (id: number) => sims.get(id) ?? fail('sim_not_found', `no SIM ${id}`)
   const ticketOf = (id: string) => tickets.find((t) => t.id === id) ?? fail('ticket_not_found', id)
 
-  function open(kind: Kind, body: Body): { id: string } {
+  function open(kind: Kind, body: Body, id: string = randomUUID()): { id: string } {
     const sim = simOf(body['simId'])
+    // The step has its ticket, whatever has become of it.
+    if (tickets.some((ticket) => ticket.id === id)) return { id }
     const refuse = (code: ErrorCode) => fail(code, `SIM ${body['simId']} is ${sim.status}`)
     if (kind === 'activate' && sim.status !== 2) refuse('sim_state_conflict')
     if (kind === 'suspend' && sim.status !== 1) refuse('sim_state_conflict')
     if (kind === 'unassign' && sim.status === 0) refuse('sim_state_conflict')
     if (kind === 'provision' && sim.status !== 0 && body['cause']?.by !== 'month-end') refuse('sim_already_assigned')
-    const ticket: ModelTicket = { id: randomUUID(), kind, simId: body['simId'], status: 0, failureCode: null, body }
+    const ticket: ModelTicket = { id, kind, simId: body['simId'], status: 0, failureCode: null, body }
     tickets.push(ticket)
     return { id: ticket.id }
   }
@@ -186,6 +196,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     return { ...counts, total: Object.values(counts).reduce((sum, n) => sum + n) }
   }
 
+  const stepId = ({ key }: Asking) => (key === undefined ? undefined : ticketIdOfStep(model.tenantId, key))
   /** As the service knows it: a suspension by what its workflow was started with. */
   async function causeOf(workflowId: string | undefined): Promise<Body> {
     if (workflowId?.startsWith('suspend-on-overage:') !== true) return { by: 'workflow', workflowId }
@@ -193,7 +204,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     return { by: 'watchdog', rule, cycle, until, workflowId }
   }
 
-  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, workflowId?: string) => unknown][] = [
+  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, asking: Asking) => unknown][] = [
     ...batchRoutes(model.batch),
     [
       /^GET \/api\/sims\/(\d+)$/,
@@ -213,10 +224,11 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     ],
     [
       /^DELETE \/api\/tickets\/(.+)$/,
-      ([id]) => {
+      ([id], _, __, { workflowId }) => {
         const ticket = ticketOf(id ?? '')
+        if (ticket.status === 4 && ticket.withdrawnBy === workflowId) return shown(ticket)
         if (ticket.status !== 0) fail('ticket_not_pending', 'too late')
-        ticket.status = 4
+        Object.assign(ticket, { status: 4, withdrawnBy: workflowId })
         return shown(ticket)
       },
     ],
@@ -229,11 +241,11 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     ],
     [
       /^POST \/api\/tickets\/(provision|activate|suspend)$/,
-      async ([kind], body, _, workflowId) => open(kind as Kind, { ...body, cause: await causeOf(workflowId) }),
+      async ([kind], body, _, by) => open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
     ],
     [
       /^POST \/internal\/tickets\/(activate|unassign)$/,
-      async ([kind], body, _, workflowId) => open(kind as Kind, { ...body, cause: await causeOf(workflowId) }),
+      async ([kind], body, _, by) => open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
     ],
     [
       /^PATCH \/api\/sims\/(\d+)\/tag$/,
@@ -466,7 +478,8 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       if (found === null) continue
       const asking = request.headers['simherd-workflow']
       const workflowId = asking === undefined ? undefined : decodeURI(String(asking))
-      const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams, workflowId)
+      const by = { workflowId, key: typeof key === 'string' ? key : undefined }
+      const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams, by)
       if (typeof key === 'string') answers.set(key, result)
       if (model.lostAnswers > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
         model.lostAnswers -= 1

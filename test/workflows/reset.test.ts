@@ -1,0 +1,124 @@
+/** Runs that an operator resets at Temporal, days later: their steps are asked again, and nothing is done twice. */
+import { Connection, WorkflowClient } from '@temporalio/client'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { freshNamespace } from '../setup/service.ts'
+import { soon } from '../setup/soon.ts'
+import { clear, startHouse } from './house.ts'
+import { aSim, TENANT, WAITS } from './service-model.ts'
+
+describe('a run that is reset days later', () => {
+  let house: Awaited<ReturnType<typeof startHouse>>
+  let connection: Connection
+  let temporal: WorkflowClient
+  let namespace = ''
+  beforeAll(async () => {
+    namespace = await freshNamespace()
+    house = await startHouse(inject('temporalAddress'), namespace)
+    connection = await Connection.connect({ address: inject('temporalAddress') })
+    temporal = new WorkflowClient({ connection, namespace })
+  })
+  afterAll(async () => {
+    await house?.close()
+    await connection?.close()
+  })
+  beforeEach(() => clear(house.model))
+
+  /** Goes back to where a run asked for the first activity of a name; by then the service has forgotten its keys. */
+  async function resetBefore(workflowId: string, activity: string): Promise<void> {
+    const { events } = await temporal.getHandle(workflowId).fetchHistory()
+    const asked = events?.find((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity)
+    house.model.forgetKeys()
+    await connection.workflowService.resetWorkflowExecution({
+      namespace,
+      workflowExecution: { workflowId },
+      workflowTaskFinishEventId: asked?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId ?? null,
+      requestId: crypto.randomUUID(),
+      reason: 'for the test',
+    })
+  }
+  const result = (workflowId: string) => temporal.getHandle(workflowId).result()
+
+  test('provisions and activates nothing again, and leaves the tag that the SIM has since', async () => {
+    house.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
+    const workflowId = provisionAndActivateId(TENANT, 1)
+    const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter', waits: WAITS }
+    await house.lifecycle.start({ type: 'provision-and-activate', workflowId, input })
+    const first = await result(workflowId)
+    expect(house.model.sims.get(1)).toMatchObject({ status: 1, tag: 'meter' })
+    house.model.sims.set(1, aSim({ poolId: 7, tariffId: 3, tag: 'of a person' }))
+
+    await resetBefore(workflowId, 'openNextTicket')
+    expect(await result(workflowId)).toEqual(first)
+    expect(house.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
+    expect(house.model.sims.get(1)?.tag).toBe('of a person')
+  })
+
+  /** A suspension whose ticket waits for the carrier. */
+  async function pendingSuspension(simId: number) {
+    house.model.sims.set(simId, aSim())
+    house.model.pending.add('suspend')
+    const workflowId = suspendOnOverageId(TENANT, simId, '2026-11')
+    const input = {
+      tenantId: TENANT,
+      simId,
+      cycleKey: '2026-11',
+      cycleEndsAt: new Date(Date.now() + 3_600_000).toISOString(),
+      rule: 'r',
+      ruleFile: 'r.json',
+      grace: 'PT0S',
+      until: 'renewal' as const,
+      waits: WAITS,
+    }
+    const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
+    await house.lifecycle.signalWithStart({ do: 'signalWithStart', ...start })
+    await soon(() => expect(house.model.ticketsOf(simId)).toEqual(['suspend:0']))
+    return workflowId
+  }
+  const lastStep = async (workflowId: string) => {
+    const { steps, phase } = (await house.lifecycle.describe(workflowId, TENANT)).state as {
+      steps: { step: string; outcome: string }[]
+      phase: string
+    }
+    return { phase, ...steps.at(-1) }
+  }
+
+  test('knows that it has taken its ticket back itself, and goes on', async () => {
+    const workflowId = await pendingSuspension(2)
+    await house.lifecycle.signal(workflowId, 'cleared')
+    const idle = { phase: 'idle', step: 'suspend/1', outcome: 'its suspend ticket was taken back' }
+    await soon(async () => expect(await lastStep(workflowId)).toMatchObject(idle))
+    const { runId } = await temporal.getHandle(workflowId).describe()
+
+    await resetBefore(workflowId, 'cancelTicket')
+    await soon(async () => {
+      expect((await temporal.getHandle(workflowId).describe()).runId).not.toBe(runId)
+      expect(await lastStep(workflowId)).toMatchObject(idle)
+    })
+    expect(house.model.ticketsOf(2)).toEqual(['suspend:4'])
+    await house.lifecycle.cancel(workflowId)
+  })
+
+  test('takes the ticket back that it had opened, where the SIM is not over any more', async () => {
+    const workflowId = await pendingSuspension(3)
+    house.model.overLimit = false
+
+    await resetBefore(workflowId, 'openSuspension')
+    const refused = { phase: 'idle', step: 'suspend/1', outcome: 'not suspended: not over' }
+    await soon(async () => expect(await lastStep(workflowId)).toMatchObject(refused))
+    expect(house.model.ticketsOf(3)).toEqual(['suspend:4'])
+    await house.lifecycle.cancel(workflowId)
+  })
+
+  test('waits for the ticket that it had opened, though the guard would hold another', async () => {
+    const workflowId = await pendingSuspension(4)
+    house.model.permits = 'held'
+
+    await resetBefore(workflowId, 'openSuspension')
+    await soon(() => expect(house.model.calls('/permits')).toBe(2))
+    house.model.pending.clear()
+    await soon(async () => expect((await lastStep(workflowId)).phase).toBe('suspended'))
+    expect(house.model.ticketsOf(4)).toEqual(['suspend:2'])
+    await house.lifecycle.cancel(workflowId)
+  })
+})
