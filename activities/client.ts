@@ -4,14 +4,15 @@ import createClient, { type Client } from 'openapi-fetch'
 import { failureOfAnswer, failureOfConnection } from './failures.ts'
 import type { paths as InternalPaths } from './generated/internal.d.ts'
 import type { paths as PublicPaths } from './generated/public.d.ts'
+import { fixedKey, type ServiceKey, sendWithKey } from './service-key.ts'
 
 export interface ServiceAddress {
   /** Where the specification's operations are, without a trailing slash. */
   readonly serviceUrl: string
   /** Where the internal interface is. */
   readonly internalUrl: string
-  /** Operator key. */
-  readonly key: string
+  /** Operator key: one that stays, or one that may be rotated. */
+  readonly key: string | ServiceKey
 }
 
 export interface ServiceClient {
@@ -32,13 +33,13 @@ function requestTimeoutMs(): number {
  * Fetch that ends with the activity: a cancelled one throws its cancellation, a service that is away
  * an `unavailable` failure, which is retried.
  */
-async function fetchInActivity(request: Request): Promise<Response> {
+async function fetchInActivity(key: ServiceKey, request: Request): Promise<Response> {
   const cancelled = cancellationSignal()
   const { workflowExecution } = activityInfo()
   // Who asks: the service keeps it with the ticket, and with the change in its audit trail.
   if (workflowExecution !== undefined) request.headers.set('simherd-workflow', encodeURI(workflowExecution.workflowId))
   try {
-    return await fetch(request, { signal: AbortSignal.any([cancelled, AbortSignal.timeout(requestTimeoutMs())]) })
+    return await sendWithKey(key, request, AbortSignal.any([cancelled, AbortSignal.timeout(requestTimeoutMs())]))
   } catch (error) {
     if (cancelled.aborted) await Context.current().cancelled
     throw failureOfConnection(request.url, error)
@@ -47,11 +48,13 @@ async function fetchInActivity(request: Request): Promise<Response> {
 
 /** A client for each tenant; clients hold no connection of their own. */
 export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress): (tenantId: string) => ServiceClient {
+  const asked = typeof key === 'string' ? fixedKey(key) : key
+  const fetch = (request: Request) => fetchInActivity(asked, request)
   return (tenantId) => {
-    const headers = { authorization: `Bearer ${key}`, 'x-tenant-id': tenantId }
+    const headers = { 'x-tenant-id': tenantId }
     return {
-      api: createClient<PublicPaths>({ baseUrl: serviceUrl, headers, fetch: fetchInActivity }),
-      internal: createClient<InternalPaths>({ baseUrl: internalUrl, headers, fetch: fetchInActivity }),
+      api: createClient<PublicPaths>({ baseUrl: serviceUrl, headers, fetch }),
+      internal: createClient<InternalPaths>({ baseUrl: internalUrl, headers, fetch }),
     }
   }
 }

@@ -13,6 +13,15 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set(
 export const isRetryable = (status: number, code: string): boolean =>
   status >= 500 || RETRYABLE_STATUS.has(status) || RETRYABLE_CODES.has(code)
 
+/** A key that the service refuses is rotated meanwhile, or soon; half a minute is long enough between two attempts. */
+const KEY_REFUSED_RETRY_MS = 30_000
+
+/**
+ * Whether an answer is about the key and not about what is asked: `unauthorized` and `forbidden` are said of keys only,
+ * before a request is looked at. Any other 403, such as a proxy's, is final.
+ */
+export const isKeyRefusal = (status: number, code: string): boolean => status === 401 || code === 'forbidden'
+
 /** The service's word on the state of things, which workflows reckon with: no warning in a worker's log. */
 const ANSWERS: ReadonlySet<number> = new Set([404, 409, 422])
 
@@ -41,11 +50,13 @@ const textAt = (problem: unknown, key: string): string | undefined => {
 export function failureOfAnswer(response: Response, problem: unknown): ApplicationFailure {
   const code = textAt(problem, 'code') ?? `http_${response.status}`
   const detail = textAt(problem, 'detail') ?? textAt(problem, 'title') ?? response.statusText
-  const delay = retryAfterMs(response.headers.get('retry-after'), Date.now())
+  const isRefused = isKeyRefusal(response.status, code)
+  const delay =
+    retryAfterMs(response.headers.get('retry-after'), Date.now()) ?? (isRefused ? KEY_REFUSED_RETRY_MS : undefined)
   return ApplicationFailure.create({
     type: code,
     message: detail,
-    nonRetryable: !isRetryable(response.status, code),
+    nonRetryable: !isRefused && !isRetryable(response.status, code),
     ...(ANSWERS.has(response.status) ? { category: ApplicationFailureCategory.BENIGN } : {}),
     ...(delay === undefined ? {} : { nextRetryDelay: delay }),
     details: [{ status: response.status, path: new URL(response.url).pathname }],

@@ -125,7 +125,7 @@ program
     'after',
     `
 Needs DATABASE_URL (migrated), TEMPORAL_ADDRESS, SMTP_URL, CARRIER_URL with CARRIER_SECRET, SERVICE_KEY (an operator
-key), and SERVICE_BASE_URL and SERVICE_INTERNAL_URL where the API is not on this machine.
+key) or SERVICE_KEY_FILE, and SERVICE_BASE_URL and SERVICE_INTERNAL_URL where the API is not on this machine.
 Any number may run. SIGTERM ends it after the work under way; whatever is left is taken up by the next.
 
 Example:
@@ -144,7 +144,7 @@ Example:
       'SMTP_URL',
       'CARRIER_URL',
       'CARRIER_SECRET',
-      'SERVICE_KEY',
+      ...(settings.SERVICE_KEY_FILE === '' ? (['SERVICE_KEY'] as const) : []),
     ])
     const log = createLog(settings, 'worker')
     await runUntilSignal(log, () => startWorker(settings, log))

@@ -1,16 +1,13 @@
 /** Which service a command asks, and with which key. */
 import type { Settings } from '../config/index.ts'
+import { readServiceKey } from '../worker/key-file.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { readStack } from './start/stack-file.ts'
 
 /** The service that the settings name, else the one that `simherd start` runs in the data folder. */
 export async function serviceOf(settings: Settings): Promise<{ readonly url: string; readonly key: string }> {
-  if (settings.SERVICE_KEY !== '') {
-    return {
-      url: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`,
-      key: settings.SERVICE_KEY,
-    }
-  }
+  const key = await readServiceKey(settings)
+  if (key !== '') return { url: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`, key }
   if (settings.SERVICE_INTERNAL_URL !== '') {
     throw new CommandFailure(
       `SERVICE_INTERNAL_URL is ${settings.SERVICE_INTERNAL_URL} and SERVICE_KEY is not set: expected both, or none ` +

@@ -95,6 +95,10 @@ export const Settings = Type.Object({
     'Where workers reach the internal API; default: this machine at INTERNAL_PORT.',
   ),
   SERVICE_KEY: secret('Operator key the workers use.'),
+  SERVICE_KEY_FILE: Type.String({
+    default: '',
+    description: 'File with that key, read again when the service refuses it; comes before `SERVICE_KEY`.',
+  }),
   CARRIER_URL: url('http://carrier:8443', 'Bridge to the carrier to use instead of the simulated one.'),
   CARRIER_SECRET: secret('Secret the bridge to the carrier expects.'),
   BILLING_CYCLE: Type.String({

@@ -1,4 +1,5 @@
 /** Histories of a pool's enforcement and of undoing what a rule has suspended: a part of record-histories.ts. */
+import { ServiceError } from '../domain/errors.ts'
 import {
   type EnforcePoolSignal,
   enforcePoolId,
@@ -70,6 +71,18 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
     await state({ rounds: 1, over: true })
     await signal('cleared')
     await state({ over: false })
+  })
+  await pool('failed-round', 'granted', async (signal, state) => {
+    await state({ rounds: 1, over: true })
+    model.before = async (line) => {
+      if (line.startsWith('GET /internal/pools/')) throw new ServiceError('invalid_request', 'as the recorder wants it')
+    }
+    const asked = model.calls('GET /internal/pools/')
+    await signal('overLimit')
+    await until('the next round', () => model.calls('GET /internal/pools/') > asked)
+    model.before = async () => {}
+    await signal('overLimit')
+    await state({ rounds: 2 })
   })
   await pool('stood-down', 'granted', async (signal, state) => {
     await state({ rounds: 1, over: true })

@@ -4,6 +4,7 @@ import type { Network } from '../network/network.ts'
 import { evaluateSubjects } from '../operations/evaluate-subjects.ts'
 import type { EvaluationTerms } from '../operations/evaluation.ts'
 import { executeTickets, type TicketTerms } from '../operations/execute-tickets.ts'
+import type { FailedRun } from '../operations/failed-runs.ts'
 import { openBulkTickets } from '../operations/open-bulk-tickets.ts'
 import { type Mailer, type MailTerms, sendMails } from '../operations/send-mails.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflow-requests.ts'
@@ -22,6 +23,8 @@ export interface HandlerOptions {
   /** Rings, and settles when all bells have been taken. */
   readonly add: (bells: readonly Bell[]) => Promise<void>
   readonly onRequestFailed: (workflowId: string, error: unknown) => void
+  /** Hears of a start that met a run of the cycle which has failed. */
+  readonly onFailedRun: (met: FailedRun) => void
   readonly observe: (queue: QueueName, outcome: 'done' | 'failed', ms: number) => void
 }
 
@@ -45,6 +48,6 @@ export function createHandlers(options: HandlerOptions): Handlers {
     bulk: measured(({ tenantId }) => openBulkTickets(slowly(ground), options.add, tenantId)),
     evaluate: measured(({ tenantId }) => evaluateSubjects(slowly(ground), options.evaluation, tenantId)),
     mail: measured(({ tenantId }) => sendMails(ground, mailer, options.mails, tenantId)),
-    workflows: measured(() => carryOutWorkflowRequests(ground, door, options.onRequestFailed)),
+    workflows: measured(() => carryOutWorkflowRequests(ground, door, options)),
   }
 }

@@ -44,6 +44,12 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     help: 'Months after this one that usage records have a partition for: three where all is well.',
     registers: [registry],
   })
+  const failedRuns = new Counter({
+    name: 'simherd_failed_runs_met_total',
+    help: 'Starts of enforcement that met a run of the cycle which had failed: it enforces nothing until it is retried.',
+    labelNames: ['type'],
+    registers: [registry],
+  })
   new Gauge({
     name: 'simherd_jobs',
     help: 'Jobs in the queues.',
@@ -59,6 +65,7 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
   return {
     observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
     bellLost: () => lost.inc(),
+    failedRunMet: (type: string) => failedRuns.inc({ type }),
     subjectFailed: () => failed.inc(),
     monthsAhead: (count: number) => months.set(count),
   }

@@ -24,6 +24,7 @@ import { jobMetrics, startHealth } from './health.ts'
 import { everySoOften, reasonOf, untilDone } from './persistence.ts'
 import { startPresence } from './presence.ts'
 import { activateFirstRules, readRuleFiles, refusedRules } from './rules.ts'
+import { keyIsTaken, workersKey } from './service-key.ts'
 import { startSweeps } from './sweeps.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
 import { evaluationTerms, mailTerms, ticketTerms } from './terms.ts'
@@ -42,6 +43,10 @@ const MONTHS_AHEAD_LEAST = 2
 export async function startWorker(settings: Settings, log: Logger): Promise<{ readonly stop: () => Promise<void> }> {
   const stopping = new AbortController()
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
+  const key = await workersKey(settings, (refusal) => {
+    if (refusal === null) log.info("the service takes the workers' key again")
+    else log.error({ reason: refusal }, "the service refuses the workers' key: what workflows ask for waits")
+  })
   const ruleFiles = await readRuleFiles(settings.RULES_DIR)
   const bundle = settings.WORKFLOW_BUNDLE
   const workflows = bundle === '' ? await bundleWorkflows() : await readBundle(bundle)
@@ -73,13 +78,14 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
   const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
 
   const evaluation = evaluationTerms(settings)
+  const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`
 
   const temporal = startTemporalWorkers({
     address: settings.TEMPORAL_ADDRESS,
     namespace: settings.TEMPORAL_NAMESPACE,
     serviceUrl: settings.SERVICE_BASE_URL || `http://127.0.0.1:${settings.PORT}`,
-    internalUrl: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`,
-    key: settings.SERVICE_KEY,
+    internalUrl,
+    key,
     log,
     workflows,
   })
@@ -92,6 +98,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       rulesDependency(ground, evaluation.rules),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', check: () => polls(lifecycle, temporal) },
+      { name: 'service key', check: () => keyIsTaken(key, internalUrl) },
       { name: 'carrier', check: async () => (await network.ping(), 'reachable') },
     ],
   })
@@ -119,6 +126,10 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
       add: queues.add,
       onRequestFailed: (workflowId, error) =>
         log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),
+      onFailedRun: ({ workflowId, type, status }) => {
+        jobs.failedRunMet(type)
+        log.error({ workflowId, status }, 'enforcement stands still: its workflow has failed and does not start again')
+      },
       observe: jobs.observe,
     })
     const presence = startPresence(ground, 'worker', log)

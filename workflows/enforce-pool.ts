@@ -13,13 +13,15 @@ import {
   condition,
   continueAsNew,
   defineSignal,
+  isCancellation,
   log,
+  patched,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow'
 import type { PoolPick } from '../activities/enforcement.ts'
 import type { EnforcePoolInput, EnforcePoolSignal, EnforcePoolState, WaitsFor } from '../domain/lifecycle.ts'
-import { long, short } from './calls.ts'
+import { failureOf, long, short } from './calls.ts'
 import { answerState, openDiary, showState } from './visibility.ts'
 
 /** What a continued run takes over. */
@@ -74,10 +76,11 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     next = null
     diary.waits(null)
     const before = wordOf(state)
-    const outcome =
-      ask === 'cleared' || ask === 'standDown'
-        ? await passOn(input, armed, state, ask)
-        : await round(input, armed, state, told)
+    const outcome = await outliving(
+      () =>
+        ask === 'cleared' || ask === 'standDown' ? passOn(input, armed, state, ask) : round(input, armed, state, told),
+      { round: ask, poolId: input.poolId },
+    )
     if (wordOf(state) !== before) showState(wordOf(state))
     // A pool that stays over is asked about every minute: what changes nothing is not worth a step.
     if (outcome !== '') diary.done(`${ask}/${state.rounds}`, outcome)
@@ -88,6 +91,24 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
   showState('ended')
   diary.waits(null)
   return answer()
+}
+
+/**
+ * A round that fails for good is one less, and not the end of enforcement in this cycle: what the watchdog asks next is
+ * done. A cancel ends the run.
+ *
+ * @returns what was done, or why not
+ */
+async function outliving(act: () => Promise<string>, about: Readonly<Record<string, unknown>>): Promise<string> {
+  try {
+    return await act()
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure) || !patched('failed-rounds-are-outlived'))
+      throw error
+    const { code, detail } = failureOf(error)
+    log.error('a round of enforcement has failed', { ...about, code, detail })
+    return `failed: ${code}: ${detail}`
+  }
 }
 
 /** What lists show of it. */

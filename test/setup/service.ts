@@ -137,6 +137,8 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
   return {
     apiUrl,
     internalUrl,
+    workerUrl: `http://127.0.0.1:${workerPort}`,
+    temporal: { address: servers.temporalAddress, namespace: servers.namespace },
     key,
     lines,
     api,

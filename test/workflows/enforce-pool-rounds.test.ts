@@ -89,6 +89,36 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(await ask('overLimit')).toMatchObject({ started: false, status: 'completed' })
   })
 
+  test('outlives a key that the service refuses for a while: the round is made as soon as it is taken again', async () => {
+    over(1)
+    house.model.key = 'another'
+    await ask('overLimit')
+    await soon(() => expect(house.model.calls('/enforcement')).toBeGreaterThan(0))
+    house.model.key = 'key'
+    // Half a minute between two attempts.
+    await house.env.sleep(31_000)
+
+    await suspended(1)
+    expect(await house.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+  })
+
+  test('outlives a round that fails for good, and makes the next', async () => {
+    over(1)
+    house.model.before = async (line) => {
+      if (line.startsWith('GET /internal/pools/')) throw new ServiceError('invalid_request', 'as the test wants it')
+    }
+    await ask('overLimit')
+    const failed = { step: 'overLimit/0', outcome: 'failed: invalid_request: as the test wants it' }
+    await soon(async () =>
+      expect(await house.lifecycle.describe(id(), TENANT)).toMatchObject({ state: { steps: [failed] } }),
+    )
+    house.model.before = async () => {}
+    await ask('overLimit')
+
+    await suspended(1)
+    expect(await house.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+  })
+
   test('arms nobody while the pool is not in Enforce mode', async () => {
     over(1)
     house.model.mode = 1

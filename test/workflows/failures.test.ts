@@ -19,6 +19,23 @@ describe('what Temporal tries again', () => {
     expect(failureOfAnswer(answer(status), { code, detail: 'why' })).toMatchObject({ type: code, message: 'why' })
   })
 
+  test.each([
+    [401, 'unauthorized'],
+    [403, 'forbidden'],
+    [401, undefined],
+  ])('a key that is refused, with %i and code %s, half a minute later', (status, code) => {
+    expect(failureOfAnswer(answer(status), { code })).toMatchObject({ nonRetryable: false, nextRetryDelay: 30_000 })
+    expect(failureOfAnswer(answer(status, { 'retry-after': '7' }), { code }).nextRetryDelay).toBe(7000)
+  })
+
+  test.each([
+    [403, undefined],
+    [403, 'another_code'],
+    [404, 'sim_not_found'],
+  ])('and not what is said of the request: %i with code %s', (status, code) => {
+    expect(failureOfAnswer(answer(status), { code }).nonRetryable).toBe(true)
+  })
+
   test('not before Retry-After, in seconds or as a date, and not later than an hour', () => {
     const now = Date.parse('2026-11-21T08:00:00Z')
     expect(failureOfAnswer(answer(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)

@@ -97,6 +97,7 @@ export function clear(model: ServiceModel): void {
     outages: 0,
     retryAfter: null,
     lostAnswers: 0,
+    key: 'key',
     before: async () => {},
   })
   model.pool = { over: true, overageBytes: 1000, rows: [] }

@@ -50,6 +50,8 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
   const tickets: ModelTicket[] = []
   const answers = new Map<string, unknown>()
   const model = {
+    /** The key that is taken. */
+    key: 'key',
     /** Whose SIMs these are. */
     tenantId: TENANT as string,
     sims,
@@ -464,7 +466,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     const line = `${request.method} ${url.pathname}`
     model.requests.push(line)
     const text = (await request.toArray()).join('')
-    if (request.headers.authorization !== 'Bearer key' || request.headers['x-tenant-id'] !== model.tenantId)
+    if (request.headers.authorization !== `Bearer ${model.key}` || request.headers['x-tenant-id'] !== model.tenantId)
       fail('unauthorized', '')
     if (model.outages > 0) {
       model.outages -= 1

@@ -47,7 +47,10 @@ const waiting = async (workflowId: string) => {
 /** What a worker does, an hour later. */
 async function anHourLater() {
   house.now += 3_600_000
-  await carryOutWorkflowRequests(house.ground, lifecycles, (_, error) => expect.unreachable(String(error)))
+  await carryOutWorkflowRequests(house.ground, lifecycles, {
+    onRequestFailed: (_, error) => expect.unreachable(String(error)),
+    onFailedRun: ({ workflowId }) => expect.unreachable(workflowId),
+  })
 }
 
 test('a start whose process dies while it asks Temporal is remembered, and the outbox carries it out', async () => {

@@ -171,6 +171,7 @@ async function startAll(path: string, closing: Closing) {
     mails: MAILS,
     add: async (bells) => pump.ring(bells),
     onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
+    onFailedRun: (met) => log.warn(met, 'a start has met a failed run'),
     observe: () => {},
   })
   // There are no Schedules on this server; what is swept now and then only has its time in `skipTo`.

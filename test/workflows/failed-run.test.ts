@@ -1,0 +1,124 @@
+/** Enforcement whose run has failed: its cycle gets no other, so whoever asks for it again hears of it. */
+import { Connection, WorkflowClient } from '@temporalio/client'
+import proto from '@temporalio/proto'
+import { afterAll, expect, inject, test } from 'vitest'
+import { type EnforcePoolInput, enforcePoolId, suspendOnOverageId, TASK_QUEUE } from '../../domain/lifecycle.ts'
+import type { FailedRun } from '../../operations/failed-runs.ts'
+import { carryOutWorkflowRequests } from '../../operations/workflow-requests.ts'
+import { lifecycleClient } from '../../queues/temporal.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { requestWorkflows } from '../../store/workflow-outbox.ts'
+import { aPool, aSim, useHouse } from '../api/house.ts'
+import { freshNamespace } from '../setup/service.ts'
+import { WAITS } from './service-model.ts'
+
+const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
+const lifecycles = lifecycleClient({ address, namespace })
+const connection = await Connection.connect({ address })
+const temporal = new WorkflowClient({ connection, namespace })
+const house = useHouse({ lifecycles })
+afterAll(async () => {
+  await lifecycles.close()
+  await connection.close()
+})
+
+const CYCLE = { cycleKey: '2026-11', cycleEndsAt: '2026-12-01T00:00:00.000Z' }
+const RULE = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', grace: 'PT0S', until: 'renewal' } as const
+
+async function aPoolRun() {
+  const poolId = await aPool(house.tenant)
+  const tenantId = house.tenant.id
+  const input: EnforcePoolInput = { tenantId, poolId, ...CYCLE, ...RULE, target: 'largestExcess' }
+  const workflowId = enforcePoolId(tenantId, poolId, CYCLE.cycleKey)
+  return { poolId, do: 'signalWithStart', type: 'enforce-pool', workflowId, input } as const
+}
+type Ask = Omit<Awaited<ReturnType<typeof aPoolRun>>, 'poolId'>
+type SignalAsk = { readonly do: 'signal'; readonly workflowId: string }
+/** The next look asks again, and a worker carries it out. @returns what is heard of failed runs */
+async function askAgain(ask: Ask | SignalAsk, signal: 'overLimit' | 'cleared') {
+  const met: FailedRun[] = []
+  await inTenant(house.ground, house.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
+  await carryOutWorkflowRequests(house.ground, lifecycles, {
+    onRequestFailed: (_id, error) => expect.unreachable(String(error)),
+    onFailedRun: (run) => met.push(run),
+  })
+  return met
+}
+/** What a worker answers whose workflow ends so. */
+async function endBy(command: object): Promise<void> {
+  const { workflowService } = connection
+  // A poll waits for a task, so it needs a limit.
+  const { taskToken } = await connection.withDeadline(Date.now() + 60_000, () =>
+    workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: TASK_QUEUE } }),
+  )
+  await workflowService.respondWorkflowTaskCompleted({ namespace, taskToken, commands: [command] })
+}
+const { CommandType } = proto.temporal.api.enums.v1
+const FAIL = {
+  commandType: CommandType.COMMAND_TYPE_FAIL_WORKFLOW_EXECUTION,
+  failWorkflowExecutionCommandAttributes: { failure: { message: 'as the test wants it' } },
+}
+const CANCEL = {
+  commandType: CommandType.COMMAND_TYPE_CANCEL_WORKFLOW_EXECUTION,
+  cancelWorkflowExecutionCommandAttributes: {},
+}
+/** Of the newest of the log. */
+const entries = async (count: number) =>
+  (await house.tenant.ask('GET', `/api/watchdog/logs?pageSize=${count}`)).body.data
+
+test('a pool that is over and whose run has failed is logged Critical, once, and counted each time', async () => {
+  const request = await aPoolRun()
+  const { poolId, workflowId } = request
+  expect(await askAgain(request, 'overLimit')).toEqual([])
+  await endBy(FAIL)
+
+  const met = expect.objectContaining({ workflowId, type: 'enforce-pool', status: 'failed' })
+  expect(await askAgain(request, 'overLimit')).toEqual([met])
+  // One that was started before is asked by a signal alone.
+  const { poolId: _, type: __, input: ___, ...rest } = request
+  expect(await askAgain({ ...rest, do: 'signal' }, 'overLimit')).toEqual([met])
+  expect(await entries(2)).toMatchObject([
+    {
+      level: 2,
+      poolId,
+      message: expect.stringMatching(/^The limit of pool .* is not enforced in cycle 2026-11: .*failed/),
+    },
+  ])
+  expect(await askAgain(request, 'cleared')).toEqual([])
+})
+
+test('one that was stopped at Temporal too, of a SIM or of a pool; one that a person has cancelled not', async () => {
+  const stopped = await aPoolRun()
+  await askAgain(stopped, 'overLimit')
+  await temporal.getHandle(stopped.workflowId).terminate('for the test')
+  expect(await askAgain(stopped, 'overLimit')).toMatchObject([{ status: 'terminated' }])
+
+  const { id: simId } = await aSim(house.tenant)
+  const tenantId = house.tenant.id
+  const workflowId = suspendOnOverageId(tenantId, simId, CYCLE.cycleKey)
+  const input = { tenantId, simId, ...CYCLE, ...RULE, waits: WAITS }
+  const suspension = {
+    do: 'signalWithStart',
+    type: 'suspend-on-overage',
+    workflowId,
+    input,
+    signal: 'overLimit',
+  } as const
+  await lifecycles.signalWithStart(suspension)
+  await temporal.getHandle(workflowId).terminate('for the test')
+  await inTenant(house.ground, tenantId, (tx) => requestWorkflows(tx, [suspension]))
+  await carryOutWorkflowRequests(house.ground, lifecycles, {
+    onRequestFailed: (_, error) => expect.unreachable(String(error)),
+    onFailedRun: (met) => expect(met).toMatchObject({ workflowId, status: 'terminated' }),
+  })
+  expect(await entries(2)).toMatchObject([
+    { level: 2, simId },
+    { level: 2, poolId: stopped.poolId },
+  ])
+
+  const cancelled = await aPoolRun()
+  await askAgain(cancelled, 'overLimit')
+  await lifecycles.cancel(cancelled.workflowId)
+  await endBy(CANCEL)
+  expect(await askAgain(cancelled, 'overLimit')).toEqual([])
+})

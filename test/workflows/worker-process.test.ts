@@ -1,0 +1,101 @@
+/** A worker as a process: what an operator sees of a run that has failed, and of a key that is rotated. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Connection, WorkflowClient } from '@temporalio/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { PLATFORM } from '../../domain/tenant.ts'
+import { type Service, startService } from '../setup/service.ts'
+import { soon } from '../setup/soon.ts'
+
+let folder: string
+let file: string
+let service: Service
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simherd-key-'))
+  file = join(folder, 'service-key')
+  // The file is not there yet: SERVICE_KEY holds.
+  service = await startService({ SERVICE_KEY_FILE: file })
+})
+afterAll(async () => {
+  await service?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const ready = async () => {
+  const answer = await fetch(`${service.workerUrl}/readyz`)
+  const { dependencies } = (await answer.json()) as { dependencies: { name: string; detail: string }[] }
+  return { status: answer.status, key: dependencies.find(({ name }) => name === 'service key')?.detail }
+}
+
+/** A tenant with a pool, and a SIM that is not provisioned. */
+async function anEstate(call: Service['call'], iccid: string) {
+  const { id: tenant } = await call('POST', '/internal/tenants', '', { name: 'Ours', billingEmail: 'b@example.com' })
+  const standardTariff = { baseTariffGb: 1, simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
+  const tariff = { displayName: 'Plain', type: 0, standardTariff }
+  const { id: tariffId } = await call('POST', '/internal/tariffs', tenant, tariff)
+  const { id: poolId } = await service.tenantCall('POST', '/api/pools', tenant, { type: 0, tariffId, watchdogMode: 1 })
+  const { created } = await call('POST', '/internal/sims', tenant, { sims: [{ iccid }] })
+  return { tenant, poolId, simId: created[0].id }
+}
+
+test('a start of enforcement that meets a failed run is counted in the figures', async () => {
+  const { tenant, simId } = await anEstate(service.call, '8999990000000077776')
+  // The worker opens it.
+  const cycle = await soon(async () => (await service.call('GET', '/internal/cycles', tenant))[0].key)
+  const terms = { cycle, rule: 'r', ruleFile: 'r.json', grace: 'PT1H', until: 'renewal', signal: 'overLimit' }
+  const arm = () => service.call('POST', '/internal/workflows/enforce-pool/arm', tenant, { simIds: [simId], ...terms })
+  const figures = async () => (await fetch(`${service.workerUrl}/metrics`)).text()
+  await arm()
+  const { address, namespace } = service.temporal
+  const connection = await Connection.connect({ address })
+  const run = new WorkflowClient({ connection, namespace }).getHandle(suspendOnOverageId(tenant, simId, cycle))
+  await soon(() => run.terminate('for the test'))
+  await connection.close()
+  expect(await figures()).not.toContain('simherd_failed_runs_met_total{')
+  await arm()
+
+  const line = 'simherd_failed_runs_met_total{type="suspend-on-overage"} 1'
+  await soon(async () => expect(await figures()).toContain(line))
+  const { data } = await service.tenantCall('GET', '/api/watchdog/logs', tenant)
+  expect(data).toMatchObject([{ level: 2, simId }])
+})
+
+test('the worker says that its key is refused, and goes on with the one in its file: what waited is done', async () => {
+  const newKey = (name: string) => service.call('POST', '/internal/keys', PLATFORM, { name, scopes: ['operator'] })
+  const { key: peoples } = await newKey('people')
+  const ask = async (method: string, path: string, tenant: string, body?: object) => {
+    const headers = { authorization: `Bearer ${peoples}`, 'x-tenant-id': tenant, 'content-type': 'application/json' }
+    const answer = await fetch(`${service.internalUrl}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return text === '' ? null : JSON.parse(text)
+  }
+  const { tenant, poolId, simId } = await anEstate(service.call, '8999990000000077777')
+  expect(await ready()).toEqual({ status: 200, key: 'the service takes it' })
+
+  const [, id = ''] = /^sim_([0-9a-f]+)_/.exec(service.key) ?? []
+  await ask('DELETE', `/internal/keys/${id}`, PLATFORM)
+  await soon(async () => expect(await ready()).toMatchObject({ status: 503, key: expect.stringContaining('revoked') }))
+  const { workflowId } = await ask('POST', '/internal/workflows/provision-and-activate', tenant, { simId, poolId })
+  const run = `/internal/workflows/${workflowId}`
+  await soon(async () => {
+    const [activity] = (await ask('GET', `${run}/pending`, tenant)).activities
+    expect(activity).toMatchObject({ status: 'waiting', lastFailure: { code: 'unauthorized' } })
+    // Half a minute after it was refused, or what is left of it.
+    expect(Date.parse(activity.nextAttemptAt) - Date.now()).toBeGreaterThan(15_000)
+  })
+  expect(service.lines.join('\n')).toContain("the service refuses the workers' key")
+
+  const { key } = await ask('POST', '/internal/keys', PLATFORM, { name: 'workers', scopes: ['operator'] })
+  await writeFile(file, `${key}\n`)
+  await soon(async () => expect(await ready()).toEqual({ status: 200, key: 'the service takes it' }))
+  await soon(async () =>
+    expect(await ask('GET', run, tenant)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } }),
+  )
+})
