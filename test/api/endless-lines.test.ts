@@ -54,6 +54,7 @@ describe('a line without end', () => {
 
     expect(status).toBe(200)
     expect(answer).toEqual({
+      deliveryId: expect.any(Number),
       accepted: 3,
       duplicates: 0,
       rejectedCount: 1,
