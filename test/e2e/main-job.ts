@@ -64,8 +64,8 @@ export async function playMainJob(
   await sleep(Math.max(0, start.endsAt - Date.now() - 500))
   await at('closing')
   await until('the cycle is closed', () => isClosed(service, player, start.key), 90)
-  await ticker.stop()
   await settled(service, player)
+  await ticker.stop()
   return { player, cycle: start }
 }
 
