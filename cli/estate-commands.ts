@@ -1,4 +1,4 @@
-/** `simherd sims import`, `export` and `tickets bulk`: what there is and how it is asked for. */
+/** `simherd sims …`, `export` and `tickets bulk`: what there is and how it is asked for. */
 import { Argument, type Command, InvalidArgumentError } from 'commander'
 import type { Settings } from '../config/index.ts'
 import type { BulkType } from '../domain/bulk-tickets.ts'
@@ -16,9 +16,26 @@ export function addEstateCommands(program: Command, settings: () => Settings): v
 }
 
 function addImport(program: Command, settings: () => Settings): void {
-  program
-    .command('sims')
-    .description('The SIMs of a tenant.')
+  const sims = program.command('sims').description('The SIMs of a tenant.')
+  sims
+    .command('unqueue')
+    .requiredOption('--tenant <id>', 'the tenant')
+    .requiredOption('--sim <id>', 'the SIM, by its id', id)
+    .description('Take back what is queued for a SIM at the end of the billing cycle.')
+    .addHelpText(
+      'after',
+      `
+${ASKS}
+With nothing queued nothing changes. What the month end has opened a ticket for is refused: cancel that ticket.
+
+Example:
+  npx simherd sims unqueue --tenant t0123456789ab --sim 7`,
+    )
+    .action(async (flags: { readonly tenant: string; readonly sim: number }) => {
+      const { unqueueSim } = await import('./unqueue.ts')
+      await unqueueSim(settings(), flags)
+    })
+  sims
     .command('import')
     .argument('<file>', 'CSV, NDJSON (.ndjson, .jsonl) or JSON')
     .requiredOption('--tenant <id>', 'the tenant')

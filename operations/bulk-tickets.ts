@@ -9,7 +9,6 @@ import { noteChange } from '../store/audit.ts'
 import { readRun } from '../store/bulk-reads.ts'
 import {
   type BulkTerms,
-  cancelSome,
   dropWaiting,
   hasPendingTickets,
   holdRun,
@@ -19,8 +18,7 @@ import {
 } from '../store/bulk-tickets.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { refusalsOf, targetsOf } from './bulk-targets.ts'
-import { BATCH, dueAfter } from './open-bulk-tickets.ts'
-import { tellTicketsCancelled } from './tell-ticket.ts'
+import { cancelBatch } from './open-bulk-tickets.ts'
 import { checkAssignment } from './tickets.ts'
 
 type Asked = Omit<BulkAsk, 'dryRun'>
@@ -93,7 +91,7 @@ export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkR
     throw new ServiceError('bulk_ended', `Nothing of the bulk run ${id} waits any more: there is nothing to cancel.`)
   }
   await dropWaiting(tx, id)
-  await tellTicketsCancelled(tx, await cancelSome(tx, id, BATCH, dueAfter(tx)))
+  await cancelBatch(tx, id)
   await noteChange(tx, {
     subject: 'bulk-tickets',
     id,

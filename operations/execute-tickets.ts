@@ -24,6 +24,7 @@ import {
   type TicketRecord,
 } from '../store/tickets.ts'
 import { applyTicket } from './apply-ticket.ts'
+import { dropChangesOfIdle } from './idle-changes.ts'
 import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketEnded } from './tell-ticket.ts'
 
@@ -80,6 +81,7 @@ async function claimNext(tx: TenantTx, simId: number, terms: TicketTerms): Promi
       return { do: 'again' }
     case 'nothing':
       await end(tx, ticket, null)
+      await dropChangesOfIdle(tx, [simId])
       return { do: 'again' }
     case 'record':
       await applyTicket(tx, line, ticket)
@@ -164,4 +166,5 @@ async function end(tx: TenantTx, ticket: TicketRecord, failure: TicketFailure | 
   await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
   await noteMonthEnd(tx, ticket, failure)
   await tellTicketEnded(tx, ticket, failure)
+  if (failure !== null) await dropChangesOfIdle(tx, [ticket.simId])
 }

@@ -12,6 +12,7 @@ import { lockSims } from '../store/lines.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { insertTickets } from '../store/tickets.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
+import { dropChangesOfIdle } from './idle-changes.ts'
 import { tellTicketsCancelled } from './tell-ticket.ts'
 
 /** SIMs of a transaction, which holds their locks: their own tickets wait for it, about a tenth of a second. */
@@ -22,7 +23,7 @@ const BATCHES_A_JOB = 20
 const LEASE_MS = 10_000
 
 /** When a sweep takes up a run whose worker has died. */
-export const dueAfter = ({ now }: TenantTx): Date => new Date(now.getTime() + LEASE_MS)
+const dueAfter = ({ now }: TenantTx): Date => new Date(now.getTime() + LEASE_MS)
 
 /**
  * Works off a tenant's runs, some batches of them; where more is left, rings for it.
@@ -48,9 +49,19 @@ export async function openBulkTickets(
 async function workOffBatch(tx: TenantTx): Promise<boolean> {
   const run = await holdNextRun(tx)
   if (run === undefined) return false
-  if (run.state === 'cancelling') await tellTicketsCancelled(tx, await cancelSome(tx, run.id, BATCH, dueAfter(tx)))
+  if (run.state === 'cancelling') await cancelBatch(tx, run.id)
   else await openBatch(tx, run)
   return true
+}
+
+/** Cancels the next Pending tickets of a run, and says so. Call with the run locked. */
+export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
+  const cancelled = await cancelSome(tx, bulkId, BATCH, dueAfter(tx))
+  await tellTicketsCancelled(tx, cancelled)
+  await dropChangesOfIdle(
+    tx,
+    cancelled.map(({ simId }) => simId),
+  )
 }
 
 async function openBatch(tx: TenantTx, run: HeldRun): Promise<void> {

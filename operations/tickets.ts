@@ -11,6 +11,7 @@ import { holdPool, type PoolTariff } from '../store/pools.ts'
 import { findTariff } from '../store/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { endTicket, findTicket, insertTicket, openTickets, type TicketRecord, toTicket } from '../store/tickets.ts'
+import { dropChangesOfIdle } from './idle-changes.ts'
 import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketsCancelled } from './tell-ticket.ts'
 import { mustFitQuota, type TicketQuota } from './ticket-quota.ts'
@@ -170,6 +171,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
   await noteMonthEnd(tx, ticket, { code: 'ticket_cancelled', text: `ticket ${id} was cancelled while it was pending` })
   await tellTicketsCancelled(tx, [ticket])
+  await dropChangesOfIdle(tx, [ticket.simId])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }
   await noteChange(tx, { subject: 'ticket', id, ...status })
   return toTicket({ ...ticket, status: TicketStatus.Cancelled })

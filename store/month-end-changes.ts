@@ -219,6 +219,17 @@ export async function forgetChange(tx: TenantTx, simId: number, before: Date): P
      where id = ${simId} and pending_since < ${before}`.execute(tx.q)
 }
 
+/** The ticket by which a month end carries out what is queued for a SIM now; undefined where none is open. */
+export async function ticketOfChange(tx: TenantTx, simId: number): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select t.id from month_end_changes m
+      join tickets t on t.id = m.ticket_id
+      join sims s on s.id = m.sim_id
+     where m.tenant_id = app_tenant() and m.sim_id = ${simId} and m.outcome = 'open' and m.kind <> 'return'
+       and s.pending_since < t.effective_at`.execute(tx.q)
+  return rows[0]?.id
+}
+
 /** SIMs of a step of the month end, by where they stand: `queued` have no ticket yet. */
 export interface StepCounts {
   readonly queued: number

@@ -1,6 +1,6 @@
 /** Writing SIMs: import, tag, queued changes, watchdog settings. What tickets change is in lines.ts. */
 import { type RawBuilder, sql } from 'kysely'
-import type { SimStatus, WatchdogMode } from '../domain/codes.ts'
+import { SimStatus, type WatchdogMode } from '../domain/codes.ts'
 import type { NewSim } from '../domain/sim.ts'
 import type { TenantTx } from './tenancy.ts'
 
@@ -89,6 +89,28 @@ export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Pro
     sql`pending_pool_id = ${change.poolId}, pending_tariff_id = ${change.tariffId},
         pending_unassign = ${change.unassign}, pending_since = ${tx.now}`,
   )
+
+/** Nothing that waits for the end of a cycle. */
+const NOTHING_QUEUED = sql`
+  pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null`
+
+/** Forgets what is queued for a SIM. @returns whether there is such a SIM */
+export const dropChange = (tx: TenantTx, id: number): Promise<boolean> => changeSim(tx, id, NOTHING_QUEUED)
+
+/**
+ * Forgets what is queued for those of these SIMs that are unprovisioned and have no open ticket. Call with them locked.
+ *
+ * @returns those that had something queued
+ */
+export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    update sims s set ${NOTHING_QUEUED}, version = version + 1, updated_at = ${tx.now}
+     where s.tenant_id = app_tenant() and s.id = any(${[...simIds]}::bigint[])
+       and s.status = ${SimStatus.Unprovisioned} and s.pending_since is not null
+       and not exists (select 1 from tickets t where t.sim_id = s.id and t.status in (0, 1))
+    returning s.id`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
 
 /** A SIM's own watchdog settings; undefined stays as it is, null inherits the pool's. */
 export interface OwnWatchdogSettings {

@@ -3,8 +3,10 @@ import { Type } from 'typebox'
 import { IdAnswer } from '../../domain/schema.ts'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims, SimWatchdogChange } from '../../domain/sim.ts'
 import { importSims, previewSimImport } from '../../operations/import-sims.ts'
+import { takeBackChange } from '../../operations/queue-change.ts'
 import { setSimWatchdog } from '../../operations/set-sim-watchdog.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
+import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { onceInTenant } from '../once.ts'
 import { SimParams } from '../params.ts'
@@ -65,4 +67,29 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       return changeInTenant(ground, request, (tx) => setSimWatchdog(tx, { ...request.body, id }), { kind: 'sim', id })
     },
   )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/sims/:id/queued-change',
+      {
+        config: { problems: ['sim_not_found', 'sim_state_conflict'], versioned: true },
+        schema: {
+          operationId: 'takeBackQueuedChange',
+          summary: 'Take back what is queued for the end of the billing cycle: pool, tariff or unprovisioning',
+          description:
+            'With nothing queued nothing changes. What a month end has opened a ticket for is taken back by that ' +
+            'ticket, while it is pending.',
+          tags,
+          params: SimParams,
+          response: { 200: IdAnswer },
+        },
+      },
+      (request) => {
+        const { id } = request.params
+        return changeInTenant(ground, request, (tx) => takeBackChange(tx, id), { kind: 'sim', id })
+      },
+    )
+  }
+  await app.register(withoutBody)
 }

@@ -144,6 +144,14 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: (estate) => ({ ...sim(estate), body: { tag: `${estate.word} tag ${next()}` } }),
     audit: ['sim'],
   },
+  takeBackQueuedChange: {
+    call: async (estate) => {
+      const { id } = await activeSim(estate)
+      await estate.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+      return { path: { id } }
+    },
+    audit: ['sim'],
+  },
   queueReprovision: {
     call: async (estate) => ({ path: { id: (await activeSim(estate)).id }, body: { poolId: estate.otherPoolId } }),
     mixed: (theirs, { poolId }) => ({ ...sim(theirs), body: { poolId } }),

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportList } from '../../cli/export.ts'
 import { importSimFile } from '../../cli/sims.ts'
+import { unqueueSim } from '../../cli/unqueue.ts'
 import { failureOf } from '../setup/command-failure.ts'
 import { useCommandHouse } from './command-house.ts'
-import { anIccid } from './house.ts'
+import { anIccid, aSim } from './house.ts'
 
 const command = useCommandHouse()
 const { house, lines } = command
@@ -17,6 +18,21 @@ async function aFile(name: string, text: string): Promise<string> {
   await writeFile(file, text)
   return file
 }
+
+describe('sims unqueue', () => {
+  test('takes back what is queued for a SIM, and says so; a SIM that is not there is named', async () => {
+    const { id } = await aSim(house.tenant)
+    await house.tenant.ask('POST', '/api/tickets/provision', { simId: id })
+    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+    const ours = { tenant: house.tenant.id }
+
+    await unqueueSim(command.settings, { ...ours, sim: id })
+
+    expect(lines).toEqual([`nothing is queued for SIM ${id} at the end of the billing cycle`])
+    expect((await house.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject({ pendingUnassign: false })
+    await expect(unqueueSim(command.settings, { ...ours, sim: 999_999 })).rejects.toMatchObject({ exitCode: 3 })
+  })
+})
 
 describe('sims import', () => {
   test('says what was created and rejected, and fails where something was; a dry run writes nothing', async () => {

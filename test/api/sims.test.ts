@@ -157,6 +157,33 @@ describe('watchdog settings', () => {
   })
 })
 
+describe('DELETE /internal/sims/{id}/queued-change', () => {
+  test('takes back what is queued, as often as it is asked, and only as it was seen', async () => {
+    const { id, iccid } = await aSim(house.tenant)
+    await provisioned(house, house.tenant, id, {})
+    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+    const path = `/internal/sims/${id}/queued-change`
+
+    const stale = await house.tenant.inside('DELETE', path, undefined, { 'if-match': '"1.x"' })
+    const first = await house.tenant.inside('DELETE', path, undefined, { 'x-request-id': 'first-take-back' })
+    const again = await house.tenant.inside('DELETE', path, {}, { 'x-request-id': 'second-take-back' })
+
+    expect(stale.status).toBe(412)
+    expect([first, again]).toMatchObject([
+      { status: 200, body: { id } },
+      { status: 200, body: { id } },
+    ])
+    expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null, pendingUnassign: false })
+    expect((await titles()).filter((title) => title === `Change taken back: SIM ${iccid}`)).toHaveLength(1)
+    const trail = async (requestId: string) =>
+      (await house.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)).body.data
+    expect(await trail('first-take-back')).toMatchObject([
+      { subject: 'sim', before: { pendingUnassign: true }, after: { pendingUnassign: false } },
+    ])
+    expect(await trail('second-take-back')).toEqual([])
+  })
+})
+
 describe('tickets of the internal interface', () => {
   test('say who asked, and how far they are', async () => {
     const { id: simId } = await aSim(house.tenant)

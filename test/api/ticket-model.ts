@@ -112,6 +112,11 @@ export function conflictOf(sim: SimModel, wish: Wish): string | null {
   return effect.is === 'refused' ? effect.code : 'sim_state_conflict'
 }
 
+/** What is queued goes with the last open ticket that could have provisioned the SIM. */
+export function dropIdle(sim: SimModel): void {
+  if (sim.state.status === 0 && openTickets(sim).length === 0) sim.state = { ...sim.state, pending: null }
+}
+
 export function opened(sim: SimModel, wish: Wish, id: string, now: number): void {
   sim.tickets.push({ ...wish, id, status: 0, attempts: 0, failure: null, notBefore: now })
 }
@@ -128,11 +133,13 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
     if (effect.is === 'refused') {
       ticket.status = TICKET.failed
       ticket.failure = 'sim_state_conflict'
+      dropIdle(sim)
       continue
     }
     if (effect.is === 'already' || !effect.asksCarrier) {
       if (effect.is === 'change') sim.state = effect.to
       ticket.status = TICKET.complete
+      dropIdle(sim)
       continue
     }
     ticket.status = TICKET.processing
@@ -150,6 +157,7 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
       case 'refused':
         ticket.status = TICKET.failed
         ticket.failure = 'not_allowed'
+        dropIdle(sim)
         continue
       case 'killed':
         return
@@ -158,6 +166,7 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
         if (ticket.attempts >= TERMS.attempts) {
           ticket.status = TICKET.failed
           ticket.failure = answer === 'away' ? 'carrier_unavailable' : 'carrier_unreachable'
+          dropIdle(sim)
           continue
         }
         ticket.notBefore = now + Math.min(TERMS.retryMaxMs, TERMS.retryMinMs * 2 ** (ticket.attempts - 1))

@@ -7,6 +7,7 @@ import { anIccid, aPool, aTariff, aTenant, type House, type Tenant } from './hou
 import {
   type CarrierAnswer,
   conflictOf,
+  dropIdle,
   execution,
   isOpen,
   type Kind,
@@ -164,7 +165,10 @@ export async function cancel(model: Model, real: Real, which: number): Promise<v
   expect({ status: answer.status, got: pending ? answer.body.status : answer.body.code }, `cancel ${id}`).toEqual(
     pending ? { status: 200, got: TICKET.cancelled } : { status: 409, got: 'ticket_not_pending' },
   )
-  if (pending) ticket.status = TICKET.cancelled
+  if (!pending) return
+  ticket.status = TICKET.cancelled
+  const sim = model.sims.find(({ tickets }) => tickets.includes(ticket))
+  if (sim !== undefined) dropIdle(sim)
 }
 
 class Killed extends Error {}
@@ -262,7 +266,8 @@ export async function queue(
   sim: SimModel,
   to: { readonly pool: number; readonly tariff: number } | 'unprovision',
 ): Promise<void> {
-  const { pending, status, poolId } = sim.state
+  const { pending } = sim.state
+  const { status, poolId } = stateAfter(sim)
   const set = (next: LineState['pending']) => {
     sim.state = { ...sim.state, pending: next }
   }

@@ -421,6 +421,15 @@ describe('queued changes', () => {
     }
   })
 
+  test('3 queue-unprovision + 3 queue-reprovision: right behind a ticket that provisions the SIM, 200', async () => {
+    const [moves, leaves] = [await aSim(house.tenant), await aSim(house.tenant)]
+    for (const { id: simId } of [moves, leaves]) await house.tenant.ask('POST', '/api/tickets/provision', { simId })
+    const poolId = await aPool(house.tenant)
+
+    expect((await ask('POST', `/${moves.id}/queue-reprovision`, { poolId })).status).toBe(200)
+    expect((await ask('POST', `/${leaves.id}/queue-unprovision`)).status).toBe(200)
+  })
+
   test('4.3 POST /api/sims/{id}/queue-reprovision: what cannot be assigned is refused, and nothing is queued', async () => {
     const { id } = await anActiveSim(house, house.tenant)
     const old = await aTariff(house.tenant)

@@ -1,0 +1,14 @@
+/** `simherd sims unqueue --tenant <id> --sim <id>` */
+import type { Settings } from '../config/index.ts'
+import { asking } from './lifecycles/ask.ts'
+import { answerOf } from './service.ts'
+
+/** Takes back what is queued for a SIM, and says so. @throws CommandFailure with what the service answered */
+export const unqueueSim = (
+  settings: Settings,
+  { tenant: tenantId, sim: id }: { readonly tenant: string; readonly sim: number },
+): Promise<void> =>
+  asking({ settings, tenantId }, async (service) => {
+    await answerOf(service.DELETE('/internal/sims/{id}/queued-change', { params: { path: { id } } }))
+    console.log(`nothing is queued for SIM ${id} at the end of the billing cycle`)
+  })
