@@ -11,6 +11,7 @@ import { insertPlatformEvent } from '../store/events.ts'
 import { activateRuleSet, activeRuleVersion, earlierRuleVersions, noteRefused, ruleSetOf } from '../store/rule-sets.ts'
 import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants.ts'
+import { tellRulesChanged } from './tell-rules.ts'
 
 export interface RulesInForce {
   /** 0 where none was ever activated, or this build accepts none. */
@@ -102,10 +103,10 @@ const hashOf = (files: readonly RuleText[]): string => {
 }
 
 /**
- * Puts a rule set in force, the whole of it or nothing; every subject is evaluated anew. A set that is in force
- * already stays as it is.
+ * Puts a rule set in force, the whole of it or nothing; every subject is evaluated anew, and every tenant for whom
+ * something changes has an event. A set that is in force already stays as it is.
  *
- * @throws ServiceError `rules_rejected` with every fault at once; the set before stays, and an event says so
+ * @throws ServiceError `rules_rejected` with every fault at once; the set before stays
  */
 export async function activateRules(
   ground: Ground,
@@ -115,32 +116,26 @@ export async function activateRules(
   const { faults, rules } = await loadRuleSet(files)
   if (faults.length > 0) {
     const lines = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: wordsOf(fault) }))
-    await tellPlatform(ground, 'Rule set rejected', `${faults.length} fault(s); the set before stays in force.`)
     throw new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors: lines })
   }
   const outcome = await inPlatform(ground, async (tx) => {
     const before = await activeRuleVersion(tx)
+    const was = before === undefined ? NONE : await newestAccepted(tx, before)
     const activated = await activateRuleSet(tx, { hash: hashOf(files), files, author })
     const { version, changed } = activated
     if (changed) {
-      const was = before === undefined ? null : { version: before }
-      await noteChange(tx, { subject: 'rules', id: version, before: was, after: { version, author } })
+      const earlier = before === undefined ? null : { version: before }
+      await noteChange(tx, { subject: 'rules', id: version, before: earlier, after: { version, author } })
     }
-    return activated
+    return { ...activated, was: was.rules }
   })
-  if (!outcome.changed) return outcome
-  await tellPlatform(
-    ground,
-    'Rule set activated',
-    `Version ${outcome.version} with ${rules.length} rule(s), by ${author}.`,
-  )
+  const { version, changed } = outcome
+  if (!changed) return { version, changed }
   for (const tenantId of await inPlatform(ground, tenantIds)) {
-    await inTenant(ground, tenantId, (tx) => markAllDue(tx, tx.now))
+    await inTenant(ground, tenantId, async (tx) => {
+      await markAllDue(tx, tx.now)
+      await tellRulesChanged(tx, version, outcome.was, rules)
+    })
   }
-  return outcome
+  return { version, changed }
 }
-
-const tellPlatform = (ground: Ground, title: string, description: string): Promise<void> =>
-  inPlatform(ground, (tx) =>
-    insertPlatformEvent(tx, { type: EventType.Platform, severity: EventSeverity.Info, title, description }),
-  )

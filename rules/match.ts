@@ -34,6 +34,9 @@ export function fitsPattern(pattern: string, text: string): boolean {
 const fits = (pattern: string | undefined, text: string | null): boolean =>
   pattern === undefined || (text !== null && fitsPattern(pattern, text))
 
+/** Whether a rule may be attached to something of a tenant. */
+export const concernsTenant = ({ match }: Rule, tenantId: string): boolean => fits(match.tenant, tenantId)
+
 /** Whether a rule is attached to a subject. */
 export function isAttached({ subject, match }: Rule, to: Matched): boolean {
   const types = match.tariffType === undefined ? null : [match.tariffType].flat()
