@@ -28,11 +28,24 @@ export const Pool = strictObject(
     activatedAt: Instant('Activation timestamp'),
     activeSimCount: Type.Integer({ description: 'Number of active SIMs' }),
     totalSimCount: Type.Integer({ description: 'Total SIMs in the pool' }),
-    limitMB: Type.Number({ description: 'Total capacity in MB' }),
+    limitMB: Type.Number({
+      description:
+        'Total capacity in MB. With a Standard tariff the sum of its SIMs’ own allowances: nothing is shared',
+    }),
     usageMB: Type.Number({ description: 'Data consumed this cycle in MB' }),
-    isOverage: Type.Boolean({ description: 'Whether the pool is in overage' }),
-    remainingMB: Type.Number({ description: 'Remaining capacity in MB' }),
-    overageMB: Type.Number({ description: 'Overage consumption in MB' }),
+    isOverage: Type.Boolean({
+      description:
+        'Whether the pool is in overage. With a Standard tariff, whether one of its SIMs is above its own allowance: ' +
+        'it may be so beside remainingMB above 0',
+    }),
+    remainingMB: Type.Number({
+      description:
+        'Remaining capacity in MB. With a Standard tariff the sum of what each SIM has left of its own allowance',
+    }),
+    overageMB: Type.Number({
+      description:
+        'Overage consumption in MB. With a Standard tariff the sum of what each SIM used above its own allowance',
+    }),
     voiceMins: Type.Number({ description: 'Voice minutes used' }),
     smsCount: Type.Integer({ description: 'SMS count' }),
     tariffId: Id('Assigned tariff id'),
@@ -99,14 +112,23 @@ export const NewPool = strictObject(
 )
 export type NewPool = Static<typeof NewPool>
 
-/** What replaces a pool's settings: a nullable field that is left out becomes null. */
+const settings = {
+  name: Type.String({ minLength: 3, maxLength: 50, description: 'Pool display name, 3 to 50 characters' }),
+  watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
+  warningThresholdPct: optional(ThresholdPct),
+  enableBurnRateAlerts: optional(BurnRate),
+}
+/** The rest of a pool: a client that has read one, and changes a setting, sends all of it back. */
+const ignored = Type.Partial(
+  Type.Omit(Pool, ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts']),
+).properties
+
+/**
+ * What replaces a pool's settings: a nullable field that is left out becomes null. What else a pool has is taken and
+ * ignored.
+ */
 export const PoolUpdate = strictObject(
-  {
-    name: Type.String({ minLength: 3, maxLength: 50, description: 'Pool display name, 3 to 50 characters' }),
-    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
-    warningThresholdPct: optional(ThresholdPct),
-    enableBurnRateAlerts: optional(BurnRate),
-  },
+  { ...settings, ...ignored },
   {
     examples: [
       {

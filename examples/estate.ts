@@ -42,7 +42,7 @@ const TARIFFS: readonly EstateTariff[] = [
   {
     key: 'metering',
     displayName: 'Metering 100 MB',
-    description: 'For devices that send readings',
+    description: 'Each SIM has 100 MB of its own; for devices that send readings',
     type: TariffType.Standard,
     standardTariff: {
       baseTariffBytes: 100 * MB,
@@ -55,7 +55,7 @@ const TARIFFS: readonly EstateTariff[] = [
   {
     key: 'router',
     displayName: 'Router 2 GB',
-    description: 'For gateways and chargers with a screen',
+    description: 'Each SIM has 2 GB of its own; for gateways and chargers with a screen',
     type: TariffType.Standard,
     standardTariff: { baseTariffBytes: 2 * GB, simMonthlyFee: 6.5, smsFee: 0.04, voiceFee: 0.11, overageFeePerGb: 4.5 },
   },

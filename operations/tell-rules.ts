@@ -21,7 +21,7 @@ const noticed = (rules: readonly Rule[], tenantId: string): Map<string, string> 
   )
 
 /** What another rule set changes for a tenant, in words; undefined where nothing does. Pure. */
-export function rulesChangedFor(tenantId: string, before: readonly Rule[], after: readonly Rule[]): string | undefined {
+function rulesChangedFor(tenantId: string, before: readonly Rule[], after: readonly Rule[]): string | undefined {
   const [old, now] = [noticed(before, tenantId), noticed(after, tenantId)]
   const words = [
     ...[...now.keys()].filter((name) => !old.has(name)).map((name) => `${name} is new`),

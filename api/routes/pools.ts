@@ -111,7 +111,9 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       schema: {
         operationId: 'updatePool',
         summary: "Replace a pool's name and watchdog settings",
-        description: 'What is left out of the nullable fields becomes null.',
+        description:
+          'What is left out of the nullable fields becomes null. A pool can be sent back as it was read: the fields ' +
+          'that are not replaced are ignored, whatever they say.',
         tags,
         params: PoolParams,
         body: PoolUpdate,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { connect } from '../../store/connect.ts'
 import { freshDatabase } from '../setup/database.ts'
 
-const MIGRATION = new URL('../../store/migrations/0033_nobody_in_events.sql', import.meta.url)
+const MIGRATION = new URL('../../store/migrations/0035_nobody_in_events.sql', import.meta.url)
 
 test('events of rule sets lose their author, refused sets their event, and tenants’ own events stay', async () => {
   const { url, drop } = await freshDatabase()
