@@ -1,4 +1,7 @@
-/** Holds answers as they left against the OpenAPI document: status, content type, headers, body and code. */
+/**
+ * Holds answers as they left against the OpenAPI document: status, content type, headers, body and code; and requests
+ * where they are given: parameters, headers and body.
+ */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 
@@ -11,6 +14,8 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string | number | readonly string[] | undefined>>
   /** Read where it is JSON, else as text. */
   readonly body: unknown
+  /** What was sent; absent: it is not looked at. */
+  readonly request?: Pick<Exchange, 'headers' | 'body'>
 }
 
 interface Part {
@@ -20,8 +25,15 @@ interface Part {
   readonly content?: Readonly<Record<string, object>>
   readonly 'x-codes'?: readonly string[]
 }
+interface Parameter extends Part {
+  readonly in: 'path' | 'query' | 'header'
+  readonly name: string
+  readonly schema: { readonly type?: string }
+}
 interface Operation {
   readonly operationId: string
+  readonly parameters?: readonly Part[]
+  readonly requestBody?: Part
   readonly responses: Readonly<Record<string, Part>>
 }
 type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -78,6 +90,7 @@ export function documentCheck(document: object): (exchange: Exchange) => void {
       if (status >= 400 && UNDECLARED.has(status)) mustFit('/components/schemas/Problem', body, what)
       return
     }
+    if (exchange.request !== undefined) checkRequest(exchange, { path, name, operation })
     const declared = operation.responses[status]
     if (declared === undefined) {
       const known = Object.keys(operation.responses).join(', ')
@@ -86,10 +99,7 @@ export function documentCheck(document: object): (exchange: Exchange) => void {
     const { part, pointer } = resolve(declared, `/paths/${escaped(path)}/${name}/responses/${status}`)
     checkHeaders(part, pointer, headers)
     if (method === 'HEAD') return
-    const type =
-      String(headers['content-type'] ?? '')
-        .split(';')[0]
-        ?.trim() ?? ''
+    const type = typeOf(headers)
     if (part.content === undefined) {
       if (body !== '') throw new Error(`${what} has a body, and the document says it has none: ${shown(body)}`)
       return
@@ -102,6 +112,37 @@ export function documentCheck(document: object): (exchange: Exchange) => void {
     if (code !== undefined && part['x-codes']?.includes(code) !== true) {
       throw new Error(`${what} has the code ${code}: ${operation.operationId} has ${part['x-codes']?.join(', ')}`)
     }
+  }
+
+  function checkRequest(
+    { method, url, request }: Exchange,
+    { path, name, operation }: { readonly path: string; readonly name: string; readonly operation: Operation },
+  ): void {
+    const what = `the request ${method} ${url}`
+    const at = `/paths/${escaped(path)}/${name}`
+    const { pathname, searchParams } = new URL(url, 'http://any')
+    const [wanted, given] = [path.split('/'), pathname.split('/')]
+    const known = (operation.parameters ?? []).map((part, i) => resolve(part, `${at}/parameters/${i}`))
+    for (const { part, pointer } of known) {
+      const parameter = part as Parameter
+      const value = {
+        path: () => decodeURIComponent(given[wanted.indexOf(`{${parameter.name}}`)] ?? ''),
+        query: () => searchParams.get(parameter.name) ?? undefined,
+        header: () => request?.headers[parameter.name.toLowerCase()],
+      }[parameter.in]()
+      if (value !== undefined) mustFit(`${pointer}/schema`, asType(parameter, value), `${what}: ${parameter.name}`)
+      else if (parameter.required === true) throw new Error(`${what}: the parameter ${parameter.name} is missing`)
+    }
+    const names = known.map(({ part }) => (part as Parameter).name)
+    for (const [key] of searchParams) if (!names.includes(key)) throw new Error(`${what}: there is no parameter ${key}`)
+    const { body = '' } = request ?? {}
+    if (body === '') {
+      if (operation.requestBody?.required === true) throw new Error(`${what}: has no body, and needs one`)
+      return
+    }
+    const type = typeOf(request?.headers ?? {})
+    if (operation.requestBody?.content?.[type] === undefined) throw new Error(`${what}: takes no body of ${type}`)
+    mustFit(`${at}/requestBody/content/${escaped(type)}/schema`, body, what)
   }
 
   function checkHeaders(part: Part, pointer: string, headers: Exchange['headers']): void {
@@ -117,6 +158,17 @@ export function documentCheck(document: object): (exchange: Exchange) => void {
       mustFit(`${header.pointer}/schema`, read, `the header ${name}`)
     }
   }
+}
+
+const typeOf = (headers: Exchange['headers']): string =>
+  String(headers['content-type'] ?? '')
+    .split(';')[0]
+    ?.trim() ?? ''
+
+/** A parameter comes as text. */
+function asType({ schema: { type } }: Parameter, value: unknown): unknown {
+  if (type === 'integer' || type === 'number') return value === '' ? value : Number(value)
+  return type === 'boolean' ? ({ true: true, false: false } as Record<string, unknown>)[String(value)] : value
 }
 
 const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 500)

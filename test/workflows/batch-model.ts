@@ -31,9 +31,19 @@ export const batchRoutes = (
     const names = ['refused', 'waiting', 'running', 'activated', 'alreadyActive', 'compensated', 'cancelled', 'failed']
     return Object.fromEntries(names.map((name) => [name, having(name as BatchOutcome)]))
   }
+  const batch = () => ({
+    id: '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
+    workflowId: 'provision-in-bulk:acme:0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
+    parallel: 50,
+    createdAt: '2026-11-20T12:00:00.000Z',
+    endedAt: null,
+    total: list.length,
+    counts: counts(),
+    refusals: [],
+  })
   const shown = (sim: ModelBatchSim) => ({ ...NONE, iccid: null, endedAt: null, ...sim })
   return [
-    [/^GET \/internal\/provision-batches\/([^/]+)$/, () => ({ total: list.length, counts: counts() })],
+    [/^GET \/internal\/provision-batches\/([^/]+)$/, batch],
     [
       /^GET \/internal\/provision-batches\/(.+)\/sims$/,
       (_, __, query) => {
@@ -56,7 +66,7 @@ export const batchRoutes = (
       () => {
         for (const sim of list.filter(isOpen)) sim.outcome = 'cancelled'
         const failures = list.filter(({ outcome }) => outcome === 'failed' || outcome === 'compensated')
-        return { batch: { total: list.length, counts: counts() }, failures: failures.map(shown) }
+        return { batch: batch(), failures: failures.map(shown) }
       },
     ],
   ]

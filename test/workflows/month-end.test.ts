@@ -214,7 +214,7 @@ describe.skipIf(path === undefined)('month end', () => {
       cycleKey,
     })
 
-    expect(await handle.result()).toEqual({ cycle: cycleKey, changes: 1 })
+    expect(await handle.result()).toMatchObject({ cycle: cycleKey, changes: { count: 1, moves: 1, unassignments: 0 } })
     expect(house.model.requests.filter((line) => !line.startsWith('GET'))).toEqual([])
   })
 })

@@ -54,7 +54,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
   test.each([
     [
       'suspended by a person',
-      aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: '' } }),
+      aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }),
       'sim_state_conflict',
     ],
     ['Active in another pool', aSim({ poolId: 8 }), 'sim_already_assigned'],

@@ -4,38 +4,22 @@
  * test that has the true service gives its urls to `startHouse` instead.
  */
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { ERRORS, type ErrorCode, ServiceError } from '../../domain/errors.ts'
+import type { IncomingMessage } from 'node:http'
+import type { ErrorCode } from '../../domain/errors.ts'
 import { monthEndId, suspendOnOverageId } from '../../domain/lifecycle.ts'
 import { ticketIdOfStep } from '../../domain/ticket-id.ts'
 import type { LifecycleClient } from '../../queues/temporal.ts'
+import { exampleOf } from '../setup/documents.ts'
 import { batchRoutes, type ModelBatchSim } from './batch-model.ts'
+import { Accepted, serveModel } from './model-server.ts'
+import { fail, type Kind, type ModelSim, type ModelTicket, OPEN, SOME_TIME } from './model-tickets.ts'
+import { monthEndRoutes } from './month-end-model.ts'
 
-export type Kind = 'provision' | 'activate' | 'suspend' | 'unassign'
 type Body = Record<string, any>
 
 /** What the guard makes of an ask to suspend. */
 export type Permit = 'granted' | 'held' | 'discarded'
 
-export interface ModelSim {
-  status: 0 | 1 | 2
-  tag?: string
-  poolId: number | null
-  tariffId: number | null
-  suspension: { cause: 'user' | 'watchdog'; workflowId: string | null; until: string } | null
-  change: { poolId: number | null; tariffId: number | null; unassign: boolean } | null
-}
-export interface ModelTicket {
-  id: string
-  kind: Kind
-  simId: number
-  status: 0 | 1 | 2 | 3 | 4
-  failureCode: string | null
-  body: Body
-  /** The workflow that took it back. */
-  withdrawnBy?: string
-}
 /** Who sends a request: a workflow, for a step. */
 interface Asking {
   readonly workflowId: string | undefined
@@ -43,7 +27,8 @@ interface Asking {
 }
 
 export const TENANT = 'acme'
-const OPEN = new Set([0, 1])
+/** Of a pool. */
+const A_ROW = { usageBytes: 0, shareBytes: 0, stopped: false, exempt: false, weaker: false, held: false }
 
 export async function startServiceModel(lifecycle: () => LifecycleClient) {
   const sims = new Map<number, ModelSim>()
@@ -100,7 +85,8 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     calls: (path: string) => model.requests.filter((request) => request.includes(path)).length,
     ticketsOf: (simId: number) => tickets.filter((t) => t.simId === simId).map((t) => `${t.kind}:${t.status}`),
     url: '',
-    close: () => new Promise<void>((done) => server.close(() => done())),
+    /** @throws Error where something was asked or answered otherwise than the OpenAPI documents say */
+    close: async (): Promise<void> => {},
   }
 
   const simOf = (id: number) => sims.get(id) ?? fail('sim_not_found', `no SIM ${id}`)
@@ -143,17 +129,27 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       Object.assign(sim, { status: 0, poolId: null, tariffId: null, change: null, suspension: null })
     } else {
       const { by = 'user', workflowId = null, until = 'manual' } = body['cause'] ?? {}
-      Object.assign(sim, { status: 2, suspension: { cause: by, workflowId, until } })
+      const cause = by === 'watchdog' ? 'watchdog' : 'user'
+      Object.assign(sim, { status: 2, suspension: { cause, workflowId, until } })
     }
   }
 
-  const shown = ({ id, simId, status }: ModelTicket) => ({
+  const TYPE = { activate: 0, suspend: 1, provision: 2, unassign: 2 } as const
+  const shown = ({ id, simId, kind, status, body }: ModelTicket) => ({
     id,
     simId,
-    type: 0,
+    type: TYPE[kind],
     status,
-    created: '',
-    provisioningInfo: null,
+    created: SOME_TIME,
+    provisioningInfo:
+      TYPE[kind] < 2
+        ? null
+        : {
+            pendingPoolId: body['poolId'] ?? null,
+            pendingTariffId: body['tariffId'] ?? null,
+            pendingUnassign: kind === 'unassign',
+            pendingTag: body['tag'] ?? null,
+          },
   })
   const pageOf = (query: URLSearchParams, has: (sim: ModelSim) => boolean) => {
     const rest = [...sims]
@@ -162,40 +158,6 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       .sort(([a], [b]) => a - b)
     const page = rest.slice(0, Number(query.get('limit')))
     return { page, nextAfterSimId: rest.length > page.length ? (page.at(-1)?.[0] ?? null) : null, total: rest.length }
-  }
-
-  /** SIMs of a step of the month end that it has not begun. */
-  const idsToDo = (kind: string): number[] =>
-    [...sims]
-      .filter(([id, { change, suspension }]) =>
-        kind === 'renew'
-          ? suspension?.cause === 'watchdog' && suspension.until === 'renewal'
-          : change !== null && change.unassign === (kind === 'unassign') && !model.begun.has(`${kind}/${id}`),
-      )
-      .map(([id]) => id)
-      .sort((a, b) => a - b)
-
-  const KIND = { unassign: 'unassign', move: 'provision', return: 'activate' } as const
-  function begin(kind: keyof typeof KIND, simId: number, cycle: string) {
-    const leaves = OPEN.has(model.begun.get(`unassign/${simId}`)?.status ?? 2)
-    if (kind === 'return' && leaves) return { simId, ticketId: null, code: 'sim_state_conflict', detail: 'it leaves' }
-    const { poolId, tariffId } = simOf(simId).change ?? {}
-    const row = model.cycles.find(({ key }) => key === cycle)
-    const cause = { by: 'month-end', cycle }
-    const { id } = open(KIND[kind], { simId, poolId, tariffId, cause, effectiveAt: row?.['endsAt'] })
-    model.begun.set(`${kind}/${simId}`, ticketOf(id))
-    return { simId, ticketId: id, code: null, detail: null }
-  }
-  /** Tickets of a kind of the month end by how they stand. */
-  function countsOf(kind: keyof typeof KIND): Record<string, number> {
-    const all = [...model.begun].filter(([name]) => name.startsWith(kind)).map(([, { status }]) => status)
-    const counts = {
-      queued: kind === 'return' ? 0 : idsToDo(kind).length,
-      open: all.filter((status) => OPEN.has(status)).length,
-      complete: all.filter((status) => status === 2).length,
-      failed: all.filter((status) => status > 2).length,
-    }
-    return { ...counts, total: Object.values(counts).reduce((sum, n) => sum + n) }
   }
 
   const stepId = ({ key }: Asking) => (key === undefined ? undefined : ticketIdOfStep(model.tenantId, key))
@@ -208,12 +170,13 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
 
   const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, asking: Asking) => unknown][] = [
     ...batchRoutes(model.batch),
+    ...monthEndRoutes(model, { simOf, ticketOf, open, advance, pageOf }),
     [
       /^GET \/api\/sims\/(\d+)$/,
       ([id]) => {
         const { status, poolId, tariffId } = simOf(Number(id))
         const processingTicket = tickets.some((t) => t.simId === Number(id) && OPEN.has(t.status))
-        return { id: Number(id), status, poolId, tariffId, processingTicket }
+        return { ...exampleOf('getSim'), id: Number(id), status, poolId, tariffId, processingTicket }
       },
     ],
     [
@@ -238,7 +201,8 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       /^GET \/internal\/tickets\/(.+)$/,
       ([id]) => {
         const ticket = ticketOf(id ?? '')
-        return { ...shown(ticket), attempts: 3, failureCode: ticket.failureCode, failureText: 'the carrier said no' }
+        const failed = { attempts: 3, failureCode: ticket.failureCode, failureText: 'the carrier said no' }
+        return { ...exampleOf('getTicketDetail'), ...shown(ticket), ...failed }
       },
     ],
     [
@@ -261,17 +225,20 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       ([id]) => {
         const open = tickets.filter((t) => t.simId === Number(id) && OPEN.has(t.status))
         for (const ticket of open) advance(ticket)
-        const { status, suspension } = simOf(Number(id))
+        const { status, poolId, suspension } = simOf(Number(id))
         const { overLimit, mode, exempt } = model
         return {
           simId: Number(id),
+          iccid: '8999900000000000017',
           status,
+          poolId,
           processing: open.some((ticket) => OPEN.has(ticket.status)),
           overLimit,
           mode,
           exempt,
           enforcementEnabled: true,
-          suspension,
+          passedOver: false,
+          suspension: suspension && { rule: null, cycle: null, openedAt: SOME_TIME, ...suspension },
         }
       },
     ],
@@ -293,10 +260,14 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
         return { id: Number(id) }
       },
     ],
-    [/^GET \/api\/pools\/(\d+)$/, ([id]) => ({ id: Number(id), watchdogMode: model.mode })],
+    [/^GET \/api\/pools\/(\d+)$/, ([id]) => ({ ...exampleOf('getPool'), id: Number(id), watchdogMode: model.mode })],
     [
       /^GET \/internal\/pools\/(\d+)\/enforcement$/,
-      () => ({ enforcementEnabled: true, stoppedExcessBytes: 0, passedOver: 0, ...model.pool }),
+      ([id]) => {
+        const rows = model.pool.rows.map((row) => ({ ...A_ROW, ...row }))
+        const none = { stoppedExcessBytes: 0, passedOver: 0 }
+        return { poolId: Number(id), enforcementEnabled: true, ...none, ...model.pool, rows }
+      },
     ],
     [
       /^POST \/internal\/watchdog\/actions$/,
@@ -351,7 +322,9 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
           perRun: 100,
           waits: WAITS,
         }
-        return lifecycle().start({ type: 'month-end-reprovision', workflowId, input })
+        return lifecycle()
+          .start({ type: 'month-end-reprovision', workflowId, input })
+          .then(({ started, ...run }) => (started ? new Accepted(run) : run))
       },
     ],
     [
@@ -375,97 +348,22 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       /^POST \/internal\/workflows\/(.+)\/signals\/(.+)$/,
       async ([id, name]) => {
         await lifecycle().signal(decodeURIComponent(id ?? ''), name ?? '')
-        return {}
-      },
-    ],
-    [/^GET \/internal\/workflows\/(.+)$/, ([id]) => lifecycle().describe(decodeURIComponent(id ?? ''), TENANT)],
-    [/^GET \/internal\/cycles$/, () => model.cycles],
-    [
-      /^GET \/internal\/cycles\/(.+)\/batches$/,
-      (_, __, query) => {
-        const [size, limit] = [Number(query.get('size')), Number(query.get('limit'))]
-        const ids = idsToDo(query.get('kind') ?? '').filter((id) => id > Number(query.get('afterSimId')))
-        const batches = Array.from({ length: Math.min(limit, Math.ceil(ids.length / size)) }, (_, n) => {
-          const batch = ids.slice(n * size, (n + 1) * size)
-          return { afterSimId: (batch[0] ?? 1) - 1, throughSimId: batch.at(-1) ?? 0, count: batch.length }
-        })
-        return { batches, nextAfterSimId: ids.length > limit * size ? (batches.at(-1)?.throughSimId ?? null) : null }
+        return new Accepted({})
       },
     ],
     [
-      /^GET \/internal\/cycles\/(.+)\/progress$/,
-      ([key]) => {
-        for (const ticket of tickets) if (ticket.body['cause']?.by === 'month-end') advance(ticket)
-        const [unassign, move, returns] = [countsOf('unassign'), countsOf('move'), countsOf('return')]
-        const suspended = idsToDo('renew').length
-        const total = suspended + model.broughtBack
-        const closedAt = model.cycles.find((row) => row['key'] === key)?.['closedAt'] ?? null
-        const changes = Object.fromEntries(Object.entries(move).map(([name, n]) => [name, n + (unassign[name] ?? 0)]))
-        const renewals = { ...returns, total, queued: suspended, open: 0, complete: model.broughtBack, released: 0 }
-        return { cycle: key, closedAt, unassign, move, changes, renewals }
+      /^GET \/internal\/workflows\/(.+)$/,
+      async ([id]) => {
+        const { startId: _startId, ...run } = await lifecycle().describe(decodeURIComponent(id ?? ''), TENANT)
+        return run
       },
-    ],
-    [
-      /^POST \/internal\/cycles\/(.+)\/changes\/apply$/,
-      ([key], { kind, afterSimId, throughSimId }) => {
-        if (model.refusedBatches.has(`${kind}/${afterSimId}`)) fail('cycle_closed', 'as the test wants it')
-        const ids = idsToDo(kind).filter((id) => id > afterSimId && id <= throughSimId)
-        return { results: ids.map((id) => begin(kind, id, key ?? '')), nextAfterSimId: null }
-      },
-    ],
-    [
-      /^POST \/internal\/cycles\/(.+)\/changes\/retry$/,
-      ([key], { kind }) => {
-        const failed = [...model.begun].filter(([name, { status }]) => name.startsWith(kind) && status === 3)
-        return { results: failed.map(([, { simId }]) => begin(kind, simId, key ?? '')), nextAfterSimId: null }
-      },
-    ],
-    [
-      /^POST \/internal\/cycles\/(.+)\/suspensions\/return$/,
-      ([key], { simIds }) => ({
-        results: simIds.map((id: number) => begin('return', id, key ?? '')),
-        nextAfterSimId: null,
-      }),
-    ],
-    [
-      /^GET \/internal\/cycles\/(.+)\/suspensions$/,
-      (_, __, query) => {
-        const { page, nextAfterSimId } = pageOf(
-          query,
-          (sim) => sim.suspension?.cause === 'watchdog' && sim.suspension.until === 'renewal',
-        )
-        return {
-          suspensions: page.map(([simId, sim]) => ({ simId, workflowId: sim.suspension?.workflowId ?? null })),
-          nextAfterSimId,
-        }
-      },
-    ],
-    [
-      /^POST \/internal\/cycles\/(.+)\/renew$/,
-      () => {
-        model.renewals += 1
-        return { signalled: 0 }
-      },
-    ],
-    [
-      /^POST \/internal\/cycles\/(.+)\/close$/,
-      ([key], body) => {
-        model.closed.push({ key, ...body })
-        for (const row of model.cycles) if (row['key'] === key) row['closedAt'] = row['endsAt']
-        return { statement: true, closedAt: '' }
-      },
-    ],
-    [
-      /^GET \/internal\/cycles\/(.+)\/plan$/,
-      ([key]) => ({ cycle: key, changes: [...sims.values()].filter((s) => s.change).length }),
     ],
   ]
 
-  async function answer(request: IncomingMessage): Promise<unknown> {
+  async function answer(request: IncomingMessage, text: string): Promise<unknown> {
     const url = new URL(request.url ?? '', 'http://model')
     const line = `${request.method} ${url.pathname}`
     model.requests.push(line)
-    const text = (await request.toArray()).join('')
     if (request.headers.authorization !== `Bearer ${model.key}` || request.headers['x-tenant-id'] !== model.tenantId)
       fail('unauthorized', '')
     if (model.outages > 0) {
@@ -492,33 +390,14 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     return fail('not_found', line)
   }
 
-  const server = createServer((request, response) => {
-    answer(request).then(
-      (body) => send(response, 200, body),
-      (error) => {
-        const code: ErrorCode = error instanceof ServiceError ? error.code : 'internal_error'
-        if (code === 'unavailable' && model.retryAfter !== null) response.setHeader('retry-after', model.retryAfter)
-        send(response, ERRORS[code].status, { code, detail: error.message, status: ERRORS[code].status })
-      },
-    )
-  })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  model.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = await serveModel({ answer, retryAfter: () => model.retryAfter })
+  Object.assign(model, server)
   return model
 }
 export type ServiceModel = Awaited<ReturnType<typeof startServiceModel>>
 
 /** Short looks, because the time of looks is not skipped. */
 export const WAITS = { pollMin: 'PT0.01S', pollMax: 'PT0.05S' } as const
-
-function fail(code: ErrorCode, detail: string): never {
-  throw new ServiceError(code, detail)
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': status < 400 ? 'application/json' : 'application/problem+json' })
-  response.end(JSON.stringify(body))
-}
 
 /** A SIM, right in every field. */
 export const aSim = (sim: Partial<ModelSim> = {}): ModelSim => ({

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
-import { aSim, type ModelTicket } from './service-model.ts'
+import type { ModelTicket } from './model-tickets.ts'
+import { aSim } from './service-model.ts'
 import { DAY, useSuspensions } from './suspend-house.ts'
 
 const path = requireJava('suspend-on-overage started again, in skipped time')

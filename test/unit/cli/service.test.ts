@@ -4,6 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { answerOf, internalClient, once as onceKey } from '../../../cli/service.ts'
+import { exampleOf, problemOf, standInCheck } from '../../setup/documents.ts'
+
+const fault = standInCheck()
 
 /** A service that gives these answers, one after the other, and what it was sent. */
 async function aService(...answers: RequestListener[]) {
@@ -20,29 +23,39 @@ async function aService(...answers: RequestListener[]) {
   return { bodies, client: internalClient({ url: `http://127.0.0.1:${port}`, key: 'k', patienceMs: 5000 }) }
 }
 
+/** An answer of the service. */
 const json = (status: number, body: object): RequestListener => {
-  return (_request, response) =>
-    void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  const type = status < 400 ? 'application/json' : 'application/problem+json'
+  const headers = { 'content-type': type, 'x-request-id': 'r' }
+  return ({ method = '', url = '' }, response) => {
+    expect(fault({ method, url, status, headers, body })).toBeUndefined()
+    response.writeHead(status, headers).end(JSON.stringify(body))
+  }
 }
+/** What stands before it, where it is away. */
+const nobody: RequestListener = (_request, response) => void response.writeHead(503).end('nobody there')
 const breaksOff: RequestListener = (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 }).write('{"id"')
   setTimeout(() => response.destroy(), 20)
 }
 
 test('asks again, with the same body, while the service is away, busy or breaks off in the middle of an answer', async () => {
-  const busy = json(409, { code: 'idempotency_in_progress' })
-  const { bodies, client } = await aService(json(503, {}), busy, breaksOff, json(201, { id: 7 }))
+  const busy = json(409, problemOf('idempotency_in_progress', 'It is under way.', '/internal/tenants'))
+  const made = exampleOf('createTenant')
+  const { bodies, client } = await aService(nobody, busy, breaksOff, json(201, made))
   const body = { name: 'Acme', billingEmail: 'bills@acme.example' }
 
   const answer = await answerOf(client.POST('/internal/tenants', { body, params: onceKey('one') }))
 
-  expect(answer).toEqual({ id: 7 })
+  expect(answer).toEqual(made)
   expect(bodies).toEqual(Array(4).fill(JSON.stringify(body)))
 })
 
 test('says what was asked for and what was wrong with it', async () => {
   const errors = [{ pointer: '/name', detail: 'is required' }]
-  const { client } = await aService(json(400, { code: 'invalid_request', detail: '/name is required.', errors }))
+  const { client } = await aService(
+    json(400, problemOf('invalid_request', '/name is required.', '/internal/cycles', errors)),
+  )
 
   await expect(answerOf(client.GET('/internal/cycles'))).rejects.toMatchObject({
     status: 400,

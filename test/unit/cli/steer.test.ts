@@ -5,20 +5,37 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelWorkflow, retryWorkflow, updateWorkflow } from '../../../cli/lifecycles/steer.ts'
 import { readSettings } from '../../../config/index.ts'
+import { standInCheck } from '../../setup/documents.ts'
 
 const WORKFLOW = 'suspend-on-overage:t0123456789ab:7:2026-11'
+
+const fault = standInCheck()
+/** What each is answered. */
+const ANSWERS: Readonly<Record<string, readonly [status: number, body: object]>> = {
+  extendGrace: [200, { phase: 'grace' }],
+  cancel: [202, {}],
+  retry: [202, { workflowId: WORKFLOW, runId: 'r', status: 'running' }],
+}
 
 /** A service that loses its first answers. The keys it was asked under are noted. */
 async function aService(lost: number) {
   const keys: unknown[] = []
-  const server = createServer((request, response) => {
-    keys.push(request.headers['idempotency-key'])
+  const faults: unknown[] = []
+  const server = createServer(async (asked, response) => {
+    const { method = '', url = '', headers } = asked
+    keys.push(headers['idempotency-key'])
+    const sent = (await asked.toArray()).join('')
     if (keys.length <= lost) return void response.destroy()
-    const body = JSON.stringify({ workflowId: WORKFLOW, runId: 'r', status: 'running' })
-    response.writeHead(202, { 'content-type': 'application/json' }).end(body)
+    const [status, body] = ANSWERS[url.split('/').at(-1) ?? ''] ?? [404, {}]
+    const told = { status, headers: { 'content-type': 'application/json', 'x-request-id': 'r' }, body }
+    faults.push(fault({ method, url, ...told, request: { headers, body: sent === '' ? '' : JSON.parse(sent) } }))
+    response.writeHead(status, told.headers).end(JSON.stringify(body))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  onTestFinished(() => void server.close())
+  onTestFinished(() => {
+    server.close()
+    expect(faults.filter((one) => one !== undefined)).toEqual([])
+  })
   const { port } = server.address() as AddressInfo
   return { keys, settings: { ...readSettings(), SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}`, SERVICE_KEY: 'k' } }
 }
