@@ -75,11 +75,15 @@ const DONE: Migration = { up: async () => undefined }
 
 /** @returns what it failed with; `applied` where it had been before */
 async function apply(db: Db, file: MigrationFile): Promise<unknown> {
-  const known: [string, Migration][] = (await appliedNames(db)).map((name) => [name, DONE])
   const migrator = new Migrator({
     db,
-    // What was applied before, by whichever release, and the one that is to be.
-    provider: { getMigrations: async () => ({ ...Object.fromEntries(known), [file.name]: migrationOf(file) }) },
+    // What was applied before, by whichever release, and the one that is to be; asked under the migrator's lock.
+    provider: {
+      getMigrations: async () => {
+        const applied = (await appliedNames(db)).map((name): [string, Migration] => [name, DONE])
+        return { ...Object.fromEntries(applied), [file.name]: migrationOf(file) }
+      },
+    },
     allowUnorderedMigrations: true,
     disableTransactions: !file.transaction,
   })
