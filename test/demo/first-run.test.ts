@@ -7,12 +7,10 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../stack/ports.ts'
-import { until } from '../setup/soon.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** SIMs of the demonstration's estate (examples/estate.ts). */
 const SIMS = 300
-const MINUTES = 15
 
 let folder: string
 let env: Record<string, string | undefined>
@@ -55,15 +53,14 @@ const doctor = async () => {
 }
 const start = (...flags: readonly string[]) => {
   const { child, said, ended } = running('npm', ['start', '--', ...flags])
+  /** @throws Error with all it has said, where it ends before */
   const up = () =>
-    until(
-      'npm start',
-      async () => {
-        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said()}`)
-        return said().includes('Everything is up')
-      },
-      MINUTES * 60,
-    )
+    new Promise<void>((resolve, reject) => {
+      child.stdout.on('data', () => {
+        if (said().includes('Everything is up')) resolve()
+      })
+      void ended.then((code) => reject(new Error(`npm start ended with ${String(code)}:\n${said()}`)))
+    })
   /** Ctrl-C. @returns the exit code */
   const end = async () => {
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGINT')

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Connection } from '@temporalio/client'
+import pg from 'pg'
 import { inject } from 'vitest'
 import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'
@@ -79,18 +80,16 @@ async function operatorKey(databaseUrl: string): Promise<string> {
 
 const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok
 
-/** @param given default: the run's own; they are stopped with the service */
-export async function startService(settings: Partial<Settings> = {}, given?: Servers) {
+/**
+ * @param given default: the run's own; they are stopped with the service
+ * @param each how many APIs and how many workers there are, each worker with its API; they are asked in turns
+ */
+export async function startService(settings: Partial<Settings> = {}, given?: Servers, each = 1) {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-service-'))
   const servers = given ?? (await sharedServers(folder))
   const key = await operatorKey(servers.databaseUrl)
   const inbox = await startInbox({ dir: join(folder, 'mails') })
-  const [port, internalPort] = [await freePort(), await freePort()]
-  const apiUrl = `http://127.0.0.1:${port}`
-  const internalUrl = `http://127.0.0.1:${internalPort}`
   const env = childEnv({
-    PORT: port,
-    INTERNAL_PORT: internalPort,
     DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
     TEMPORAL_ADDRESS: servers.temporalAddress,
@@ -98,8 +97,6 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
     SMTP_URL: inbox.smtpUrl,
     CARRIER_URL: servers.carrierUrl,
     CARRIER_SECRET: servers.carrierSecret,
-    SERVICE_BASE_URL: apiUrl,
-    SERVICE_INTERNAL_URL: internalUrl,
     SERVICE_KEY: key,
     TICKET_LEASE: 'PT3S',
     SWEEP_EVERY: 'PT0.5S',
@@ -109,14 +106,29 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
   const lines: string[] = []
   const start = (name: 'api' | 'worker', readyUrl: string, env: Readonly<Record<string, string | undefined>>) =>
     supervise({ name, args: [COMMAND, name], env, onLine: (line) => lines.push(line), ready: () => isUp(readyUrl) })
-  const api = await start('api', `${internalUrl}/readyz`, env)
-  // Chosen when it is needed: until somebody listens on a port it is anybody's.
-  const workerPort = await freePort()
-  const workerEnv = { ...env, WORKER_PORT: String(workerPort) }
-  const worker = await start('worker', `http://127.0.0.1:${workerPort}/readyz`, workerEnv)
-
   const documentOf = async (url: string) => documentCheck((await (await fetch(`${url}/openapi.json`)).json()) as object)
-  const checks = { [apiUrl]: await documentOf(apiUrl), [internalUrl]: await documentOf(internalUrl) }
+  const checks: Record<string, ReturnType<typeof documentCheck>> = {}
+
+  const startOne = async () => {
+    // Chosen when they are needed: until somebody listens on a port it is anybody's.
+    const [port, internalPort] = [await freePort(), await freePort()]
+    const [apiUrl, internalUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
+    const ports = { PORT: String(port), INTERNAL_PORT: String(internalPort) }
+    const reach = { SERVICE_BASE_URL: apiUrl, SERVICE_INTERNAL_URL: internalUrl }
+    const api = await start('api', `${internalUrl}/readyz`, { ...env, ...ports, ...reach })
+    const workerPort = await freePort()
+    const workerEnv = { ...env, ...ports, ...reach, WORKER_PORT: String(workerPort) }
+    const workerUrl = `http://127.0.0.1:${workerPort}`
+    const worker = await start('worker', `${workerUrl}/readyz`, workerEnv)
+    for (const url of [apiUrl, internalUrl]) checks[url] = await documentOf(url)
+    return { apiUrl, internalUrl, workerUrl, api, worker }
+  }
+  const first = await startOne()
+  const all = [first]
+  while (all.length < each) all.push(await startOne())
+  let turn = 0
+  const inTurn = () => all[turn++ % all.length] ?? first
+
   const call = async (url: string, method: string, path: string, tenantId: string, body?: unknown) => {
     const response = await fetch(url + path, {
       method,
@@ -134,10 +146,11 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
     if (!response.ok) throw new Error(`${method} ${path}: ${status} ${text}`)
     return text === '' ? null : read
   }
+  const { apiUrl, internalUrl, workerUrl, api, worker } = first
   return {
     apiUrl,
     internalUrl,
-    workerUrl: `http://127.0.0.1:${workerPort}`,
+    workerUrl,
     temporal: { address: servers.temporalAddress, namespace: servers.namespace },
     key,
     lines,
@@ -145,9 +158,19 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
     worker,
     /** As a tenant's person would, through the public interface. */
     tenantCall: (method: string, path: string, tenantId: string, body?: unknown) =>
-      call(apiUrl, method, path, tenantId, body),
+      call(inTurn().apiUrl, method, path, tenantId, body),
     call: (method: string, path: string, tenantId: string, body?: unknown) =>
-      call(internalUrl, method, path, tenantId, body),
+      call(inTurn().internalUrl, method, path, tenantId, body),
+    /** What a query of the database answers, as the superuser. */
+    rows: async (query: string): Promise<readonly object[]> => {
+      const client = new pg.Client({ connectionString: servers.databaseUrl })
+      await client.connect()
+      try {
+        return (await client.query(query)).rows
+      } finally {
+        await client.end()
+      }
+    },
     mails: async (): Promise<Mail[]> =>
       (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json() as Promise<Mail[]>,
     carrierStats: async () =>
@@ -159,8 +182,8 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
         byOperation: Record<string, number>
       }>,
     stop: async () => {
-      await worker.stop()
-      await api.stop()
+      await Promise.all(all.map((one) => one.worker.stop()))
+      await Promise.all(all.map((one) => one.api.stop()))
       await servers.stop()
       await inbox.stop()
       await rm(folder, { recursive: true, force: true })

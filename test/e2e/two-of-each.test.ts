@@ -1,0 +1,39 @@
+/** The main job with all queues on Redis, on two APIs and two workers: each thing once, whoever takes it. */
+import { afterAll, describe, expect, test } from 'vitest'
+import { startRedis } from '../../stack/redis.ts'
+import { requireRedis } from '../setup/requirements.ts'
+import { startService } from '../setup/service.ts'
+import { playMainJob } from './main-job.ts'
+import { expectOutcome } from './outcome.ts'
+
+/** Schema of the queues in PostgreSQL (queues/postgres.ts). */
+const QUEUES = 'simherd_queues'
+
+const redis = requireRedis('the main job on Redis, on two APIs and two workers')
+
+describe.skipIf(redis === undefined)('two APIs and two workers on Redis', async () => {
+  if (redis === undefined) return
+  const server = await startRedis()
+  const service = await startService({ REDIS_URL: server?.url ?? 'none' }, undefined, 2)
+  afterAll(async () => {
+    await service.stop()
+    await server?.stop()
+  })
+
+  test('do the main job from unprovisioned SIMs to the month end, each thing once', async () => {
+    const { player, cycle } = await playMainJob(service).catch((error) => {
+      throw new Error(`${error.message}\n${service.lines.slice(-40).join('\n')}`, { cause: error })
+    })
+
+    await expectOutcome(service, player, cycle.key)
+    expect(service.lines.filter((line) => line.includes('ended unasked'))).toEqual([])
+    expect(
+      await service.rows('select kind, count(*)::integer as count from processes group by kind order by kind'),
+    ).toEqual([
+      { kind: 'api', count: 2 },
+      { kind: 'worker', count: 2 },
+    ])
+    // No job has gone by PostgreSQL: the schema of its queues has not been made.
+    expect(await service.rows(`select nspname from pg_namespace where nspname = '${QUEUES}'`)).toEqual([])
+  })
+})
