@@ -40,6 +40,9 @@ function asNow(path: string, before: unknown): unknown {
   const sim = (one: Sim) =>
     shared.has(one.id) ? { ...one, warningThresholdPct: null, enableBurnRateAlerts: false } : one
   if (/^\/api\/pools\/\d+\/sims/.test(path)) return (before as readonly Sim[]).map(sim)
+  // Since: whoever put a rule set in force is not the tenants' business.
+  if (path.startsWith('/api/events'))
+    return JSON.parse(JSON.stringify(before).replace(', by a worker at the first start.', '.'))
   if (!path.startsWith('/api/sims')) return before
   const { data, ...page } = before as { readonly data: readonly Sim[] }
   return { ...page, data: data.map(sim) }

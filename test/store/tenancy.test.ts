@@ -272,6 +272,40 @@ describe('each table of the tenants', () => {
     await expect(write).rejects.toThrow(RLS_REFUSED)
   })
 
+  test("points at no other tenant's rows: each reference names the tenant too", async () => {
+    const { rows } = await sql<{ reference: string }>`
+      select c.conrelid::regclass || ' ' || pg_get_constraintdef(c.oid) as reference
+        from pg_constraint c
+        join pg_attribute tenant on tenant.attrelid = c.confrelid and tenant.attname = 'tenant_id'
+       where c.contype = 'f' and c.conparentid = 0
+         and not (tenant.attnum = any(c.confkey)
+                  and exists (select from pg_attribute a
+                               where a.attrelid = c.conrelid and a.attname = 'tenant_id' and a.attnum = any(c.conkey)))
+       order by 1`.execute(db)
+
+    // Those of the platform belong to no tenant.
+    expect(rows.map(({ reference }) => reference)).toEqual([
+      'api_keys FOREIGN KEY (replaced_by) REFERENCES api_keys(id)',
+      'pools FOREIGN KEY (tariff_id) REFERENCES tariffs(id)',
+      'sims FOREIGN KEY (pending_tariff_id) REFERENCES tariffs(id)',
+      'sims FOREIGN KEY (tariff_id) REFERENCES tariffs(id)',
+    ])
+    const { rows: unchecked } =
+      await sql`select conname from pg_constraint where contype = 'f' and not convalidated`.execute(db)
+    expect(unchecked).toEqual([])
+  })
+
+  test("cannot be made to point at another tenant's row, not even by the superuser", async () => {
+    const write = db.transaction().execute(async (q) => {
+      await writeRow(q, 'orders', theirs)
+      await sql`update sims set order_id = (select min(id) from orders where tenant_id = ${theirs}) where tenant_id = ${ours}`.execute(
+        q,
+      )
+    })
+
+    await expect(write).rejects.toThrow('sims_order_id_tenant')
+  })
+
   test('is out of reach for the platform, but for its work lists and its own', async () => {
     expect(await rightsOf('simherd_platform')).toEqual({
       api_keys: 'insert select update',
