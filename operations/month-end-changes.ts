@@ -26,9 +26,10 @@ import {
   targetsOf,
 } from '../store/month-end-changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { insertTickets, openTicketsOf } from '../store/tickets.ts'
+import { insertTickets, openTicketsOf, ticketsThatExist } from '../store/tickets.ts'
 import { endedCycle } from './month-end.ts'
 import { noteFailures } from './month-end-outcome.ts'
+import { stepTicketId } from './ticket-cause.ts'
 import { checkPlace } from './tickets.ts'
 
 /** SIMs of a transaction, which holds their locks: about a fifth of a second. */
@@ -95,8 +96,15 @@ async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
 
 async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<Begun[]> {
   const { cycle, kind } = work
-  const judged = await judgeEach(tx, work, targets)
-  const opened = judged.filter(({ refusal }) => refusal === undefined).map((each) => ({ ...each, id: randomUUID() }))
+  const idOf = new Map(targets.map(({ simId }) => [simId, stepTicketId(tx, simId) ?? randomUUID()]))
+  // A step of the workflow that is asked again, after days or a reset, opens nothing a second time.
+  const before = await ticketsThatExist(tx, [...idOf.values()])
+  const isNew = ({ simId }: ChangeTarget) => !before.has(idOf.get(simId) ?? '')
+  const judged = await judgeEach(tx, work, targets.filter(isNew))
+  const opened = judged.flatMap((each) => {
+    const id = idOf.get(each.target.simId)
+    return each.refusal === undefined && id !== undefined ? { ...each, id } : []
+  })
   await insertTickets(
     tx,
     opened.map(({ id, target }) => ({ id, ...target })),

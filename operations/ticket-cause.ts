@@ -10,10 +10,15 @@ export async function askedBy(tx: TenantTx): Promise<{ readonly cause: Cause; re
   return { cause: await causeOfCaller(tx), id: stepTicketId(tx) }
 }
 
-/** Id of the ticket that the caller's step asks for. @returns null where no workflow asks, or for no step */
-function stepTicketId({ tenantId, caller }: TenantTx): string | null {
+/**
+ * Id of the ticket that the caller's step asks for.
+ *
+ * @param simId where the step asks for a ticket on each of many SIMs
+ * @returns null where no workflow asks, or for no step
+ */
+export function stepTicketId({ tenantId, caller }: TenantTx, simId?: number): string | null {
   if (caller === null || caller.workflowId === null || caller.onceKey === undefined) return null
-  return ticketIdOfStep(tenantId, caller.onceKey)
+  return ticketIdOfStep(tenantId, simId === undefined ? caller.onceKey : `${caller.onceKey}/sim/${simId}`)
 }
 
 /**

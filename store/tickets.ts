@@ -162,6 +162,12 @@ export async function insertTickets(
   for (const simId of simIds) tx.ring({ queue: 'tickets', simId })
 }
 
+/** Which of these ids are tickets. */
+export async function ticketsThatExist(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ id: string }>`select id from tickets where id = any (${ids}::uuid[])`.execute(tx.q)
+  return new Set(rows.map(({ id }) => id))
+}
+
 export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord | undefined> {
   const { rows } = await sql<TicketRow>`select ${columns} from tickets where id = ${id}`.execute(tx.q)
   return rows[0] && toRecord(rows[0])

@@ -11,8 +11,8 @@ const ScheduleInfo = strictObject({
   scheduleId: Type.String(),
   paused: Type.Boolean(),
   note: nullable(Type.String({ description: 'Why it is paused or runs' })),
-  nextAt: nullable(Instant('The next cycle end')),
-  lastAt: nullable(Instant('The last cycle end it started a month end for')),
+  nextAt: nullable(Instant('When it starts the next month end: within ten minutes of a cycle end')),
+  lastAt: nullable(Instant('When it started a month end the last time')),
 })
 
 export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles }) => {

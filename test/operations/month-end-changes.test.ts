@@ -9,6 +9,7 @@ import { applyChanges, openReturns, retryChanges } from '../../operations/month-
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
 import { setTariffActive } from '../../operations/set-tariff-active.ts'
 import { cancelTicket } from '../../operations/tickets.ts'
+import { inTenant } from '../../store/tenancy.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse, type House } from './house.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, close, statement } from './october.ts'
@@ -121,6 +122,32 @@ describe('changes of a cycle’s end', () => {
     expect(await counts(house)).toMatchObject({ move: { total: 2, complete: 2, failed: 0 } })
     expect(await criticals(house)).toHaveLength(2)
     expect((await house.ledger()).filter(({ cycle, poolId }) => cycle === '2026-11' && poolId === to)).toHaveLength(2)
+  })
+
+  test('that a step of the workflow has asked for again are opened once by it, however late it asks', async () => {
+    const { house, from, to } = await october()
+    const [simId = 0] = await house.activeSims(1, { poolId: from })
+    await queueMove(house, simId, to)
+    ground.now = BOUNDARY.getTime()
+    await apply(house, 'move')
+    await carry(house, [simId], [simId])
+    const workflowId = `month-end-reprovision:${house.tenantId}:${CYCLE}`
+    const step = (onceKey: string) => {
+      const caller = { keyId: 'k', actor: 'key:k', requestId: 'r', action: 'retryCycleChanges', workflowId, onceKey }
+      return inTenant({ ...ground, caller }, house.tenantId, (tx) =>
+        retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }),
+      )
+    }
+
+    const first = await step('step-7')
+    await carry(house, [simId], [simId])
+    // The answer kept for the key is gone after a day: the step itself is asked.
+    const late = await step('step-7')
+    expect([first.results.length, late.results]).toEqual([1, []])
+    expect(await counts(house)).toMatchObject({ move: { open: 0, failed: 1 } })
+    const another = await step('step-8')
+    expect(another.results).toMatchObject([{ simId, ticketId: expect.any(String) }])
+    expect(another.results[0]?.ticketId).not.toBe(first.results[0]?.ticketId)
   })
 
   test('to where the SIM is already complete without the carrier and are queued no more', async () => {
