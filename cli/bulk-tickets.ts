@@ -6,11 +6,11 @@ import type { Settings } from '../config/index.ts'
 import type { BulkAsk, BulkPlan, BulkType } from '../domain/bulk-tickets.ts'
 import type { SimStatus } from '../domain/codes.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
+import { print } from './print.ts'
 import { answerOf, delivered, type InternalClient, internalClient, once, refused } from './service.ts'
 import { serviceOf } from './service-address.ts'
 import { createTell } from './start/tell.ts'
 import { table } from './table.ts'
-import { print } from './print.ts'
 
 /** What `simherd tickets bulk` was asked for. */
 export interface BulkFlags {

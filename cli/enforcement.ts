@@ -4,9 +4,9 @@ import type { EnforcementSettings, Hold } from '../domain/guard.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { asking } from './lifecycles/ask.ts'
 import { at } from './lifecycles/run-text.ts'
+import { print } from './print.ts'
 import { answerOf, once } from './service.ts'
 import { table } from './table.ts'
-import { print } from './print.ts'
 
 /** Holds that are shown: more than a person decides at once. */
 const SHOWN = 50

@@ -8,8 +8,8 @@ import { processesBefore } from '../store/processes.ts'
 import { type TableSize, tablesIn } from '../store/table-sizes.ts'
 import { inPlatform } from '../store/tenancy.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
-import { table } from './table.ts'
 import { print } from './print.ts'
+import { table } from './table.ts'
 
 export interface MigrateFlags {
   /** Only says what would be done. */

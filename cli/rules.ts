@@ -3,9 +3,9 @@ import { userInfo } from 'node:os'
 import type { Settings } from '../config/index.ts'
 import { readRuleFiles } from '../worker/rules.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
+import { print } from './print.ts'
 import { answerOf, internalClient, ServiceAnswer } from './service.ts'
 import { serviceOf } from './service-address.ts'
-import { print } from './print.ts'
 
 /** A person waits. */
 const PATIENCE_MS = 5000

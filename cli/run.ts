@@ -1,8 +1,8 @@
 /** Runs one command, and says what it failed with. */
 import { CommanderError } from 'commander'
 import { asCommandFailure, CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { program } from './program.ts'
 import { printable } from './print.ts'
+import { program } from './program.ts'
 
 /**
  * A failure that is the user's to mend is told in one line, and each wrong field in one more. A stack is shown of a

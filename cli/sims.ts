@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Settings } from '../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
+import { print } from './print.ts'
 import { answerOf, delivered, internalClient, once, refused } from './service.ts'
 import { serviceOf } from './service-address.ts'
 import { table } from './table.ts'
-import { print } from './print.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',

@@ -1,6 +1,5 @@
 /** Step 7: what came of it, every figure read back through the interfaces. */
 
-import { styleText } from 'node:util'
 import type { components, operations } from '../../activities/generated/internal.d.ts'
 import { answerOf } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
@@ -92,8 +91,7 @@ function outcomes(workflows: readonly Workflow[]): Block {
 
 export function tellSummary(blocks: readonly Block[], tell: Tell): void {
   for (const { title, head, rows } of blocks) {
-    tell.say('')
-    tell.say(styleText('bold', title))
+    tell.title(title)
     for (const line of table(head, rows)) tell.say(line)
   }
 }

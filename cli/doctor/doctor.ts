@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { printable } from '../print.ts'
 import { readStack } from '../start/stack-file.ts'
 import { CHECKS, type Finding, type Looked } from './checks.ts'
 
@@ -33,6 +34,6 @@ async function lookAt(what: string, check: () => Promise<Finding>, advice: strin
 const WIDTH = 22
 
 function linesOf({ what, state, detail, advice }: Finding): string[] {
-  const line = `${MARK[state]} ${what.padEnd(WIDTH)} ${detail}`
+  const line = `${MARK[state]} ${what.padEnd(WIDTH)} ${printable(detail)}`
   return advice === '' ? [line] : [line, `  ${' '.repeat(WIDTH)} → ${advice}`]
 }

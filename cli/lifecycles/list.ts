@@ -1,11 +1,11 @@
 /** `simherd workflows list` */
 import type { Settings } from '../../config/index.ts'
 import type { LifecycleFilter } from '../../queues/temporal-list.ts'
+import { print } from '../print.ts'
 import { answerOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking, type Run } from './ask.ts'
 import { at, wordOf } from './run-text.ts'
-import { print } from '../print.ts'
 
 export interface ListFlags {
   readonly tenant: string

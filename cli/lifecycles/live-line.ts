@@ -2,6 +2,7 @@
  * A line that says where something stands: rewritten on a terminal, in a pipe a new one where there is news, and now and
  * then where only the line has changed.
  */
+import { printable } from '../print.ts'
 
 /** What is written to: standard output, or what a test reads. */
 export interface Output {
@@ -23,7 +24,8 @@ const WIDTH = 80
 const NOW_AND_THEN_MS = 10_000
 
 export function liveLine(output: Output): LiveLine {
-  return output.isTTY === true ? rewritten(output) : oneByOne(output)
+  const line = output.isTTY === true ? rewritten(output) : oneByOne(output)
+  return { show: (text, news) => line.show(printable(text), news), end: line.end }
 }
 
 function oneByOne(output: Output): LiveLine {

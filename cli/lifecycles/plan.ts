@@ -2,11 +2,11 @@
 import { Value } from 'typebox/value'
 import { MonthEndPlan } from '../../domain/month-end-plan.ts'
 import { CommandFailure } from '../failures.ts'
+import { print } from '../print.ts'
 import { table } from '../table.ts'
 import type { Run } from './ask.ts'
 import { at } from './run-text.ts'
 import { tellEnd } from './watch.ts'
-import { print } from '../print.ts'
 
 /** Rows of a list that are shown; the interface names more. */
 const SHOWN = 20

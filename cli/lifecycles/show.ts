@@ -1,9 +1,9 @@
 /** `simherd workflows show <id>` */
 import type { Settings } from '../../config/index.ts'
+import { print } from '../print.ts'
 import { answerOf } from '../service.ts'
 import { asking, readPending, tenantOf } from './ask.ts'
 import { runLines } from './run-text.ts'
-import { print } from '../print.ts'
 
 export interface ShowFlags {
   readonly tenant?: string

@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { print } from '../print.ts'
 import { answerOf, delivered, once } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'
 import { followSoon, tellEnd } from './watch.ts'
-import { print } from '../print.ts'
 
 export interface BulkFlags extends StartFlags {
   readonly pool?: number

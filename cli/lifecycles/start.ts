@@ -1,11 +1,11 @@
 /** `simherd workflows start …`: a second start of what runs, or may not run again, says so and is no failure. */
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
+import { print } from '../print.ts'
 import { type Answered, answerOf, type InternalClient } from '../service.ts'
 import { asking, type Started } from './ask.ts'
 import { tellPlan } from './plan.ts'
 import { follow, tellEnd } from './watch.ts'
-import { print } from '../print.ts'
 
 export interface StartFlags {
   readonly tenant: string

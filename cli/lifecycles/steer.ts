@@ -1,11 +1,11 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
+import { print } from '../print.ts'
 import { type Answered, answerOf, once } from '../service.ts'
 import { asking, tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
 import { follow, tellEnd } from './watch.ts'
-import { print } from '../print.ts'
 
 export interface SteerFlags {
   readonly tenant?: string

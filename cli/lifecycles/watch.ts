@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
 import { hasFailed } from '../../operations/retry-workflow.ts'
 import { CommandFailure } from '../failures.ts'
+import { print } from '../print.ts'
 import { type InternalClient, ServiceAnswer } from '../service.ts'
 import { asking, type Run, readRun, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
 import { outcomeOf, runLines } from './run-text.ts'
-import { print } from '../print.ts'
 
 /** Each look asks a worker: every second for two minutes, then every five. */
 const LOOK_FIRST_MS = 1000

@@ -1,9 +1,12 @@
 /** What `simherd start` says: one line a fact, and a sign of life where something takes its time. */
 import { styleText } from 'node:util'
+import { printable } from '../print.ts'
 
 export interface Tell {
   /** A plain line. */
   readonly say: (line: string) => void
+  /** Of a table. */
+  readonly title: (line: string) => void
   /** Something the reader should act on, or at least know. */
   readonly warn: (line: string) => void
   readonly heading: (line: string) => void
@@ -32,7 +35,8 @@ export function span(ms: number): string {
 /** @param print takes whole lines; colours follow the terminal and NO_COLOR */
 export function createTell(print: (line: string) => void = console.log): Tell {
   const step: Tell['step'] = async (what, work) => {
-    const { doing, done } = typeof what === 'string' ? { doing: what, done: what } : what
+    const both = typeof what === 'string' ? { doing: what, done: what } : what
+    const [doing, done] = [printable(both.doing), printable(both.done)]
     const began = performance.now()
     let noted = ''
     let timer: NodeJS.Timeout
@@ -43,7 +47,7 @@ export function createTell(print: (line: string) => void = console.log): Tell {
     timer = setTimeout(sign, FIRST_SIGN_MS)
     try {
       const result = await work((text) => {
-        noted = text
+        noted = printable(text)
       })
       print(`  ${styleText('green', '✓')} ${done} ${styleText('dim', `(${span(performance.now() - began)})`)}`)
       return result
@@ -55,9 +59,10 @@ export function createTell(print: (line: string) => void = console.log): Tell {
     }
   }
   return {
-    say: (line) => print(`  ${line}`),
-    warn: (line) => print(`  ${styleText('yellow', '!')} ${line}`),
-    heading: (line) => print(`\n${styleText('bold', line)}`),
+    say: (line) => print(`  ${printable(line)}`),
+    title: (line) => print(`\n  ${styleText('bold', printable(line))}`),
+    warn: (line) => print(`  ${styleText('yellow', '!')} ${printable(line)}`),
+    heading: (line) => print(`\n${styleText('bold', printable(line))}`),
     step,
   }
 }

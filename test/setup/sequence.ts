@@ -1,14 +1,22 @@
 /** The order of test files: decisions first, then what takes longest, so that no long file begins when all else is done. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-const FIRST = ['unit', 'e2e', 'workflows', 'stack', 'queues']
-/** By their names: those of a project that take minutes. */
-const LONG = ['lifecycles.test.ts', 'month-end-service.test.ts', 'main-job.test.ts']
+/** Projects that come before the others. */
+const FIRST = ['unit']
+/** By their names: those that take minutes, in turns one that waits most of the time and one that works. */
+const LONG = ['main-job', 'month-end-service', 'two-of-each', 'true-service', 'lifecycles'].map(
+  (name) => `/${name}.test.ts`,
+)
+const THEN = ['workflows', 'stack', 'queues']
 
-const placeOf = ({ project, moduleId }: TestSpecification): number => {
-  const place = FIRST.indexOf(project.name)
-  const long = LONG.some((name) => moduleId.endsWith(`/${name}`))
-  return (place === -1 ? FIRST.length : place) - (long ? 0.5 : 0)
+/** Less comes before more. */
+function placeOf({ project, moduleId }: TestSpecification): number {
+  const first = FIRST.indexOf(project.name)
+  if (first !== -1) return first - FIRST.length
+  const long = LONG.findIndex((name) => moduleId.endsWith(name))
+  if (long !== -1) return long
+  const then = THEN.indexOf(project.name)
+  return LONG.length + (then === -1 ? THEN.length : then)
 }
 
 export default class Sequence extends BaseSequencer {

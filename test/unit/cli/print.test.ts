@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { liveLine } from '../../../cli/lifecycles/live-line.ts'
 import { printable } from '../../../cli/print.ts'
+import { createTell } from '../../../cli/start/tell.ts'
 import { table } from '../../../cli/table.ts'
 
 const TAG = 'meter\u001b[2J\u009b1;31m\r\u202e17\nsecond line'
@@ -14,4 +16,21 @@ test('a cell of a table stays on its line', () => {
 
   expect(lines).toHaveLength(3)
   expect(lines[2]).toBe('meter\\u001b[2J\\u009b1;31m\\u000d\\u202e17\\nsecond line')
+})
+
+test.each([true, false])('a line that is kept up to date shows it too (on a terminal: %s)', (isTTY) => {
+  const written: string[] = []
+  liveLine({ isTTY, write: (text) => written.push(text) }).show('meter\u001b[31m17')
+
+  expect(written.join('')).toContain('meter\\u001b[31m17')
+})
+
+test('and so does what a start and the demonstration tell', async () => {
+  const lines: string[] = []
+  const tell = createTell((line) => lines.push(line))
+  for (const say of [tell.say, tell.warn, tell.heading, tell.title]) say('meter\u001b[31m17')
+  await tell.step('meter\u001b[31m17', async () => undefined)
+
+  expect(lines).toHaveLength(5)
+  for (const line of lines) expect(line).toContain('meter\\u001b[31m17')
 })
