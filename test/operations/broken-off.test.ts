@@ -1,0 +1,77 @@
+/** Work that is broken off because somebody else holds a lock for too long is still there, and is done once they let go. */
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { LogLevel, TariffType, TicketStatus, TicketType } from '../../domain/codes.ts'
+import { evaluateSubjects } from '../../operations/evaluate-subjects.ts'
+import { executeTickets } from '../../operations/execute-tickets.ts'
+import { activateRules } from '../../operations/rules-in-force.ts'
+import { openTicket } from '../../operations/tickets.ts'
+import { connect } from '../../store/connect.ts'
+import { type Ground, inPlatform } from '../../store/tenancy.ts'
+import { dueTicketWork, findTicket } from '../../store/tickets.ts'
+import { readRuleFiles } from '../../worker/rules.ts'
+import { aCarrier } from '../setup/carrier.ts'
+import { aGround, aTariff } from '../setup/estate.ts'
+import { aHouse, evaluationTerms } from './house.ts'
+
+const ground = await aGround()
+const carrier = await aCarrier()
+const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+const LOCK_TIMEOUT = '55P03'
+
+/** The same, waiting for a lock a tenth of a second and not five. */
+const hasty = connect(ground.databaseUrl, { max: 3, lockTimeoutMs: 100 })
+const inHaste: Ground = { ...ground, clock: ground.clock, db: hasty.db }
+afterAll(() => hasty.close())
+
+/** Another session holds what a statement locks. @returns what lets go */
+async function holding(statement: string): Promise<() => Promise<void>> {
+  const other = new pg.Client({ connectionString: ground.databaseUrl })
+  await other.connect()
+  onTestFinished(() => other.end())
+  await other.query('begin')
+  await other.query(statement)
+  return async () => {
+    await other.query('rollback')
+  }
+}
+
+test('a ticket whose SIM is held stays due, and is carried out once', async () => {
+  const house = await aHouse(ground)
+  const [simId = 0] = await house.unprovisioned(1)
+  const id = await house.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }))
+  const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
+  const carryOut = () => executeTickets(inHaste, carrier.network, TERMS, house.tenantId, simId)
+
+  await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
+  const due = await inPlatform(ground, (tx) => dueTicketWork(tx, 100))
+  expect(due).toContainEqual({ tenantId: house.tenantId, simId })
+  await letGo()
+  await carryOut()
+
+  expect(await house.asTenant((tx) => findTicket(tx, id))).toMatchObject({ status: TicketStatus.Complete, attempts: 1 })
+})
+
+test('subjects whose entries cannot be written for a lock stay due, and are told once', async () => {
+  await activateRules(ground, await readRuleFiles(''), 'the tests')
+  const house = await aHouse(ground)
+  const tariff = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+  const sims = await house.activeSims(3, { tariffId: tariff.id })
+  await house.record(sims.map((simId) => house.usage(simId, { bytesUp: 2000 })))
+  const letGo = await holding('lock table watchdog_log in exclusive mode')
+  const evaluate = () => evaluateSubjects(inHaste, evaluationTerms(), house.tenantId)
+
+  await evaluate().catch((error: unknown) => expect(error).toMatchObject({ code: LOCK_TIMEOUT }))
+  expect(await house.log()).toEqual([])
+  await letGo()
+  // The lease of what was claimed, or the pause after a failure.
+  ground.now += 120_000
+  await evaluate()
+
+  const overages = (await house.log()).filter(({ level }) => level === LogLevel.Critical)
+  expect(overages.map(({ simId }) => simId).toSorted()).toEqual(sims)
+  const { rows } = await sql<{ failures: number }>`
+    select failures from due_subjects where tenant_id = ${house.tenantId} and failures > 0`.execute(ground.db)
+  expect(rows).toEqual([])
+})
