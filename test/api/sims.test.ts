@@ -195,6 +195,7 @@ describe('tickets of the internal interface', () => {
     expect(body).toEqual({
       id: made.body.id,
       simId,
+      withdrawnBy: null,
       type: 2,
       status: 0,
       created: expect.any(String),
