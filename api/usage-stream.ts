@@ -52,14 +52,17 @@ export function takeUsage(app: FastifyInstance): void {
   })
 }
 
+/** A delivery; one without a body has none. */
+export type UsageRequest = FastifyRequest<{ Body: Readable | undefined }>
+
 /**
  * The records of a usage delivery, unchecked, in their order.
  *
  * @throws ServiceError `invalid_request` for a body that is not of its type, `payload_too_large`
  */
-export function usageRecords(request: FastifyRequest<{ Body: Readable }>, arrived: Arrived): AsyncGenerator<unknown> {
+export function usageRecords(request: UsageRequest, arrived: Arrived): AsyncGenerator<unknown> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const body = unpacked(arrived.measure(request.body), request.headers['content-encoding'])
+  const body = unpacked(arrived.measure(request.body ?? Readable.from([])), request.headers['content-encoding'])
   if (NDJSON.includes(type)) return fromNdjson(body)
   return type === 'text/csv' ? fromCsv(body) : fromJson(body)
 }

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { pageOf } from '../../domain/page.ts'
@@ -13,7 +12,7 @@ import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../
 import { onBehalfOf } from '../change.ts'
 import { UsageDeliveryParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
-import { Arrived, takeUsage, usageRecords } from '../usage-stream.ts'
+import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../usage-stream.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const UsageAnswer = strictObject({
@@ -40,7 +39,7 @@ const MOST_REJECTED = 1000
 
 export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, usage }) => {
   takeUsage(app)
-  app.post<{ Body: Readable }>(
+  app.post<{ Body: Readable | undefined }>(
     '/usage',
     {
       config: {
@@ -105,7 +104,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
 /** Takes in a delivery; its row is written when it begins and when it ends, however it ends. */
 async function takeIn(
   ground: Ground,
-  request: FastifyRequest<{ Body: Readable }>,
+  request: UsageRequest,
   terms: UsageTerms | undefined,
 ): Promise<Static<typeof UsageAnswer>> {
   const { tenantId } = request

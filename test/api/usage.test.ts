@@ -56,6 +56,7 @@ describe('POST /internal/usage', () => {
   })
 
   test.each([
+    ['no body', undefined, {}, 400, 'invalid_request'],
     ['no JSON', 'nothing', { 'content-type': 'application/json' }, 400, 'invalid_request'],
     ['JSON without records', '{}', { 'content-type': 'application/json' }, 400, 'invalid_request'],
     ['a column that is not known', 'recordId,bytes\na,1', { 'content-type': 'text/csv' }, 400, 'invalid_request'],

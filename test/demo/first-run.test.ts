@@ -61,13 +61,21 @@ const start = (...flags: readonly string[]) => {
       })
       void ended.then((code) => reject(new Error(`npm start ended with ${String(code)}:\n${said()}`)))
     })
-  /** Ctrl-C. @returns the exit code */
+  /** Ctrl-C, of which npm dies itself once what it has started has ended. */
   const end = async () => {
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGINT')
-    return ended
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
+      process.kill(-child.pid, 'SIGINT')
+    await ended
   }
   ends.push(end)
   return { said, up, end }
+}
+
+/** The servers in the opposite order of their start, the database last. */
+function expectEndedInOrder(said: string): void {
+  const ended = [...said.matchAll(/✓ (\S.*?) has ended/g)].map(([, name]) => name)
+  expect(ended.length, said).toBeGreaterThanOrEqual(5)
+  expect(ended.at(-1)).toBe('PostgreSQL')
 }
 
 describe('npm start', () => {
@@ -86,7 +94,8 @@ describe('npm start', () => {
     expect(looked.said).toMatch(/✓ API +ready/)
     expect(looked.said).toMatch(/✓ worker +ready/)
     expect(looked.exitCode).toBe(0)
-    expect(await first.end()).toBe(0)
+    await first.end()
+    expectEndedInOrder(first.said())
     const after = await doctor()
     expect(after.said).toMatch(/– API +not running/)
     expect(after.exitCode).toBe(0)
@@ -100,6 +109,7 @@ describe('npm start', () => {
 
     expect(demo).toBe('done')
     expect(await answer.json()).toMatchObject({ pagination: { totalItems: SIMS } })
-    expect(await again.end()).toBe(0)
+    await again.end()
+    expectEndedInOrder(again.said())
   })
 })
