@@ -17,6 +17,8 @@ import { freePort, LOOPBACK, requireFreePort } from './ports.ts'
 /** It is up in a second; a minute is for a machine that does something else. */
 const START_TIMEOUT_MS = 60_000
 const PID_FILE = 'temporal.pid'
+/** Of a server that ends at once. */
+const ATTEMPTS = 3
 const NAMESPACE = 'default'
 /** How long ended workflows are remembered: 35 days, a month and the days in which somebody looks back at it. */
 const RETENTION_S = 35 * 86_400
@@ -64,27 +66,47 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const settings = Object.entries(options.settings ?? {})
   args.push(...settings.flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]))
   if (options.dataDir !== undefined) args.push('--db-filename', join(folder, 'temporal.db'), ...pragmasOf(options))
-  const pid = await launch(options.program, args, logFile)
   const forget = () =>
     options.dataDir === undefined ? rm(folder, { recursive: true, force: true }) : rm(pidFile, { force: true })
-  await writePid(pidFile, pid)
-  try {
-    await waitUntilHealthy(address, pidFile)
-    await rememberEnded(address)
-  } catch (error) {
-    const told = await endOf(logFile)
-    await endProcess(pid)
-    await forget()
-    if (/no space left|disk I\/O error|database or disk is full/i.test(told)) {
-      throw new Error(`no space left on the disk of ${folder}: free some, or choose another DATA_DIR`, { cause: error })
-    }
-    throw new Error(`the Temporal server did not start; the end of its log:\n${told}`, { cause: error })
-  }
+  const pid = await launchPatiently(() => launch(options.program, args, logFile), address, pidFile).catch(
+    async (error: unknown) => {
+      const told = await endOf(logFile)
+      await forget()
+      if (/no space left|disk I\/O error|database or disk is full/i.test(told)) {
+        throw new Error(`no space left on the disk of ${folder}: free some, or choose another DATA_DIR`, {
+          cause: error,
+        })
+      }
+      throw new Error(`the Temporal server did not start; the end of its log:\n${told}`, { cause: error })
+    },
+  )
   const stop = async () => {
     await endProcess(pid)
     await forget()
   }
   return { address, uiUrl: `http://${LOOPBACK}:${uiPort}`, pid, stop }
+}
+
+/**
+ * Starts the server, again where it ends at once: it chooses ports of its own, and two that start in the same moment may
+ * choose the same.
+ *
+ * @returns its process id, once it answers
+ */
+async function launchPatiently(start: () => Promise<number>, address: string, pidFile: string): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const pid = await start()
+    await writePid(pidFile, pid)
+    try {
+      await waitUntilHealthy(address, pidFile)
+      await rememberEnded(address)
+      return pid
+    } catch (error) {
+      const hasEnded = (await readPid(pidFile)) === undefined
+      await endProcess(pid)
+      if (!hasEnded || attempt === ATTEMPTS) throw error
+    }
+  }
 }
 
 /** A write-ahead log makes the file as safe as a rollback journal does, at half the server's time for a workflow. */

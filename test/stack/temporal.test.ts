@@ -39,7 +39,29 @@ const describeWorkflow = (address: string, workflowId: string) =>
     workflowService.describeWorkflowExecution({ namespace: 'default', execution: { workflowId } }),
   )
 
+/** The program, but for its first runs, which end at once as where a port is taken. */
+async function aProgramThatFails(times: number): Promise<string> {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'temporal')
+  const script = `#!/bin/sh
+echo run >> ${folder}/runs
+if [ $(wc -l < ${folder}/runs) -le ${times} ]; then echo 'address already in use' >&2; exit 1; fi
+exec ${program} "$@"
+`
+  await writeFile(file, script)
+  await chmod(file, 0o755)
+  return file
+}
+
 describe('the embedded Temporal server', () => {
+  test('is started again where it ends at once, and what it said is told where that is in vain', async () => {
+    const server = await startTemporal({ program: await aProgramThatFails(2) })
+    expect((await fetch(server.uiUrl)).status).toBe(200)
+    await server.stop()
+
+    await expect(startTemporal({ program: await aProgramThatFails(3) })).rejects.toThrow('address already in use')
+  })
+
   test('answers when it is started, its page too, and is gone when stopped', async () => {
     const server = await startTemporal({ program })
 
