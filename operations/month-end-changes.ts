@@ -110,11 +110,10 @@ async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget
     opened.map(({ id, target }) => ({ id, ...target })),
     { ...askOf(work), tag: null, message: null, effectiveAt: new Date(cycle.endsAt), bulkId: null },
   )
-  const ids = new Map(opened.map(({ id, target }) => [target.simId, id]))
   const begun = judged.map(
     ({ target: { simId }, refusal }): Begun => ({
       simId,
-      ticketId: ids.get(simId) ?? null,
+      ticketId: refusal === undefined ? (idOf.get(simId) ?? null) : null,
       code: refusal?.code ?? null,
       detail: refusal?.detail ?? null,
     }),
