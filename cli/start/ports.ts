@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { freePort, isPortFree } from '../../stack/ports.ts'
+import { claimPort, claimsFolder } from './claims.ts'
 import { readJson, writeJson } from './files.ts'
 
 const Ports = Type.Object({
@@ -16,26 +17,46 @@ export type Ports = Static<typeof Ports>
 /** Where people look for these servers. */
 const USUAL: Ports = { temporal: 7233, temporalUi: 8233, smtp: 1025, inbox: 8025, carrier: 8090 }
 
+/** Ports, and what gives back the claims on them. */
+export interface ChosenPorts {
+  readonly ports: Ports
+  readonly giveBack: () => Promise<void>
+}
+
 /**
- * Asked-for ports as they are; else those of the last run, the usual ones, or any, whichever is free first.
+ * Asked-for ports as they are; else those of the last run, the usual ones, or any, whichever is free first. Of two
+ * starts in the same moment none chooses what the other has chosen.
  */
-export async function choosePorts(dataDir: string, asked: Partial<Ports>): Promise<Ports> {
+export async function choosePorts(
+  dataDir: string,
+  asked: Partial<Ports>,
+  claims = claimsFolder(),
+): Promise<ChosenPorts> {
   const path = join(dataDir, 'ports.json')
   const last = await readJson(path, Ports)
-  const taken = new Set<number>()
+  const taken: (() => Promise<void>)[] = []
+  const take = async (port: number): Promise<boolean> => {
+    const giveBack = await claimPort(claims, port)
+    if (giveBack === undefined) return false
+    taken.push(giveBack)
+    return isPortFree(port)
+  }
   const choose = async (name: keyof Ports): Promise<number> => {
     const wish = asked[name]
     if (wish !== undefined) return wish
     for (const port of [last?.[name], USUAL[name]]) {
-      if (port !== undefined && !taken.has(port) && (await isPortFree(port))) return port
+      if (port !== undefined && (await take(port))) return port
     }
-    return freePort()
+    for (;;) {
+      const port = await freePort()
+      if (await take(port)) return port
+    }
   }
-  const chosen = { ...USUAL }
-  for (const name of ['temporal', 'temporalUi', 'smtp', 'inbox', 'carrier'] as const) {
-    chosen[name] = await choose(name)
-    taken.add(chosen[name])
+  const ports = { ...USUAL }
+  for (const name of ['temporal', 'temporalUi', 'smtp', 'inbox', 'carrier'] as const) ports[name] = await choose(name)
+  await writeJson(path, ports)
+  const giveBack = async () => {
+    for (const one of taken) await one()
   }
-  await writeJson(path, chosen)
-  return chosen
+  return { ports, giveBack }
 }

@@ -65,10 +65,11 @@ async function bringEverythingUp(settings: Settings, options: StartOptions, endi
   await requireFreePort(settings.PORT, 'the public API', 'PORT')
   await requireFreePort(settings.INTERNAL_PORT, 'the internal API', 'INTERNAL_PORT')
   await requireFreePort(settings.WORKER_PORT, "the worker's health", 'WORKER_PORT')
-  const ports = await choosePorts(DATA_DIR, {
+  const { ports, giveBack: giveBackPorts } = await choosePorts(DATA_DIR, {
     ...(options.inboxPort !== undefined && { inbox: options.inboxPort }),
     ...(options.temporalUiPort !== undefined && { temporalUi: options.temporalUiPort }),
   })
+  ending.add('', giveBackPorts)
 
   let file: StackFile | undefined
   const pids: Partial<Stack['pids']>[] = []
