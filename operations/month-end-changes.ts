@@ -96,11 +96,19 @@ async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
 
 async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<Begun[]> {
   const { cycle, kind } = work
-  const idOf = new Map(targets.map(({ simId }) => [simId, stepTicketId(tx, simId) ?? randomUUID()]))
+  const steps = targets.map((target) => ({ target, id: stepTicketId(tx, target.simId) }))
   // A step of the workflow that is asked again, after days or a reset, opens nothing a second time.
-  const before = await ticketsThatExist(tx, [...idOf.values()])
-  const isNew = ({ simId }: ChangeTarget) => !before.has(idOf.get(simId) ?? '')
-  const judged = await judgeEach(tx, work, targets.filter(isNew))
+  const before = await ticketsThatExist(
+    tx,
+    steps.flatMap(({ id }) => id ?? []),
+  )
+  const fresh = steps.filter(({ id }) => id === null || !before.has(id))
+  const idOf = new Map(fresh.map(({ target, id }) => [target.simId, id ?? randomUUID()]))
+  const judged = await judgeEach(
+    tx,
+    work,
+    fresh.map(({ target }) => target),
+  )
   const opened = judged.flatMap((each) => {
     const id = idOf.get(each.target.simId)
     return each.refusal === undefined && id !== undefined ? { ...each, id } : []

@@ -164,6 +164,7 @@ export async function insertTickets(
 
 /** Which of these ids are tickets. */
 export async function ticketsThatExist(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
   const { rows } = await sql<{ id: string }>`select id from tickets where id = any (${ids}::uuid[])`.execute(tx.q)
   return new Set(rows.map(({ id }) => id))
 }
