@@ -1,6 +1,7 @@
 /** Asking the internal interface about workflows, for the commands. */
 import type { components } from '../../activities/generated/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
+import { tenantOfWorkflow } from '../../domain/lifecycle.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { answerOf, type InternalClient, internalClient, refused } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
@@ -34,9 +35,9 @@ export async function asking<T>(
   }
 }
 
-/** The tenant that an option names, else the one in the workflow's id; a schedule puts its time behind it. */
+/** The tenant that an option names, else the one in the workflow's id. */
 export function tenantOf(workflowId: string, tenant: string | undefined): string {
-  const named = tenant ?? workflowId.split(':')[1]?.split('-')[0]
+  const named = tenant ?? tenantOfWorkflow(workflowId)
   if (named !== undefined && named !== '') return named
   throw new CommandFailure(
     `got the id '${workflowId}', expected one as "simherd workflows list" shows it, ` +
