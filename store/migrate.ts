@@ -7,7 +7,7 @@
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { connect } from './connect.ts'
-import { type MigrationFile, readMigrationFiles, statementsOf } from './migration-files.ts'
+import { type MigrationFile, migrationNames, readMigrationFiles, statementsOf } from './migration-files.ts'
 import type { Db } from './tenancy.ts'
 
 const LOCK_TIMEOUT_MS = 3000
@@ -114,9 +114,12 @@ async function pendingOf(db: Db, files: readonly MigrationFile[]): Promise<Migra
 export const pendingFiles = async (db: Db, files?: readonly MigrationFile[]): Promise<MigrationFile[]> =>
   pendingOf(db, files ?? (await readMigrationFiles()))
 
-/** Names of the migrations that a database lacks for this release to work on it. */
-export const pendingMigrations = async (db: Db): Promise<string[]> =>
-  (await pendingFiles(db)).filter(({ phase }) => phase === 'expand').map(({ name }) => name)
+/** Names of the migrations that a database lacks for this release to work on it. Files are read only where some are. */
+export async function pendingMigrations(db: Db): Promise<string[]> {
+  const applied = new Set(await appliedNames(db))
+  if ((await migrationNames()).every((name) => applied.has(name))) return []
+  return (await pendingFiles(db)).filter(({ phase }) => phase === 'expand').map(({ name }) => name)
+}
 
 const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE

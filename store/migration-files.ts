@@ -39,10 +39,16 @@ export function migrationFile(name: string, text: string): MigrationFile {
 export const statementsOf = ({ transaction, text }: MigrationFile): readonly string[] =>
   transaction ? [text] : text.split(/(?<=;)[ \t]*\n/).filter((statement) => !/^(\s|--.*)*$/.test(statement))
 
+/** Names of all files, in their order. */
+export async function migrationNames(folder: URL = MIGRATIONS): Promise<string[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'))
+  return files.map((file) => file.replace(/\.sql$/, '')).toSorted()
+}
+
 /** All files, in their order. @param folder of the files */
 export async function readMigrationFiles(folder: URL = MIGRATIONS): Promise<MigrationFile[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).toSorted()
+  const names = await migrationNames(folder)
   return Promise.all(
-    files.map(async (file) => migrationFile(file.replace(/\.sql$/, ''), await readFile(new URL(file, folder), 'utf8'))),
+    names.map(async (name) => migrationFile(name, await readFile(new URL(`${name}.sql`, folder), 'utf8'))),
   )
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
-import { readMigrationFiles } from '../store/migration-files.ts'
+import { migrationNames } from '../store/migration-files.ts'
 import { type ServiceProcess, sayAtWork, sayEnded } from '../store/processes.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
 
@@ -45,6 +45,6 @@ export function startPresence(
 }
 
 async function describe(kind: ServiceProcess['kind']): Promise<ServiceProcess> {
-  const newestMigration = (await readMigrationFiles()).at(-1)?.name ?? ''
+  const newestMigration = (await migrationNames()).at(-1) ?? ''
   return { id: randomUUID(), kind, host: hostname(), pid: process.pid, newestMigration }
 }
