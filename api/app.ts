@@ -118,13 +118,13 @@ function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
   )
 }
 
-/** JSON, and an empty body for none: a schema says whether one is needed. */
+/** JSON, and an empty body (JSON's white space alone) for none: a schema says whether one is needed. */
 function acceptJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     const fault = shapeFault(body)
-    if (body.trim() === '') done(null, undefined)
+    if (/^[ \t\r\n]*$/.test(body)) done(null, undefined)
     else if (fault !== undefined) done(wrongShape(fault))
     else void parse(request, body, done)
   })
@@ -140,7 +140,7 @@ export function takeNoBody(app: FastifyInstance): void {
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
-    if (['', '{}', 'null'].includes(body.replaceAll(/\s/g, ''))) done(null, undefined)
+    if (['', '{}', 'null'].includes(body.replaceAll(/[ \t\r\n]/g, ''))) done(null, undefined)
     else done(new ServiceError('invalid_request', 'This path takes no body: send none, or {}.'))
   })
 }

@@ -125,3 +125,18 @@ test('nothing a caller sends to the internal interface makes it fail', async () 
 
   expect(await failuresOf(house.tenant.inside, paths)).toEqual([])
 }, 120_000)
+
+test.each([
+  [' \t\r\n', 200],
+  ['\f', 400],
+  ['\v', 400],
+  ['\u00a0', 400],
+  ['\ufeff', 400],
+])('a body of white space is no body where JSON calls it white space: %j is answered %i', async (body, status) => {
+  const { id } = await aSim(house.tenant)
+  const headers = { 'content-type': 'application/json' }
+
+  expect((await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, body, headers)).status).toBe(status)
+  const cancelled = await house.tenant.inside('DELETE', `/internal/sims/${id}/queued-change`, body, headers)
+  expect(cancelled.status === 400).toBe(status === 400)
+})
