@@ -1,11 +1,14 @@
-/** A database of its own that belongs to a login role as an installation has it: no superuser, and migrated by itself. */
+/** Logins as an installation has them: one that owns its database and migrates it, and one that owns nothing. */
 import { randomBytes } from 'node:crypto'
+import pg from 'pg'
 import { inject } from 'vitest'
 import { migrate } from '../../store/migrate.ts'
 import { administrate, dropDatabase } from './database.ts'
 
 /**
- * @returns the url of the login role, that of the superuser, and what drops both
+ * A database that belongs to a login of its own, which has migrated it.
+ *
+ * @returns the url of the login, that of the superuser, and what drops both
  */
 export async function ownDatabase(): Promise<{ url: string; rootUrl: string; drop: () => Promise<void> }> {
   const name = `app_${randomBytes(8).toString('hex')}`
@@ -25,4 +28,33 @@ export async function ownDatabase(): Promise<{ url: string; rootUrl: string; dro
     await administrate(`drop role ${name}`)
   }
   return { url: url.href, rootUrl: rootUrl.href, drop }
+}
+
+/**
+ * A login for the processes: it owns no table of the service, takes on its two roles, and makes the queues' schema.
+ *
+ * @param superuserUrl of a migrated database
+ * @returns its url, and what drops it, before the database is dropped
+ */
+export async function loginOfProcesses(superuserUrl: string): Promise<{ url: string; drop: () => Promise<void> }> {
+  const name = `works_${randomBytes(8).toString('hex')}`
+  const url = new URL(superuserUrl)
+  const database = url.pathname.slice(1)
+  const run = async (...statements: readonly string[]) => {
+    const client = new pg.Client({ connectionString: superuserUrl })
+    await client.connect()
+    try {
+      for (const statement of statements) await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  }
+  await run(
+    `create role ${name} login noinherit password '${name}'`,
+    `grant simherd_tenant, simherd_platform to ${name}`,
+    `grant create on database ${database} to ${name}`,
+  )
+  url.username = name
+  url.password = name
+  return { url: url.href, drop: () => run(`drop owned by ${name} cascade`, `drop role ${name}`) }
 }

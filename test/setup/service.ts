@@ -22,6 +22,7 @@ import { connect } from '../../store/connect.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
 import { documentCheck } from './document-check.ts'
+import { loginOfProcesses } from './login.ts'
 import { until } from './soon.ts'
 
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
@@ -89,8 +90,9 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
   const servers = given ?? (await sharedServers(folder))
   const key = await operatorKey(servers.databaseUrl)
   const inbox = await startInbox({ dir: join(folder, 'mails') })
+  const login = await loginOfProcesses(servers.databaseUrl)
   const env = childEnv({
-    DATABASE_URL: servers.databaseUrl,
+    DATABASE_URL: login.url,
     REDIS_URL: servers.redisUrl,
     TEMPORAL_ADDRESS: servers.temporalAddress,
     TEMPORAL_NAMESPACE: servers.namespace,
@@ -184,6 +186,7 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
     stop: async () => {
       await Promise.all(all.map((one) => one.worker.stop()))
       await Promise.all(all.map((one) => one.api.stop()))
+      await login.drop()
       await servers.stop()
       await inbox.stop()
       await rm(folder, { recursive: true, force: true })

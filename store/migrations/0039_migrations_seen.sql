@@ -1,0 +1,2 @@
+-- A login that owns nothing sees which migrations there are: readiness asks for it, outside of any tenant.
+grant select on kysely_migration to public;
