@@ -82,20 +82,41 @@ test('the worker says that its key is refused, and goes on with the one in its f
   const [, id = ''] = /^sim_([0-9a-f]+)_/.exec(service.key) ?? []
   await ask('DELETE', `/internal/keys/${id}`, PLATFORM)
   await soon(async () => expect(await ready()).toMatchObject({ status: 503, key: expect.stringContaining('revoked') }))
-  const { workflowId } = await ask('POST', '/internal/workflows/provision-and-activate', tenant, { simId, poolId })
-  const run = `/internal/workflows/${workflowId}`
-  await soon(async () => {
-    const [activity] = (await ask('GET', `${run}/pending`, tenant)).activities
-    expect(activity).toMatchObject({ status: 'waiting', lastFailure: { code: 'unauthorized' } })
-    // Half a minute after it was refused, or what is left of it.
-    expect(Date.parse(activity.nextAttemptAt) - Date.now()).toBeGreaterThan(15_000)
-  })
+  const { created } = await ask('POST', '/internal/sims', tenant, { sims: [{ iccid: '8999990000000077778' }] })
+  const start = async (type: string, input: object): Promise<string> =>
+    `/internal/workflows/${(await ask('POST', `/internal/workflows/${type}`, tenant, input)).workflowId}`
+  const alone = await start('provision-and-activate', { simId, poolId })
+  const inBulk = await start('provision-in-bulk', { sims: [{ simId: created[0].id, poolId }] })
+  const monthEnd = await start('month-end-reprovision', { cycle: monthBefore(new Date()) })
+  for (const run of [alone, inBulk, monthEnd]) {
+    await soon(async () => {
+      const [activity] = (await ask('GET', `${run}/pending`, tenant)).activities
+      expect(activity).toMatchObject({ status: 'waiting', lastFailure: { code: 'unauthorized' } })
+      // Half a minute after it was refused, or what is left of it.
+      expect(Date.parse(activity.nextAttemptAt) - Date.now()).toBeGreaterThan(10_000)
+    })
+  }
   expect(service.lines.join('\n')).toContain("the service refuses the workers' key")
 
   const { key } = await ask('POST', '/internal/keys', PLATFORM, { name: 'workers', scopes: ['operator'] })
   await writeFile(file, `${key}\n`)
   await soon(async () => expect(await ready()).toEqual({ status: 200, key: 'the service takes it' }))
+  const result = async (run: string) => {
+    const { status, result } = await ask('GET', run, tenant)
+    return { status, result }
+  }
   await soon(async () =>
-    expect(await ask('GET', run, tenant)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } }),
+    expect(await result(alone)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } }),
   )
+  await soon(async () =>
+    expect(await result(inBulk)).toMatchObject({ status: 'completed', result: { counts: { activated: 1 } } }),
+  )
+  await soon(async () => expect(await result(monthEnd)).toMatchObject({ status: 'completed' }))
+  const cycles: { key: string; closedAt: string | null }[] = await ask('GET', '/internal/cycles', tenant)
+  expect(cycles.find(({ key }) => monthEnd.endsWith(key))?.closedAt).toEqual(expect.any(String))
 })
+
+/** Key of the cycle that ended last. */
+function monthBefore(now: Date): string {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7)
+}
