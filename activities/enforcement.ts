@@ -7,6 +7,7 @@ import type { ArmAsk } from '../domain/workflow-asks.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
 import type { pickTargets } from '../rules/suspend-targets.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
+import type { paths as InternalPaths } from './generated/internal.d.ts'
 import { cancelTicket, isStateConflict, openTicket, type TicketAsk, ticketOfStep } from './tickets.ts'
 
 export interface SuspensionAsk {
@@ -79,12 +80,14 @@ export interface PoolAsk {
 const isOver = (error: unknown): boolean =>
   error instanceof ApplicationFailure && (error.type === 'workflow_not_running' || error.type === 'workflow_not_found')
 
+type SignalName = InternalPaths['/internal/workflows/{workflowId}/signals/{name}']['post']['parameters']['path']['name']
+
 /**
  * Sends a signal to a workflow.
  *
  * @returns false where it does not run
  */
-export async function signalWorkflow(client: ServiceClient, workflowId: string, name: string): Promise<boolean> {
+export async function signalWorkflow(client: ServiceClient, workflowId: string, name: SignalName): Promise<boolean> {
   try {
     const params = { path: { workflowId, name } }
     await bodyOf(client.internal.POST('/internal/workflows/{workflowId}/signals/{name}', { params }))

@@ -76,7 +76,7 @@ async function resume(
   key: string,
 ): Promise<{ readonly code: string; readonly detail: string } | null> {
   try {
-    const params = { path: { workflowId, name: 'resume' }, ...once(key) }
+    const params = { path: { workflowId, name: 'resume' as const }, ...once(key) }
     await bodyOf(client.internal.POST('/internal/workflows/{workflowId}/updates/{name}', { params, body: {} }))
     return null
   } catch (error) {

@@ -8,7 +8,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import type { App } from './app.ts'
 import type { Declared } from './description/answers.ts'
 import { componentsFor } from './description/components.ts'
-import { plain } from './description/json.ts'
+import { isObject, type JsonObject, plain } from './description/json.ts'
 import { withReferences } from './description/named.ts'
 import { completed } from './description/operations.ts'
 import { INTERNAL, PUBLIC } from './description/words.ts'
@@ -22,11 +22,23 @@ const ProblemKind = strictObject({
   remedy: Type.String(),
 })
 
+const jsonObject = (value: object): JsonObject => {
+  const json = plain(value)
+  return isObject(json) ? json : {}
+}
+
 const declaredBy = ({ config }: RouteOptions, limited: boolean): Declared => ({
   problems: config?.problems ?? [],
   once: config?.once ?? true,
   versioned: config?.versioned ?? false,
   bodiless: config?.bodiless ?? false,
+  also: {
+    body: jsonObject(config?.also?.body ?? {}),
+    needed: config?.also?.needed ?? false,
+    parameters: Object.fromEntries(
+      Object.entries(config?.also?.parameters ?? {}).map(([name, schema]) => [name, jsonObject(schema)]),
+    ),
+  },
   files: config?.files ?? {},
   tenant: config?.tenant ?? 'required',
   limited,

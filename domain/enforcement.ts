@@ -94,7 +94,11 @@ export const ActionAsk = strictObject(
     cycle: CycleKey,
     rule: nullable(Name),
     action: Type.Unsafe<Action>({ type: 'string', enum: [...ACTIONS] }),
-    counter: Type.Integer({ minimum: 0, description: 'How many times before in this run' }),
+    counter: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'How many times before in this run',
+    }),
     detail: Type.String({ maxLength: 2000, description: 'Words for people' }),
     ticketId: Type.Optional(nullable(Type.String())),
     workflowId: Type.String({ maxLength: 300 }),

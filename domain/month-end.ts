@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Id, Instant, nullable, strictObject } from './schema.ts'
 
-const Count = (description: string) => Type.Integer({ minimum: 0, description })
+const Count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 
 export const CycleInfo = strictObject({
   key: Type.String({ description: 'Start of the cycle: 2026-11, or 20261121T0210Z' }),

@@ -116,6 +116,7 @@ const ticket = (step: string) =>
   nullable(Type.String({ format: 'uuid', description: `Ticket that ${step}; null where there was none` }))
 const index = Type.Integer({
   minimum: 0,
+  maximum: MOST_SIMS,
   description: 'Place in the request, from 0; in a CSV the header does not count',
 })
 const tickets = {

@@ -14,13 +14,16 @@ const Until = Type.Unsafe<'renewal' | 'manual'>({
   description: 'renewal: comes back with the next cycle; manual: stays until a person acts',
 })
 
-export const StartProvision = strictObject({
-  simId: optional(Id('The SIM; or give iccid')),
-  iccid: optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId' })),
-  poolId: optional(Id('Target pool; left out: none')),
-  tariffId: optional(Id('Tariff of its own; left out: none')),
-  tag: optional(Type.String({ maxLength: 128, description: 'Tag to set with the activation' })),
-})
+export const StartProvision = strictObject(
+  {
+    simId: optional(Id('The SIM; or give iccid')),
+    iccid: optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId' })),
+    poolId: optional(Id('Target pool; left out: none')),
+    tariffId: optional(Id('Tariff of its own; left out: none')),
+    tag: optional(Type.String({ maxLength: 128, description: 'Tag to set with the activation' })),
+  },
+  { examples: [{ simId: 1, poolId: 1, tag: 'meter 17' }] },
+)
 export type StartProvision = Static<typeof StartProvision>
 
 export const StartSuspend = strictObject({

@@ -2,15 +2,17 @@
  * `npm run conformance`: Schemathesis over both documents as the running service serves them. What it may expect
  * and why is in schemathesis.toml.
  *
- * Arguments go to Schemathesis (`-- --seed 1 --include-operation-id createPool`). Ends with `N passed, N failed`,
- * in operations. Without Python it is skipped; in CI that is a failure.
+ * Arguments go to Schemathesis (`-- --seed 1 --include-operation-id createPool`). Each run draws a seed of its own, and
+ * tells it. Ends with `N passed, N failed`, in operations; one that was never answered 2xx has failed. Without Python it
+ * is skipped; in CI that is a failure.
  */
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { childEnv } from '../config/child-env.ts'
 import { type Estate, makeEstate } from './conformance/estate.ts'
@@ -28,6 +30,10 @@ const Report = Type.Object({
   failures: Type.Array(Type.Object({ operations: Type.Array(Type.String()) })),
 })
 
+/** How often each operation was answered with which status (tools/conformance/hooks.py). */
+const Answers = Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer()))
+type Answers = Static<typeof Answers>
+
 type Listener = 'public' | 'internal'
 interface Run {
   readonly listener: Listener
@@ -38,6 +44,7 @@ interface Result {
   readonly tested: number
   /** Operations with a failure; at least one where the run failed otherwise. */
   readonly failing: readonly string[]
+  readonly answers: Answers
 }
 
 /**
@@ -50,6 +57,9 @@ const RUNS: readonly Run[] = [
   { listener: 'public', args: ['--phases', 'fuzzing', '--exclude-method', 'GET'] },
   { listener: 'internal', args: [] },
 ]
+
+/** Another each time: cases that nobody has thought of. */
+const SEED = randomInt(2 ** 31)
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(`failed: ${error instanceof Error ? error.message : String(error)}`)
@@ -65,7 +75,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`0 passed, ${inCI ? 1 : 0} failed`)
     return inCI ? 1 : 0
   }
-  console.log('Starting the service')
+  console.log(`Starting the service; the seed is ${SEED}: the same cases again by -- --seed ${SEED}`)
   const service = await startService()
   try {
     const estates = {
@@ -93,7 +103,7 @@ async function finish(service: Service, results: readonly Result[]): Promise<num
   const failed = complaints.slice(0, 1).map((line) => `the service logged ${line}`)
   for (const listener of ['public', 'internal'] as const) {
     const ours = results.filter((result) => result.listener === listener)
-    const failing = new Set(ours.flatMap((result) => result.failing))
+    const failing = new Set([...ours.flatMap((result) => result.failing), ...neverDone(ours)])
     passed += Math.max(0, ...ours.map(({ tested }) => tested - failing.size))
     failed.push(...[...failing].map((operation) => `the ${listener} interface: ${operation}`))
   }
@@ -102,33 +112,56 @@ async function finish(service: Service, results: readonly Result[]): Promise<num
   return failed.length > 0 || passed === 0 ? 1 : 0
 }
 
+/** Operations that were asked and never answered 2xx: nothing that they do was looked at. */
+function neverDone(results: readonly Result[]): string[] {
+  const done = new Map<string, boolean>()
+  for (const { answers } of results) {
+    for (const [operation, counts] of Object.entries(answers)) {
+      const isDone = Object.keys(counts).some((status) => status.startsWith('2'))
+      done.set(operation, isDone || done.get(operation) === true)
+    }
+  }
+  return [...done].filter(([, isDone]) => !isDone).map(([operation]) => `${operation} was never answered 2xx`)
+}
+
 /** Runs Schemathesis over a document, and prints what it said once it has ended. */
 async function run(python: string, service: Service, estate: Estate, { listener, args }: Run): Promise<Result> {
   const url = listener === 'public' ? service.apiUrl : service.internalUrl
   const key = listener === 'public' ? estate.key : service.operatorKey
   const folder = await mkdtemp(join(tmpdir(), 'simherd-schemathesis-'))
-  const report = join(folder, 'report.json')
+  const [report, answersFile] = [join(folder, 'report.json'), join(folder, 'answers.json')]
   const reporting = ['--report', 'json', '--report-json-path', report]
-  const child = spawn(python, ['-m', 'schemathesis.cli', 'run', `${url}/openapi.json`, ...reporting, ...args], {
+  const seed = args.includes('--seed') ? [] : ['--seed', String(SEED)]
+  const all = ['-m', 'schemathesis.cli', 'run', `${url}/openapi.json`, ...reporting, ...seed, ...args]
+  const child = spawn(python, all, {
     // Where schemathesis.toml is.
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...childEnv({}), SCHEMATHESIS_KEY: key, SCHEMATHESIS_TENANT: estate.tenantId },
+    env: {
+      ...childEnv({}),
+      SCHEMATHESIS_KEY: key,
+      SCHEMATHESIS_TENANT: estate.tenantId,
+      SCHEMATHESIS_ANSWERS: answersFile,
+      SCHEMATHESIS_API_URL: service.apiUrl,
+      SCHEMATHESIS_INTERNAL_URL: service.internalUrl,
+      SCHEMATHESIS_OPERATOR_KEY: service.operatorKey,
+    },
   })
   const said: string[] = []
   for (const output of [child.stdout, child.stderr]) output.on('data', (text) => said.push(String(text)))
   await once(child, 'close')
   const read: unknown = JSON.parse(await readFile(report, 'utf8').catch(() => 'null'))
+  const answers: unknown = JSON.parse(await readFile(answersFile, 'utf8').catch(() => '{}'))
   await rm(folder, { recursive: true, force: true })
   console.log(`\n${said.join('').trimEnd()}\n`)
   const what = ['the', listener, 'interface', ...args].join(' ')
-  if (!Value.Check(Report, read)) {
+  if (!Value.Check(Report, read) || !Value.Check(Answers, answers)) {
     console.log(`${what}: Schemathesis broke off`)
-    return { listener, tested: 0, failing: [what] }
+    return { listener, tested: 0, failing: [what], answers: {} }
   }
   const failing = read.failures.flatMap(({ operations }) => operations)
   const { generated, with_failures } = read.test_cases
   console.log(`${what}: ${generated} cases run, ${with_failures} failed, ${Math.round(read.running_time)} s`)
   const isFailed = read.exit_code !== 0 && failing.length === 0
-  return { listener, tested: read.operations.tested, failing: isFailed ? [what] : failing }
+  return { listener, tested: read.operations.tested, failing: isFailed ? [what] : failing, answers }
 }

@@ -16,6 +16,16 @@ declare module 'fastify' {
     bodiless?: boolean
     /** The JSON that it takes, where no schema validates it because it is read as a stream. */
     streamed?: TSchema
+    /**
+     * What it checks beyond its schemas and refuses in words of its own: JSON Schema that the document adds to that of
+     * its body, or of a parameter by its name.
+     */
+    also?: {
+      readonly body?: Readonly<Record<string, unknown>>
+      /** The body may not be left out, though each of its fields may. */
+      readonly needed?: true
+      readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+    }
     /** Examples of the files that it takes in place of JSON, by their content type. */
     files?: Readonly<Record<string, string>>
   }
@@ -27,6 +37,11 @@ export interface Declared {
   readonly once: boolean
   readonly versioned: boolean
   readonly bodiless: boolean
+  readonly also: {
+    readonly body: JsonObject
+    readonly needed: boolean
+    readonly parameters: Readonly<Record<string, JsonObject>>
+  }
   readonly files: Readonly<Record<string, string>>
   readonly tenant: 'required' | 'or-platform' | 'none'
   /** Whether the requests of a key are counted. */

@@ -30,7 +30,7 @@ function complete(place: Place, declarations: Declarations): void {
   // Paths without a key have no tenant either, and nothing to be refused.
   const keyed = operation.security === undefined
   const parameters = Array.isArray(operation.parameters) ? operation.parameters : []
-  for (const one of parameters) completeParameter(one)
+  for (const one of parameters) completeParameter(one, declared)
   if (keyed) parameters.push(...headersOf(method, declared))
   if (parameters.length > 0) operation.parameters = parameters
   completeBody(operation.requestBody, declared)
@@ -49,8 +49,9 @@ function headersOf(method: string, declared: Declared): JsonObject[] {
 }
 
 /** Its example stands beside its schema, where pages and tools look for it; a filter may be empty. */
-function completeParameter(one: Json): void {
+function completeParameter(one: Json, { also }: Declared): void {
   if (!isObject(one) || !isObject(one.schema)) return
+  if (typeof one.name === 'string') Object.assign(one.schema, also.parameters[one.name])
   if (one.in === 'query' && one.required !== true) one.allowEmptyValue = true
   const example = one.example ?? exampleOf(one.schema, typeof one.name === 'string' ? one.name : '')
   if (example === undefined) return
@@ -60,7 +61,7 @@ function completeParameter(one: Json): void {
 }
 
 /** Files have no schema but text; a body with optional fields only may be null, or not be there at all. */
-function completeBody(body: Json | undefined, { files }: Declared): void {
+function completeBody(body: Json | undefined, { files, also }: Declared): void {
   if (!isObject(body) || !isObject(body.content)) return
   for (const [type, media] of Object.entries(body.content)) {
     if (!isObject(media) || !isObject(media.schema)) continue
@@ -72,9 +73,12 @@ function completeBody(body: Json | undefined, { files }: Declared): void {
       continue
     }
     illustrate(media)
-    if (!mayBeLeftOut(media.schema)) continue
-    body.required = false
-    media.schema = { ...media.schema, type: ['object', 'null'] }
+    if (!also.needed && mayBeLeftOut(media.schema)) {
+      body.required = false
+      media.schema = { ...media.schema, type: ['object', 'null'] }
+    }
+    // Beside it, not in it: its own schema is known again by all it says, and keeps its name.
+    if (Object.keys(also.body).length > 0) media.schema = { allOf: [media.schema, also.body] }
   }
 }
 

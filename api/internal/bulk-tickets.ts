@@ -21,6 +21,7 @@ import { inTenant, slowly } from '../../store/tenancy.ts'
 import { takeNoBody } from '../app.ts'
 import { takeBulkFiles } from '../bulk-csv.ts'
 import { changeInTenant } from '../change.ts'
+import { TERMS_OF_A_BULK_RUN } from '../description/together.ts'
 import { onceInTenant } from '../once.ts'
 import { BulkParams, bulkIdOf } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
@@ -46,6 +47,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
             'tariff_has_no_effect',
             'bulk_too_large',
           ],
+          also: { body: TERMS_OF_A_BULK_RUN },
           files: { 'text/csv': 'iccid\n8999900000000000017\n' },
         },
         schema: {

@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { OrderType } from '../../domain/codes.ts'
 import { OrderPrices } from '../../domain/order.ts'
 import { setOrderPrices, toPrices } from '../../operations/set-order-prices.ts'
 import { ownPrices } from '../../store/order-prices.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../change.ts'
+import { onePriceOf } from '../description/together.ts'
 import type { InternalOptions } from '../server.ts'
 
 export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
@@ -30,7 +32,7 @@ export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
   app.put(
     '/order-prices',
     {
-      config,
+      config: { ...config, also: { body: onePriceOf(Object.values(OrderType)) } },
       schema: {
         operationId: 'setOrderPrices',
         summary: 'Replace what a unit costs from now on; orders that were made keep their price',

@@ -21,6 +21,7 @@ import { findOrder, type OrderRecord, toOrderDetail } from '../../store/orders.t
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
+import { eitherOf, noneTwice } from '../description/together.ts'
 import { onceInTenant } from '../once.ts'
 import { OrderParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
@@ -159,6 +160,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
         config: {
           problems: [...FULFILMENT_PROBLEMS, 'shipping_address_missing'],
+          also: { body: { ...eitherOf('iccids', 'sims'), ...noneTwice('iccids') } },
           files: SIM_FILES,
         },
         schema: {
@@ -187,6 +189,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     {
       config: {
         problems: FULFILMENT_PROBLEMS,
+        also: { body: noneTwice('iccids') },
       },
       schema: {
         operationId: 'completeOrder',

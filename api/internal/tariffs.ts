@@ -5,6 +5,7 @@ import { createTariff } from '../../operations/create-tariff.ts'
 import { setTariffActive } from '../../operations/set-tariff-active.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../change.ts'
+import { TERMS_OF_A_TARIFF } from '../description/together.ts'
 import { onceInPlatform, onceInTenant } from '../once.ts'
 import { TariffParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
@@ -13,7 +14,11 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
   app.post(
     '/tariffs',
     {
-      config: { tenant: 'or-platform', problems: ['tariff_units_disagree'] },
+      config: {
+        tenant: 'or-platform',
+        problems: ['tariff_units_disagree'],
+        also: { body: TERMS_OF_A_TARIFF },
+      },
       schema: {
         operationId: 'createTariff',
         summary: 'Make a tariff of a tenant; one that every tenant is offered, where X-Tenant-Id is @platform',

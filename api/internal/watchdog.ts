@@ -5,6 +5,7 @@ import { strictObject } from '../../domain/schema.ts'
 import { poolEnforcement, simEnforcement } from '../../operations/enforcement.ts'
 import { logAction } from '../../operations/log-action.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { actionOf } from '../description/together.ts'
 import { onceInTenant } from '../once.ts'
 import { PoolParams, SimParams } from '../params.ts'
 import type { InternalOptions } from '../server.ts'
@@ -53,7 +54,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
   app.post(
     '/watchdog/actions',
     {
-      config: { problems: ['sim_not_found', 'pool_not_found'] },
+      config: { problems: ['sim_not_found', 'pool_not_found'], also: { body: actionOf('tooLittleToPick') } },
       schema: {
         operationId: 'logAction',
         summary: 'Log what enforcement did, once',

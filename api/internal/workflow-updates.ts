@@ -11,7 +11,10 @@ import { mustBeOwn } from './own-workflow.ts'
 
 const UpdateParams = Type.Object({
   workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
-  name: Type.String({ maxLength: 50, description: 'Name of the update' }),
+  name: Type.String({
+    maxLength: 50,
+    description: 'Name of the update; which there are depends on the type of workflow',
+  }),
 })
 
 /** @throws ServiceError invalid_request for a name that the workflow's type does not have */
@@ -40,7 +43,10 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
   app.post(
     '/workflows/:workflowId/updates/:name',
     {
-      config: { problems: ['workflow_not_found', 'workflow_not_running', 'update_refused'] },
+      config: {
+        problems: ['workflow_not_found', 'workflow_not_running', 'update_refused'],
+        also: { parameters: { name: { enum: Object.values(WORKFLOW_UPDATES).flatMap(Object.keys) } } },
+      },
       schema: {
         operationId: 'updateWorkflow',
         summary: 'Ask a running workflow for a change; it judges it by where it stands, and answers',

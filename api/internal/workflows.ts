@@ -14,12 +14,14 @@ import {
   WorkflowInfo,
   WorkflowQuery,
 } from '../../domain/workflow-asks.ts'
+import { WORKFLOW_SIGNALS } from '../../domain/workflow-signals.ts'
 import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../operations/start-workflows.ts'
 import type { LifecycleClient, Started } from '../../queues/temporal.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { endWorkflowRequest } from '../../store/workflow-outbox.ts'
 import { onBehalfOf } from '../change.ts'
+import { eitherOf } from '../description/together.ts'
 import { onceElsewhere } from '../once.ts'
 import type { InternalOptions } from '../server.ts'
 import { mustBeOwn } from './own-workflow.ts'
@@ -27,22 +29,11 @@ import { mustBeOwn } from './own-workflow.ts'
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
 const SignalParams = Type.Object({
   workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
-  name: Type.String({ maxLength: 50, description: 'Name of the signal' }),
+  name: Type.String({
+    maxLength: 50,
+    description: 'Name of the signal; which there are depends on the type of workflow',
+  }),
 })
-
-/** Signals by the type of workflow that the id begins with. */
-const SIGNALS: Readonly<Record<string, readonly string[]>> = {
-  'suspend-on-overage': [
-    'overLimit',
-    'cleared',
-    'standDown',
-    'personActed',
-    'renewed',
-    'guardReleased',
-    'guardDiscarded',
-  ],
-  'enforce-pool': ['overLimit', 'cleared', 'standDown', 'guardReleased', 'guardDiscarded'],
-}
 
 /** 202 for a start, 200 where that id runs or may not run again. */
 function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: Started) {
@@ -79,6 +70,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       config: {
         problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
         once: false,
+        also: { body: eitherOf('simId', 'iccid'), needed: true },
       },
       schema: {
         operationId: 'startProvisionAndActivate',
@@ -215,7 +207,11 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/:workflowId/signals/:name',
     {
-      config: { problems: ['workflow_not_found', 'workflow_not_running'], once: false },
+      config: {
+        problems: ['workflow_not_found', 'workflow_not_running'],
+        once: false,
+        also: { parameters: { name: { enum: [...new Set(Object.values(WORKFLOW_SIGNALS).flat())] } } },
+      },
       schema: {
         operationId: 'signalWorkflow',
         summary: 'Signal a running workflow',
@@ -228,7 +224,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const { tenantId } = request
       const { workflowId, name } = request.params
       mustBeOwn(workflowId, tenantId)
-      const taken = SIGNALS[workflowId.split(':')[0] ?? ''] ?? []
+      const taken = WORKFLOW_SIGNALS[workflowId.split(':')[0] ?? ''] ?? []
       if (!taken.includes(name)) {
         const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
         throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })

@@ -1,5 +1,8 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
+import type { paths } from '../../activities/generated/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
+import { WORKFLOW_SIGNALS } from '../../domain/workflow-signals.ts'
+import { WORKFLOW_UPDATES } from '../../domain/workflow-updates.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { type Answered, answerOf, once } from '../service.ts'
@@ -30,7 +33,23 @@ async function askOnce<T>(
   }
 }
 
+type Signal = paths['/internal/workflows/{workflowId}/signals/{name}']['post']['parameters']['path']['name']
+type Update = paths['/internal/workflows/{workflowId}/updates/{name}']['post']['parameters']['path']['name']
+
+const isSignal = (name: string): name is Signal => Object.values(WORKFLOW_SIGNALS).some((all) => all.includes(name))
+const isUpdate = (name: string): name is Update =>
+  Object.values(WORKFLOW_UPDATES).some((all) => Object.hasOwn(all, name))
+
+/** A name that no workflow takes. */
+function unknownName(name: string, expected: readonly string[] = []): CommandFailure {
+  const names = expected.length === 0 ? 'none: this workflow takes none' : expected.join(', ')
+  return new CommandFailure(`got '${name}', expected ${names}`, ExitCode.usage)
+}
+
+const typeOf = (workflowId: string): string => workflowId.split(':')[0] ?? ''
+
 export async function signalWorkflow(settings: Settings, workflowId: string, name: string, flags: SteerFlags) {
+  if (!isSignal(name)) throw unknownName(name, WORKFLOW_SIGNALS[typeOf(workflowId)])
   await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
     await answerOf(
       service.POST('/internal/workflows/{workflowId}/signals/{name}', { params: { path: { workflowId, name } } }),
@@ -46,6 +65,7 @@ export interface UpdateFlags extends SteerFlags {
 
 /** Asks for a change and shows the workflow's answer. */
 export async function updateWorkflow(settings: Settings, workflowId: string, name: string, flags: UpdateFlags) {
+  if (!isUpdate(name)) throw unknownName(name, Object.keys(WORKFLOW_UPDATES[typeOf(workflowId)] ?? {}))
   const { by, until, key } = flags
   const body = { ...(by !== undefined && { by }), ...(until !== undefined && { until }) }
   await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {

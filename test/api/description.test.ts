@@ -4,6 +4,50 @@ import { aPool, aSim, asking, aTariff, provisioned, useHouse } from './house.ts'
 
 const house = useHouse({ checkAnswers: false })
 
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly maximum?: number
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly allOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
+}
+interface Requests {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+interface Operation {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name?: string; readonly schema?: Schema }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema?: Schema }>> }
+}
+
+/** Numbers of requests without a maximum: the operation and the field. One that no column holds would fail it. */
+function unboundedNumbers(document: unknown): string[] {
+  const { paths, components } = document as Requests
+  const within = (schema: Schema, name: string): string[] => {
+    const named = schema.$ref && components.schemas[schema.$ref.split('/').at(-1) ?? '']
+    if (named) return within(named, name)
+    const isNumber = [schema.type].flat().some((type) => type === 'integer' || type === 'number')
+    const isBounded = schema.maximum !== undefined || schema.enum !== undefined || schema.const !== undefined
+    return [
+      ...(isNumber && !isBounded ? [name] : []),
+      ...Object.entries(schema.properties ?? {}).flatMap(([field, each]) => within(each, field)),
+      ...[schema.items ?? [], schema.allOf ?? [], schema.anyOf ?? []].flat().flatMap((each) => within(each, name)),
+    ]
+  }
+  const operations = Object.values(paths).flatMap((item) => Object.values(item))
+  return operations.flatMap(({ operationId, parameters = [], requestBody }) =>
+    [
+      ...parameters.flatMap(({ name = '', schema }) => (schema === undefined ? [] : within(schema, name))),
+      ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => (schema ? within(schema, 'body') : [])),
+    ].map((field) => `${operationId} ${field}`),
+  )
+}
+
 describe('the OpenAPI document', () => {
   test('is 3.1, needs no database, and is what the listener serves', async () => {
     const document = await openapiDocument()
@@ -55,6 +99,23 @@ describe('the OpenAPI document', () => {
       '/api/watchdog/metadata',
     ])
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+  })
+
+  test('says of each number that a request brings how large it may be', async () => {
+    const unbounded = [await openapiDocument(), await internalOpenapiDocument()].flatMap(unboundedNumbers)
+
+    // What PUT takes of a pool that was read, and ignores.
+    expect([...new Set(unbounded)]).toEqual([
+      'updatePool activeSimCount',
+      'updatePool totalSimCount',
+      'updatePool limitMB',
+      'updatePool usageMB',
+      'updatePool remainingMB',
+      'updatePool overageMB',
+      'updatePool voiceMins',
+      'updatePool smsCount',
+      'updatePool daysUntilRenewal',
+    ])
   })
 
   test('points nowhere but into itself, and knows its failures', async () => {

@@ -1,11 +1,20 @@
 """What Schemathesis has to be told in code (schemathesis.toml names this file)."""
 
+import atexit
+import collections
+import json
+import os
 import re
+import sys
 import uuid
 
 import schemathesis
+from schemathesis.auths import AuthContext, set_on_case
 
-KEY = re.compile(r'^("?)([!#-~][ !#-~]{0,200})\1$')
+sys.path.insert(0, os.path.dirname(__file__))
+import ready  # noqa: E402
+
+KEY = re.compile(r'^(?:"([ !#-~]{1,200})"|([!#-~][ !#-~]{0,200}))$')
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -15,10 +24,85 @@ def ndjson(ctx, value):
 
 
 @schemathesis.hook
+def before_add_examples(ctx, examples):
+    """Beside those of the document, one that succeeds."""
+    make = ready.REQUESTS.get(ctx.operation.definition.raw["operationId"])
+    if make is None:
+        return
+    request = make()
+    body = {"body": request["body"], "media_type": "application/json"} if "body" in request else {}
+    case = ctx.operation.Case(
+        path_parameters=request.get("path", {}),
+        query=request.get("query", {}),
+        headers={"X-Tenant-Id": os.environ["SCHEMATHESIS_TENANT"]},
+        **body,
+    )
+    own_key(case)
+    examples.append(case)
+
+
+def own_key(case):
+    """The key of schemathesis.toml, given as Schemathesis does: its checks know whose it is."""
+    set_on_case(case, AuthContext(operation=case.operation, app=None), None)
+
+
+@schemathesis.hook
 def before_call(ctx, case, kwargs):
     """A key stands for one request: a fitting one is drawn for many, and made one of its own."""
     key = (case.headers or {}).get("Idempotency-Key")
     fitting = KEY.match(key) if isinstance(key, str) else None
     if fitting:
-        quote, text = fitting.groups()
-        case.headers["Idempotency-Key"] = f"{quote}{text}-{uuid.uuid4().hex}{quote}"
+        quoted, bare = fitting.groups()
+        own = f"{quoted or bare}-{uuid.uuid4().hex}"
+        case.headers["Idempotency-Key"] = f'"{own}"' if quoted else own
+    with_key(case)
+
+
+def with_key(case):
+    """Headers are drawn beyond those of the document, these too: a request that should succeed has the key."""
+    meta = case.meta
+    if meta is None or meta.generation.mode != schemathesis.GenerationMode.POSITIVE or not case.headers:
+        return
+    drawn = [name for name in case.headers if name.lower() in ("authorization", "x-api-key")]
+    for name in drawn:
+        del case.headers[name]
+    if drawn:
+        own_key(case)
+
+
+def operation_of(case):
+    """The operation as the document has it."""
+    return case.operation.definition.raw
+
+
+@schemathesis.check
+def declared_code(ctx, response, case):
+    """A problem has one of the codes that its operation declares for the status."""
+    # Of a method that the path does not take no operation says anything.
+    if response.status_code < 400 or response.status_code == 405:
+        return None
+    operation = operation_of(case)
+    answer = operation["responses"].get(str(response.status_code), {})
+    if "$ref" in answer:
+        answer = case.operation.schema.raw_schema["components"]["responses"][answer["$ref"].rsplit("/", 1)[1]]
+    code = response.json().get("code")
+    if code not in answer.get("x-codes", ()):
+        raise AssertionError(f"{operation['operationId']} declares no code {code} with {response.status_code}")
+    return None
+
+
+ANSWERS = collections.defaultdict(collections.Counter)
+
+
+@schemathesis.hook
+def after_call(ctx, case, response):
+    """What each operation answered, for tools/conformance.ts: one that never succeeded was not tried."""
+    ANSWERS[operation_of(case)["operationId"]][str(response.status_code)] += 1
+
+
+@atexit.register
+def tell_answers():
+    file = os.environ.get("SCHEMATHESIS_ANSWERS")
+    if file:
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(ANSWERS, out)

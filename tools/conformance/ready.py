@@ -1,0 +1,234 @@
+"""
+Requests that succeed, for operations that drawn data does not bring to 2xx: what they need is made just before.
+
+Each function of REQUESTS answers what its operation is asked with: values of the path, the query and the body.
+"""
+
+import os
+import pathlib
+import random
+import time
+
+import requests
+
+API = os.environ.get("SCHEMATHESIS_API_URL", "")
+INTERNAL = os.environ.get("SCHEMATHESIS_INTERNAL_URL", "")
+# The operator's key, for what a tenant's may not ask.
+OPERATOR = {
+    "Authorization": f"Bearer {os.environ.get('SCHEMATHESIS_OPERATOR_KEY')}",
+    "X-Tenant-Id": os.environ.get("SCHEMATHESIS_TENANT", ""),
+}
+PATIENCE_S = 60
+
+
+def ask(method, url, body=None, **headers):
+    answer = requests.request(method, url, json=body, headers={**OPERATOR, **headers}, timeout=30)
+    if not answer.ok:
+        raise RuntimeError(f"{method} {url}: {answer.status_code} {answer.text}")
+    return answer.json()
+
+
+def outside(method, path, body=None, **headers):
+    return ask(method, f"{API}/api{path}", body, **headers)
+
+
+def inside(method, path, body=None):
+    return ask(method, f"{INTERNAL}/internal{path}", body)
+
+
+def until(holds, what):
+    """Waits for what comes about later."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"waited {PATIENCE_S} s for {what}")
+        time.sleep(0.1)
+
+
+def carried_out(ticket):
+    path = f"/tickets/{ticket['id']}"
+    until(lambda: outside("GET", path)["status"] > 1, f"ticket {ticket['id']} to end")
+    if outside("GET", path)["status"] != 2:
+        raise RuntimeError(f"ticket {ticket['id']} was not carried out: {inside('GET', path)}")
+
+
+def iccid():
+    return f"8999901{random.randrange(10**12):012}"
+
+
+def fresh_sim():
+    return inside("POST", "/sims", {"sims": [{"iccid": iccid()}]})["created"][0]["id"]
+
+
+def active_sim():
+    sim = fresh_sim()
+    carried_out(outside("POST", "/tickets/provision", {"simId": sim}))
+    carried_out(outside("POST", "/tickets/activate", {"simId": sim}))
+    return sim
+
+
+def pending_ticket():
+    """The carrier takes a SIM's tickets one after the other, some tenths of a second each."""
+    sim = active_sim()
+    for _ in range(40):
+        ticket = outside("POST", "/tickets/send-sms", {"simId": sim, "message": "one of forty"})
+    return {"path": {"id": ticket["id"]}}
+
+
+def bulk_run():
+    body = {"type": "refresh", "sims": {"ids": [active_sim()]}}
+    return {"path": {"id": inside("POST", "/bulk-tickets", body)["id"]}}
+
+
+PHYSICAL, ESIM = 1, 2
+SHIPMENT = {"shippingCarrier": "Royal Mail", "trackingNumber": "RM 17"}
+
+
+def order(kind, *steps):
+    made = outside("POST", "/orders", {"type": kind, "quantity": 1, "shippingLine1": "17 Mill Lane"})
+    path = f"/orders/{made['id']}"
+    for step in steps:
+        inside("POST", f"{path}/{step}", {**SHIPMENT, "iccids": [iccid()]} if step == "ship" else None)
+    return {"path": {"orderId": made["id"]}}
+
+
+def suspended_sim():
+    sim = active_sim()
+    carried_out(outside("POST", "/tickets/suspend", {"simId": sim}))
+    return sim
+
+
+def running_suspension(sim=None):
+    """In its days of grace: it can be told, and asked."""
+    body = {"simId": sim or active_sim(), "grace": "P1D"}
+    return inside("POST", "/workflows/suspend-on-overage", body)["workflowId"]
+
+
+def suspended_by_a_workflow():
+    sim = active_sim()
+    workflow = running_suspension(sim)
+    carried_out(outside("POST", "/tickets/suspend", {"simId": sim}, **{"Simherd-Workflow": workflow}))
+    return {"path": {"id": sim}, "body": {"until": "manual", "workflowId": workflow}}
+
+
+def hold():
+    """Of a rule of its own, on a tenant that lets nothing through."""
+    inside("PATCH", "/tenant/enforcement", {"guardLeast": 0, "guardPct": 0})
+    body = {"rule": f"rule-{iccid()}", "cycle": running_cycle(), "simIds": [active_sim()], "workflowId": "one that asks"}
+    return {"path": {"id": inside("POST", "/enforcement/permits", body)["holdId"]}}
+
+
+def batch():
+    body = {"sims": [{"simId": fresh_sim()}]}
+    return {"path": {"id": inside("POST", "/workflows/provision-in-bulk", body)["id"]}}
+
+
+def ended_run():
+    """Ended by a person, so that it may be begun again."""
+    workflow = running_suspension()
+    inside("POST", f"/workflows/{workflow}/cancel")
+    until(lambda: inside("GET", f"/workflows/{workflow}")["status"] != "running", f"{workflow} to end")
+    return {"path": {"workflowId": workflow}}
+
+
+def queued_change():
+    sim = active_sim()
+    outside("POST", f"/sims/{sim}/queue-unprovision")
+    return {"path": {"id": sim}}
+
+
+def a_key():
+    key = inside("POST", "/keys", {"name": "one to rotate", "scopes": ["read"]})
+    return {"path": {"id": key["id"]}}
+
+
+def running_cycle():
+    return time.strftime("%Y-%m", time.gmtime())
+
+
+def action():
+    workflow = running_suspension()
+    body = {"simId": active_sim(), "cycle": running_cycle(), "rule": "sim-overage", "action": "suspended"}
+    return {"body": {**body, "counter": 0, "detail": "Over its limit.", "workflowId": workflow}}
+
+
+def old_cycle():
+    """One long ago, in which nothing was."""
+    return {"path": {"key": f"{random.randrange(1980, 2010)}-{random.randrange(1, 13):02}"}}
+
+
+RULES = pathlib.Path(__file__).parents[2] / "rules"
+
+
+def own_rules():
+    """The set that is in force."""
+    paths = sorted(RULES.glob("*/*.json"))
+    files = [{"file": str(path.relative_to(RULES)), "text": path.read_text("utf-8")} for path in paths]
+    return {"body": {"files": files, "author": "conformance"}}
+
+
+REQUESTS = {
+    "cancelTicket": pending_ticket,
+    "cancelOrder": lambda: order(PHYSICAL),
+    "cancelTicketInternally": pending_ticket,
+    "cancelBulkTickets": bulk_run,
+    "getBulkTickets": bulk_run,
+    "listBulkTicketItems": bulk_run,
+    "startBulkTickets": lambda: {"body": {"type": "refresh", "sims": {"ids": [active_sim()]}}},
+    "getOrderDetail": lambda: order(PHYSICAL),
+    "setOrderPayment": lambda: {**order(PHYSICAL), "body": {"paymentInvoiceId": "INV-17"}},
+    "processOrder": lambda: order(PHYSICAL),
+    "failOrder": lambda: {**order(PHYSICAL), "body": {"reason": "None are left."}},
+    "shipOrder": lambda: {**order(PHYSICAL, "process"), "body": {**SHIPMENT, "iccids": [iccid()]}},
+    "deliverOrder": lambda: order(PHYSICAL, "process", "ship"),
+    "completeOrder": lambda: order(ESIM, "process"),
+    "setSuspensionUntil": suspended_by_a_workflow,
+    "signalWorkflow": lambda: {"path": {"workflowId": running_suspension(), "name": "standDown"}},
+    "updateWorkflow": lambda: {
+        "path": {"workflowId": running_suspension(), "name": "extendGrace"},
+        "body": {"by": "PT1H"},
+    },
+    "readWorkflow": lambda: {"path": {"workflowId": running_suspension()}},
+    "cancelWorkflow": lambda: {"path": {"workflowId": running_suspension()}},
+    "retryWorkflow": ended_run,
+    "openProvisionTicket": lambda: {"body": {"simId": fresh_sim()}},
+    "openUnassignTicket": lambda: {"body": {"simId": active_sim()}},
+    "openSuspendTicket": lambda: {"body": {"simId": active_sim()}},
+    "openActivateTicket": lambda: {"body": {"simId": suspended_sim()}},
+    "getTicketDetail": lambda: {
+        "path": {"id": outside("POST", "/tickets/refresh", {"simId": active_sim()})["id"]}
+    },
+    "startMonthEnd": lambda: {"body": {"cycle": old_cycle()["path"]["key"]}},
+    "readPoolEnforcement": lambda: {
+        "path": {"id": outside("GET", "/pools")["data"][0]["id"]},
+        "query": {"cycle": running_cycle(), "rule": "pool-overage"},
+    },
+    "takeBackQueuedChange": queued_change,
+    "rotateKey": a_key,
+    "logAction": action,
+    "askPermits": lambda: {
+        "body": {"rule": "sim-overage", "cycle": running_cycle(), "simIds": [active_sim()], "workflowId": "one that asks"}
+    },
+    "getUsageDelivery": lambda: {"path": {"id": inside("POST", "/usage", {"records": []})["deliveryId"]}},
+    "releaseHold": hold,
+    "discardHold": hold,
+    "startProvisionAndActivate": lambda: {"body": {"simId": fresh_sim()}},
+    "startProvisionInBulk": lambda: {"body": {"sims": [{"simId": fresh_sim()}]}},
+    "getProvisionBatch": batch,
+    "listProvisionBatchSims": batch,
+    "noteProvisionBatch": lambda: {**batch(), "body": {"started": [0], "ended": []}},
+    "endProvisionBatch": batch,
+    "listMonthEndBatches": lambda: {**old_cycle(), "query": {"kind": "renew"}},
+    "applyQueuedChanges": lambda: {
+        **old_cycle(),
+        "body": {"kind": "move", "afterSimId": 0, "throughSimId": active_sim()},
+    },
+    "retryFailedChanges": lambda: {**old_cycle(), "body": {"kind": "move", "afterSimId": 0}},
+    "returnSuspendedSims": lambda: {**old_cycle(), "body": {"simIds": [active_sim()]}},
+    "renewCycle": old_cycle,
+    "closeCycle": lambda: {
+        **old_cycle(),
+        "body": {"moved": 0, "unassigned": 0, "changesFailed": 0, "renewed": 0},
+    },
+    "loadRules": own_rules,
+}
