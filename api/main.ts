@@ -3,8 +3,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { RefusalLimit } from './auth.ts'
 import type { Dependency } from './health.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import type { InternalOptions } from './options.ts'
 import type { RequestLimit } from './rate-limit.ts'
-import { buildInternal, buildPublic, type InternalOptions } from './server.ts'
+import { buildInternal, buildPublic } from './server.ts'
 
 export interface ApiConfig extends InternalOptions, RefusalLimit {
   readonly host: string

@@ -5,12 +5,6 @@
  * A new resource is a file in routes/ or internal/ and its line in the list here.
  */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { EsimTerms } from '../operations/esim-profiles.ts'
-import type { UsageTerms } from '../operations/record-usage.ts'
-import type { LifecycleTerms } from '../operations/start-workflows.ts'
-import type { TicketQuota } from '../operations/ticket-quota.ts'
-import type { LifecycleClient } from '../queues/temporal.ts'
-import type { Ground } from '../store/tenancy.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './app.ts'
 import { type RefusalLimit, useKeys } from './auth.ts'
 import { useOpenapi } from './description.ts'
@@ -42,6 +36,7 @@ import { workflowUpdateRoutes } from './internal/workflow-updates.ts'
 import { workflowRoutes } from './internal/workflows.ts'
 import { createMetrics } from './metrics.ts'
 import { useOnceKeys } from './once.ts'
+import type { InternalOptions, RouteOptions } from './options.ts'
 import { type RequestLimit, useRateLimit } from './rate-limit.ts'
 import { eventRoutes } from './routes/events.ts'
 import { orderRoutes } from './routes/orders.ts'
@@ -52,27 +47,6 @@ import { tenantRoutes } from './routes/tenant.ts'
 import { ticketRoutes } from './routes/tickets.ts'
 import { watchdogRoutes } from './routes/watchdog.ts'
 import { useWorkflowHeader } from './workflow-header.ts'
-
-/** What the routes of the service document work with. */
-export interface RouteOptions {
-  readonly ground: Ground
-  /** Tickets that a tenant may have open; left out: any number. */
-  readonly ticketQuota?: TicketQuota
-}
-/** What the internal routes work with. */
-export interface InternalOptions extends RouteOptions {
-  /** Billing cycle of new tenants that name none. */
-  readonly billingCycle: string
-  readonly lifecycles: LifecycleClient
-  /** Where a workflow's history is shown; null where there is no such page. */
-  readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
-  /** Goes into the inputs of workflows. */
-  readonly terms: LifecycleTerms
-  /** How usage is taken in; left out: as without settings. */
-  readonly usage?: UsageTerms
-  /** Where eSIM profiles come from. */
-  readonly esim: EsimTerms
-}
 
 const PUBLIC: readonly FastifyPluginAsyncTypebox<RouteOptions>[] = [
   watchdogRoutes,

@@ -4,7 +4,8 @@ import type { Transition } from '../rules/alerts.ts'
 import type { RuleOutcome } from '../rules/evaluate.ts'
 import type { Facts } from '../rules/facts.ts'
 import type { Permission } from '../rules/mode.ts'
-import type { Batch, SubjectFacts } from './read-batch.ts'
+import type { SubjectFacts } from './evaluation.ts'
+import type { Batch } from './read-batch.ts'
 
 export interface Telling {
   readonly key: string

@@ -1,9 +1,28 @@
 /** What the steps of an evaluation hand to each other. */
+import type { WatchdogMode } from '../domain/codes.ts'
 import type { RuleOutcome } from '../rules/evaluate.ts'
+import type { Facts } from '../rules/facts.ts'
+import type { Rule } from '../rules/rule.ts'
 import type { Subject, SubjectKind } from '../store/due.ts'
-import type { SubjectFacts } from './read-batch.ts'
 import type { AskRules } from './rules-in-force.ts'
 import type { LifecycleTerms } from './start-workflows.ts'
+
+/** A subject with its facts, and the rules that are attached to it. */
+export interface SubjectFacts {
+  readonly subject: Subject
+  readonly name: 'sim' | 'pool' | 'tenant'
+  /** How people call it. */
+  readonly label: string
+  readonly poolId: number | null
+  readonly mode: WatchdogMode
+  /** The watchdog must not touch it. */
+  readonly exempt: boolean
+  /** Neither exempt nor Disabled. */
+  readonly isWatched: boolean
+  readonly facts: Facts
+  /** Rules attached to it; none where it is not watched. */
+  readonly rules: readonly Rule[]
+}
 
 /** A subject and what its rules say of it. */
 export interface Decided extends SubjectFacts {

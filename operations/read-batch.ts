@@ -1,32 +1,14 @@
 /** What an evaluation works on: the facts of a batch of subjects, of one instant, and the rules attached to each. */
 import { WatchdogMode } from '../domain/codes.ts'
-import type { Facts } from '../rules/facts.ts'
 import { rulesFor } from '../rules/match.ts'
-import type { Rule } from '../rules/rule.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
-import { type DueMark, type Subject, SubjectKind } from '../store/due.ts'
+import { type DueMark, SubjectKind } from '../store/due.ts'
 import { poolFactRows, simRows, tenantFactRow } from '../store/facts.ts'
 import { divideOverage } from '../store/figures.ts'
 import { poolsOfSims } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import type { EvaluationTerms } from './evaluation.ts'
+import type { EvaluationTerms, SubjectFacts } from './evaluation.ts'
 import { type Moment, poolFactsOf, SILENT_SHARE, simFactsOf, tenantFactsOf, windowsOf } from './facts.ts'
-
-export interface SubjectFacts {
-  readonly subject: Subject
-  readonly name: 'sim' | 'pool' | 'tenant'
-  /** How people call it. */
-  readonly label: string
-  readonly poolId: number | null
-  readonly mode: WatchdogMode
-  /** The watchdog must not touch it. */
-  readonly exempt: boolean
-  /** Neither exempt nor Disabled. */
-  readonly isWatched: boolean
-  readonly facts: Facts
-  /** Rules attached to it; none where it is not watched. */
-  readonly rules: readonly Rule[]
-}
 
 export interface Batch {
   readonly moment: Moment

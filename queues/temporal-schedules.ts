@@ -10,7 +10,6 @@ import {
 } from '@temporalio/client'
 import { parseBillingCycle } from '../domain/cycle.ts'
 import { monthEndScheduleId, monthEndTimerId, SEARCH_ATTRIBUTES, TASK_QUEUE } from '../domain/lifecycle.ts'
-import type { LifecycleClient } from './temporal.ts'
 
 export interface MonthEndSchedule {
   readonly tenantId: string
@@ -116,7 +115,24 @@ const actionOf = ({ action }: Terms, tenant: readonly Attribute[]) => ({
 })
 
 type Call = <T>(work: (client: Client) => Promise<T>) => Promise<T>
-type ScheduleCalls = Pick<LifecycleClient, 'ensureSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'describeSchedule'>
+
+/** What may be done with a tenant's month-end Schedule. */
+export interface ScheduleCalls {
+  /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
+  ensureSchedule(schedule: MonthEndSchedule): Promise<ScheduleEnsured>
+  /** @throws ServiceError `not_found` where the tenant has no Schedule */
+  pauseSchedule(tenantId: string, note: string): Promise<void>
+  resumeSchedule(tenantId: string, note: string): Promise<void>
+  describeSchedule(tenantId: string): Promise<ScheduleState>
+}
+
+export interface ScheduleState {
+  readonly scheduleId: string
+  readonly paused: boolean
+  readonly note: string | null
+  readonly nextAt: string | null
+  readonly lastAt: string | null
+}
 
 export const scheduleCalls = (call: Call): ScheduleCalls => ({
   ensureSchedule: (schedule) =>

@@ -21,7 +21,7 @@ import {
   startIdOf,
   statusOf,
 } from './temporal-read.ts'
-import { type MonthEndSchedule, type ScheduleEnsured, scheduleCalls } from './temporal-schedules.ts'
+import { type ScheduleCalls, scheduleCalls } from './temporal-schedules.ts'
 import { updateCalls } from './temporal-updates.ts'
 
 export interface StartRequest {
@@ -42,7 +42,7 @@ export interface Started {
 
 export type SignalWithStart = Extract<WorkflowRequest, { do: 'signalWithStart' }>
 
-export interface LifecycleClient {
+export interface LifecycleClient extends ScheduleCalls {
   /** Starts a workflow; a second start of the same id answers with the first. */
   start(request: StartRequest): Promise<Started>
   /**
@@ -78,24 +78,10 @@ export interface LifecycleClient {
   /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
   pending(workflowId: string, tenantId: string): Promise<PendingWork>
   list(filter: LifecycleFilter, page: { readonly page: number; readonly pageSize: number }): Promise<LifecyclePage>
-  /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
-  ensureSchedule(schedule: MonthEndSchedule): Promise<ScheduleEnsured>
-  /** @throws ServiceError `not_found` where the tenant has no Schedule */
-  pauseSchedule(tenantId: string, note: string): Promise<void>
-  resumeSchedule(tenantId: string, note: string): Promise<void>
-  describeSchedule(tenantId: string): Promise<ScheduleState>
   /** @throws ServiceError `unavailable` where the server does not answer, or its namespace lacks search attributes */
   check(): Promise<void>
   close(): Promise<void>
 }
-export interface ScheduleState {
-  readonly scheduleId: string
-  readonly paused: boolean
-  readonly note: string | null
-  readonly nextAt: string | null
-  readonly lastAt: string | null
-}
-
 /** Which ids may run again. Source: docs/workflows.md, table of ids. */
 const REUSE = {
   'provision-and-activate': 'ALLOW_DUPLICATE',

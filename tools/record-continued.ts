@@ -3,9 +3,9 @@
  * that suggests it after a few events.
  */
 import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../domain/lifecycle.ts'
+import { until } from '../test/setup/soon.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
-import { until } from '../test/setup/soon.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps the history of one of its runs, the last if none is named. */

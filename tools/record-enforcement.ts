@@ -7,9 +7,9 @@ import {
   suspendOnOverageId,
   undoSuspensionsId,
 } from '../domain/lifecycle.ts'
+import { until } from '../test/setup/soon.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
-import { until } from '../test/setup/soon.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history under a name. */

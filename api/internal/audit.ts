@@ -3,7 +3,7 @@ import { AuditEntry, AuditQuery } from '../../domain/audit.ts'
 import { pageOf } from '../../domain/page.ts'
 import { pageOfAudit } from '../../store/audit.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   app.get(

@@ -23,8 +23,8 @@ import { takeBulkFiles } from '../bulk-csv.ts'
 import { changeInTenant } from '../change.ts'
 import { TERMS_OF_A_BULK_RUN } from '../description/together.ts'
 import { onceInTenant } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { BulkParams, bulkIdOf } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 
 /** 100,000 SIMs in the longest form. */
 const ASK_BYTES = 8 * 1024 * 1024

@@ -5,7 +5,7 @@ import { Instant, nullable, strictObject, Text } from '../../domain/schema.ts'
 import { dueWork, logByRule, mailsByStatus, simsByStatus, ticketsByStatus } from '../../store/counts.ts'
 import { pageOfMails } from '../../store/mail-log.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 const CountsBy = (what: string) => Type.Record(Type.String(), Count, { description: `Number by ${what}` })

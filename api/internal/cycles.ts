@@ -18,7 +18,7 @@ import { applyChanges, openReturns, retryChanges } from '../../operations/month-
 import { listCycles, suspensionsToRenew } from '../../store/month-end.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
 import { onceInTenant } from '../once.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 const After = {

@@ -21,7 +21,7 @@ import { readEnforcementSettings } from '../../store/guard-settings.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../change.ts'
 import { onceInTenant } from '../once.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 const HoldParams = Type.Object({ id: Id('Hold') })
 

@@ -19,7 +19,7 @@ import { type Ground, inTenant } from '../../store/tenancy.ts'
 import { listTickets } from '../../store/tickets.ts'
 import { listLog } from '../../store/watchdog-log.ts'
 import { columnsOf, streamedCsv } from '../csv.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 /** Activation codes are secrets; of the tariff that governs a SIM its name is enough. */
 const SIM_COLUMNS = [

@@ -10,8 +10,8 @@ import { inPlatform } from '../../store/tenancy.ts'
 import { takeNoBody } from '../app.ts'
 import { onBehalfOf } from '../change.ts'
 import { onceInPlatform } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { KeyParams } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 
 /** Whose keys: the named tenant's, or the platform's own. */
 const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)

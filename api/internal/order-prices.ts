@@ -6,7 +6,7 @@ import { ownPrices } from '../../store/order-prices.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../change.ts'
 import { onePriceOf } from '../description/together.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   const tags = ['Orders']

@@ -23,8 +23,8 @@ import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { eitherOf, noneTwice } from '../description/together.ts'
 import { onceInTenant } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { OrderParams } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 import { SIM_FILES, takeSimFiles } from '../sim-files.ts'
 
 /** Why an order's SIMs cannot be made. */

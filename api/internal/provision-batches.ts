@@ -15,9 +15,9 @@ import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../opera
 import { batchExists, pageOfBatch } from '../../store/provision-batches.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
 import { onceInTenant } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { BatchParams, batchIdOf } from '../params.ts'
 import { takeProvisionFiles } from '../provision-csv.ts'
-import type { InternalOptions } from '../server.ts'
 
 /** 100,000 SIMs in the longest form, tags included. */
 const ASK_BYTES = 32 * 1024 * 1024

@@ -5,7 +5,7 @@ import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
 import { BOUNDS, STAGES, type Stage } from '../../rules/rule-file.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { onBehalfOf } from '../change.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),

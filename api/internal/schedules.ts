@@ -5,7 +5,7 @@ import { Instant, nullable, strictObject } from '../../domain/schema.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { onBehalfOf } from '../change.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 const ScheduleInfo = strictObject({
   scheduleId: Type.String(),

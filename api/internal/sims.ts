@@ -9,8 +9,8 @@ import { inTenant, slowly } from '../../store/tenancy.ts'
 import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { onceInTenant } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { SimParams } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 import { SIM_FILES, takeSimFiles } from '../sim-files.ts'
 
 /** 100,000 SIMs with all their fields. */

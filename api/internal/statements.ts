@@ -10,7 +10,7 @@ import { STATEMENT_COLUMNS, statementRows } from '../../operations/statement-csv
 import { allLines, type StatementLine as Line, pageOfLines, statementTotals } from '../../store/statements.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
 import { streamedCsv } from '../csv.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 const MOST = Number.MAX_SAFE_INTEGER

@@ -3,8 +3,8 @@ import { SuspensionChange } from '../../domain/enforcement.ts'
 import { IdAnswer } from '../../domain/schema.ts'
 import { setSuspensionUntil } from '../../operations/set-suspension-until.ts'
 import { changeInTenant } from '../change.ts'
+import type { InternalOptions } from '../options.ts'
 import { SimParams } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 
 export const suspensionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   app.patch(

@@ -7,8 +7,8 @@ import { inPlatform } from '../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../change.ts'
 import { TERMS_OF_A_TARIFF } from '../description/together.ts'
 import { onceInPlatform, onceInTenant } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { TariffParams } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 
 export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
   app.post(

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { NewTenant, WithSecret } from '../../domain/tenant.ts'
 import { createTenant } from '../../operations/create-tenant.ts'
 import { onceInPlatform } from '../once.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 export const tenantRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, billingCycle }) => {
   app.post(

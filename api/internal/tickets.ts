@@ -20,8 +20,8 @@ import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { TicketParams, ticketIdOf } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 
 /** What the internal calls have in common. */
 const commonOf = async (tx: TenantTx, body: InternalSimAsk) => ({

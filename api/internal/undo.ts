@@ -7,7 +7,7 @@ import { passOverSims, undoInput, undoPage } from '../../operations/undo-suspens
 import { noteChange } from '../../store/audit.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../change.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 /** Undoing what one rule has suspended. */
 export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles, terms }) => {

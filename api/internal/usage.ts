@@ -10,8 +10,8 @@ import { recordUsage, type UsageTerms } from '../../operations/record-usage.ts'
 import { type Ground, inTenant } from '../../store/tenancy.ts'
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../store/usage-deliveries.ts'
 import { onBehalfOf } from '../change.ts'
+import type { InternalOptions } from '../options.ts'
 import { UsageDeliveryParams } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../usage-stream.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })

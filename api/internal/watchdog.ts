@@ -7,8 +7,8 @@ import { logAction } from '../../operations/log-action.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { actionOf } from '../description/together.ts'
 import { onceInTenant } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { PoolParams, SimParams } from '../params.ts'
-import type { InternalOptions } from '../server.ts'
 
 const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })

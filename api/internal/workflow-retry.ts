@@ -6,7 +6,7 @@ import { retryOf } from '../../operations/retry-workflow.ts'
 import { noteChange } from '../../store/audit.ts'
 import { releaseRun } from '../../store/workflow-outbox.ts'
 import { onceElsewhere } from '../once.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
 

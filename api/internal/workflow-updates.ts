@@ -5,8 +5,8 @@ import { ServiceError } from '../../domain/errors.ts'
 import { UpdateAnswer, UpdateArgs, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../domain/workflow-updates.ts'
 import { noteChange } from '../../store/audit.ts'
 import { onceElsewhere } from '../once.ts'
+import type { InternalOptions } from '../options.ts'
 import { invalid } from '../problems.ts'
-import type { InternalOptions } from '../server.ts'
 import { mustBeOwn } from './own-workflow.ts'
 
 const UpdateParams = Type.Object({

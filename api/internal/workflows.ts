@@ -23,7 +23,7 @@ import { endWorkflowRequest } from '../../store/workflow-outbox.ts'
 import { onBehalfOf } from '../change.ts'
 import { eitherOf } from '../description/together.ts'
 import { onceElsewhere } from '../once.ts'
-import type { InternalOptions } from '../server.ts'
+import type { InternalOptions } from '../options.ts'
 import { mustBeOwn } from './own-workflow.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })

@@ -5,8 +5,8 @@ import { pageOf } from '../../domain/page.ts'
 import { findEvent, pageOfEvents } from '../../store/events.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { answersVersion, NEVER_CHANGED } from '../etag.ts'
+import type { RouteOptions } from '../options.ts'
 import { EventParams } from '../params.ts'
-import type { RouteOptions } from '../server.ts'
 
 export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
   const tags = ['Events']

@@ -22,8 +22,8 @@ import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
+import type { RouteOptions } from '../options.ts'
 import { OrderParams } from '../params.ts'
-import type { RouteOptions } from '../server.ts'
 
 export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
   const tags = ['Orders']

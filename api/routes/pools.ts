@@ -18,8 +18,8 @@ import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
+import type { RouteOptions } from '../options.ts'
 import { PoolParams } from '../params.ts'
-import type { RouteOptions } from '../server.ts'
 
 const resourceOf = ({ id }: { readonly id: number }) => ({ kind: 'pool', id }) as const
 const notFound = (id: number) => new ServiceError('pool_not_found', `There is no pool ${id}.`)

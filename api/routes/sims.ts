@@ -16,8 +16,8 @@ import { changeInTenant } from '../change.ts'
 import { readAllowed } from '../esim-codes.ts'
 import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
+import type { RouteOptions } from '../options.ts'
 import { SimOrIccidParams, SimParams } from '../params.ts'
-import type { RouteOptions } from '../server.ts'
 
 const resourceOf = ({ id }: { readonly id: number }) => ({ kind: 'sim', id }) as const
 const notFound = (which: string | number) => new ServiceError('sim_not_found', `There is no SIM ${which}.`)

@@ -6,8 +6,8 @@ import { findTariff, listTariffs } from '../../store/tariffs.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { versionOf } from '../../store/versions.ts'
 import { answersVersion } from '../etag.ts'
+import type { RouteOptions } from '../options.ts'
 import { TariffParams } from '../params.ts'
-import type { RouteOptions } from '../server.ts'
 
 export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
   const tags = ['Tariffs']

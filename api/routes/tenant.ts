@@ -7,7 +7,7 @@ import { findTenant } from '../../store/tenants.ts'
 import { versionOf } from '../../store/versions.ts'
 import { changeInTenant } from '../change.ts'
 import { answersVersion } from '../etag.ts'
-import type { RouteOptions } from '../server.ts'
+import type { RouteOptions } from '../options.ts'
 
 export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
   const tags = ['Tenant']

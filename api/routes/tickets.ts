@@ -21,8 +21,8 @@ import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { answersVersion } from '../etag.ts'
 import { onceInTenant } from '../once.ts'
+import type { RouteOptions } from '../options.ts'
 import { TicketParams, ticketIdOf } from '../params.ts'
-import type { RouteOptions } from '../server.ts'
 import { streamedArray } from '../streaming.ts'
 
 /** What asking for a ticket means. */

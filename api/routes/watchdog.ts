@@ -3,7 +3,7 @@ import { pageOf } from '../../domain/page.ts'
 import { WatchdogLogEntry, WatchdogLogQuery, WatchdogMetadata, watchdogMetadata } from '../../domain/watchdog-log.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog-log.ts'
-import type { RouteOptions } from '../server.ts'
+import type { RouteOptions } from '../options.ts'
 
 export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
   const tags = ['Watchdog']

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ticketIdOfStep } from '../../domain/ticket-id.ts'
-import { aPool, aSim, type Ask, asking, provisioned, useHouse } from './house.ts'
+import { type Ask, aPool, aSim, asking, provisioned, useHouse } from './house.ts'
 
 const DAY = 86_400_000
 const house = useHouse()

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { inTenant } from '../../store/tenancy.ts'
 import { rememberStarts, requestWorkflows } from '../../store/workflow-outbox.ts'
-import { aPool, aSim, type Ask, asking, aTenant, provisioned, useHouse } from './house.ts'
+import { type Ask, aPool, aSim, asking, aTenant, provisioned, useHouse } from './house.ts'
 
 const house = useHouse()
 /** The public listener, asked as workers ask it. */

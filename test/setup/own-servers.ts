@@ -17,8 +17,8 @@ import { startRedis } from '../../stack/redis.ts'
 import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'
 import { migrate } from '../../store/migrate.ts'
-import type { Servers } from './service.ts'
 import { noteServer } from './notes.ts'
+import type { Servers } from './service.ts'
 
 const CARRIER = fileURLToPath(new URL('../../stack/carrier-main.ts', import.meta.url))
 const SECRET = 'secret-of-the-tests'

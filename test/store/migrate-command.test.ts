@@ -1,5 +1,5 @@
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import pino from 'pino'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { migrateDatabase } from '../../cli/migrate.ts'
 import { readSettings } from '../../config/index.ts'
 import { connect } from '../../store/connect.ts'

@@ -1,0 +1,28 @@
+/** What routes are given. */
+import type { EsimTerms } from '../operations/esim-profiles.ts'
+import type { UsageTerms } from '../operations/record-usage.ts'
+import type { LifecycleTerms } from '../operations/start-workflows.ts'
+import type { TicketQuota } from '../operations/ticket-quota.ts'
+import type { LifecycleClient } from '../queues/temporal.ts'
+import type { Ground } from '../store/tenancy.ts'
+
+/** What the routes of the service document work with. */
+export interface RouteOptions {
+  readonly ground: Ground
+  /** Tickets that a tenant may have open; left out: any number. */
+  readonly ticketQuota?: TicketQuota
+}
+/** What the internal routes work with. */
+export interface InternalOptions extends RouteOptions {
+  /** Billing cycle of new tenants that name none. */
+  readonly billingCycle: string
+  readonly lifecycles: LifecycleClient
+  /** Where a workflow's history is shown; null where there is no such page. */
+  readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
+  /** Goes into the inputs of workflows. */
+  readonly terms: LifecycleTerms
+  /** How usage is taken in; left out: as without settings. */
+  readonly usage?: UsageTerms
+  /** Where eSIM profiles come from. */
+  readonly esim: EsimTerms
+}
