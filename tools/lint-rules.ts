@@ -1,12 +1,28 @@
 /** Lint rules of our own, for what oxlint has no rule for. Loaded by oxlint.config.ts. */
+import { dirname, join, relative, sep } from 'node:path'
+import { type Import, whyNotImport } from './boundaries.ts'
 
+interface Specifier {
+  readonly type: string
+  readonly importKind?: string
+  readonly exportKind?: string
+  readonly imported?: { readonly name?: string }
+  readonly local?: { readonly name?: string }
+}
 interface Node {
   readonly callee: { readonly type: string; readonly name?: string }
   readonly arguments: readonly unknown[]
+  readonly source?: { readonly value?: unknown } | null
+  readonly importKind?: string
+  readonly exportKind?: string
+  readonly specifiers?: readonly Specifier[]
 }
 interface Context {
+  readonly filename: string
   report(found: { readonly node: Node; readonly message: string }): void
 }
+
+const ROOT = join(import.meta.dirname, '..')
 
 /** `new Date()` reads the clock as `Date.now()` does; with an argument it is arithmetic. */
 const noNewDateNow = {
@@ -18,4 +34,39 @@ const noNewDateNow = {
   }),
 }
 
-export default { meta: { name: 'house' }, rules: { 'no-new-date-now': noNewDateNow } }
+/** Imports go only where tools/boundaries.ts lets them. */
+const boundaries = {
+  create: (context: Context) => {
+    const file = relative(ROOT, context.filename).replaceAll(sep, '/')
+    const look = (node: Node) => {
+      const specifier = node.source?.value
+      if (typeof specifier !== 'string') return
+      const why = whyNotImport(file, importOf(context.filename, specifier, node))
+      if (why !== undefined) context.report({ node, message: why })
+    }
+    return {
+      ImportDeclaration: look,
+      ExportNamedDeclaration: look,
+      ExportAllDeclaration: look,
+      ImportExpression: look,
+      TSImportType: (node: Node) => look({ ...node, importKind: 'type' }),
+    }
+  },
+}
+
+/** What is imported, by its path in the repository or its package's name. */
+function importOf(filename: string, specifier: string, node: Node): Import {
+  const isRelative = specifier.startsWith('.')
+  const target = isRelative ? relative(ROOT, join(dirname(filename), specifier)).replaceAll(sep, '/') : specifier
+  const onlyTypes = node.importKind === 'type' || node.exportKind === 'type'
+  const values = onlyTypes
+    ? []
+    : (node.specifiers ?? [])
+        .filter((one) => one.importKind !== 'type' && one.exportKind !== 'type')
+        .map((one) => one.imported?.name ?? one.local?.name ?? '*')
+  // `import './x.ts'` and `export *` name nothing, and bring all of it.
+  const isWhole = !onlyTypes && (node.specifiers ?? []).length === 0
+  return { target, isPackage: !isRelative, values: isWhole ? ['*'] : values }
+}
+
+export default { meta: { name: 'house' }, rules: { 'no-new-date-now': noNewDateNow, boundaries } }

@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest'
+import { whyNotImport } from '../../../tools/boundaries.ts'
+
+const file = (target: string, ...values: string[]) => ({ target, isPackage: false, values })
+const packaged = (target: string, ...values: string[]) => ({ target, isPackage: true, values })
+
+describe('boundaries', () => {
+  test.each([
+    ['a folder below', 'operations/send-mails.ts', file('store/mails.ts', 'lockMails')],
+    ['its own folder', 'store/mails.ts', file('store/tenancy.ts', 'inTenant')],
+    ['types of a folder that gives it types', 'store/mails.ts', file('notify/notification.ts')],
+    ['the value that is named', 'operations/apply-ticket.ts', file('network/network.ts', 'CarrierError')],
+    ['a file of the bundle', 'workflows/pace.ts', file('domain/duration.ts', 'durationMs')],
+    ['types of any package', 'domain/page.ts', packaged('kysely')],
+    ['a package of its list', 'store/mails.ts', packaged('kysely', 'sql')],
+    ['anything, for a test', 'test/unit/x.test.ts', file('workflows/pace.ts', 'pace')],
+  ])('allow %s', (_, from, wanted) => {
+    expect(whyNotImport(from, wanted)).toBeUndefined()
+  })
+
+  test.each([
+    ['a folder above', 'domain/page.ts', file('store/paging.ts'), 'it does not import store/paging.ts'],
+    ['a value where types are given', 'store/mails.ts', file('notify/render.ts', 'renderMail'), 'types only'],
+    ['another value than the named', 'operations/x.ts', file('network/network.ts', 'send'), 'types only'],
+    ['all of a file', 'store/mails.ts', file('notify/render.ts', '*'), 'types only'],
+    ['a door from another', 'api/main.ts', file('worker/main.ts', 'startWorker'), 'it does not import worker/main.ts'],
+    ['a package that is not of its list', 'domain/page.ts', packaged('kysely', 'sql'), 'of kysely it imports types only'],
+    ['a value, from a file of the bundle', 'domain/cycle.ts', file('domain/codes.ts', 'labelOf'), 'enters the bundle'],
+  ])('refuse %s', (_, from, wanted, why) => {
+    expect(whyNotImport(from, wanted)).toContain(why)
+  })
+
+  test('hold for `operations/workflows/` as for operations, not as for workflows', () => {
+    expect(whyNotImport('api/main.ts', file('operations/workflows/inputs.ts', 'inputs'))).toBeUndefined()
+  })
+})
