@@ -96,7 +96,9 @@ describe('the embedded PostgreSQL', () => {
     const first = await startPostgres({ dataDir })
     await first.stop()
     const user = await postgresUser()
-    const dying = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', join(dataDir, 'cluster')], { ...user })
+    // A program that this user may run, wherever the tests are.
+    const waits = ['-c', 'while :; do sleep 1; done', join(dataDir, 'cluster')]
+    const dying = spawn('/bin/sh', waits, { cwd: '/', ...user })
     onTestFinished(() => void dying.kill())
     const note = [dying.pid, `${dataDir}/cluster`, 0, await freePort(), '', '127.0.0.1', '', 'ready']
     await writeFile(join(dataDir, 'cluster', 'postmaster.pid'), `${note.join('\n')}\n`)

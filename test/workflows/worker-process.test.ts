@@ -58,8 +58,9 @@ test('a start of enforcement that meets a failed run is counted in the figures',
 
   const line = 'simherd_failed_runs_met_total{type="suspend-on-overage"} 1'
   await soon(async () => expect(await figures()).toContain(line))
+  // The run may have said before that its grace has begun.
   const { data } = await service.tenantCall('GET', '/api/watchdog/logs', tenant)
-  expect(data).toMatchObject([{ level: 2, simId }])
+  expect(data.filter(({ level }: { level: number }) => level === 2)).toMatchObject([{ simId }])
 })
 
 test('the worker says that its key is refused, and goes on with the one in its file: what waited is done', async () => {

@@ -24,7 +24,12 @@ describe('boundaries', () => {
     ['another value than the named', 'operations/x.ts', file('network/network.ts', 'send'), 'types only'],
     ['all of a file', 'store/mails.ts', file('notify/render.ts', '*'), 'types only'],
     ['a door from another', 'api/main.ts', file('worker/main.ts', 'startWorker'), 'it does not import worker/main.ts'],
-    ['a package that is not of its list', 'domain/page.ts', packaged('kysely', 'sql'), 'of kysely it imports types only'],
+    [
+      'a package that is not of its list',
+      'domain/page.ts',
+      packaged('kysely', 'sql'),
+      'of kysely it imports types only',
+    ],
     ['a value, from a file of the bundle', 'domain/cycle.ts', file('domain/codes.ts', 'labelOf'), 'enters the bundle'],
   ])('refuse %s', (_, from, wanted, why) => {
     expect(whyNotImport(from, wanted)).toContain(why)
