@@ -38,8 +38,10 @@ export async function choosePorts(
   const take = async (port: number): Promise<boolean> => {
     const giveBack = await claimPort(claims, port)
     if (giveBack === undefined) return false
-    taken.push(giveBack)
-    return isPortFree(port)
+    const isFree = await isPortFree(port)
+    if (isFree) taken.push(giveBack)
+    else await giveBack()
+    return isFree
   }
   const choose = async (name: keyof Ports): Promise<number> => {
     const wish = asked[name]

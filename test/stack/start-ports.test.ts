@@ -1,9 +1,10 @@
 /** Which ports `simherd start` chooses for its embedded servers, when others choose in the same moment. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { claimPort } from '../../cli/start/claims.ts'
 import { choosePorts } from '../../cli/start/ports.ts'
 import { writePid } from '../../stack/pids.ts'
@@ -30,6 +31,22 @@ describe('ports of the embedded servers', () => {
 
     expect(again.ports).toEqual(first.ports)
     expect(Object.values(elsewhere.ports).filter((port) => Object.values(again.ports).includes(port))).toEqual([])
+  })
+
+  test('a port that another program listens on is not chosen, and not claimed', async () => {
+    const [claims, folder] = [await temporaryFolder(), await temporaryFolder()]
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as AddressInfo
+    const last = { temporal: port, temporalUi: port, smtp: port, inbox: port, carrier: port }
+    await writeFile(join(folder, 'ports.json'), JSON.stringify(last))
+
+    const { ports } = await choosePorts(folder, {}, claims)
+
+    expect(Object.values(ports)).not.toContain(port)
+    const claimed = (await readdir(claims)).map((name) => Number(name.split('.')[0]))
+    expect(claimed.toSorted()).toEqual(Object.values(ports).toSorted())
   })
 
   test('the claim of a killed start counts for nothing, and is cleared away', async () => {
