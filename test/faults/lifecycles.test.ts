@@ -84,9 +84,8 @@ for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAUL
     expect(share).toBeLessThanOrEqual(0.75)
     expect(Object.entries(middle.underWay).filter(([, count]) => count === 0)).toEqual([])
     expect(middle.openTickets).toBeGreaterThan(0)
-    // A fifth of them has a run that is under way; a SIM has one at most, and half of the fleet has done with its own.
+    // No maximum: a run ends a little after its SIM is where it will be, and Temporal lists that later still.
     expect(middle.running / middle.size).toBeGreaterThanOrEqual(0.2)
-    expect(middle.running / middle.size).toBeLessThanOrEqual(0.85)
     expect(misbehaviour.filter((kind) => report[kind] === 0)).toEqual([])
     expect(report.faults).toEqual([])
     expect(report.doubles).toBe(0)
