@@ -7,10 +7,10 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 
 const ROOT = join(import.meta.dirname, '..')
-const FLOORS = [
-  ...['domain', 'store', 'operations', 'rules', 'notify', 'network', 'queues', 'client', 'process', 'activities'],
-  ...['workflows', 'api', 'api/internal', 'worker', 'cli', 'stack', 'config', 'examples'],
-]
+const FLOORS =
+  'domain store operations rules notify network queues client process activities workflows api api/internal worker cli stack config examples'.split(
+    ' ',
+  )
 const IMPORT = /\b(?:from\s+|import\s*\(\s*|import\s+)'(\.[^']*)'/g
 
 const files = execFileSync('git', ['ls-files', '*.ts'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n')
