@@ -1,9 +1,9 @@
 /** Activities of the watchdog's enforcement: look again, suspend, tell, pick a pool's SIMs and arm them. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
-import type { ActionAsk, SimEnforcement } from '../domain/enforcement.ts'
+import type { ActionAsk, SimEnforcement } from '../domain/enforcement/enforcement.ts'
 import { toMB } from '../domain/units.ts'
-import type { ArmAsk } from '../domain/workflow-asks.ts'
+import type { ArmAsk } from '../domain/workflows/workflow.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
 import type { pickTargets } from '../rules/suspend-targets.ts'
 import { bodyOf, type ServiceClient } from './client.ts'

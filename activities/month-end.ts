@@ -1,7 +1,6 @@
 /** Activities of the month end: what there is to do, open its tickets, bring back, see how far it is, close. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import { cycleOfKey, nextCycle } from '../domain/cycle.ts'
-import { durationMs } from '../domain/duration.ts'
+import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
 import type {
   MonthEndBatchInput,
   MonthEndBatchResult,
@@ -11,8 +10,9 @@ import type {
   RetryFailedAnswer,
   Waits,
   WorkCounts,
-} from '../domain/lifecycle.ts'
-import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end.ts'
+} from '../domain/temporal/lifecycle.ts'
+import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
+import { durationMs } from '../domain/time/duration.ts'
 import { bodyOf, once, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
 import { poll } from './waits.ts'

@@ -1,7 +1,12 @@
 /** Activities of a batch: its list, what became of its SIMs, and runs that cannot be waited for as children. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import type { BatchFailure, ProvisionAndActivateResult, ProvisionInBulkResult, Waits } from '../domain/lifecycle.ts'
-import type { Batch, BatchNotes } from '../domain/provision-batches.ts'
+import type {
+  BatchFailure,
+  ProvisionAndActivateResult,
+  ProvisionInBulkResult,
+  Waits,
+} from '../domain/temporal/lifecycle.ts'
+import type { Batch, BatchNotes } from '../domain/workflows/provision-batch.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { poll } from './waits.ts'
 

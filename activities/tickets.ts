@@ -1,9 +1,9 @@
 /** Activities over tickets: open one, take it back, wait for its end. */
 import { ApplicationFailure } from '@temporalio/activity'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
-import type { Waits } from '../domain/lifecycle.ts'
-import type { Cause } from '../domain/ticket.ts'
-import { ticketIdOfStep } from '../domain/ticket-id.ts'
+import type { Waits } from '../domain/temporal/lifecycle.ts'
+import { ticketIdOfStep } from '../domain/tickets/id.ts'
+import type { Cause } from '../domain/tickets/ticket.ts'
 import { bodyOf, once, type ServiceClient } from './client.ts'
 import { poll } from './waits.ts'
 

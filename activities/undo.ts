@@ -1,6 +1,6 @@
 /** Activities of undoing what one rule has suspended. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import type { SuspensionToUndo } from '../domain/undo.ts'
+import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
 import { bodyOf, once, type ServiceClient } from './client.ts'
 
 export interface UndoPageAsk {

@@ -1,7 +1,7 @@
 /** Waiting inside an activity: heard by the server, and ended by a cancellation. */
 import { heartbeat, sleep } from '@temporalio/activity'
-import { durationMs } from '../domain/duration.ts'
-import type { Waits } from '../domain/lifecycle.ts'
+import type { Waits } from '../domain/temporal/lifecycle.ts'
+import { durationMs } from '../domain/time/duration.ts'
 
 /** Well under the heartbeat timeout of 30 s. */
 const HEARTBEAT_MS = 10_000

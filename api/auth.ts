@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
-import { allows, PLATFORM, type Scope } from '../domain/tenant.ts'
+import { allows, PLATFORM, type Scope } from '../domain/tenants/tenant.ts'
 import { hashSecret, parseKey } from '../operations/create-key.ts'
 import { findKey, type StoredKey, touchKey } from '../store/keys.ts'
 import { type Ground, inPlatform, type PlatformTx } from '../store/tenancy.ts'

@@ -1,9 +1,9 @@
 /** The SIMs of a bulk run as CSV: read into the body that JSON has, rows unchecked. */
 import { parse } from 'csv-parse/sync'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { BulkRow } from '../domain/bulk-tickets.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { digitsOf } from '../domain/spreadsheet.ts'
+import type { BulkRow } from '../domain/tickets/bulk.ts'
 import { refuseLongLines } from './lines.ts'
 import { AS_SAVED } from './sim-csv.ts'
 

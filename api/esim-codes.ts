@@ -3,8 +3,8 @@
  * their place; what others are shown is in the audit trail, a row a request.
  */
 import type { FastifyRequest } from 'fastify'
-import type { Sim } from '../domain/sim.ts'
-import { allows } from '../domain/tenant.ts'
+import type { Sim } from '../domain/estate/sim.ts'
+import { allows } from '../domain/tenants/tenant.ts'
 import { noteChange } from '../store/audit.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import { onBehalfOf } from './change.ts'

@@ -1,6 +1,6 @@
 /** The SIMs of a batch as CSV: read into the body that JSON has, rows unchecked. */
 import type { FastifyInstance } from 'fastify'
-import type { BatchRow } from '../domain/provision-batches.ts'
+import type { BatchRow } from '../domain/workflows/provision-batch.ts'
 import { idCell, nameOf, readSimRows } from './bulk-csv.ts'
 
 /** `id` is what lists of SIMs call it. */

@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
-import { Unreadable, UsageRecord } from '../domain/usage.ts'
+import { Unreadable, UsageRecord } from '../domain/usage/usage-record.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
 import { LINE_TOO_LONG, linesOf, measuredCsv } from './lines.ts'
 

@@ -1,6 +1,6 @@
 /** `simherd enforcement …`: what a tenant's watchdog may suspend, and what its guard holds. */
 import type { Settings } from '../config/index.ts'
-import type { EnforcementSettings, Hold } from '../domain/guard.ts'
+import type { EnforcementSettings, Hold } from '../domain/enforcement/guard.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { asking } from './lifecycles/ask.ts'
 import { at } from './lifecycles/run-text.ts'

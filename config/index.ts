@@ -6,8 +6,8 @@
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { parseBillingCycle } from '../domain/cycle.ts'
-import { DURATION_PATTERN } from '../domain/duration.ts'
+import { parseBillingCycle } from '../domain/time/cycle.ts'
+import { DURATION_PATTERN } from '../domain/time/duration.ts'
 
 const port = (def: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: def, description })

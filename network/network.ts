@@ -1,5 +1,5 @@
 /** What a carrier can be asked to do, and how it can fail. */
-import type { CarrierOperation } from '../domain/ticket-decisions.ts'
+import type { CarrierOperation } from '../domain/tickets/decisions.ts'
 
 export interface CarrierRequest {
   /** UUID. The carrier acts once for each: whoever repeats a request repeats its id. */

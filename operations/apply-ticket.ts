@@ -1,7 +1,7 @@
 /** What a completed ticket changes: the SIM, what it belongs to, what it contributes, who suspended it. */
 import { SimStatus, TicketType } from '../domain/codes.ts'
-import { suspendOnOverageId } from '../domain/lifecycle.ts'
-import { lineAfter } from '../domain/ticket-decisions.ts'
+import { suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
+import { lineAfter } from '../domain/tickets/decisions.ts'
 import { contribute, goBy, moveUsage } from '../store/contributions.ts'
 import { currentCycle } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'

@@ -1,6 +1,6 @@
 import { ServiceError } from '../domain/errors.ts'
-import { suspendOnOverageId } from '../domain/lifecycle.ts'
-import type { ArmAsk } from '../domain/workflow-asks.ts'
+import { suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
+import type { ArmAsk } from '../domain/workflows/workflow.ts'
 import { noteCreated } from '../store/audit.ts'
 import { missingSims } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'

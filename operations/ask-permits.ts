@@ -5,8 +5,8 @@
  * that asks for it.
  */
 import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
+import type { PermitAnswer, PermitAsk } from '../domain/enforcement/guard.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { PermitAnswer, PermitAsk } from '../domain/guard.ts'
 import type { AlertNotification } from '../notify/notification.ts'
 import { insertEvent } from '../store/events.ts'
 import {

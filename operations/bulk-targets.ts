@@ -3,9 +3,9 @@
  * so that the one tells what the other does.
  */
 import { Compile } from 'typebox/compile'
-import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../domain/bulk-tickets.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { ICCID } from '../domain/identifiers.ts'
+import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../domain/tickets/bulk.ts'
 import { type BulkTerms, findMatchingSims, findNamedSims, type NewItem, type Refusal } from '../store/bulk-tickets.ts'
 import { readLines } from '../store/lines.ts'
 import type { TenantTx } from '../store/tenancy.ts'

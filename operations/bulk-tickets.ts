@@ -3,8 +3,9 @@
  *
  *   plan (dry run), or start: the SIMs are fixed, the run is on the work list → open-bulk-tickets.ts → cancel
  */
-import { type BulkAsk, type BulkPlan, type BulkRunDetail, MOST_LISTED } from '../domain/bulk-tickets.ts'
+
 import { type ErrorCode, type FieldError, ServiceError } from '../domain/errors.ts'
+import { type BulkAsk, type BulkPlan, type BulkRunDetail, MOST_LISTED } from '../domain/tickets/bulk.ts'
 import { noteChange } from '../store/audit.ts'
 import { readRun } from '../store/bulk-reads.ts'
 import {

@@ -1,6 +1,6 @@
 import { EventSeverity, EventType } from '../domain/codes.ts'
+import type { EnforcementChange, EnforcementSettings } from '../domain/enforcement/guard.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { EnforcementChange, EnforcementSettings } from '../domain/guard.ts'
 import { noteChange } from '../store/audit.ts'
 import { markAllDue } from '../store/due.ts'
 import { insertEvent } from '../store/events.ts'

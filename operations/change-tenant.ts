@@ -1,6 +1,6 @@
 import { EventSeverity, EventType } from '../domain/codes.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { Tenant } from '../domain/tenant.ts'
+import type { Tenant } from '../domain/tenants/tenant.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertEvent } from '../store/events.ts'
 import type { TenantTx } from '../store/tenancy.ts'

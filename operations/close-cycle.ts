@@ -3,8 +3,8 @@
  * cycles after their statements is in it too, as adjustments.
  */
 import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
-import type { Cycle } from '../domain/cycle.ts'
-import type { CloseAsk } from '../domain/month-end.ts'
+import type { CloseAsk } from '../domain/month-end/month-end.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
 import { MICRO, toMB } from '../domain/units.ts'
 import type { SummaryNotification } from '../notify/notification.ts'
 import { noteChange } from '../store/audit.ts'

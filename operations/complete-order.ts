@@ -1,7 +1,7 @@
 /** Completing an order of eSIMs: its profiles are made, and are in the estate from then on. */
 import { iccidOf } from '../domain/identifiers.ts'
-import type { Completion, OrderStatusAnswer } from '../domain/order.ts'
-import { whyNot, whyNotSoMany } from '../domain/order-decisions.ts'
+import { whyNot, whyNotSoMany } from '../domain/orders/decisions.ts'
+import type { Completion, OrderStatusAnswer } from '../domain/orders/order.ts'
 import { insertProfiles, takeAccounts } from '../store/order-sims.ts'
 import { findOrder } from '../store/orders.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'

@@ -1,7 +1,7 @@
 /** API keys: `sim_<id>_<secret>`. The id finds the row; of the secret only the SHA-256 is kept. */
 import { createHash, randomBytes } from 'node:crypto'
 import { ServiceError } from '../domain/errors.ts'
-import { allows, levelsOf, type NewKey, type Scope, type WithSecret } from '../domain/tenant.ts'
+import { allows, levelsOf, type NewKey, type Scope, type WithSecret } from '../domain/tenants/tenant.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertKey } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'

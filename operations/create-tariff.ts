@@ -1,4 +1,4 @@
-import { type NewTariff, termsOf } from '../domain/tariff.ts'
+import { type NewTariff, termsOf } from '../domain/estate/tariff.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertTariff } from '../store/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../store/tenancy.ts'

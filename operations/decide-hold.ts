@@ -1,7 +1,7 @@
 /** A person's word on what the guard holds: it goes on, or it does not. */
 import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
+import type { HoldAnswer } from '../domain/enforcement/guard.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { HoldAnswer } from '../domain/guard.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertEvent } from '../store/events.ts'
 import { answerHeld, forgetCount, heldBy, lockGuard, lockHold, markDecided } from '../store/guard.ts'

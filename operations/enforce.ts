@@ -5,14 +5,14 @@
  * same transaction that writes the alert. In Monitor mode the same choice is only logged.
  */
 import { LogLevel, SimStatus } from '../domain/codes.ts'
-import type { Cycle } from '../domain/cycle.ts'
 import {
   type EnforcePoolInput,
   enforcePoolId,
   type SuspendOnOverageInput,
   suspendOnOverageId,
   type WorkflowRequest,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
 import { toMB } from '../domain/units.ts'
 import type { AlertState } from '../rules/alerts.ts'
 import { fillMessage } from '../rules/message.ts'

@@ -1,8 +1,8 @@
 /** What the enforcing workflows read before they act: one answer, of one instant. */
-import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement.ts'
+import type { PoolEnforcement, SimEnforcement } from '../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { suspendOnOverageId } from '../domain/lifecycle.ts'
-import { modeInForce } from '../domain/watchdog-settings.ts'
+import { suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
+import { modeInForce } from '../domain/watchdog/settings.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { SubjectKind } from '../store/due.ts'
 import { poolRows, readEnforcedSim } from '../store/enforcement.ts'

@@ -7,7 +7,7 @@
  * carrier is asked, and the carrier knows the ticket's id. A worker that dies leaves a lease that runs out.
  */
 import { TicketStatus, TicketType } from '../domain/codes.ts'
-import { type CarrierOperation, judge } from '../domain/ticket-decisions.ts'
+import { type CarrierOperation, judge } from '../domain/tickets/decisions.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../network/network.ts'
 import { currentCycle } from '../store/cycles.ts'
 import { lockLine } from '../store/lines.ts'

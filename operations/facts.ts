@@ -1,8 +1,8 @@
 /** The facts of subjects at an instant, from what the store reads of them. */
 import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
-import { bucketMs, type Cycle } from '../domain/cycle.ts'
+import { bucketMs, type Cycle } from '../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../domain/units.ts'
-import { settingsInForce } from '../domain/watchdog-settings.ts'
+import { settingsInForce } from '../domain/watchdog/settings.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../rules/facts.ts'
 import { burnWindowsMs, cycleFacts, cyclePct, paceFacts } from '../rules/pace.ts'
 import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../store/facts.ts'

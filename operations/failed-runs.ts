@@ -1,6 +1,6 @@
 /** Runs of enforcement that have failed: their cycle gets no others by itself, so a person has to hear of them. */
 import { LogLevel } from '../domain/codes.ts'
-import type { WorkflowRequest } from '../domain/lifecycle.ts'
+import type { WorkflowRequest } from '../domain/temporal/lifecycle.ts'
 import { poolName } from '../store/pools.ts'
 import { activeRuleSet } from '../store/rule-sets.ts'
 import { namedSims } from '../store/sims.ts'

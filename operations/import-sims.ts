@@ -1,5 +1,5 @@
 /** Taking in SIMs as they are delivered. */
-import type { ImportPreview, ImportResult, NewSim } from '../domain/sim.ts'
+import type { ImportPreview, ImportResult, NewSim } from '../domain/estate/sim.ts'
 import { noteCreated } from '../store/audit.ts'
 import { insertableSims, insertSims } from '../store/sim-changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'

@@ -1,10 +1,10 @@
 /** What is wrong with a SIM as it was delivered, in words that say what to do about it; and what looks wrong. */
 import { Compile } from 'typebox/compile'
 import { SimType, WatchdogMode } from '../domain/codes.ts'
+import { NewSim } from '../domain/estate/sim.ts'
 import { checkDigit, luhnOk } from '../domain/identifiers.ts'
-import { NewSim } from '../domain/sim.ts'
+import { didYouMean } from '../domain/spelling.ts'
 import { isRounded, looksRounded } from '../domain/spreadsheet.ts'
-import { didYouMean } from '../rules/gate/spelling.ts'
 
 /** Something that looks wrong about a SIM and does not keep it from being written. */
 export interface SimDoubt {

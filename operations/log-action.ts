@@ -1,6 +1,6 @@
 /** What enforcement did: an entry in the log, and where people should hear of it a notice. Once each. */
 import { LogLevel } from '../domain/codes.ts'
-import type { Action, ActionAsk } from '../domain/enforcement.ts'
+import type { Action, ActionAsk } from '../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { toMB } from '../domain/units.ts'
 import type { AlertNotification } from '../notify/notification.ts'

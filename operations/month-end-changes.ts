@@ -7,10 +7,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { TicketType } from '../domain/codes.ts'
-import type { Cycle } from '../domain/cycle.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { ChangesOpened } from '../domain/month-end.ts'
-import { judge, type Line, lineAfter } from '../domain/ticket-decisions.ts'
+import type { ChangesOpened } from '../domain/month-end/month-end.ts'
+import { judge, type Line, lineAfter } from '../domain/tickets/decisions.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
 import { noteChange } from '../store/audit.ts'
 import { closedCycles, holdCycles } from '../store/cycles.ts'
 import { type LockedLine, lockSims, readLines } from '../store/lines.ts'

@@ -1,7 +1,8 @@
 /** The steps of a month end that the service does itself; their order is the workflow's. */
-import { type Cycle, cycleOfKey, nextCycle } from '../domain/cycle.ts'
+
 import { ServiceError } from '../domain/errors.ts'
-import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../domain/month-end.ts'
+import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../domain/month-end/month-end.ts'
+import { type Cycle, cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
 import { noteChange } from '../store/audit.ts'
 import { holdCycleAlone, markSettled, openCycle, settleContributors, tenantTerms } from '../store/cycles.ts'
 import { findCycle } from '../store/month-end.ts'

@@ -1,8 +1,9 @@
 /** Capacities of pools at the start of a cycle, and what changes at its beginning make of them. Keeps counts, no SIMs. */
-import { type Allowance, governingTariff } from '../domain/allowance.ts'
+
 import { SimStatus, TariffType } from '../domain/codes.ts'
-import type { Cycle } from '../domain/cycle.ts'
-import type { Line } from '../domain/ticket-decisions.ts'
+import type { Line } from '../domain/tickets/decisions.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
+import { type Allowance, governingTariff } from '../domain/usage/allowance.ts'
 import type { LockedLine } from '../store/lines.ts'
 import { allowances, cycleState, plainPools, type Seat, seatCounts, seatsOf } from '../store/month-end-plan.ts'
 import type { TenantTx } from '../store/tenancy.ts'

@@ -6,7 +6,7 @@
  * waiting ones in the transaction that opens its ticket. A worker that dies leaves a work list that a sweep reads.
  */
 import { randomUUID } from 'node:crypto'
-import type { Bell } from '../domain/bell.ts'
+import type { Bell } from '../domain/jobs.ts'
 import { cancelSome, type HeldRun, holdNextRun, settleBatch, waitingSims } from '../store/bulk-tickets.ts'
 import { lockSims } from '../store/lines.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'

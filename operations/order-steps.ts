@@ -1,8 +1,8 @@
 /** Steps of an order that change nothing but the order: cancel, process, deliver, fail. One transaction each. */
 import { EventSeverity, EventType, labelOf, OrderType } from '../domain/codes.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { OrderStatus, OrderStatusAnswer } from '../domain/order.ts'
-import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../domain/order-decisions.ts'
+import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../domain/orders/decisions.ts'
+import type { OrderStatus, OrderStatusAnswer } from '../domain/orders/order.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertEvent } from '../store/events.ts'
 import { lockOrder, type OrderRecord, writeOrder } from '../store/orders.ts'

@@ -4,11 +4,11 @@
  * changes would be refused with, by the same judgement, or have failed with: a month end begins nothing twice by itself.
  */
 import { TicketType } from '../domain/codes.ts'
-import { type Cycle, nextCycle } from '../domain/cycle.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { PoolChange } from '../domain/month-end.ts'
-import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../domain/month-end-plan.ts'
-import { judge, type Line, lineAfter } from '../domain/ticket-decisions.ts'
+import type { PoolChange } from '../domain/month-end/month-end.ts'
+import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../domain/month-end/plan.ts'
+import { judge, type Line, lineAfter } from '../domain/tickets/decisions.ts'
+import { type Cycle, nextCycle } from '../domain/time/cycle.ts'
 import { openCycle, tenantTerms } from '../store/cycles.ts'
 import { type LockedLine, readLines } from '../store/lines.ts'
 import { queuedChanges } from '../store/month-end.ts'

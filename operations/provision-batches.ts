@@ -1,7 +1,7 @@
 /** Batches of SIMs to take to Active: taken on whole or not at all, worked off by the workflow provision-in-bulk. */
 import { type ErrorCode, type FieldError, ServiceError } from '../domain/errors.ts'
-import { provisionInBulkId } from '../domain/lifecycle.ts'
-import type { Batch, BatchAsk, BatchNotes, BatchStarted } from '../domain/provision-batches.ts'
+import { provisionInBulkId } from '../domain/temporal/lifecycle.ts'
+import type { Batch, BatchAsk, BatchNotes, BatchStarted } from '../domain/workflows/provision-batch.ts'
 import { noteChange } from '../store/audit.ts'
 import {
   batchExists,

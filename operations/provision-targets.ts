@@ -1,7 +1,7 @@
 /** Which SIMs a batch is about, where each is to go, and which rows cannot be. */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../domain/errors.ts'
-import { type BatchAsk, BatchRow } from '../domain/provision-batches.ts'
+import { type BatchAsk, BatchRow } from '../domain/workflows/provision-batch.ts'
 import { readLines } from '../store/lines.ts'
 import { poolTariffs } from '../store/pools.ts'
 import type { NewBatchSim } from '../store/provision-batches.ts'

@@ -4,8 +4,8 @@
  */
 import { EventSeverity, EventType, SimStatus } from '../domain/codes.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { QueueReprovision } from '../domain/sim.ts'
-import { type Line, lineAfter } from '../domain/ticket-decisions.ts'
+import type { QueueReprovision } from '../domain/estate/sim.ts'
+import { type Line, lineAfter } from '../domain/tickets/decisions.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertEvent } from '../store/events.ts'
 import { lockLine } from '../store/lines.ts'

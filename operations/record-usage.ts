@@ -5,8 +5,14 @@
  * and never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order. A cycle that nobody
  * has opened yet is opened in a transaction of its own, because that marks the whole estate due.
  */
-import { bucketMs, type Cycle, cycleAt } from '../domain/cycle.ts'
-import { MOST_TOTAL, type ReadRecord, readRecord, USAGE_MAX_AGE_MS, type UsageFault } from '../domain/usage.ts'
+import { bucketMs, type Cycle, cycleAt } from '../domain/time/cycle.ts'
+import {
+  MOST_TOTAL,
+  type ReadRecord,
+  readRecord,
+  USAGE_MAX_AGE_MS,
+  type UsageFault,
+} from '../domain/usage/usage-record.ts'
 import { holdCycles, lockPools, openCycle, tenantTerms } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
 import { partitionsFor } from '../store/partitions.ts'

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { ServiceError } from '../domain/errors.ts'
-import { WORKFLOW_TYPES, type WorkflowType } from '../domain/lifecycle.ts'
+import { WORKFLOW_TYPES, type WorkflowType } from '../domain/temporal/lifecycle.ts'
 import type { StartRequest, WorkflowInput } from '../queues/temporal.ts'
 import type { Lifecycle } from '../queues/temporal-read.ts'
 

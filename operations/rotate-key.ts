@@ -1,6 +1,6 @@
-import { durationMs } from '../domain/duration.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { RotateKey, WithSecret } from '../domain/tenant.ts'
+import type { RotateKey, WithSecret } from '../domain/tenants/tenant.ts'
+import { durationMs } from '../domain/time/duration.ts'
 import { noteChange } from '../store/audit.ts'
 import { type HeldKey, lockKey, markReplaced } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'

@@ -1,4 +1,4 @@
-import type { OrderPayment, OrderStatusAnswer } from '../domain/order.ts'
+import type { OrderPayment, OrderStatusAnswer } from '../domain/orders/order.ts'
 import { lockOrder, writeOrder } from '../store/orders.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { noteOrder, orderNotFound } from './order-steps.ts'

@@ -1,5 +1,5 @@
 import { ServiceError } from '../domain/errors.ts'
-import type { OrderPrices } from '../domain/order.ts'
+import type { OrderPrices } from '../domain/orders/order.ts'
 import { fromMoney, toMoney } from '../domain/units.ts'
 import { noteChange } from '../store/audit.ts'
 import { type OrderPrice, ownPrices, replacePrices } from '../store/order-prices.ts'

@@ -1,4 +1,4 @@
-import type { SuspensionChange } from '../domain/enforcement.ts'
+import type { SuspensionChange } from '../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
 import { setSuspensionUntil as write } from '../store/lines.ts'

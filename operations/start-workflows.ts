@@ -1,6 +1,5 @@
 /** Starting workflows: checks and inputs. Settings and clocks enter here, since workflows read none. */
 import { SimStatus } from '../domain/codes.ts'
-import { type Cycle, cycleAt, parseBillingCycle, previousCycle } from '../domain/cycle.ts'
 import { ServiceError } from '../domain/errors.ts'
 import {
   type MonthEndInput,
@@ -10,9 +9,10 @@ import {
   suspendOnOverageId,
   type Waits,
   type WorkflowRequest,
-} from '../domain/lifecycle.ts'
-import type { Line } from '../domain/ticket-decisions.ts'
-import type { StartMonthEnd, StartProvision, StartSuspend } from '../domain/workflow-asks.ts'
+} from '../domain/temporal/lifecycle.ts'
+import type { Line } from '../domain/tickets/decisions.ts'
+import { type Cycle, cycleAt, parseBillingCycle, previousCycle } from '../domain/time/cycle.ts'
+import type { StartMonthEnd, StartProvision, StartSuspend } from '../domain/workflows/workflow.ts'
 import { noteChange } from '../store/audit.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { readEnforcedSim } from '../store/enforcement.ts'

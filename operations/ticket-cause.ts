@@ -1,7 +1,7 @@
 /** Who asks for a ticket, and why: a workflow, where the request comes from one, or a person. */
 import { ServiceError } from '../domain/errors.ts'
-import type { Cause } from '../domain/ticket.ts'
-import { ticketIdOfStep } from '../domain/ticket-id.ts'
+import { ticketIdOfStep } from '../domain/tickets/id.ts'
+import type { Cause } from '../domain/tickets/ticket.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { suspensionStarted } from '../store/workflow-outbox.ts'
 

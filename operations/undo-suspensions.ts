@@ -1,7 +1,8 @@
 /** Undoing what one rule has suspended: the part that the service does itself. */
+
+import type { PassOver, StartUndo, SuspensionToUndo, UndoQuery } from '../domain/enforcement/undo.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { suspendOnOverageId, type UndoSuspensionsInput, undoSuspensionsId } from '../domain/lifecycle.ts'
-import type { PassOver, StartUndo, SuspensionToUndo, UndoQuery } from '../domain/undo.ts'
+import { suspendOnOverageId, type UndoSuspensionsInput, undoSuspensionsId } from '../domain/temporal/lifecycle.ts'
 import { noteCreated } from '../store/audit.ts'
 import { currentCycle } from '../store/cycles.ts'
 import { missingSims } from '../store/sims.ts'

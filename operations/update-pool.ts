@@ -1,6 +1,6 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../domain/codes.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { PoolUpdate } from '../domain/pool.ts'
+import type { PoolUpdate } from '../domain/estate/pool.ts'
 import { noteChange } from '../store/audit.ts'
 import { markPoolDue } from '../store/due.ts'
 import { insertEvent } from '../store/events.ts'

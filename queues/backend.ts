@@ -1,7 +1,7 @@
 /** Where the queues live: in Redis where there is one, else in PostgreSQL. The only place that decides. */
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import type { Bell } from '../domain/bell.ts'
+import type { Bell } from '../domain/jobs.ts'
 import { CONCURRENCY, dedupeId, type JobOf, QUEUES, type QueueName } from './catalog.ts'
 import { openPostgres } from './postgres.ts'
 

@@ -5,7 +5,7 @@
  * one runs and one waits, so the number of jobs does not grow with the estate, and a bell that rings during a
  * run is heard after it. A failed job is not retried: the sweep finds the work again.
  */
-import type { Bell } from '../domain/bell.ts'
+import type { Bell } from '../domain/jobs.ts'
 
 export const QUEUES = ['tickets', 'bulk', 'evaluate', 'mail', 'workflows'] as const
 export type QueueName = (typeof QUEUES)[number]

@@ -9,7 +9,12 @@ import {
   type WorkflowStartOptions,
 } from '@temporalio/client'
 import { ServiceError } from '../domain/errors.ts'
-import { type LifecycleSubject, startOf, type WorkflowRequest, type WorkflowType } from '../domain/lifecycle.ts'
+import {
+  type LifecycleSubject,
+  startOf,
+  type WorkflowRequest,
+  type WorkflowType,
+} from '../domain/temporal/lifecycle.ts'
 import { addSearchAttributes } from './temporal-attributes.ts'
 import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './temporal-list.ts'
 import { type PendingWork, readPending } from './temporal-pending.ts'
@@ -27,7 +32,7 @@ import { updateCalls } from './temporal-updates.ts'
 export interface StartRequest {
   readonly type: WorkflowType
   readonly workflowId: string
-  /** The workflow's input of domain/lifecycle.ts: one plain object. */
+  /** The workflow's input of domain/temporal/lifecycle.ts: one plain object. */
   readonly input: WorkflowInput
 }
 export type WorkflowInput = LifecycleSubject

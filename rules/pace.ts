@@ -1,5 +1,5 @@
 /** How fast an allowance is being used: the definitions of the burn rate facts. Pure; instants are epoch milliseconds. */
-import { type Cycle, daysUntilRenewal } from '../domain/cycle.ts'
+import { type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
 import { BURN_LONG_SHARE, BURN_SHORT_SHARE } from './facts.ts'
 
 export interface Window {

@@ -2,8 +2,8 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { LogLevel, TariffType } from '../domain/codes.ts'
-import { DURATION_PATTERN } from '../domain/duration.ts'
 import { strictObject } from '../domain/schema.ts'
+import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECTS } from './facts.ts'
 
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>

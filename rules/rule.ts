@@ -1,6 +1,6 @@
 /** A rule as it is after loading: checked, its references replaced, its defaults filled in. */
 import type { LogLevel } from '../domain/codes.ts'
-import { durationMs } from '../domain/duration.ts'
+import { durationMs } from '../domain/time/duration.ts'
 import type { Group } from './conditions.ts'
 import type { SubjectName } from './facts.ts'
 import type { Match, Resolve, RuleEvent } from './rule-file.ts'

@@ -1,5 +1,5 @@
 /** Whom to stop when a pool's rule asks to suspend. Pure; bytes are whole. */
-import type { PoolRow } from '../domain/enforcement.ts'
+import type { PoolRow } from '../domain/enforcement/enforcement.ts'
 import type { SuspendTarget } from './rule-file.ts'
 
 export interface Picked {

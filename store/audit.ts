@@ -1,7 +1,7 @@
 /** The audit trail: who changed what, on whose behalf, from what to what. Written with the change, never changed. */
 import { type RawBuilder, sql } from 'kysely'
-import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/audit.ts'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
+import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/tenants/audit.ts'
 import { readPage, within } from './paging.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 

@@ -1,9 +1,9 @@
 /** Bulk runs as the interface shows them. Counts come from the run's row and its own tickets, never from the estate. */
 import { sql } from 'kysely'
-import type { BulkItem, BulkItemQuery, BulkOutcome, BulkRun, BulkRunDetail, BulkType } from '../domain/bulk-tickets.ts'
 import { TicketStatus } from '../domain/codes.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../domain/page.ts'
+import type { BulkItem, BulkItemQuery, BulkOutcome, BulkRun, BulkRunDetail, BulkType } from '../domain/tickets/bulk.ts'
 import { readPage } from './paging.ts'
 import type { TenantTx } from './tenancy.ts'
 

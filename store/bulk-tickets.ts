@@ -1,9 +1,9 @@
 /** Bulk runs as they are worked off: the run's row, its items, and the work list of runs. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { BulkFilter, BulkType } from '../domain/bulk-tickets.ts'
 import { TicketStatus } from '../domain/codes.ts'
 import type { ErrorCode } from '../domain/errors.ts'
+import type { BulkFilter, BulkType } from '../domain/tickets/bulk.ts'
 import { lockSims } from './lines.ts'
 import { simsMatching } from './sims.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'

@@ -1,7 +1,7 @@
 /** Ledger rows that follow a SIM's state: it contributes where it was Active, and a move takes its usage along. */
 import { sql } from 'kysely'
-import { type Cycle, cycleAt, nextCycle } from '../domain/cycle.ts'
-import { FUTURE_MS } from '../domain/usage.ts'
+import { type Cycle, cycleAt, nextCycle } from '../domain/time/cycle.ts'
+import { FUTURE_MS } from '../domain/usage/usage-record.ts'
 import { addToPool, holdCycles, lockPools, openCycle, tenantTerms } from './cycles.ts'
 import type { TenantTx } from './tenancy.ts'
 

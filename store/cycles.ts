@@ -1,6 +1,6 @@
 /** Billing cycles of a tenant, and the opening of a new one. */
 import { type RawBuilder, sql } from 'kysely'
-import { type Cycle, cycleAt } from '../domain/cycle.ts'
+import { type Cycle, cycleAt } from '../domain/time/cycle.ts'
 import { markAllDue, markDue, SubjectKind } from './due.ts'
 import { restating } from './restatements.ts'
 import type { TenantTx } from './tenancy.ts'

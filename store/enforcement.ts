@@ -1,9 +1,9 @@
 /** What enforcement reads of SIMs and pools. */
 import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../domain/codes.ts'
-import type { PoolRow } from '../domain/enforcement.ts'
-import { suspendOnOverageId } from '../domain/lifecycle.ts'
-import { UNPICKED_MODES } from '../domain/watchdog-settings.ts'
+import type { PoolRow } from '../domain/enforcement/enforcement.ts'
+import { suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
+import { UNPICKED_MODES } from '../domain/watchdog/settings.ts'
 import type { TenantTx } from './tenancy.ts'
 
 export interface EnforcedSim {

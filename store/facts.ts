@@ -1,7 +1,7 @@
 /** What the facts of subjects are made of: one SELECT for a whole batch, whatever its size. Divisions must be current. */
 import { sql } from 'kysely'
 import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
-import type { PoolWatchdogSettings, WatchdogSettings } from '../domain/watchdog-settings.ts'
+import type { PoolWatchdogSettings, WatchdogSettings } from '../domain/watchdog/settings.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** Starts of the windows that usage is counted over; each at the start of a bucket. */

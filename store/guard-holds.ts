@@ -1,6 +1,6 @@
 /** Holds of the guard as lists show them. */
 import { sql } from 'kysely'
-import type { Hold, HoldQuery } from '../domain/guard.ts'
+import type { Hold, HoldQuery } from '../domain/enforcement/guard.ts'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import { readPage } from './paging.ts'
 import type { TenantTx } from './tenancy.ts'

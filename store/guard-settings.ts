@@ -1,6 +1,6 @@
 /** A tenant's switch of enforcement, and how much one rule may suspend in an hour before the rest is held. */
 import { sql } from 'kysely'
-import type { EnforcementSettings } from '../domain/guard.ts'
+import type { EnforcementSettings } from '../domain/enforcement/guard.ts'
 import type { TenantTx } from './tenancy.ts'
 
 export async function readEnforcementSettings(tx: TenantTx): Promise<EnforcementSettings> {

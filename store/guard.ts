@@ -1,6 +1,6 @@
 /** What the guard on suspensions remembers: what rules have asked, and holds that wait for a person. */
 import { sql } from 'kysely'
-import { enforcePoolId, suspendOnOverageId } from '../domain/lifecycle.ts'
+import { enforcePoolId, suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
 import { SubjectKind } from './due.ts'
 import type { TenantTx } from './tenancy.ts'
 

@@ -1,6 +1,6 @@
 /** API keys. The platform's table: a key says which tenant it is for, so it is read before there is one. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ApiKey, Scope } from '../domain/tenant.ts'
+import type { ApiKey, Scope } from '../domain/tenants/tenant.ts'
 import type { PlatformTx } from './tenancy.ts'
 
 interface KeyRow {

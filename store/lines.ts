@@ -1,7 +1,7 @@
 /** A SIM as tickets see it: its state under a lock, what it belonged to, when it was Active, who suspended it. */
 import { sql } from 'kysely'
 import { SimStatus } from '../domain/codes.ts'
-import type { Line } from '../domain/ticket-decisions.ts'
+import type { Line } from '../domain/tickets/decisions.ts'
 import type { TenantTx } from './tenancy.ts'
 
 export interface LockedLine extends Line {

@@ -1,7 +1,7 @@
 /** What has become of a month end's changes and returns, SIM by SIM; see migration 0015. */
 import { sql } from 'kysely'
-import type { Cycle } from '../domain/cycle.ts'
-import type { QueuedChangeInfo } from '../domain/month-end.ts'
+import type { QueuedChangeInfo } from '../domain/month-end/month-end.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
 import type { TenantTx } from './tenancy.ts'
 
 export type ChangeKind = 'unassign' | 'move'

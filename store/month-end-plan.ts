@@ -1,7 +1,7 @@
 /** What a plan of a month end is added up from. Reads only, and what it reads it keeps neither locked nor in memory. */
 import { type RawBuilder, sql } from 'kysely'
-import type { Allowance } from '../domain/allowance.ts'
-import type { Cycle } from '../domain/cycle.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
+import type { Allowance } from '../domain/usage/allowance.ts'
 import { contributors } from './cycles.ts'
 import { differences, linesNow } from './statement-lines.ts'
 import type { TenantTx } from './tenancy.ts'

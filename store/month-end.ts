@@ -1,7 +1,7 @@
 /** What a month end works through: queued changes, suspensions that end with the cycle, and the cycle's row. */
 import { sql } from 'kysely'
-import type { Cycle } from '../domain/cycle.ts'
-import type { PoolChange } from '../domain/month-end.ts'
+import type { PoolChange } from '../domain/month-end/month-end.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
 import { ensurePools } from './cycles.ts'
 import type { TenantTx } from './tenancy.ts'
 

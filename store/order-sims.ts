@@ -1,6 +1,6 @@
 /** SIMs of orders: which came with which, and the profiles that are made for eSIMs. */
 import { sql } from 'kysely'
-import type { OrderSim } from '../domain/order.ts'
+import type { OrderSim } from '../domain/orders/order.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../domain/page.ts'
 import { readPage } from './paging.ts'
 import type { TenantTx } from './tenancy.ts'

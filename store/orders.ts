@@ -1,7 +1,7 @@
 /** Orders. Lock order: the order, then SIMs. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OrderType } from '../domain/codes.ts'
-import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../domain/order.ts'
+import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../domain/orders/order.ts'
 import { type Page, toPage } from '../domain/page.ts'
 import { toMoney } from '../domain/units.ts'
 import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from './keyset.ts'

@@ -1,9 +1,9 @@
 /** Pools, with their figures of the running cycle. */
 import { type RawBuilder, sql } from 'kysely'
 import type { PoolStatus, PoolType, TariffType, WatchdogMode } from '../domain/codes.ts'
-import { type Cycle, daysUntilRenewal } from '../domain/cycle.ts'
+import type { NewPool, Pool } from '../domain/estate/pool.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../domain/page.ts'
-import type { NewPool, Pool } from '../domain/pool.ts'
+import { type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../domain/units.ts'
 import { currentCycle } from './cycles.ts'
 import { type PoolFigures, poolFigures } from './figures.ts'

@@ -1,7 +1,7 @@
 /** Batches of SIMs to take to Active: the list as it was asked for, and what has become of each SIM. */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
-import { provisionInBulkId } from '../domain/lifecycle.ts'
+import { provisionInBulkId } from '../domain/temporal/lifecycle.ts'
 import {
   type Batch,
   type BatchOutcome,
@@ -9,7 +9,7 @@ import {
   type BatchSimEnd,
   type BatchSimQuery,
   type BatchSims,
-} from '../domain/provision-batches.ts'
+} from '../domain/workflows/provision-batch.ts'
 import type { Refusal } from './bulk-tickets.ts'
 import type { TenantTx } from './tenancy.ts'
 

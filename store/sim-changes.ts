@@ -1,7 +1,7 @@
 /** Writing SIMs: import, tag, queued changes, watchdog settings. What tickets change is in lines.ts. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../domain/codes.ts'
-import type { NewSim } from '../domain/sim.ts'
+import type { NewSim } from '../domain/estate/sim.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /**

@@ -3,7 +3,7 @@
  * stated. A close writes them, a plan adds them up: one select is behind both.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { Cycle } from '../domain/cycle.ts'
+import type { Cycle } from '../domain/time/cycle.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** Columns of a line after its kind, in their order. */

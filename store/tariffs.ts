@@ -1,7 +1,7 @@
 /** Tariffs: a tenant's own and the platform's, which are offered to all. */
 import { sql } from 'kysely'
 import { TariffType } from '../domain/codes.ts'
-import type { NewTariff, Tariff, TariffTerms } from '../domain/tariff.ts'
+import type { NewTariff, Tariff, TariffTerms } from '../domain/estate/tariff.ts'
 import { fromMoney, toGb, toMoney } from '../domain/units.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 

@@ -5,7 +5,7 @@
  * statement in it; the setting `app.tenant` says whose rows there are.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
-import type { Bell } from '../domain/bell.ts'
+import type { Bell } from '../domain/jobs.ts'
 
 /** A pool of connections. */
 export type Db = Kysely<unknown>

@@ -1,6 +1,6 @@
 /** Tenants: their own row seen by each, all rows by the platform. */
 import { sql } from 'kysely'
-import type { Tenant } from '../domain/tenant.ts'
+import type { Tenant } from '../domain/tenants/tenant.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** The tenant of this transaction. */

@@ -1,8 +1,8 @@
 /** Tickets: the rows, their order within a SIM, and the work list of SIMs with open ones. */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../domain/codes.ts'
-import type { Cause, Ticket } from '../domain/ticket.ts'
-import type { Ask } from '../domain/ticket-decisions.ts'
+import type { Ask } from '../domain/tickets/decisions.ts'
+import type { Cause, Ticket } from '../domain/tickets/ticket.ts'
 import { type Ground, inTenant, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 interface TicketRow {

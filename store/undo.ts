@@ -1,7 +1,7 @@
 /** What one rule has suspended in a span of time, for its undoing. */
 import { sql } from 'kysely'
-import { suspendOnOverageId } from '../domain/lifecycle.ts'
-import type { SuspensionToUndo } from '../domain/undo.ts'
+import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
+import { suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
 import { SubjectKind } from './due.ts'
 import type { TenantTx } from './tenancy.ts'
 

@@ -1,7 +1,7 @@
 /** Deliveries of usage: one row each, written when it begins and when it ends. */
 import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
-import type { UsageDelivery, UsageDeliveryQuery } from '../domain/usage-delivery.ts'
+import type { UsageDelivery, UsageDeliveryQuery } from '../domain/usage/delivery.ts'
 import { readPage, within } from './paging.ts'
 import type { TenantTx } from './tenancy.ts'
 

@@ -1,6 +1,6 @@
 /** Usage records and what they add up to. Every function is set-wise: its statements do not grow with the chunk. */
 import { sql } from 'kysely'
-import type { ReadRecord } from '../domain/usage.ts'
+import type { ReadRecord } from '../domain/usage/usage-record.ts'
 import { restating } from './restatements.ts'
 import type { TenantTx } from './tenancy.ts'
 

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { LogLevel } from '../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
-import type { WatchdogLogEntry, WatchdogLogQuery } from '../domain/watchdog-log.ts'
+import type { WatchdogLogEntry, WatchdogLogQuery } from '../domain/watchdog/log-entry.ts'
 import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from './keyset.ts'
 import { containing, readPage, within } from './paging.ts'
 import type { Ground, TenantTx } from './tenancy.ts'

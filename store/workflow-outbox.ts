@@ -1,6 +1,6 @@
 /** Starts and signals of workflows that happen after the commit that asks for them. */
 import { sql } from 'kysely'
-import type { EnforcePoolSignal, OutboxRequest, SuspendSignal } from '../domain/lifecycle.ts'
+import type { EnforcePoolSignal, OutboxRequest, SuspendSignal } from '../domain/temporal/lifecycle.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** Asks for a start or signal once this transaction has committed. What a start is given is remembered with it. */

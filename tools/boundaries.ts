@@ -28,7 +28,7 @@ const FOLDERS = [
 ]
 
 /** What workflows may run of domain/. */
-export const IN_BUNDLE = ['domain/lifecycle.ts', 'domain/cycle.ts', 'domain/duration.ts']
+export const IN_BUNDLE = ['domain/temporal/lifecycle.ts', 'domain/time/cycle.ts', 'domain/time/duration.ts']
 
 export interface Boundary {
   /** What holds, and why: it is what the lint says where it is broken. */

@@ -1,7 +1,7 @@
 /** The tables in docs/ that repeat what the code says. The text around them is written by hand. */
 import { Settings } from '../config/index.ts'
-import { DURATION_PATTERN } from '../domain/duration.ts'
 import { ERRORS } from '../domain/errors.ts'
+import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { type Fact, factsOf, SUBJECTS } from '../rules/facts.ts'
 import { OPERATORS } from '../rules/operators.ts'
 import type { GeneratedFile } from './mail-templates.ts'

@@ -2,7 +2,7 @@
  * Histories of runs that continue as new because their history has grown: a part of record-histories.ts, on a server
  * that suggests it after a few events.
  */
-import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../domain/lifecycle.ts'
+import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
 import { until } from '../test/setup/soon.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'

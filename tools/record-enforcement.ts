@@ -6,7 +6,7 @@ import {
   type SuspendOnOverageInput,
   suspendOnOverageId,
   undoSuspensionsId,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
 import { until } from '../test/setup/soon.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'

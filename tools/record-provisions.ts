@@ -1,5 +1,5 @@
 /** Histories of SIMs on their way to Active, one by one and in batches: a part of record-histories.ts. */
-import { provisionAndActivateId, provisionInBulkId } from '../domain/lifecycle.ts'
+import { provisionAndActivateId, provisionInBulkId } from '../domain/temporal/lifecycle.ts'
 import { until } from '../test/setup/soon.ts'
 import { aBatchSim } from '../test/workflows/batch-model.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'

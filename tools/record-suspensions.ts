@@ -4,7 +4,7 @@ import {
   type SuspendSignal,
   type SuspendUpdates,
   suspendOnOverageId,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
 import { until } from '../test/setup/soon.ts'
 import { clear, type startHouse } from '../test/workflows/house.ts'
 import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'

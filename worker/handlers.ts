@@ -1,5 +1,5 @@
 /** What each queue's job does: one line to an operation. */
-import type { Bell } from '../domain/bell.ts'
+import type { Bell } from '../domain/jobs.ts'
 import type { Network } from '../network/network.ts'
 import { evaluateSubjects } from '../operations/evaluate-subjects.ts'
 import type { EvaluationTerms } from '../operations/evaluation.ts'

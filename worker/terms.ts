@@ -1,6 +1,6 @@
 /** Settings, as the operations want them. */
 import type { Settings } from '../config/index.ts'
-import { durationMs } from '../domain/duration.ts'
+import { durationMs } from '../domain/time/duration.ts'
 import type { EvaluationTerms } from '../operations/evaluation.ts'
 import type { TicketTerms } from '../operations/execute-tickets.ts'
 import { rulesInForce } from '../operations/rules-in-force.ts'

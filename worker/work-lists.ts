@@ -1,5 +1,5 @@
 /** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
-import type { Bell } from '../domain/bell.ts'
+import type { Bell } from '../domain/jobs.ts'
 import type { MonthEndSchedule } from '../queues/temporal-schedules.ts'
 import { tenantsWithBulkWork } from '../store/bulk-tickets.ts'
 import { currentCycle, tenantTerms } from '../store/cycles.ts'

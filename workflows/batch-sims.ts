@@ -20,7 +20,7 @@ import {
   type ProvisionInBulkInput,
   provisionAndActivateId,
   startOf,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
 import { waiting } from './calls.ts'
 import { type Cancel, unlessCancelled } from './cancelling.ts'
 

@@ -20,7 +20,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { PoolPick } from '../activities/enforcement.ts'
-import type { EnforcePoolInput, EnforcePoolSignal, EnforcePoolState, WaitsFor } from '../domain/lifecycle.ts'
+import type { EnforcePoolInput, EnforcePoolSignal, EnforcePoolState, WaitsFor } from '../domain/temporal/lifecycle.ts'
 import { failureOf, long, short } from './calls.ts'
 import { answerState, openDiary, showState } from './visibility.ts'
 

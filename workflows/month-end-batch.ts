@@ -3,7 +3,7 @@
  *
  * Waits for no ticket: the service notes by itself how each ends, and the month end counts them.
  */
-import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/lifecycle.ts'
+import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/temporal/lifecycle.ts'
 import { long, short, slow, stepKey } from './calls.ts'
 import { answerState, type Diary, openDiary } from './visibility.ts'
 

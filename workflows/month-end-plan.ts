@@ -1,5 +1,5 @@
 /** A dry run of the month end: answers all it would do and changes nothing. */
-import type { LifecycleView, MonthEndPlanInput } from '../domain/lifecycle.ts'
+import type { LifecycleView, MonthEndPlanInput } from '../domain/temporal/lifecycle.ts'
 import { slow } from './calls.ts'
 import { answerState, openDiary, showState } from './visibility.ts'
 

@@ -9,7 +9,7 @@
  * nothing, because the service knows which changes it has begun. A cancel begins no more, and leaves what is opened.
  */
 import { ApplicationFailure, allHandlersFinished, condition, defineUpdate, setHandler } from '@temporalio/workflow'
-import type { MonthEndInput, MonthEndResult, MonthEndUpdates, RetryFailedAnswer } from '../domain/lifecycle.ts'
+import type { MonthEndInput, MonthEndResult, MonthEndUpdates, RetryFailedAnswer } from '../domain/temporal/lifecycle.ts'
 import { long, stepKey } from './calls.ts'
 import { endCancelled, heedingCancel } from './cancelling.ts'
 import { begunText } from './month-end-batch.ts'

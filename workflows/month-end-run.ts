@@ -1,7 +1,6 @@
 /** What one run of a month end knows, and how it tells of itself. */
 import { allHandlersFinished, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow'
 import type { MonthEndLook } from '../activities/month-end.ts'
-import { durationMs } from '../domain/duration.ts'
 import type {
   MonthEndCarried,
   MonthEndInput,
@@ -10,7 +9,8 @@ import type {
   MonthEndWork,
   StepFigures,
   WorkLooks,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
+import { durationMs } from '../domain/time/duration.ts'
 import type { Cancel } from './cancelling.ts'
 import { type Diary, openDiary, showState } from './visibility.ts'
 

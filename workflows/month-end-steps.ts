@@ -16,7 +16,7 @@ import {
   type MonthEndWork,
   monthEndBatchId,
   startOf,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
 import { cancellable, short, slow } from './calls.ts'
 import { unlessCancelled } from './cancelling.ts'
 import { inLanes } from './lanes.ts'

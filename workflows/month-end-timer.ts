@@ -6,8 +6,8 @@
  * made up in order; cycles that a paused Schedule left come first, those that nobody has opened among them.
  */
 import { ApplicationFailure, continueAsNew, workflowInfo } from '@temporalio/workflow'
-import { cycleAt, previousCycle } from '../domain/cycle.ts'
-import type { LifecycleView, MonthEndTimerInput } from '../domain/lifecycle.ts'
+import type { LifecycleView, MonthEndTimerInput } from '../domain/temporal/lifecycle.ts'
+import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
 import { short, waiting } from './calls.ts'
 import { answerState, openDiary, showState } from './visibility.ts'
 

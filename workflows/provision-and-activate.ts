@@ -15,7 +15,7 @@ import type {
   ProvisionAndActivateInput,
   ProvisionAndActivateResult,
   ProvisionAndActivateState,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
 import { failureOf, short, stepKey, waiting } from './calls.ts'
 import { type Cancel, endCancelled, heedingCancel } from './cancelling.ts'
 import { endOfTicket, orWithdrawn } from './tickets.ts'

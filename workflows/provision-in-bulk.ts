@@ -15,7 +15,7 @@ import type {
   ProvisionInBulkInput,
   ProvisionInBulkResult,
   ProvisionInBulkState,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
 import { NO_TICKETS, type Terms, type UnderWay, untilEnd } from './batch-sims.ts'
 import { failureOf, long, short } from './calls.ts'
 import { endCancelled, heedingCancel } from './cancelling.ts'

@@ -12,7 +12,7 @@
  * the workflow id says which. Cancelling never changes the SIM.
  */
 import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
-import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/lifecycle.ts'
+import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/temporal/lifecycle.ts'
 import { short } from './calls.ts'
 import { endCancelled, heedingCancel } from './cancelling.ts'
 import { sitOutGrace } from './suspend-grace.ts'

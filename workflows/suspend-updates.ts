@@ -3,8 +3,8 @@
  * then. Like a signal's, a handler only notes and the body decides: so it answers at once, whatever is under way.
  */
 import { defineUpdate, setHandler } from '@temporalio/workflow'
-import { durationMs } from '../domain/duration.ts'
-import type { SuspendOnOverageState, SuspendUpdateAnswer, SuspendUpdates } from '../domain/lifecycle.ts'
+import type { SuspendOnOverageState, SuspendUpdateAnswer, SuspendUpdates } from '../domain/temporal/lifecycle.ts'
+import { durationMs } from '../domain/time/duration.ts'
 import { end } from './suspend-messages.ts'
 import { phaseTo, type SuspendRun, stateOf } from './suspend-run.ts'
 

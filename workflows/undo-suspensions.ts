@@ -12,7 +12,7 @@ import type {
   UndoSuspensionsInput,
   UndoSuspensionsResult,
   UndoSuspensionsState,
-} from '../domain/lifecycle.ts'
+} from '../domain/temporal/lifecycle.ts'
 import { failureOf, long, short, stepKey } from './calls.ts'
 import { type Cancel, endCancelled, heedingCancel } from './cancelling.ts'
 import { inLanes } from './lanes.ts'

@@ -1,5 +1,5 @@
 /** Parameters, headers and answers that operations refer to. */
-import { PLATFORM } from '../../domain/tenant.ts'
+import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { ONCE_KEY } from '../once-key.ts'
 import { sharedAnswers } from './answers.ts'
 import { sparedExample } from './examples.ts'

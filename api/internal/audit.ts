@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { AuditEntry, AuditQuery } from '../../domain/audit.ts'
 import { pageOf } from '../../domain/page.ts'
+import { AuditEntry, AuditQuery } from '../../domain/tenants/audit.ts'
 import { pageOfAudit } from '../../store/audit.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'
 import type { InternalOptions } from '../options.ts'

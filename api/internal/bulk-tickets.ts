@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { PageQuery, pageOf } from '../../domain/page.ts'
 import {
   BulkAsk,
   BulkAskQuery,
@@ -7,8 +8,7 @@ import {
   BulkPlan,
   BulkRun,
   BulkRunDetail,
-} from '../../domain/bulk-tickets.ts'
-import { PageQuery, pageOf } from '../../domain/page.ts'
+} from '../../domain/tickets/bulk.ts'
 import {
   cancelBulkTickets,
   noBulkRun,

@@ -10,7 +10,7 @@ import {
   QueuedChangeInfo,
   RetryChanges,
   ReturnSims,
-} from '../../domain/month-end.ts'
+} from '../../domain/month-end/month-end.ts'
 import { Id, Instant, nullable, strictObject } from '../../domain/schema.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
 import { changesOf, cycleNamed, monthEndBatches, monthEndCounts, renewCycle } from '../../operations/month-end.ts'

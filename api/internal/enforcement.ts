@@ -8,10 +8,10 @@ import {
   HoldQuery,
   PermitAnswer,
   PermitAsk,
-} from '../../domain/guard.ts'
+} from '../../domain/enforcement/guard.ts'
 import { pageOf } from '../../domain/page.ts'
 import { Id, strictObject } from '../../domain/schema.ts'
-import { ArmAsk } from '../../domain/workflow-asks.ts'
+import { ArmAsk } from '../../domain/workflows/workflow.ts'
 import { armSims } from '../../operations/arm-sims.ts'
 import { askPermits } from '../../operations/ask-permits.ts'
 import { changeEnforcement } from '../../operations/change-enforcement.ts'

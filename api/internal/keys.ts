@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { strictObject, Text } from '../../domain/schema.ts'
-import { ApiKey, NewKey, RotateKey, WithSecret } from '../../domain/tenant.ts'
+import { ApiKey, NewKey, RotateKey, WithSecret } from '../../domain/tenants/tenant.ts'
 import { createKey } from '../../operations/create-key.ts'
 import { revokeKey } from '../../operations/revoke-key.ts'
 import { rotateKey } from '../../operations/rotate-key.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { OrderType } from '../../domain/codes.ts'
-import { OrderPrices } from '../../domain/order.ts'
+import { OrderPrices } from '../../domain/orders/order.ts'
 import { setOrderPrices, toPrices } from '../../operations/set-order-prices.ts'
 import { ownPrices } from '../../store/order-prices.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'

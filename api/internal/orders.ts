@@ -10,7 +10,7 @@ import {
   OrderStatusAnswer,
   Shipment,
   ShipmentQuery,
-} from '../../domain/order.ts'
+} from '../../domain/orders/order.ts'
 import { PageQuery, pageOf } from '../../domain/page.ts'
 import { codesFor, completeOrder } from '../../operations/complete-order.ts'
 import { deliverOrder, failOrder, orderNotFound, processOrder } from '../../operations/order-steps.ts'

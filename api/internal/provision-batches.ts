@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { strictObject } from '../../domain/schema.ts'
 import {
   Batch,
   BatchAsk,
@@ -9,8 +10,7 @@ import {
   BatchSimQuery,
   BatchSims,
   BatchStarted,
-} from '../../domain/provision-batches.ts'
-import { strictObject } from '../../domain/schema.ts'
+} from '../../domain/workflows/provision-batch.ts'
 import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../operations/provision-batches.ts'
 import { batchExists, pageOfBatch } from '../../store/provision-batches.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'

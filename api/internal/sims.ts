@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { ImportPreview, ImportQuery, ImportResult, ImportSims, SimWatchdogChange } from '../../domain/estate/sim.ts'
 import { IdAnswer } from '../../domain/schema.ts'
-import { ImportPreview, ImportQuery, ImportResult, ImportSims, SimWatchdogChange } from '../../domain/sim.ts'
 import { importSims, previewSimImport } from '../../operations/import-sims.ts'
 import { takeBackChange } from '../../operations/queue-change.ts'
 import { setSimWatchdog } from '../../operations/set-sim-watchdog.ts'

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { MonthEndPlan } from '../../domain/month-end-plan.ts'
+import { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { Id, nullable, strictObject } from '../../domain/schema.ts'
 import { cycleNamed } from '../../operations/month-end.ts'
 import { planMonthEnd } from '../../operations/plan-month-end.ts'

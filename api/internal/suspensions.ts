@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { SuspensionChange } from '../../domain/enforcement.ts'
+import { SuspensionChange } from '../../domain/enforcement/enforcement.ts'
 import { IdAnswer } from '../../domain/schema.ts'
 import { setSuspensionUntil } from '../../operations/set-suspension-until.ts'
 import { changeInTenant } from '../change.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { NewTariff, TariffOffer } from '../../domain/estate/tariff.ts'
 import { IdAnswer } from '../../domain/schema.ts'
-import { NewTariff, TariffOffer } from '../../domain/tariff.ts'
 import { createTariff } from '../../operations/create-tariff.ts'
 import { setTariffActive } from '../../operations/set-tariff-active.ts'
 import { inPlatform } from '../../store/tenancy.ts'

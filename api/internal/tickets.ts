@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import { cycleAt } from '../../domain/cycle.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
 import {
   type Cause,
   InternalProvisionAsk,
@@ -9,8 +9,8 @@ import {
   Ticket,
   TicketAnswer,
   TicketDetail,
-} from '../../domain/ticket.ts'
-import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
+} from '../../domain/tickets/ticket.ts'
+import { cycleAt } from '../../domain/time/cycle.ts'
 import { askedBy } from '../../operations/ticket-cause.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'
 import { tenantTerms } from '../../store/cycles.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { ActionAsk, PoolEnforcement, SimEnforcement } from '../../domain/enforcement.ts'
+import { ActionAsk, PoolEnforcement, SimEnforcement } from '../../domain/enforcement/enforcement.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { poolEnforcement, simEnforcement } from '../../operations/enforcement.ts'
 import { logAction } from '../../operations/log-action.ts'

@@ -1,7 +1,7 @@
 /** Workflows that do not go on: what they hang on, and starting them again. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { StartAnswer, WorkflowPending } from '../../domain/workflow-asks.ts'
+import { StartAnswer, WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { retryOf } from '../../operations/retry-workflow.ts'
 import { noteChange } from '../../store/audit.ts'
 import { releaseRun } from '../../store/workflow-outbox.ts'

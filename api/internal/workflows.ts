@@ -2,10 +2,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
-import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../domain/lifecycle.ts'
 import { pageOf, pageRequest, toPage } from '../../domain/page.ts'
 import { strictObject } from '../../domain/schema.ts'
-import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
+import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../domain/temporal/lifecycle.ts'
+import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
 import {
   StartAnswer,
   StartMonthEnd,
@@ -13,8 +14,7 @@ import {
   StartSuspend,
   WorkflowInfo,
   WorkflowQuery,
-} from '../../domain/workflow-asks.ts'
-import { WORKFLOW_SIGNALS } from '../../domain/workflow-signals.ts'
+} from '../../domain/workflows/workflow.ts'
 import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../operations/start-workflows.ts'
 import type { LifecycleClient, Started } from '../../queues/temporal.ts'
 import { noteChange } from '../../store/audit.ts'

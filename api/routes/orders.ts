@@ -10,7 +10,7 @@ import {
   OrderStatusAnswer,
   orderMetadata,
   PricingEntry,
-} from '../../domain/order.ts'
+} from '../../domain/orders/order.ts'
 import { pageOf } from '../../domain/page.ts'
 import { createOrder } from '../../operations/create-order.ts'
 import { cancelOrder, orderNotFound } from '../../operations/order-steps.ts'

@@ -1,10 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServiceError } from '../../domain/errors.ts'
+import {
+  lookupOf,
+  QueueReprovision,
+  Sim,
+  SimMetadata,
+  SimQuery,
+  simMetadata,
+  TagChange,
+} from '../../domain/estate/sim.ts'
 import { pageOf } from '../../domain/page.ts'
 import { IdAnswer } from '../../domain/schema.ts'
-import { lookupOf, QueueReprovision, Sim, SimMetadata, SimQuery, simMetadata, TagChange } from '../../domain/sim.ts'
-import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
-import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog-log.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
+import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/queue-change.ts'
 import { tagSim } from '../../operations/tag-sim.ts'
 import { findSimId, pageOfSims, readSim, simExists } from '../../store/sims.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
-import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/tariff.ts'
+import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/estate/tariff.ts'
 import { findTariff, listTariffs } from '../../store/tariffs.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { versionOf } from '../../store/versions.ts'

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
 import {
   ProvisionAsk,
   SimAsk,
@@ -11,8 +12,7 @@ import {
   TicketAnswer,
   TicketMetadata,
   ticketMetadata,
-} from '../../domain/ticket.ts'
-import { ASSIGNMENT_PROBLEMS } from '../../domain/ticket-decisions.ts'
+} from '../../domain/tickets/ticket.ts'
 import { askedBy } from '../../operations/ticket-cause.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'

@@ -1,6 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { pageOf } from '../../domain/page.ts'
-import { WatchdogLogEntry, WatchdogLogQuery, WatchdogMetadata, watchdogMetadata } from '../../domain/watchdog-log.ts'
+import {
+  WatchdogLogEntry,
+  WatchdogLogQuery,
+  WatchdogMetadata,
+  watchdogMetadata,
+} from '../../domain/watchdog/log-entry.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog-log.ts'
 import type { RouteOptions } from '../options.ts'

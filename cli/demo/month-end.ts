@@ -1,6 +1,6 @@
 /** Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and all that follows from it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { monthEndId } from '../../domain/lifecycle.ts'
+import { monthEndId } from '../../domain/temporal/lifecycle.ts'
 import { wordsOf } from '../failures.ts'
 import { answerOf, ServiceAnswer } from '../service.ts'
 import type { Tell } from '../start/tell.ts'

@@ -1,7 +1,7 @@
 /** Asking the internal interface about workflows, for the commands. */
 import type { components } from '../../activities/generated/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
-import { tenantOfWorkflow } from '../../domain/lifecycle.ts'
+import { tenantOfWorkflow } from '../../domain/temporal/lifecycle.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { answerOf, type InternalClient, internalClient, refused } from '../service.ts'
 import { serviceOf } from '../service-address.ts'

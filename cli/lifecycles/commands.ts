@@ -1,8 +1,8 @@
 /** `simherd workflows …`: what there is and how it is asked for; each command is loaded when it is run. */
 import { Argument, type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
-import { WORKFLOW_TYPES } from '../../domain/lifecycle.ts'
-import { STATUSES } from '../../domain/workflow-asks.ts'
+import { WORKFLOW_TYPES } from '../../domain/temporal/lifecycle.ts'
+import { STATUSES } from '../../domain/workflows/workflow.ts'
 import { ASKS } from '../help-text.ts'
 import { id, onceKey, wholeNumber } from '../option-values.ts'
 import type { ListFlags } from './list.ts'

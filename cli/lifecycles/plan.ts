@@ -1,6 +1,6 @@
 /** What a month end would do, as tables. */
 import { Value } from 'typebox/value'
-import { MonthEndPlan } from '../../domain/month-end-plan.ts'
+import { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
 import { table } from '../table.ts'

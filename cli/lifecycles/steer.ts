@@ -1,8 +1,8 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
 import type { paths } from '../../activities/generated/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
-import { WORKFLOW_SIGNALS } from '../../domain/workflow-signals.ts'
-import { WORKFLOW_UPDATES } from '../../domain/workflow-updates.ts'
+import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
+import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { type Answered, answerOf, once } from '../service.ts'

@@ -1,10 +1,11 @@
 /** Runs the examples of a rule file: they must come out as they say, and show the rule both ways. */
+
+import { didYouMean } from '../../domain/spelling.ts'
 import { factsRead, type Group } from '../conditions.ts'
 import { decide } from '../evaluate.ts'
 import { type Fact, type Facts, type FactValue, factsOf, type SubjectName } from '../facts.ts'
 import type { Examples } from '../rule-file.ts'
 import { below, type Report } from './faults.ts'
-import { didYouMean } from './spelling.ts'
 
 interface Exampled {
   readonly subject: SubjectName

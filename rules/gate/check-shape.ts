@@ -1,8 +1,8 @@
 /** Holds a value to a schema, field by field, so that each wrong field is told once and in words. */
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { didYouMean } from '../../domain/spelling.ts'
 import { below, isRecord, type Report } from './faults.ts'
-import { didYouMean } from './spelling.ts'
 
 const described = (schema: TSchema): string =>
   'description' in schema && typeof schema.description === 'string' ? schema.description : 'another value'

@@ -3,6 +3,8 @@
  * time: unknown facts and operators, empty groups (which hold), several keys in one node, JSONPath, operands of
  * another type, negations that hold for what is not known.
  */
+
+import { didYouMean } from '../../domain/spelling.ts'
 import type { All, Condition, Group, Leaf } from '../conditions.ts'
 import { isReference } from '../conditions.ts'
 import { type Fact, factsOf, type SubjectName, subjectsWith } from '../facts.ts'
@@ -10,7 +12,6 @@ import { NEGATION, operatorNamed, operatorNames } from '../operators.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 import { readOperand } from './read-operand.ts'
-import { didYouMean } from './spelling.ts'
 
 /** Conditions that rules share, as their file has them. */
 export interface Shared {

@@ -3,7 +3,7 @@
  * route are made of it and of the routes themselves: a route without its line here fails them by name.
  */
 import { internalOpenapiDocument, openapiDocument } from '../../api/openapi.ts'
-import type { AuditSubject } from '../../domain/audit.ts'
+import type { AuditSubject } from '../../domain/tenants/audit.ts'
 import { readRuleFiles } from '../../worker/rules.ts'
 import {
   activeSim,

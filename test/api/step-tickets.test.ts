@@ -1,7 +1,7 @@
 /** Tickets that steps of workflows ask for: a step asked again after days does nothing twice. */
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ticketIdOfStep } from '../../domain/ticket-id.ts'
+import { ticketIdOfStep } from '../../domain/tickets/id.ts'
 import { type Ask, aPool, aSim, asking, provisioned, useHouse } from './house.ts'
 
 const DAY = 86_400_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { useHouse } from './house.ts'
 
 const house = useHouse()

@@ -7,8 +7,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { cycleAt } from '../../domain/cycle.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
+import { cycleAt } from '../../domain/time/cycle.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'
 import { until } from '../setup/soon.ts'

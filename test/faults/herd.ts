@@ -9,8 +9,9 @@
  *
  * What acts here acts as people, mediation and the operator would: through the interfaces alone.
  */
-import { cycleAt } from '../../domain/cycle.ts'
+
 import { iccidOf } from '../../domain/identifiers.ts'
+import { cycleAt } from '../../domain/time/cycle.ts'
 import { inLanes } from '../../workflows/lanes.ts'
 import { roomyCycle } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'

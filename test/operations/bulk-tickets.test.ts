@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import type { BulkAsk } from '../../domain/bulk-tickets.ts'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import type { BulkAsk } from '../../domain/tickets/bulk.ts'
 import { cancelBulkTickets, startBulkTickets } from '../../operations/bulk-tickets.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import { BATCH, openBulkTickets } from '../../operations/open-bulk-tickets.ts'

@@ -2,8 +2,9 @@
  * What pools and SIMs have come to, told from their history: when a SIM belonged where, when it was Active, what
  * was accepted. Nothing is kept up here, everything is counted anew; the service keeps ledger rows and totals.
  */
-import { type Allowance, type LedgerRow, poolFigures } from '../../domain/allowance.ts'
-import type { Cycle } from '../../domain/cycle.ts'
+
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { type Allowance, type LedgerRow, poolFigures } from '../../domain/usage/allowance.ts'
 
 export const OUTSIDE = 0
 

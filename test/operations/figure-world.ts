@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Allowance } from '../../domain/allowance.ts'
 import { PoolType, TariffType, TicketType } from '../../domain/codes.ts'
-import { type Cycle, cycleAt, previousCycle } from '../../domain/cycle.ts'
-import type { Cause } from '../../domain/ticket.ts'
+import type { Cause } from '../../domain/tickets/ticket.ts'
+import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
+import type { Allowance } from '../../domain/usage/allowance.ts'
 import { createTariff } from '../../operations/create-tariff.ts'
 import { deletePool } from '../../operations/delete-pool.ts'
 import { currentCycle } from '../../store/cycles.ts'

@@ -1,7 +1,7 @@
 /** A tenant of its own for a test, whose tickets complete at once: no carrier is asked. */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import type { Cause } from '../../domain/ticket.ts'
+import type { Cause } from '../../domain/tickets/ticket.ts'
 import { applyTicket } from '../../operations/apply-ticket.ts'
 import type { EvaluationTerms } from '../../operations/evaluation.ts'
 import { recordUsage } from '../../operations/record-usage.ts'

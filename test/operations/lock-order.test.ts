@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
-import { suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { MB } from '../../domain/units.ts'
 import { askPermits } from '../../operations/ask-permits.ts'
 import { changeEnforcement } from '../../operations/change-enforcement.ts'

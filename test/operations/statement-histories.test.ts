@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { type Cycle, cycleAt, nextCycle } from '../../domain/cycle.ts'
+import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
 import { planMonthEnd } from '../../operations/plan-month-end.ts'
 import { pageOfLines, type StatementLine, statementTotals } from '../../store/statements.ts'

@@ -3,7 +3,7 @@
  * allowance, overage and charges once more, written for reading. Nothing of domain/ or store/ is used for it.
  */
 import { TariffType } from '../../domain/codes.ts'
-import type { Cycle } from '../../domain/cycle.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
 import { amountsOf, contributes, type LineModel, tariffOf } from './figure-model.ts'
 import { type PoolModel, placesOf, type Terms, type World } from './figure-world.ts'
 

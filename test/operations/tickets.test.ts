@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { SimStatus, TariffType, TicketStatus, TicketType } from '../../domain/codes.ts'
-import type { Cause } from '../../domain/ticket.ts'
+import type { Cause } from '../../domain/tickets/ticket.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { executeTickets } from '../../operations/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../operations/tickets.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType, WatchdogMode } from '../../domain/codes.ts'
-import { suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { armSims } from '../../operations/arm-sims.ts'
 import { askPermits } from '../../operations/ask-permits.ts'
 import { poolEnforcement, simEnforcement } from '../../operations/enforcement.ts'

@@ -1,7 +1,7 @@
 /** Queues of a test: bells of tenants of its own, handlers that the test gives, and a wait for what comes of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import type { Bell } from '../../domain/bell.ts'
+import type { Bell } from '../../domain/jobs.ts'
 import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/backend.ts'
 
 export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>

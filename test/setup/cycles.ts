@@ -1,5 +1,5 @@
 /** Billing cycles to play in, in true time. */
-import { type Cycle, cycleAt } from '../../domain/cycle.ts'
+import { type Cycle, cycleAt } from '../../domain/time/cycle.ts'
 
 /** 3 to 30 minutes: enough of them that one always ends soon. */
 const SHORT = Array.from({ length: 28 }, (_, n) => `PT${n + 3}M`)

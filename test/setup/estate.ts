@@ -1,8 +1,8 @@
 /** A tenant with what a test needs, made by the operations themselves on a database of its own. */
 import { afterAll } from 'vitest'
-import type { Bell } from '../../domain/bell.ts'
 import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
-import type { NewPool } from '../../domain/pool.ts'
+import type { NewPool } from '../../domain/estate/pool.ts'
+import type { Bell } from '../../domain/jobs.ts'
 import { createPool } from '../../operations/create-pool.ts'
 import { createTariff } from '../../operations/create-tariff.ts'
 import { createTenant } from '../../operations/create-tenant.ts'

@@ -1,5 +1,5 @@
 /** Batches in the model of the service: one list at a time. */
-import type { BatchNotes, BatchOutcome, BatchSimEnd } from '../../domain/provision-batches.ts'
+import type { BatchNotes, BatchOutcome, BatchSimEnd } from '../../domain/workflows/provision-batch.ts'
 
 /** A SIM of the list: where it is to go, and what the workflow has told of it. */
 export interface ModelBatchSim extends Partial<Omit<BatchSimEnd, 'outcome'>> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { WORKFLOW_TYPES } from '../../domain/lifecycle.ts'
+import { WORKFLOW_TYPES } from '../../domain/temporal/lifecycle.ts'
 import { bundleHeader, bundleWorkflows, readBundle } from '../../worker/workflow-bundle.ts'
 import * as workflows from '../../workflows/index.ts'
 
@@ -23,9 +23,9 @@ describe('the workflow bundle', () => {
     const outside = modules.filter((source) => !source.includes('workflows/'))
     expect(modules.length).toBeGreaterThan(10)
     expect(outside.map((source) => source.replace(/^.*\/?domain\//, 'domain/')).sort()).toEqual([
-      'domain/cycle.ts',
-      'domain/duration.ts',
-      'domain/lifecycle.ts',
+      'domain/time/cycle.ts',
+      'domain/time/duration.ts',
+      'domain/temporal/lifecycle.ts',
     ])
   })
 })

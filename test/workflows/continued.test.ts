@@ -1,7 +1,7 @@
 /** Runs that continue as new, on a server that suggests it after a few events. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { enforcePoolId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'

@@ -7,7 +7,7 @@ import {
   enforcePoolId,
   startOf,
   suspendOnOverageId,
-} from '../../domain/lifecycle.ts'
+} from '../../domain/temporal/lifecycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'

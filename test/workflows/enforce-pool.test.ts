@@ -1,8 +1,8 @@
 /** A pool's enforcement and the guard, on the true service in skipped time. */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import type { Cycle } from '../../domain/cycle.ts'
-import { enforcePoolId } from '../../domain/lifecycle.ts'
+import { enforcePoolId } from '../../domain/temporal/lifecycle.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { type Customer, useCustomer } from './true-customer.ts'

@@ -2,7 +2,12 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import proto from '@temporalio/proto'
 import { afterAll, expect, inject, test } from 'vitest'
-import { type EnforcePoolInput, enforcePoolId, suspendOnOverageId, TASK_QUEUE } from '../../domain/lifecycle.ts'
+import {
+  type EnforcePoolInput,
+  enforcePoolId,
+  suspendOnOverageId,
+  TASK_QUEUE,
+} from '../../domain/temporal/lifecycle.ts'
 import type { FailedRun } from '../../operations/failed-runs.ts'
 import { carryOutWorkflowRequests } from '../../operations/workflow-requests.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'

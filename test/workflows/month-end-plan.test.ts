@@ -1,6 +1,6 @@
 /** A dry run of the month end on the true service, and the month end that follows: by their workflows, to the figure. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nextCycle } from '../../domain/cycle.ts'
+import { nextCycle } from '../../domain/time/cycle.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { aCustomer, MB } from './true-customer.ts'
 import { startTrueService, type TrueService } from './true-service.ts'

@@ -1,7 +1,7 @@
 /** Month ends on the development server: what a cancel and a retry meet when the run goes on as new, or closes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { type MonthEndInput, monthEndId } from '../../domain/lifecycle.ts'
+import { type MonthEndInput, monthEndId } from '../../domain/temporal/lifecycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'

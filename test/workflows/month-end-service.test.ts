@@ -1,8 +1,8 @@
 /** The month end on the true service in skipped time: what fails, what is away, what is stopped in the middle. */
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Cycle, nextCycle } from '../../domain/cycle.ts'
-import { monthEndId, monthEndTimerId } from '../../domain/lifecycle.ts'
+import { monthEndId, monthEndTimerId } from '../../domain/temporal/lifecycle.ts'
+import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import { CarrierError } from '../../network/network.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { requireJava } from '../setup/requirements.ts'

@@ -1,6 +1,6 @@
 import type { WorkflowFailedError } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type MonthEndInput, monthEndId, monthEndPlanId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { type MonthEndInput, monthEndId, monthEndPlanId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'

@@ -1,7 +1,11 @@
 /** What is asked of a workflow while no worker is there: Temporal takes it at once, and nobody waits for an answer. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { type ProvisionAndActivateInput, provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import {
+  type ProvisionAndActivateInput,
+  provisionAndActivateId,
+  suspendOnOverageId,
+} from '../../domain/temporal/lifecycle.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
 import { useHouse } from '../api/house.ts'
 import { freshNamespace } from '../setup/service.ts'

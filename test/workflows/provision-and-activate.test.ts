@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type ProvisionAndActivateResult, provisionAndActivateId } from '../../domain/lifecycle.ts'
+import { type ProvisionAndActivateResult, provisionAndActivateId } from '../../domain/temporal/lifecycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'

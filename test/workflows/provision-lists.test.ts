@@ -1,7 +1,7 @@
 /** Batches on the development server: what its lists and descriptions show of them and of their SIMs. */
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { provisionAndActivateId, provisionInBulkId } from '../../domain/lifecycle.ts'
+import { provisionAndActivateId, provisionInBulkId } from '../../domain/temporal/lifecycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'

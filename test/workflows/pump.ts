@@ -3,7 +3,7 @@
  * work and once more where it was rung meanwhile, and the work lists are swept as a worker sweeps them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Bell } from '../../domain/bell.ts'
+import type { Bell } from '../../domain/jobs.ts'
 import type { Handlers } from '../../queues/backend.ts'
 import { dedupeId, type QueueName } from '../../queues/catalog.ts'
 import type { Sweep } from '../../worker/sweeps.ts'

@@ -1,7 +1,7 @@
 /** Runs that an operator resets at Temporal, days later: their steps are asked again, and nothing is done twice. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHouse } from './house.ts'

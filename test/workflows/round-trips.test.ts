@@ -1,8 +1,8 @@
 /** How many activities and workflow tasks a workflow takes on its normal path, by its history. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { cycleAt, previousCycle } from '../../domain/cycle.ts'
-import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../domain/lifecycle.ts'
+import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../domain/temporal/lifecycle.ts'
+import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { aBatchSim } from './batch-model.ts'

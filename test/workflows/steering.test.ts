@@ -2,7 +2,7 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { enforcePoolId, provisionAndActivateId } from '../../domain/lifecycle.ts'
+import { enforcePoolId, provisionAndActivateId } from '../../domain/temporal/lifecycle.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
 import { activeSim } from '../api/estate.ts'
 import { aPool, aSim, useHouse } from '../api/house.ts'

@@ -9,7 +9,7 @@ import {
   type SuspendUpdateAnswer,
   type SuspendUpdates,
   suspendOnOverageId,
-} from '../../domain/lifecycle.ts'
+} from '../../domain/temporal/lifecycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
 import { aSim, TENANT, WAITS } from './service-model.ts'

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { cycleAt, previousCycle } from '../../domain/cycle.ts'
 import {
   monthEndId,
   monthEndScheduleId,
   monthEndTimerId,
   provisionAndActivateId,
   suspendOnOverageId,
-} from '../../domain/lifecycle.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
 import { registerSearchAttributes } from '../../queues/temporal-attributes.ts'
 import { queryOf } from '../../queues/temporal-list.ts'

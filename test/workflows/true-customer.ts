@@ -1,7 +1,7 @@
 /** A tenant of the true service, and what its people and the operator ask for over HTTP. */
 import { afterEach, beforeEach, expect } from 'vitest'
-import type { Cycle } from '../../domain/cycle.ts'
-import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
 import { useCommonHouse } from '../setup/common-house.ts'
 import { soon } from '../setup/soon.ts'
 import { startTrueService, type TrueService } from './true-service.ts'

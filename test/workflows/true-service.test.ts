@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { nextCycle } from '../../domain/cycle.ts'
-import { enforcePoolId, provisionAndActivateId } from '../../domain/lifecycle.ts'
+import { enforcePoolId, provisionAndActivateId } from '../../domain/temporal/lifecycle.ts'
+import { nextCycle } from '../../domain/time/cycle.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { type Customer, MB, useCustomer } from './true-customer.ts'

@@ -1,7 +1,7 @@
 /** Undoing what one rule has suspended, on the true service in skipped time. */
 import { describe, expect, test } from 'vitest'
-import type { Cycle } from '../../domain/cycle.ts'
-import { suspendOnOverageId } from '../../domain/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { type Customer, useCustomer } from './true-customer.ts'

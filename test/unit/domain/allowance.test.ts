@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType } from '../../../domain/codes.ts'
 import {
   divideBytes,
   governingTariff,
   type LedgerRow,
   poolFigures,
   poolTakesTariff,
-} from '../../../domain/allowance.ts'
-import { PoolType, TariffType } from '../../../domain/codes.ts'
+} from '../../../domain/usage/allowance.ts'
 
 const bytes = fc.integer({ min: 0, max: 9_000_000_000_000 })
 const allowance = fc.record({ type: fc.constantFrom(...Object.values(TariffType)), allowanceBytes: bytes })

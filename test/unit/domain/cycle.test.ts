@@ -8,7 +8,7 @@ import {
   nextCycle,
   parseBillingCycle,
   previousCycle,
-} from '../../../domain/cycle.ts'
+} from '../../../domain/time/cycle.ts'
 
 const instant = fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) })
 const billingCycle = fc.constantFrom('P1M', 'P7D', 'P1D', 'PT6H', 'PT5M', 'PT1M')

@@ -12,7 +12,7 @@ import {
   tenantOfWorkflow,
   undoSuspensionsId,
   WORKFLOW_TYPES,
-} from '../../../domain/lifecycle.ts'
+} from '../../../domain/temporal/lifecycle.ts'
 
 const TENANT = 'tf622080bc0a0'
 const IDS = {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OrderType } from '../../../domain/codes.ts'
-import { type Address, filterOf, MOST_SIMS, ORDER_STATUSES, type OrderStatus } from '../../../domain/order.ts'
 import {
   ORDER_STEPS,
   type OrderStep,
@@ -9,7 +8,8 @@ import {
   whyNot,
   whyNotSoMany,
   whyNotThere,
-} from '../../../domain/order-decisions.ts'
+} from '../../../domain/orders/decisions.ts'
+import { type Address, filterOf, MOST_SIMS, ORDER_STATUSES, type OrderStatus } from '../../../domain/orders/order.ts'
 import { fromMoney, toMoney } from '../../../domain/units.ts'
 
 const { 'Physical SIM': PHYSICAL, eSIM } = OrderType

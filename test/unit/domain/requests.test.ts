@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { lookupOf } from '../../../domain/estate/sim.ts'
 import { spanOf, toPage } from '../../../domain/page.ts'
-import { lookupOf } from '../../../domain/sim.ts'
-import { allows } from '../../../domain/tenant.ts'
+import { allows } from '../../../domain/tenants/tenant.ts'
 
 describe('lookupOf', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
-import { mayBePicked, modeInForce, settingsInForce, UNPICKED_MODES } from '../../../domain/watchdog-settings.ts'
+import { mayBePicked, modeInForce, settingsInForce, UNPICKED_MODES } from '../../../domain/watchdog/settings.ts'
 
 const { Disabled, Monitor, Enforce } = WatchdogMode
 type Mode = WatchdogMode | null

@@ -1,11 +1,11 @@
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { poolTakesTariff } from '../../../domain/allowance.ts'
 import { PoolType, SimType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { NewPool } from '../../../domain/estate/pool.ts'
+import { NewSim } from '../../../domain/estate/sim.ts'
+import { NewTariff, termsOf } from '../../../domain/estate/tariff.ts'
 import { ICCID, IMEI, IMSI, luhnOk, MSISDN } from '../../../domain/identifiers.ts'
-import { NewPool } from '../../../domain/pool.ts'
-import { NewSim } from '../../../domain/sim.ts'
-import { NewTariff, termsOf } from '../../../domain/tariff.ts'
+import { poolTakesTariff } from '../../../domain/usage/allowance.ts'
 import { demoEstate } from '../../../examples/estate.ts'
 
 const estate = demoEstate()

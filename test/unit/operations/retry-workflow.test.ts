@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkflowType } from '../../../domain/lifecycle.ts'
+import type { WorkflowType } from '../../../domain/temporal/lifecycle.ts'
 import { retryOf } from '../../../operations/retry-workflow.ts'
 import type { LifecycleStatus } from '../../../queues/temporal-read.ts'
 

@@ -1,6 +1,6 @@
 /** Rule files and rules that are right in every field: a test names only what it is about. */
 import { globSync, readFileSync } from 'node:fs'
-import { cycleAt } from '../../../domain/cycle.ts'
+import { cycleAt } from '../../../domain/time/cycle.ts'
 import { loadRuleSet, type RuleText } from '../../../rules/load.ts'
 import type { Rule } from '../../../rules/rule.ts'
 

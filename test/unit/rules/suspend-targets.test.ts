@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { PoolRow } from '../../../domain/enforcement.ts'
+import type { PoolRow } from '../../../domain/enforcement/enforcement.ts'
 import { pickTargets } from '../../../rules/suspend-targets.ts'
 
 const aRow = (simId: number, excessBytes: number, changes: Partial<PoolRow> = {}): PoolRow => ({

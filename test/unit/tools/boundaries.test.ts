@@ -10,7 +10,7 @@ describe('boundaries', () => {
     ['its own folder', 'store/mails.ts', file('store/tenancy.ts', 'inTenant')],
     ['types of a folder that gives it types', 'store/mails.ts', file('notify/notification.ts')],
     ['the value that is named', 'operations/apply-ticket.ts', file('network/network.ts', 'CarrierError')],
-    ['a file of the bundle', 'workflows/pace.ts', file('domain/duration.ts', 'durationMs')],
+    ['a file of the bundle', 'workflows/pace.ts', file('domain/time/duration.ts', 'durationMs')],
     ['types of any package', 'domain/page.ts', packaged('kysely')],
     ['a package of its list', 'store/mails.ts', packaged('kysely', 'sql')],
     ['anything, for a test', 'test/unit/x.test.ts', file('workflows/pace.ts', 'pace')],
@@ -30,7 +30,12 @@ describe('boundaries', () => {
       packaged('kysely', 'sql'),
       'of kysely it imports types only',
     ],
-    ['a value, from a file of the bundle', 'domain/cycle.ts', file('domain/codes.ts', 'labelOf'), 'enters the bundle'],
+    [
+      'a value, from a file of the bundle',
+      'domain/time/cycle.ts',
+      file('domain/codes.ts', 'labelOf'),
+      'enters the bundle',
+    ],
   ])('refuse %s', (_, from, wanted, why) => {
     expect(whyNotImport(from, wanted)).toContain(why)
   })

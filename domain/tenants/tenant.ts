@@ -1,7 +1,7 @@
 /** The tenant, and the API keys that act for it. Source: service document, section 2.7; internal interface. */
 import { type Static, Type } from 'typebox'
-import { DURATION_PATTERN } from './duration.ts'
-import { Instant, nullable, optional, strictObject, Text } from './schema.ts'
+import { Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { DURATION_PATTERN } from '../time/duration.ts'
 
 /** What `X-Tenant-Id` calls the platform itself; no tenant's id begins with an @. */
 export const PLATFORM = '@platform'

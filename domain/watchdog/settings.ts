@@ -1,5 +1,5 @@
 /** Which watchdog settings are in force for a SIM, and which mode bounds a rule. Pure. */
-import { TariffType, WatchdogMode } from './codes.ts'
+import { TariffType, WatchdogMode } from '../codes.ts'
 
 /** What the watchdog of a SIM or a pool is set to; null: nothing of its own. */
 export interface WatchdogSettings {

@@ -1,7 +1,7 @@
 /** The guard on suspensions: what a rule asks before it suspends, what is held, and a tenant's settings of it. */
 import { type Static, Type } from 'typebox'
-import { pageQuery } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+import { pageQuery } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 
 const Rule = Text('Name of the rule that asks', 'pool-overage', { minLength: 1, maxLength: 100 })
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })

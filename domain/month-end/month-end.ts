@@ -1,6 +1,6 @@
 /** What the month end of a tenant is told and answers. Source: the internal interface, /internal/cycles. */
 import { type Static, Type } from 'typebox'
-import { Id, Instant, nullable, strictObject } from './schema.ts'
+import { Id, Instant, nullable, strictObject } from '../schema.ts'
 
 const Count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 

@@ -1,8 +1,8 @@
 /** Tickets: operations on a SIM that take their time. Source: service document, sections 2.5 and 4.4. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, metadataOf, TicketStatus, TicketType } from './codes.ts'
-import { codeList } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
+import { codeList } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 
 const ProvisioningInfo = strictObject({
   pendingPoolId: nullable(Id('Target pool')),

@@ -1,7 +1,7 @@
 /** What the enforcing workflows are told of SIMs and pools. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, SimStatus, WatchdogMode } from './codes.ts'
-import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
+import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })

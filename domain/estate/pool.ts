@@ -1,10 +1,10 @@
 /** Pools. Source: service document, sections 2.3 and 4.2. 1 MB is 10^6 bytes. */
 import { type Static, Type } from 'typebox'
-import { poolTakesTariff } from './allowance.ts'
-import { codeSchema, labelOf, metadataOf, PoolStatus, PoolType, TariffType, WatchdogMode } from './codes.ts'
-import { ServiceError } from './errors.ts'
-import { codeList } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { codeSchema, labelOf, metadataOf, PoolStatus, PoolType, TariffType, WatchdogMode } from '../codes.ts'
+import { ServiceError } from '../errors.ts'
+import { codeList } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { poolTakesTariff } from '../usage/allowance.ts'
 import { TariffSummary } from './tariff.ts'
 
 const ThresholdPct = Type.Integer({

@@ -1,8 +1,8 @@
 /** SIMs. Source: service document, sections 2.4 and 4.3. 1 MB is 10^6 bytes. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from './codes.ts'
-import { codeList, pageQuery } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from '../codes.ts'
+import { codeList, pageQuery } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { TARIFF_EXAMPLE, Tariff } from './tariff.ts'
 
 const ThresholdPct = Type.Integer({

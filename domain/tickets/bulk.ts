@@ -1,11 +1,11 @@
 /** Bulk runs: one ask for many SIMs, each of which gets a ticket of its own. Source: internal interface. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, SimStatus, TicketType } from './codes.ts'
-import { ERRORS, type ErrorCode } from './errors.ts'
-import { ICCID } from './identifiers.ts'
-import { pageQuery } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
-import { isRounded } from './spreadsheet.ts'
+import { codeSchema, SimStatus, TicketType } from '../codes.ts'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import { ICCID } from '../identifiers.ts'
+import { pageQuery } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { isRounded } from '../spreadsheet.ts'
 
 /** Most SIMs of one run: its request writes them all in one transaction. */
 export const MOST_SIMS = 100_000

@@ -1,8 +1,8 @@
 /** Batches: many SIMs to take from unprovisioned to active by one workflow. Source: internal interface. */
 import { type Static, Type } from 'typebox'
-import { MOST_SIMS } from './bulk-tickets.ts'
-import { ICCID } from './identifiers.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+import { ICCID } from '../identifiers.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { MOST_SIMS } from '../tickets/bulk.ts'
 
 const poolId = Id('Target pool; left out: the default, else none')
 const tariffId = Id('Tariff of its own; left out: the default, else none')

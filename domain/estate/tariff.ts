@@ -1,10 +1,10 @@
 /** Tariffs. Source: service document, section 2.8. Fees are in the currency's units outside, micro-units inside. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, metadataOf, TariffType } from './codes.ts'
-import { ServiceError } from './errors.ts'
-import { codeList } from './page.ts'
-import { Id, nullable, optional, strictObject, Text } from './schema.ts'
-import { fromGb } from './units.ts'
+import { codeSchema, metadataOf, TariffType } from '../codes.ts'
+import { ServiceError } from '../errors.ts'
+import { codeList } from '../page.ts'
+import { Id, nullable, optional, strictObject, Text } from '../schema.ts'
+import { fromGb } from '../units.ts'
 
 /** A terabyte a SIM: nine million SIMs of a pool add up within 64 bits. Earlier versions took a thousand. */
 const BASE_MAX_BYTES = 1_000_000_000_000

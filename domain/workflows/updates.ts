@@ -1,7 +1,7 @@
 /** What running workflows can be asked to change, by the type that their id begins with: Temporal's updates. */
 import { type Static, type TSchema, Type } from 'typebox'
-import { DURATION_PATTERN } from './duration.ts'
-import { Instant, optional, strictObject } from './schema.ts'
+import { Instant, optional, strictObject } from '../schema.ts'
+import { DURATION_PATTERN } from '../time/duration.ts'
 
 export interface WorkflowUpdate {
   /** What it takes: one plain object. */

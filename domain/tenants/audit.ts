@@ -1,7 +1,7 @@
 /** The audit trail of the internal interface. */
 import { type Static, Type } from 'typebox'
-import { DateFilter, pageQuery } from './page.ts'
-import { Id, Instant, nullable, strictObject } from './schema.ts'
+import { DateFilter, pageQuery } from '../page.ts'
+import { Id, Instant, nullable, strictObject } from '../schema.ts'
 
 /** What a caller can change, and the codes of eSIMs, which it is shown. */
 export const AUDIT_SUBJECTS = [

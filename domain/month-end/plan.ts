@@ -3,8 +3,8 @@
  * and the result of a month end with `dryRun`. Bounded: a list has its first entries, and says how many more there are.
  */
 import { type Static, type TSchema, Type } from 'typebox'
+import { Id, Instant, nullable, strictObject } from '../schema.ts'
 import { PoolChange } from './month-end.ts'
-import { Id, Instant, nullable, strictObject } from './schema.ts'
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const Money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })

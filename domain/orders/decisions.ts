@@ -5,8 +5,8 @@
  *   eSIM          Pending ─process─▶ Processing ─complete─▶ Completed
  *   both          Pending ─cancel─▶ Cancelled;  Pending, Processing ─fail─▶ Failed
  */
-import { labelOf, OrderType } from './codes.ts'
-import type { ErrorCode } from './errors.ts'
+import { labelOf, OrderType } from '../codes.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { Address, OrderStatus } from './order.ts'
 
 interface Step {

@@ -1,8 +1,8 @@
 /** Entries of the watchdog log. Source: service document, sections 2.2 and 4.1. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, LogLevel, metadataOf, WatchdogMode } from './codes.ts'
-import { codeList, DateFilter, pageQuery } from './page.ts'
-import { Id, Instant, nullable, strictObject, Text } from './schema.ts'
+import { codeSchema, LogLevel, metadataOf, WatchdogMode } from '../codes.ts'
+import { codeList, DateFilter, pageQuery } from '../page.ts'
+import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
 
 export const WatchdogLogEntry = strictObject(
   {

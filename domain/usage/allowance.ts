@@ -4,7 +4,7 @@
  * The definition the set-wise SQL of store/figures.ts is held to: a property test runs both.
  * All inputs are safe integers; products are made in bigint, so that no byte is lost on the way.
  */
-import { PoolType, TariffType } from './codes.ts'
+import { PoolType, TariffType } from '../codes.ts'
 
 /** The part of a tariff that governs allowances. */
 export interface Allowance {

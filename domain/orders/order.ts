@@ -1,10 +1,10 @@
 /** Orders of SIMs. Source: service document, sections 2.6 and 4.5. Prices are in the currency's units. */
 import { type Static, Type } from 'typebox'
-import { codeSchema, metadataOf, OrderType } from './codes.ts'
-import { ServiceError } from './errors.ts'
-import { ICCID } from './identifiers.ts'
-import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from './page.ts'
-import { anyCase, Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { codeSchema, metadataOf, OrderType } from '../codes.ts'
+import { ServiceError } from '../errors.ts'
+import { ICCID } from '../identifiers.ts'
+import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from '../page.ts'
+import { anyCase, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 
 /** Ours but Pending and Cancelled: the specification shows no others. A set of words, not of codes. */
 export const ORDER_STATUSES = [

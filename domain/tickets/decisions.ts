@@ -2,8 +2,8 @@
  * What a ticket may do to a SIM. Pure: judged when it is opened, against the state the SIM will have after
  * the tickets before it, and again when its turn comes.
  */
-import { SimStatus, TicketType } from './codes.ts'
-import type { ErrorCode } from './errors.ts'
+import { SimStatus, TicketType } from '../codes.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { Cause } from './ticket.ts'
 
 /** Why a SIM cannot be given a pool and a tariff, whatever its state. */

@@ -1,8 +1,8 @@
 /** A usage record as a carrier's mediation delivers it, and what may be wrong with one. Pure. */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { instantMs } from './instant.ts'
-import { isStorable } from './text.ts'
+import { instantMs } from '../instant.ts'
+import { isStorable } from '../text.ts'
 
 /** A terabyte in one record, or 30 years of voice: beyond it a record is a mistake. */
 const MOST_BYTES = 1_000_000_000_000

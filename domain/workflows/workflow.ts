@@ -1,9 +1,9 @@
 /** What the internal interface takes to start workflows, and how it shows them. */
 import { type Static, Type } from 'typebox'
-import { DURATION_PATTERN } from './duration.ts'
-import { WORKFLOW_TYPES } from './lifecycle.ts'
-import { pageQuery } from './page.ts'
-import { Id, Instant, nullable, optional, strictObject } from './schema.ts'
+import { pageQuery } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { WORKFLOW_TYPES } from '../temporal/lifecycle.ts'
+import { DURATION_PATTERN } from '../time/duration.ts'
 
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Name of the rule that asks' })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of a billing cycle' })

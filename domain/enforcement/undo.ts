@@ -1,6 +1,6 @@
 /** Undoing what one rule has suspended: what is asked for, and what its workflow goes by. */
 import { type Static, Type } from 'typebox'
-import { Id, Instant, nullable, optional, strictObject, Text } from './schema.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
