@@ -1,8 +1,8 @@
 /** Which keys work, known without asking the database for each: for callers behind an address that others flood from. */
 import { timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../operations/create-key.ts'
-import { workingKeys } from '../store/keys.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
+import { workingKeys } from '../store/tenants/keys.ts'
 
 /** A key that is new works behind such an address after this time: a flood reads all keys no more often. */
 const READ_AGAIN_MS = 10_000

@@ -2,8 +2,6 @@
 import { SimStatus, TicketType } from '../domain/codes.ts'
 import { suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
 import { lineAfter } from '../domain/tickets/decisions.ts'
-import { contribute, goBy, moveUsage } from '../store/contributions.ts'
-import { currentCycle } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
 import {
   closeActiveSpan,
@@ -15,10 +13,12 @@ import {
   openMembership,
   writeLine,
   writeSuspension,
-} from '../store/lines.ts'
+} from '../store/estate/sim-state.ts'
+import { holdRun, signalIfStarted } from '../store/outbox.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import type { TicketRecord } from '../store/tickets.ts'
-import { holdRun, signalIfStarted } from '../store/workflow-outbox.ts'
+import type { TicketRecord } from '../store/tickets/tickets.ts'
+import { contribute, goBy, moveUsage } from '../store/usage/contributions.ts'
+import { currentCycle } from '../store/usage/cycles.ts'
 
 /**
  * Applies a ticket to its SIM, in the transaction that ends the ticket. The SIM is locked.

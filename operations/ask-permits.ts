@@ -8,7 +8,6 @@ import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
 import type { PermitAnswer, PermitAsk } from '../domain/enforcement/guard.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { AlertNotification } from '../notify/notification.ts'
-import { insertEvent } from '../store/events.ts'
 import {
   clearedAsks,
   countPermits,
@@ -20,14 +19,15 @@ import {
   openHoldOf,
   scopeSize,
   standingPermits,
-} from '../store/guard.ts'
-import { readEnforcementSettings } from '../store/guard-settings.ts'
-import { insertNotifications } from '../store/mails.ts'
-import { poolName } from '../store/pools.ts'
-import { activeRuleSet, activeRuleVersion } from '../store/rule-sets.ts'
+} from '../store/enforcement/guard.ts'
+import { readEnforcementSettings } from '../store/enforcement/guard-settings.ts'
+import { poolName } from '../store/estate/pools.ts'
+import { insertEvent } from '../store/events.ts'
+import { insertNotifications } from '../store/mail/mails.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { findTenant } from '../store/tenants.ts'
-import { insertLogEntries } from '../store/watchdog.ts'
+import { findTenant } from '../store/tenants/tenants.ts'
+import { insertLogEntries } from '../store/watchdog/alerts.ts'
+import { activeRuleSet, activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import { cycleNamed } from './month-end.ts'
 
 /** The window that suspensions are counted in. */

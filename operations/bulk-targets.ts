@@ -6,10 +6,10 @@ import { Compile } from 'typebox/compile'
 import { ServiceError } from '../domain/errors.ts'
 import { ICCID } from '../domain/identifiers.ts'
 import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../domain/tickets/bulk.ts'
-import { type BulkTerms, findMatchingSims, findNamedSims, type NewItem, type Refusal } from '../store/bulk-tickets.ts'
-import { readLines } from '../store/lines.ts'
+import { readLines } from '../store/estate/sim-state.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { openTicketsOf } from '../store/tickets.ts'
+import { type BulkTerms, findMatchingSims, findNamedSims, type NewItem, type Refusal } from '../store/tickets/bulk.ts'
+import { openTicketsOf } from '../store/tickets/tickets.ts'
 import { checkAssignment, conflictOf } from './tickets.ts'
 
 /** SIMs of one read: some hundred kilobytes. */

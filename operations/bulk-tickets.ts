@@ -7,7 +7,7 @@
 import { type ErrorCode, type FieldError, ServiceError } from '../domain/errors.ts'
 import { type BulkAsk, type BulkPlan, type BulkRunDetail, MOST_LISTED } from '../domain/tickets/bulk.ts'
 import { noteChange } from '../store/audit.ts'
-import { readRun } from '../store/bulk-reads.ts'
+import type { TenantTx } from '../store/tenancy.ts'
 import {
   type BulkTerms,
   dropWaiting,
@@ -16,8 +16,8 @@ import {
   insertItems,
   insertRun,
   releaseRun,
-} from '../store/bulk-tickets.ts'
-import type { TenantTx } from '../store/tenancy.ts'
+} from '../store/tickets/bulk.ts'
+import { readRun } from '../store/tickets/bulk-reads.ts'
 import { refusalsOf, targetsOf } from './bulk-targets.ts'
 import { cancelBatch } from './open-bulk-tickets.ts'
 import { checkAssignment } from './tickets.ts'

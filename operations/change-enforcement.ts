@@ -3,10 +3,10 @@ import type { EnforcementChange, EnforcementSettings } from '../domain/enforceme
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
 import { markAllDue } from '../store/due.ts'
+import { readEnforcementSettings, writeEnforcementSettings } from '../store/enforcement/guard-settings.ts'
 import { insertEvent } from '../store/events.ts'
-import { readEnforcementSettings, writeEnforcementSettings } from '../store/guard-settings.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { lockTenant } from '../store/tenants.ts'
+import { lockTenant } from '../store/tenants/tenants.ts'
 
 /**
  * Changes whether the watchdog suspends at all, and how many at once. Switched off, every run stands down: the

@@ -9,22 +9,22 @@ import { MICRO, toMB } from '../domain/units.ts'
 import type { SummaryNotification } from '../notify/notification.ts'
 import { noteChange } from '../store/audit.ts'
 import { simsByStatus } from '../store/counts.ts'
-import { holdCycleAlone, lockPools, openCycle } from '../store/cycles.ts'
 import { insertEvent } from '../store/events.ts'
-import { divideOverage } from '../store/figures.ts'
-import { insertNotifications } from '../store/mails.ts'
-import { failedChanges, ledgerPools, lockCycle, markClosed, stillSuspended } from '../store/month-end.ts'
-import { changedSince, settleRestated } from '../store/restatements.ts'
-import { type Written, writeAdjustments, writeLines, writeTotals } from '../store/statement-lines.ts'
+import { insertNotifications } from '../store/mail/mails.ts'
+import { failedChanges, ledgerPools, lockCycle, markClosed, stillSuspended } from '../store/month-end/progress.ts'
+import { type Written, writeAdjustments, writeLines, writeTotals } from '../store/month-end/statement-lines.ts'
 import {
   type AdjustmentTotals,
   adjustmentTotals,
   type PoolTotals,
   poolTotals,
   statementTotals,
-} from '../store/statements.ts'
+} from '../store/month-end/statements.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { findTenant } from '../store/tenants.ts'
+import { findTenant } from '../store/tenants/tenants.ts'
+import { holdCycleAlone, lockPools, openCycle } from '../store/usage/cycles.ts'
+import { divideOverage } from '../store/usage/figures.ts'
+import { changedSince, settleRestated } from '../store/usage/restatements.ts'
 import { cycleNamed, endedCycle } from './month-end.ts'
 
 export interface Closed {

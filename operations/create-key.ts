@@ -3,8 +3,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { ServiceError } from '../domain/errors.ts'
 import { allows, levelsOf, type NewKey, type Scope, type WithSecret } from '../domain/tenants/tenant.ts'
 import { noteChange } from '../store/audit.ts'
-import { insertKey } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
+import { insertKey } from '../store/tenants/keys.ts'
 
 /** A plain hash is enough: the secret is 256 random bits, so there is nothing to guess. */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()

@@ -3,8 +3,8 @@ import { mustFit, type NewPool } from '../domain/estate/pool.ts'
 import { mustBeActive } from '../domain/estate/tariff.ts'
 import { noteChange } from '../store/audit.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
-import { insertPool } from '../store/pools.ts'
-import { findTariff } from '../store/tariffs.ts'
+import { insertPool } from '../store/estate/pools.ts'
+import { findTariff } from '../store/estate/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { type NewTariff, termsOf } from '../domain/estate/tariff.ts'
 import { noteChange } from '../store/audit.ts'
-import { insertTariff } from '../store/tariffs.ts'
+import { insertTariff } from '../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../store/tenancy.ts'
 
 /**

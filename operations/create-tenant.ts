@@ -4,7 +4,7 @@ import type { NewTenant, WithSecret } from '../domain/tenants/tenant.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { noteChange } from '../store/audit.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
-import { insertTenant } from '../store/tenants.ts'
+import { insertTenant } from '../store/tenants/tenants.ts'
 import { createKey } from './create-key.ts'
 
 /**

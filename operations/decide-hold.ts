@@ -3,10 +3,10 @@ import { EventSeverity, EventType, LogLevel } from '../domain/codes.ts'
 import type { HoldAnswer } from '../domain/enforcement/guard.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
+import { answerHeld, forgetCount, heldBy, lockGuard, lockHold, markDecided } from '../store/enforcement/guard.ts'
 import { insertEvent } from '../store/events.ts'
-import { answerHeld, forgetCount, heldBy, lockGuard, lockHold, markDecided } from '../store/guard.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { insertLogEntries } from '../store/watchdog.ts'
+import { insertLogEntries } from '../store/watchdog/alerts.ts'
 
 const DECISIONS = {
   released: { permits: 'granted', signal: 'guardReleased', words: 'is released: it may suspend' },

@@ -1,6 +1,6 @@
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
-import { lockPool, poolUses, removePool } from '../store/pools.ts'
+import { lockPool, poolUses, removePool } from '../store/estate/pools.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /**

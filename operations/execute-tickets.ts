@@ -9,10 +9,9 @@
 import { TicketStatus, TicketType } from '../domain/codes.ts'
 import { type CarrierOperation, judge } from '../domain/tickets/decisions.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../network/network.ts'
-import { currentCycle } from '../store/cycles.ts'
-import { lockLine } from '../store/lines.ts'
-import { poolName } from '../store/pools.ts'
-import { tariffName } from '../store/tariffs.ts'
+import { poolName } from '../store/estate/pools.ts'
+import { lockLine } from '../store/estate/sim-state.ts'
+import { tariffName } from '../store/estate/tariffs.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
 import {
   endTicket,
@@ -22,7 +21,8 @@ import {
   startAttempt,
   type TicketFailure,
   type TicketRecord,
-} from '../store/tickets.ts'
+} from '../store/tickets/tickets.ts'
+import { currentCycle } from '../store/usage/cycles.ts'
 import { applyTicket } from './apply-ticket.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { noteMonthEnd } from './month-end-outcome.ts'

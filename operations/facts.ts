@@ -5,7 +5,7 @@ import { toMB, toMinutes } from '../domain/units.ts'
 import { settingsInForce } from '../domain/watchdog/settings.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../rules/facts.ts'
 import { burnWindowsMs, cycleFacts, cyclePct, paceFacts } from '../rules/pace.ts'
-import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../store/facts.ts'
+import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../store/watchdog/facts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000

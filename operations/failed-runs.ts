@@ -1,11 +1,11 @@
 /** Runs of enforcement that have failed: their cycle gets no others by itself, so a person has to hear of them. */
 import { LogLevel } from '../domain/codes.ts'
 import type { WorkflowRequest } from '../domain/temporal/lifecycle.ts'
-import { poolName } from '../store/pools.ts'
-import { activeRuleSet } from '../store/rule-sets.ts'
-import { namedSims } from '../store/sims.ts'
+import { poolName } from '../store/estate/pools.ts'
+import { namedSims } from '../store/estate/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { insertLogEntries } from '../store/watchdog.ts'
+import { insertLogEntries } from '../store/watchdog/alerts.ts'
+import { activeRuleSet } from '../store/watchdog/rule-sets.ts'
 
 export interface FailedRun {
   readonly workflowId: string

@@ -1,7 +1,7 @@
 import { EventSeverity, EventType } from '../domain/codes.ts'
+import { dropIdleChanges } from '../store/estate/sim-changes.ts'
+import { simLabels } from '../store/estate/sims.ts'
 import { insertEvents } from '../store/events.ts'
-import { dropIdleChanges } from '../store/sim-changes.ts'
-import { simLabels } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /**

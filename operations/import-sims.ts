@@ -1,7 +1,7 @@
 /** Taking in SIMs as they are delivered. */
 import type { ImportPreview, ImportResult, NewSim } from '../domain/estate/sim.ts'
 import { noteCreated } from '../store/audit.ts'
-import { insertableSims, insertSims } from '../store/sim-changes.ts'
+import { insertableSims, insertSims } from '../store/estate/sim-changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { judgeSim, type SimDoubt } from './judge-sim.ts'
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../domain/errors.ts'
-import { type NamedSim, namedSims } from '../store/sims.ts'
+import { type NamedSim, namedSims } from '../store/estate/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /**

@@ -1,9 +1,9 @@
 /** Usage for a cycle that is closed: it changes the ledger and enforces nothing, and the log says so. */
 import { LogLevel } from '../domain/codes.ts'
-import { closedCycles } from '../store/cycles.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import type { PlacedRecord } from '../store/usage.ts'
-import { insertLogEntries } from '../store/watchdog.ts'
+import { closedCycles } from '../store/usage/cycles.ts'
+import type { PlacedRecord } from '../store/usage/records.ts'
+import { insertLogEntries } from '../store/watchdog/alerts.ts'
 
 /** One Info entry a SIM, closed cycle and batch. */
 export async function noteLateUsage(tx: TenantTx, accepted: readonly PlacedRecord[]): Promise<void> {

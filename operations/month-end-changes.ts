@@ -12,8 +12,7 @@ import type { ChangesOpened } from '../domain/month-end/month-end.ts'
 import { judge, type Line, lineAfter } from '../domain/tickets/decisions.ts'
 import type { Cycle } from '../domain/time/cycle.ts'
 import { noteChange } from '../store/audit.ts'
-import { closedCycles, holdCycles } from '../store/cycles.ts'
-import { type LockedLine, lockSims, readLines } from '../store/lines.ts'
+import { type LockedLine, lockSims, readLines } from '../store/estate/sim-state.ts'
 import {
   type Begun,
   type ChangeKind,
@@ -24,9 +23,10 @@ import {
   simsThatFailed,
   simsToChange,
   targetsOf,
-} from '../store/month-end-changes.ts'
+} from '../store/month-end/changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { insertTickets, openTicketsOf, ticketsThatExist } from '../store/tickets.ts'
+import { insertTickets, openTicketsOf, ticketsThatExist } from '../store/tickets/tickets.ts'
+import { closedCycles, holdCycles } from '../store/usage/cycles.ts'
 import { endedCycle } from './month-end.ts'
 import { noteFailures } from './month-end-outcome.ts'
 import { stepTicketId } from './ticket-cause.ts'

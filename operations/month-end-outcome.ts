@@ -1,10 +1,10 @@
 /** How the tickets of a month end ended: noted in the transaction that ends them, whoever waits for them or does not. */
 import { LogLevel } from '../domain/codes.ts'
-import { type Begun, forgetChange, type MonthEndKind, saveEnded } from '../store/month-end-changes.ts'
-import { namedSims } from '../store/sims.ts'
+import { namedSims } from '../store/estate/sims.ts'
+import { type Begun, forgetChange, type MonthEndKind, saveEnded } from '../store/month-end/changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import type { TicketRecord } from '../store/tickets.ts'
-import { insertLogEntries } from '../store/watchdog.ts'
+import type { TicketRecord } from '../store/tickets/tickets.ts'
+import { insertLogEntries } from '../store/watchdog/alerts.ts'
 
 /**
  * Notes the end of a ticket where a month end opened it. A change that is done is no longer queued; one that failed

@@ -4,8 +4,6 @@ import { ServiceError } from '../domain/errors.ts'
 import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../domain/month-end/month-end.ts'
 import { type Cycle, cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
 import { noteChange } from '../store/audit.ts'
-import { holdCycleAlone, markSettled, openCycle, settleContributors, tenantTerms } from '../store/cycles.ts'
-import { findCycle } from '../store/month-end.ts'
 import {
   batchesOf,
   type ChangeKind,
@@ -13,8 +11,10 @@ import {
   countChanges,
   countRenewals,
   type StepCounts,
-} from '../store/month-end-changes.ts'
+} from '../store/month-end/changes.ts'
+import { findCycle } from '../store/month-end/progress.ts'
 import type { TenantTx } from '../store/tenancy.ts'
+import { holdCycleAlone, markSettled, openCycle, settleContributors, tenantTerms } from '../store/usage/cycles.ts'
 
 /**
  * The cycle a key names for this tenant.

@@ -4,8 +4,8 @@ import { SimStatus, TariffType } from '../domain/codes.ts'
 import type { Line } from '../domain/tickets/decisions.ts'
 import type { Cycle } from '../domain/time/cycle.ts'
 import { type Allowance, governingTariff } from '../domain/usage/allowance.ts'
-import type { LockedLine } from '../store/lines.ts'
-import { allowances, cycleState, plainPools, type Seat, seatCounts, seatsOf } from '../store/month-end-plan.ts'
+import type { LockedLine } from '../store/estate/sim-state.ts'
+import { allowances, cycleState, plainPools, type Seat, seatCounts, seatsOf } from '../store/month-end/plan.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 export interface Capacities {
@@ -13,7 +13,7 @@ export interface Capacities {
   of(poolId: number): number
   /** Bytes of a pool that nobody contributes to. */
   empty(poolId: number): number
-  /** Has changes take effect at the cycle's beginning, as their tickets would (store/contributions.ts: moveUsage). */
+  /** Has changes take effect at the cycle's beginning, as their tickets would (store/usage/contributions.ts: moveUsage). */
   apply(changes: readonly { readonly line: LockedLine; readonly after: Line }[]): Promise<void>
 }
 

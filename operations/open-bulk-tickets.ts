@@ -7,10 +7,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Bell } from '../domain/jobs.ts'
-import { cancelSome, type HeldRun, holdNextRun, settleBatch, waitingSims } from '../store/bulk-tickets.ts'
-import { lockSims } from '../store/lines.ts'
+import { lockSims } from '../store/estate/sim-state.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
-import { insertTickets } from '../store/tickets.ts'
+import { cancelSome, type HeldRun, holdNextRun, settleBatch, waitingSims } from '../store/tickets/bulk.ts'
+import { insertTickets } from '../store/tickets/tickets.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { tellTicketsCancelled } from './tell-ticket.ts'

@@ -5,7 +5,7 @@ import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../domain/ord
 import type { OrderStatus, OrderStatusAnswer } from '../domain/orders/order.ts'
 import { noteChange } from '../store/audit.ts'
 import { insertEvent } from '../store/events.ts'
-import { lockOrder, type OrderRecord, writeOrder } from '../store/orders.ts'
+import { lockOrder, type OrderRecord, writeOrder } from '../store/orders/orders.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /** What a step may change of an order besides its status. */

@@ -9,9 +9,7 @@ import type { PoolChange } from '../domain/month-end/month-end.ts'
 import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../domain/month-end/plan.ts'
 import { judge, type Line, lineAfter } from '../domain/tickets/decisions.ts'
 import { type Cycle, nextCycle } from '../domain/time/cycle.ts'
-import { openCycle, tenantTerms } from '../store/cycles.ts'
-import { type LockedLine, readLines } from '../store/lines.ts'
-import { queuedChanges } from '../store/month-end.ts'
+import { type LockedLine, readLines } from '../store/estate/sim-state.ts'
 import {
   adjustmentNow,
   cycleState,
@@ -20,11 +18,13 @@ import {
   poolCharges,
   renewals,
   takenBack,
-} from '../store/month-end-plan.ts'
-import { changedSince } from '../store/restatements.ts'
-import { adjustmentTotals } from '../store/statements.ts'
+} from '../store/month-end/plan.ts'
+import { queuedChanges } from '../store/month-end/progress.ts'
+import { adjustmentTotals } from '../store/month-end/statements.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { openTicketsOf, type TicketRecord } from '../store/tickets.ts'
+import { openTicketsOf, type TicketRecord } from '../store/tickets/tickets.ts'
+import { openCycle, tenantTerms } from '../store/usage/cycles.ts'
+import { changedSince } from '../store/usage/restatements.ts'
 import { cycleNamed } from './month-end.ts'
 import { type Capacities, readCapacities } from './next-capacities.ts'
 import { checkPlace } from './tickets.ts'

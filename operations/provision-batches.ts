@@ -3,6 +3,8 @@ import { type ErrorCode, type FieldError, ServiceError } from '../domain/errors.
 import { provisionInBulkId } from '../domain/temporal/lifecycle.ts'
 import type { Batch, BatchAsk, BatchNotes, BatchStarted } from '../domain/workflows/provision-batch.ts'
 import { noteChange } from '../store/audit.ts'
+import { requestWorkflows } from '../store/outbox.ts'
+import type { TenantTx } from '../store/tenancy.ts'
 import {
   batchExists,
   endBatch,
@@ -13,9 +15,7 @@ import {
   noteEnded,
   noteStarted,
   readBatch,
-} from '../store/provision-batches.ts'
-import type { TenantTx } from '../store/tenancy.ts'
-import { requestWorkflows } from '../store/workflow-outbox.ts'
+} from '../store/workflows/provision-batches.ts'
 import { batchTargets, checkDefaults } from './provision-targets.ts'
 import type { LifecycleTerms } from './start-workflows.ts'
 

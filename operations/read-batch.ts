@@ -1,12 +1,12 @@
 /** What an evaluation works on: the facts of a batch of subjects, of one instant, and the rules attached to each. */
 import { WatchdogMode } from '../domain/codes.ts'
 import { rulesFor } from '../rules/match.ts'
-import { currentCycle, tenantTerms } from '../store/cycles.ts'
 import { type DueMark, SubjectKind } from '../store/due.ts'
-import { poolFactRows, simRows, tenantFactRow } from '../store/facts.ts'
-import { divideOverage } from '../store/figures.ts'
-import { poolsOfSims } from '../store/sims.ts'
+import { poolsOfSims } from '../store/estate/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
+import { currentCycle, tenantTerms } from '../store/usage/cycles.ts'
+import { divideOverage } from '../store/usage/figures.ts'
+import { poolFactRows, simRows, tenantFactRow } from '../store/watchdog/facts.ts'
 import type { EvaluationTerms, SubjectFacts } from './evaluation.ts'
 import { type Moment, poolFactsOf, SILENT_SHARE, simFactsOf, tenantFactsOf, windowsOf } from './facts.ts'
 

@@ -13,10 +13,10 @@ import {
   USAGE_MAX_AGE_MS,
   type UsageFault,
 } from '../domain/usage/usage-record.ts'
-import { holdCycles, lockPools, openCycle, tenantTerms } from '../store/cycles.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
-import { partitionsFor } from '../store/partitions.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
+import { holdCycles, lockPools, openCycle, tenantTerms } from '../store/usage/cycles.ts'
+import { partitionsFor } from '../store/usage/partitions.ts'
 import {
   addToBuckets,
   addToLedger,
@@ -34,7 +34,7 @@ import {
   storedRecords,
   totalOutOfRange,
   type UsageSim,
-} from '../store/usage.ts'
+} from '../store/usage/records.ts'
 import { noteLateUsage } from './late-usage.ts'
 import { refuseNegativeTotals } from './usage-corrections.ts'
 

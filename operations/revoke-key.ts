@@ -1,7 +1,7 @@
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
-import { lockKey, markRevoked } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
+import { lockKey, markRevoked } from '../store/tenants/keys.ts'
 
 /**
  * Revokes a key: no request is taken with it any more. One that is revoked already keeps its first instant.

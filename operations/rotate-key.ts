@@ -2,8 +2,8 @@ import { ServiceError } from '../domain/errors.ts'
 import type { RotateKey, WithSecret } from '../domain/tenants/tenant.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import { noteChange } from '../store/audit.ts'
-import { type HeldKey, lockKey, markReplaced } from '../store/keys.ts'
 import type { PlatformTx } from '../store/tenancy.ts'
+import { type HeldKey, lockKey, markReplaced } from '../store/tenants/keys.ts'
 import { issueKey } from './create-key.ts'
 
 /** Long enough to bring the new key to whoever uses the old one, short enough to be over the same day. */

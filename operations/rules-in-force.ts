@@ -8,9 +8,15 @@ import type { Rule } from '../rules/rule.ts'
 import { noteChange } from '../store/audit.ts'
 import { markAllDue } from '../store/due.ts'
 import { insertPlatformEvent } from '../store/events.ts'
-import { activateRuleSet, activeRuleVersion, earlierRuleVersions, noteRefused, ruleSetOf } from '../store/rule-sets.ts'
 import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../store/tenancy.ts'
-import { tenantIds } from '../store/tenants.ts'
+import { tenantIds } from '../store/tenants/tenants.ts'
+import {
+  activateRuleSet,
+  activeRuleVersion,
+  earlierRuleVersions,
+  noteRefused,
+  ruleSetOf,
+} from '../store/watchdog/rule-sets.ts'
 import { tellRulesChanged } from './tell-rules.ts'
 
 export interface RulesInForce {

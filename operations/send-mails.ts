@@ -23,10 +23,10 @@ import {
   settleMailWork,
   type WaitingNotification,
   waitingNotifications,
-} from '../store/mails.ts'
-import { pageOfLines, statementTotals } from '../store/statements.ts'
+} from '../store/mail/mails.ts'
+import { pageOfLines, statementTotals } from '../store/month-end/statements.ts'
 import { type Ground, inTenant, type TenantTx } from '../store/tenancy.ts'
-import { findTenant } from '../store/tenants.ts'
+import { findTenant } from '../store/tenants/tenants.ts'
 import { statementCsv } from './statement-csv.ts'
 
 /** How mails are made and leave. */

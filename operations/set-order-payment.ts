@@ -1,5 +1,5 @@
 import type { OrderPayment, OrderStatusAnswer } from '../domain/orders/order.ts'
-import { lockOrder, writeOrder } from '../store/orders.ts'
+import { lockOrder, writeOrder } from '../store/orders/orders.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import { noteOrder, orderNotFound } from './order-steps.ts'
 

@@ -2,7 +2,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { OrderPrices } from '../domain/orders/order.ts'
 import { fromMoney, toMoney } from '../domain/units.ts'
 import { noteChange } from '../store/audit.ts'
-import { type OrderPrice, ownPrices, replacePrices } from '../store/order-prices.ts'
+import { type OrderPrice, ownPrices, replacePrices } from '../store/orders/prices.ts'
 import type { PlatformTx, TenantTx } from '../store/tenancy.ts'
 
 /** Prices as the interface shows them. */

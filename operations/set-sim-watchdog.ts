@@ -3,9 +3,9 @@ import { ServiceError } from '../domain/errors.ts'
 import type { SimWatchdogChange } from '../domain/estate/sim.ts'
 import { noteChange } from '../store/audit.ts'
 import { markDue, SubjectKind } from '../store/due.ts'
+import { lockSim, setWatchdog } from '../store/estate/sim-changes.ts'
+import { simLabel } from '../store/estate/sims.ts'
 import { insertEvent } from '../store/events.ts'
-import { lockSim, setWatchdog } from '../store/sim-changes.ts'
-import { simLabel } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts', 'isWatchdogExempt'] as const

@@ -1,8 +1,8 @@
 import type { SuspensionChange } from '../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
-import { setSuspensionUntil as write } from '../store/lines.ts'
-import { lockSim } from '../store/sim-changes.ts'
+import { lockSim } from '../store/estate/sim-changes.ts'
+import { setSuspensionUntil as write } from '../store/estate/sim-state.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
-import { offerTariff } from '../store/tariffs.ts'
+import { offerTariff } from '../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../store/tenancy.ts'
 
 /**

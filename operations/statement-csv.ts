@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { neutralised } from '../domain/spreadsheet.ts'
 import { MICRO, toMB, toMinutes } from '../domain/units.ts'
-import type { StatementLine } from '../store/statements.ts'
+import type { StatementLine } from '../store/month-end/statements.ts'
 
 const money = (micro: number) => (micro / MICRO).toFixed(6)
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '../domain/errors.ts'
 import { noteChange } from '../store/audit.ts'
-import { lockSim, setTag } from '../store/sim-changes.ts'
+import { lockSim, setTag } from '../store/estate/sim-changes.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 /**

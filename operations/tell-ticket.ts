@@ -1,9 +1,9 @@
 /** The events of tickets that have ended. */
 import { EventSeverity, EventType, labelOf, TicketType } from '../domain/codes.ts'
+import { simLabel, simLabels } from '../store/estate/sims.ts'
 import { insertEvent, insertEvents } from '../store/events.ts'
-import { simLabel, simLabels } from '../store/sims.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import type { TicketRecord } from '../store/tickets.ts'
+import type { TicketRecord } from '../store/tickets/tickets.ts'
 
 const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
   ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)

@@ -2,8 +2,8 @@
 import { ServiceError } from '../domain/errors.ts'
 import { ticketIdOfStep } from '../domain/tickets/id.ts'
 import type { Cause } from '../domain/tickets/ticket.ts'
+import { suspensionStarted } from '../store/outbox.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { suspensionStarted } from '../store/workflow-outbox.ts'
 
 /** Who asks for a ticket and why, and the id that follows from the step of a workflow; null: any. */
 export async function askedBy(tx: TenantTx): Promise<{ readonly cause: Cause; readonly id: string | null }> {

@@ -6,11 +6,18 @@ import type { Tariff } from '../domain/estate/tariff.ts'
 import { type Ask, type Line, lineAfter, mayOpen } from '../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../domain/tickets/ticket.ts'
 import { noteChange } from '../store/audit.ts'
-import { lockLine } from '../store/lines.ts'
-import { holdPool, type PoolTariff } from '../store/pools.ts'
-import { findTariff } from '../store/tariffs.ts'
+import { holdPool, type PoolTariff } from '../store/estate/pools.ts'
+import { lockLine } from '../store/estate/sim-state.ts'
+import { findTariff } from '../store/estate/tariffs.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { endTicket, findTicket, insertTicket, openTickets, type TicketRecord, toTicket } from '../store/tickets.ts'
+import {
+  endTicket,
+  findTicket,
+  insertTicket,
+  openTickets,
+  type TicketRecord,
+  toTicket,
+} from '../store/tickets/tickets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { noteMonthEnd } from './month-end-outcome.ts'
 import { tellTicketsCancelled } from './tell-ticket.ts'

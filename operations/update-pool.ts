@@ -3,8 +3,8 @@ import { ServiceError } from '../domain/errors.ts'
 import type { PoolUpdate } from '../domain/estate/pool.ts'
 import { noteChange } from '../store/audit.ts'
 import { markPoolDue } from '../store/due.ts'
+import { lockPool, type PoolSettings, writePool } from '../store/estate/pools.ts'
 import { insertEvent } from '../store/events.ts'
-import { lockPool, type PoolSettings, writePool } from '../store/pools.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 
 const SETTINGS = ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts'] as const

@@ -1,7 +1,7 @@
 /** Corrections may take usage back, but never a ledger row below nothing. */
 import type { UsageFault } from '../domain/usage/usage-record.ts'
 import type { TenantTx } from '../store/tenancy.ts'
-import { type Amounts, ledgerSums, type PlacedRecord } from '../store/usage.ts'
+import { type Amounts, ledgerSums, type PlacedRecord } from '../store/usage/records.ts'
 
 interface Indexed {
   readonly index: number

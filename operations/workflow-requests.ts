@@ -1,8 +1,8 @@
 /** Carrying out starts and signals of workflows that commits have asked for. */
 import { ServiceError } from '../domain/errors.ts'
 import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../domain/temporal/lifecycle.ts'
+import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../store/outbox.ts'
 import { type Ground, inPlatform, inTenant } from '../store/tenancy.ts'
-import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../store/workflow-outbox.ts'
 import { type FailedRun, failedRun, tellFailedRun } from './failed-runs.ts'
 
 /** The run of an id as a start or signal has met it. */

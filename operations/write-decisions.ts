@@ -5,7 +5,7 @@ import type { RuleOutcome } from '../rules/evaluate.ts'
 import { firedMessage, resolvedMessage } from '../rules/message.ts'
 import { type Permission, permitted } from '../rules/mode.ts'
 import { insertEvent } from '../store/events.ts'
-import { insertNotifications, lastGroupedAt } from '../store/mails.ts'
+import { insertNotifications, lastGroupedAt } from '../store/mail/mails.ts'
 import type { TenantTx } from '../store/tenancy.ts'
 import {
   insertLogEntries,
@@ -14,7 +14,7 @@ import {
   type NewLogEntry,
   type StoredAlert,
   saveAlerts,
-} from '../store/watchdog.ts'
+} from '../store/watchdog/alerts.ts'
 import { noticeOf } from './alert-notice.ts'
 import { type Asked, enforce, type Wish } from './enforce.ts'
 import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'

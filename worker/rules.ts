@@ -8,8 +8,8 @@ import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
 import { type AskRules, activateRules, inForceInstead, tellRefusedRules } from '../operations/rules-in-force.ts'
 import type { RuleText } from '../rules/load.ts'
-import { activeRuleVersion } from '../store/rule-sets.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
+import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))

@@ -16,8 +16,8 @@ import {
   runOf,
   startBulkTickets,
 } from '../../operations/bulk-tickets.ts'
-import { pageOfItems, pageOfRuns, runExists } from '../../store/bulk-reads.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
+import { pageOfItems, pageOfRuns, runExists } from '../../store/tickets/bulk-reads.ts'
 import { takeNoBody } from '../app.ts'
 import { takeBulkFiles } from '../bulk-csv.ts'
 import { changeInTenant } from '../change.ts'

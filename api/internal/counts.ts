@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../domain/page.ts'
 import { Instant, nullable, strictObject, Text } from '../../domain/schema.ts'
 import { dueWork, logByRule, mailsByStatus, simsByStatus, ticketsByStatus } from '../../store/counts.ts'
-import { pageOfMails } from '../../store/mail-log.ts'
+import { pageOfMails } from '../../store/mail/log.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import type { InternalOptions } from '../options.ts'
 

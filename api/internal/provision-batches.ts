@@ -12,8 +12,8 @@ import {
   BatchStarted,
 } from '../../domain/workflows/provision-batch.ts'
 import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../operations/provision-batches.ts'
-import { batchExists, pageOfBatch } from '../../store/provision-batches.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
+import { batchExists, pageOfBatch } from '../../store/workflows/provision-batches.ts'
 import { onceInTenant } from '../once.ts'
 import type { InternalOptions } from '../options.ts'
 import { BatchParams, batchIdOf } from '../params.ts'

@@ -8,7 +8,7 @@ import { UsageDelivery, UsageDeliveryQuery } from '../../domain/usage/delivery.t
 import { UsageRecord } from '../../domain/usage/usage-record.ts'
 import { recordUsage, type UsageTerms } from '../../operations/record-usage.ts'
 import { type Ground, inTenant } from '../../store/tenancy.ts'
-import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../store/usage-deliveries.ts'
+import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../store/usage/deliveries.ts'
 import { onBehalfOf } from '../change.ts'
 import type { InternalOptions } from '../options.ts'
 import { UsageDeliveryParams } from '../params.ts'

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { StartAnswer, WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { retryOf } from '../../operations/retry-workflow.ts'
 import { noteChange } from '../../store/audit.ts'
-import { releaseRun } from '../../store/workflow-outbox.ts'
+import { releaseRun } from '../../store/outbox.ts'
 import { onceElsewhere } from '../once.ts'
 import type { InternalOptions } from '../options.ts'
 

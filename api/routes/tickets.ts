@@ -16,7 +16,7 @@ import {
 import { askedBy } from '../../operations/ticket-cause.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { findTicket, listTickets, toTicket } from '../../store/tickets.ts'
+import { findTicket, listTickets, toTicket } from '../../store/tickets/tickets.ts'
 import { takeNoBody } from '../app.ts'
 import { changeInTenant } from '../change.ts'
 import { answersVersion } from '../etag.ts'

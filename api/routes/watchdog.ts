@@ -7,7 +7,7 @@ import {
   watchdogMetadata,
 } from '../../domain/watchdog/log-entry.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { pageOfLog } from '../../store/watchdog-log.ts'
+import { pageOfLog } from '../../store/watchdog/log.ts'
 import type { RouteOptions } from '../options.ts'
 
 export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {

@@ -1,7 +1,7 @@
 /**
  * Allowance and overage arithmetic, in whole bytes.
  *
- * The definition the set-wise SQL of store/figures.ts is held to: a property test runs both.
+ * The definition the set-wise SQL of store/usage/figures.ts is held to: a property test runs both.
  * All inputs are safe integers; products are made in bigint, so that no byte is lost on the way.
  */
 import { PoolType, TariffType } from '../codes.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { LogLevel } from '../../domain/codes.ts'
-import { insertNotifications } from '../../store/mails.ts'
+import { insertNotifications } from '../../store/mail/mails.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { rememberStarts, requestWorkflows } from '../../store/workflow-outbox.ts'
 import { type Ask, aPool, aSim, asking, aTenant, provisioned, useHouse } from './house.ts'
 
 const house = useHouse()

@@ -1,8 +1,8 @@
 /** Figures that are read while usage is being counted. */
 import { expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../domain/codes.ts'
-import { currentCycle } from '../../store/cycles.ts'
-import { poolFigures, simFigures } from '../../store/figures.ts'
+import { currentCycle } from '../../store/usage/cycles.ts'
+import { poolFigures, simFigures } from '../../store/usage/figures.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse } from './house.ts'
 

@@ -7,10 +7,10 @@ import type { EvaluationTerms } from '../../operations/evaluation.ts'
 import { recordUsage } from '../../operations/record-usage.ts'
 import { rulesInForce } from '../../operations/rules-in-force.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
-import { currentCycle } from '../../store/cycles.ts'
-import { lockLine } from '../../store/lines.ts'
+import { lockLine } from '../../store/estate/sim-state.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { endTicket, findTicket } from '../../store/tickets.ts'
+import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
+import { currentCycle } from '../../store/usage/cycles.ts'
 import { aTenant, someSims, type TestGround } from '../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }

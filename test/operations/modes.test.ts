@@ -7,7 +7,7 @@ import { poolEnforcement, simEnforcement } from '../../operations/enforcement.ts
 import { evaluateSubjects } from '../../operations/evaluate-subjects.ts'
 import { activateRules } from '../../operations/rules-in-force.ts'
 import { pickTargets } from '../../rules/suspend-targets.ts'
-import { readSim } from '../../store/sims.ts'
+import { readSim } from '../../store/estate/sims.ts'
 import { readRuleFiles } from '../../worker/rules.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse, evaluationTerms } from './house.ts'

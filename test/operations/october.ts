@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { SummaryNotification } from '../../notify/notification.ts'
 import { closeCycle } from '../../operations/close-cycle.ts'
-import { pageOfLines, type StatementLine } from '../../store/statements.ts'
+import { pageOfLines, type StatementLine } from '../../store/month-end/statements.ts'
 import type { House } from './house.ts'
 
 const BEGIN = Date.parse('2026-10-01T00:00:00Z')

@@ -7,7 +7,7 @@ import { askPermits } from '../../operations/ask-permits.ts'
 import { poolEnforcement, simEnforcement } from '../../operations/enforcement.ts'
 import { passOverSims, undoInput, undoPage } from '../../operations/undo-suspensions.ts'
 import { SubjectKind } from '../../store/due.ts'
-import { saveAlerts } from '../../store/watchdog.ts'
+import { saveAlerts } from '../../store/watchdog/alerts.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse } from './house.ts'
 

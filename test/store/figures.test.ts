@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../domain/codes.ts'
 import { poolFigures as definition, type LedgerRow } from '../../domain/usage/allowance.ts'
-import { currentCycle } from '../../store/cycles.ts'
-import { poolFigures } from '../../store/figures.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { currentCycle } from '../../store/usage/cycles.ts'
+import { poolFigures } from '../../store/usage/figures.ts'
 import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
 const ground = await aGround()

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTenant } from '../../operations/create-tenant.ts'
 import { importSims } from '../../operations/import-sims.ts'
 import { connect } from '../../store/connect.ts'
-import { partitionsFor } from '../../store/partitions.ts'
 import { type Db, type Ground, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { partitionsFor } from '../../store/usage/partitions.ts'
 import { freshDatabase } from '../setup/database.ts'
 
 let ground: Ground

@@ -6,13 +6,13 @@ const packaged = (target: string, ...values: string[]) => ({ target, isPackage: 
 
 describe('boundaries', () => {
   test.each([
-    ['a folder below', 'operations/send-mails.ts', file('store/mails.ts', 'lockMails')],
-    ['its own folder', 'store/mails.ts', file('store/tenancy.ts', 'inTenant')],
-    ['types of a folder that gives it types', 'store/mails.ts', file('notify/notification.ts')],
+    ['a folder below', 'operations/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
+    ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
+    ['types of a folder that gives it types', 'store/mail/mails.ts', file('notify/notification.ts')],
     ['the value that is named', 'operations/apply-ticket.ts', file('network/network.ts', 'CarrierError')],
     ['a file of the bundle', 'workflows/pace.ts', file('domain/time/duration.ts', 'durationMs')],
     ['types of any package', 'domain/page.ts', packaged('kysely')],
-    ['a package of its list', 'store/mails.ts', packaged('kysely', 'sql')],
+    ['a package of its list', 'store/mail/mails.ts', packaged('kysely', 'sql')],
     ['anything, for a test', 'test/unit/x.test.ts', file('workflows/pace.ts', 'pace')],
   ])('allow %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
@@ -20,9 +20,9 @@ describe('boundaries', () => {
 
   test.each([
     ['a folder above', 'domain/page.ts', file('store/paging.ts'), 'it does not import store/paging.ts'],
-    ['a value where types are given', 'store/mails.ts', file('notify/render.ts', 'renderMail'), 'types only'],
+    ['a value where types are given', 'store/mail/mails.ts', file('notify/render.ts', 'renderMail'), 'types only'],
     ['another value than the named', 'operations/x.ts', file('network/network.ts', 'send'), 'types only'],
-    ['all of a file', 'store/mails.ts', file('notify/render.ts', '*'), 'types only'],
+    ['all of a file', 'store/mail/mails.ts', file('notify/render.ts', '*'), 'types only'],
     ['a door from another', 'api/main.ts', file('worker/main.ts', 'startWorker'), 'it does not import worker/main.ts'],
     [
       'a package that is not of its list',

@@ -1,0 +1,93 @@
+/** What enforcement reads of SIMs and pools. */
+import { sql } from 'kysely'
+import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
+import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { UNPICKED_MODES } from '../../domain/watchdog/settings.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+export interface EnforcedSim {
+  readonly simId: number
+  readonly iccid: string
+  readonly status: 0 | 1 | 2
+  readonly poolId: number | null
+  readonly ownMode: WatchdogMode | null
+  readonly poolMode: WatchdogMode | null
+  readonly exempt: boolean
+  readonly openTickets: number
+  readonly suspension: {
+    readonly cause: 'user' | 'watchdog'
+    readonly rule: string | null
+    readonly cycle: string | null
+    readonly until: 'renewal' | 'manual' | null
+    readonly workflowId: string | null
+    readonly openedAt: Date
+  } | null
+}
+
+type Row = Omit<EnforcedSim, 'suspension'> & {
+  readonly [K in keyof NonNullable<EnforcedSim['suspension']>]: NonNullable<EnforcedSim['suspension']>[K] | null
+}
+
+export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<EnforcedSim | undefined> {
+  const { rows } = await sql<Row>`
+    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.watchdog_mode as "ownMode",
+           p.watchdog_mode as "poolMode", s.is_watchdog_exempt as exempt,
+           (select count(*) from tickets t where t.sim_id = s.id and t.status in (0, 1))::integer as "openTickets",
+           u.cause, u.rule, u.cycle_key as cycle, u.until, u.workflow_id as "workflowId", u.opened_at as "openedAt"
+      from sims s
+      left join pools p on p.id = s.pool_id
+      left join suspensions u on u.sim_id = s.id and u.closed_at is null
+     where s.id = ${simId}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) return undefined
+  const { cause, rule, cycle, until, workflowId, openedAt, ...sim } = row
+  return {
+    ...sim,
+    suspension: cause === null || openedAt === null ? null : { cause, rule, cycle, until, workflowId, openedAt },
+  }
+}
+
+/** A pool's SIMs as enforcement sees them. */
+export interface PickFrom {
+  /** What those that are suspended already have above their share. */
+  readonly stoppedExcessBytes: number
+  /** Not suspended, and to be left alone: exempt, in a weaker mode, or held by a person. */
+  readonly passedOver: number
+  /** Those that may be picked first, the largest excess first. */
+  readonly rows: PoolRow[]
+}
+
+/**
+ * SIMs of a pool from which enforcement picks. Divisions must be current.
+ *
+ * @param limit at most so many rows; the sums are of all
+ */
+export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, limit: number): Promise<PickFrom> {
+  const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
+  const { rows } = await sql<PoolRow & Omit<PickFrom, 'rows'>>`
+    with seen as (
+      select s.id as "simId", coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, 0) as "shareBytes",
+             greatest(0, coalesce(f.bytes - f.limit_bytes, 0)) as "excessBytes", s.status = ${SimStatus.Suspended} as stopped,
+             s.is_watchdog_exempt as exempt,
+             coalesce(s.watchdog_mode = any(${[...UNPICKED_MODES]}::smallint[]), false) as weaker,
+             coalesce(w.held, false) as held
+        from sims s
+        left join ledger_figures f
+          on f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = s.pool_id and f.sim_id = s.id
+        left join workflow_starts w
+          on w.tenant_id = ${tx.tenantId} and w.workflow_id = ${before} || ':' || s.id || ':' || ${after}
+       where s.tenant_id = ${tx.tenantId} and s.pool_id = ${poolId}
+    )
+    select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held,
+           coalesce(sum("excessBytes") filter (where stopped) over (), 0)::bigint as "stoppedExcessBytes",
+           (count(*) filter (where not stopped and (exempt or weaker or held)) over ())::integer as "passedOver"
+      from seen
+     order by (stopped or exempt or weaker or held), "excessBytes" desc, "simId"
+     limit ${limit}`.execute(tx.q)
+  return {
+    stoppedExcessBytes: rows[0]?.stoppedExcessBytes ?? 0,
+    passedOver: rows[0]?.passedOver ?? 0,
+    rows: rows.map(({ stoppedExcessBytes: _, passedOver: __, ...row }) => row),
+  }
+}

@@ -1,0 +1,21 @@
+/** A tenant's switch of enforcement, and how much one rule may suspend in an hour before the rest is held. */
+import { sql } from 'kysely'
+import type { EnforcementSettings } from '../../domain/enforcement/guard.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+export async function readEnforcementSettings(tx: TenantTx): Promise<EnforcementSettings> {
+  const { rows } = await sql<EnforcementSettings>`
+    select enforcement_enabled as enabled, guard_least as "guardLeast", guard_pct as "guardPct"
+      from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error(`no tenant ${tx.tenantId}`)
+  return row
+}
+
+export async function writeEnforcementSettings(tx: TenantTx, settings: EnforcementSettings): Promise<void> {
+  await sql`
+    update tenants
+       set enforcement_enabled = ${settings.enabled}, guard_least = ${settings.guardLeast},
+           guard_pct = ${settings.guardPct}, version = version + 1, updated_at = ${tx.now}
+     where id = ${tx.tenantId}`.execute(tx.q)
+}

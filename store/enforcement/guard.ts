@@ -1,0 +1,237 @@
+/** What the guard on suspensions remembers: what rules have asked, and holds that wait for a person. */
+import { sql } from 'kysely'
+import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { SubjectKind } from '../due.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+/** What suspensions are counted for: one rule of one version, in a pool or (null) the whole tenant. */
+export interface GuardScope {
+  readonly rule: string
+  readonly version: number
+  readonly poolId: number | null
+  readonly cycleKey: string
+}
+
+export type PermitState = 'granted' | 'held' | 'discarded'
+
+/** One ask at a time is counted in a tenant; held to the end of the transaction. After the lock on alerts. */
+export async function lockGuard(tx: TenantTx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext('simherd.guard'), hashtext(${tx.tenantId}))`.execute(tx.q)
+}
+
+export interface StandingPermit {
+  readonly simId: number
+  /** Null: nothing was asked for it under this version. */
+  readonly state: PermitState | null
+  readonly holdId: number | null
+  /** The pool in which it was asked for last in this cycle, under any version. */
+  readonly poolId: number | null
+}
+
+/** What was answered for SIMs under a rule's version, as far as it stands. Those that are not the tenant's are left out. */
+export async function standingPermits(
+  tx: TenantTx,
+  ask: { readonly rule: string; readonly version: number; readonly cycleKey: string },
+  simIds: readonly number[],
+): Promise<StandingPermit[]> {
+  const { rows } = await sql<StandingPermit>`
+    select s.id as "simId", p.state, p.hold_id as "holdId",
+           (select e.pool_id from guard_permits e
+             where e.tenant_id = ${tx.tenantId} and e.sim_id = s.id and e.rule = ${ask.rule}
+               and e.cycle_key = ${ask.cycleKey} and e.over_at is null
+             order by e.id desc limit 1) as "poolId"
+      from unnest(${[...simIds]}::bigint[]) with ordinality as a(id, n)
+      join sims s on s.id = a.id
+      left join guard_permits p
+        on p.tenant_id = ${tx.tenantId} and p.sim_id = s.id and p.rule = ${ask.rule}
+       and p.cycle_key = ${ask.cycleKey} and p.rule_version = ${ask.version} and p.over_at is null
+     order by a.n`.execute(tx.q)
+  return rows
+}
+
+/** Permits of a scope that count. Spelled so that an index has them: `is not distinct from` would not use it. */
+const counting = (tx: TenantTx, { rule, version, poolId }: GuardScope) => sql`
+  tenant_id = ${tx.tenantId} and rule = ${rule} and rule_version = ${version} and counts
+  and ${poolId === null ? sql`pool_id is null` : sql`pool_id = ${poolId}`}`
+
+/** Permits of a scope since an instant that count, whatever has become of them: hardly more than an hour lets through. */
+export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from guard_permits where ${counting(tx, scope)} and at > ${since}`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/**
+ * SIMs of a pool, or all provisioned ones of the tenant. Pools know how many they have; only those outside pools are
+ * counted, in the order of their index: else other tenants' rows might be read for a few of this one's.
+ *
+ * @param enough no more of those outside pools are counted than this
+ */
+export async function scopeSize(tx: TenantTx, poolId: number | null, enough: number): Promise<number> {
+  const { rows } = await (poolId === null
+    ? sql<{ count: number }>`
+          select ((select coalesce(sum(total_sim_count), 0) from pools where tenant_id = ${tx.tenantId})
+                  + (select count(*) from (select 1 from sims
+                                            where tenant_id = ${tx.tenantId} and pool_id is null and status <> 0
+                                            order by id limit ${enough}) o))::integer as count`
+    : sql<{ count: number }>`select total_sim_count as count from pools where id = ${poolId}`
+  ).execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/** The hold of a scope that waits for a decision. */
+export async function openHoldOf(tx: TenantTx, scope: GuardScope): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number }>`
+    select id from guard_holds
+     where tenant_id = ${tx.tenantId} and rule = ${scope.rule} and rule_version = ${scope.version}
+       and cycle_key = ${scope.cycleKey} and coalesce(pool_id, 0) = ${scope.poolId ?? 0} and state = 'held'`.execute(
+    tx.q,
+  )
+  return rows[0]?.id
+}
+
+export async function insertHold(
+  tx: TenantTx,
+  scope: GuardScope,
+  found: { readonly cycleEndsAt: Date; readonly suspended: number; readonly allowed: number },
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into guard_holds (rule, rule_version, pool_id, cycle_key, cycle_ends_at, suspended, allowed, opened_at)
+    values (${scope.rule}, ${scope.version}, ${scope.poolId}, ${scope.cycleKey}, ${found.cycleEndsAt},
+            ${found.suspended}, ${found.allowed}, ${tx.now})
+    returning id`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error('the hold was written and is not there')
+  return row.id
+}
+
+/** Remembers an answer for SIMs. One statement, whatever their number. */
+export async function insertPermits(
+  tx: TenantTx,
+  scope: GuardScope,
+  simIds: readonly number[],
+  answer: { readonly workflowId: string; readonly holdId: number | null },
+): Promise<void> {
+  if (simIds.length === 0) return
+  const granted = answer.holdId === null
+  await sql`
+    insert into guard_permits (rule, rule_version, pool_id, cycle_key, sim_id, workflow_id, state, hold_id, counts, at)
+    select ${scope.rule}, ${scope.version}, ${scope.poolId}::integer, ${scope.cycleKey}, id, ${answer.workflowId},
+           ${granted ? 'granted' : 'held'}, ${answer.holdId}::bigint, ${granted}, ${tx.now}::timestamptz
+      from unnest(${[...simIds]}::bigint[]) with ordinality as a(id, n)
+     order by n`.execute(tx.q)
+}
+
+export interface HoldRow extends GuardScope {
+  readonly id: number
+  readonly state: 'held' | 'released' | 'discarded'
+  readonly cycleEndsAt: Date
+}
+
+export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | undefined> {
+  const { rows } = await sql<HoldRow>`
+    select id, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
+           cycle_ends_at as "cycleEndsAt"
+      from guard_holds where tenant_id = ${tx.tenantId} and id = ${id}::bigint for update`.execute(tx.q)
+  return rows[0]
+}
+
+export async function markDecided(tx: TenantTx, id: number, state: 'released' | 'discarded'): Promise<void> {
+  await sql`
+    update guard_holds set state = ${state}, decided_at = ${tx.now}, decided_by = ${tx.caller?.keyId ?? null}
+     where id = ${id}`.execute(tx.q)
+}
+
+/** How many SIMs a hold is or was about: what has cleared before the decision is not among them. */
+export async function heldBy(tx: TenantTx, holdId: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from guard_permits
+     where hold_id = ${holdId} and (state <> 'held' or over_at is null)`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/**
+ * Answers what a hold has kept waiting, and asks that every workflow that waits is told: who asked, the SIM's own
+ * run of the cycle, and its pool's.
+ */
+export async function answerHeld(
+  tx: TenantTx,
+  { id, poolId, cycleKey }: HoldRow,
+  state: 'granted' | 'discarded',
+  signal: 'guardReleased' | 'guardDiscarded',
+): Promise<void> {
+  const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
+  await sql`
+    with waiting as (
+      update guard_permits set state = ${state}
+       where hold_id = ${id} and state = 'held' and over_at is null
+      returning workflow_id, ${before} || ':' || sim_id || ':' || ${after} as own
+    ), told as (
+      select workflow_id from waiting
+      union
+      select w.workflow_id from workflow_starts w
+       where w.tenant_id = ${tx.tenantId} and w.workflow_id in (select own from waiting)
+      union
+      select w.workflow_id from workflow_starts w
+       where w.tenant_id = ${tx.tenantId} and exists (select 1 from waiting)
+         and w.workflow_id = ${poolId === null ? null : enforcePoolId(tx.tenantId, poolId, cycleKey)}::text
+    )
+    insert into workflow_outbox (workflow_id, request, due_at, created_at)
+    select workflow_id, jsonb_build_object('do', 'signal', 'workflowId', workflow_id, 'signal', ${signal}::text),
+           ${tx.now}, ${tx.now}
+      from told order by workflow_id`.execute(tx.q)
+  tx.ring({ queue: 'workflows' })
+}
+
+/** Begins the count of a scope anew: what was permitted so far counts no more. */
+export async function forgetCount(tx: TenantTx, scope: GuardScope): Promise<void> {
+  await sql`update guard_permits set counts = false where ${counting(tx, scope)}`.execute(tx.q)
+}
+
+/** A rule's alert for a SIM or a pool is over, or may not be acted on now. */
+export interface AskOver {
+  readonly rule: string
+  readonly cycleKey: string
+  readonly simId: number | null
+  readonly poolId: number | null
+  /** Cleared: the next alert asks anew. Else only what waits is withdrawn: the SIM may be suspended already. */
+  readonly cleared: boolean
+}
+
+/**
+ * What was asked for alerts that have cleared since it was wanted: known, and firing neither for the SIM nor for its
+ * pool. Call under the guard's lock: an alert that clears later ends the ask itself.
+ */
+export async function clearedAsks(
+  tx: TenantTx,
+  { rule, cycleKey, poolId }: GuardScope,
+  simIds: readonly number[],
+): Promise<AskOver[]> {
+  const subjects =
+    poolId === null
+      ? sql`select s.id as sim_id, null::integer as pool_id, k.kind, k.id
+              from sims s cross join lateral (values (${SubjectKind.sim}::smallint, s.id), (${SubjectKind.pool}::smallint, s.pool_id::bigint)) k(kind, id)
+             where s.id = any(${[...simIds]}::bigint[])`
+      : sql`select null::bigint as sim_id, ${poolId}::integer as pool_id, ${SubjectKind.pool}::smallint as kind, ${poolId}::bigint as id`
+  const { rows } = await sql<{ simId: number | null; poolId: number | null }>`
+    select s.sim_id as "simId", s.pool_id as "poolId"
+      from (${subjects}) s
+      join alerts a
+        on a.tenant_id = ${tx.tenantId} and a.rule = ${rule} and a.subject_kind = s.kind and a.subject_id = s.id
+       and a.scope in (${cycleKey}, '')
+     group by s.sim_id, s.pool_id
+    having not bool_or(a.firing)`.execute(tx.q)
+  return rows.map((one) => ({ ...one, rule, cycleKey, cleared: true }))
+}
+
+/** Ends what was asked for alerts. One statement, whatever their number; the guard's lock is held. */
+export async function endAsks(tx: TenantTx, over: readonly AskOver[]): Promise<void> {
+  if (over.length === 0) return
+  await sql`
+    update guard_permits p set over_at = ${tx.now}
+      from jsonb_to_recordset(${JSON.stringify(over)}::jsonb) as o(
+             rule text, "cycleKey" text, "simId" bigint, "poolId" integer, cleared boolean)
+     where p.tenant_id = ${tx.tenantId} and p.over_at is null and p.rule = o.rule and p.cycle_key = o."cycleKey"
+       and (p.sim_id = o."simId" and p.pool_id is null or p.pool_id = o."poolId")
+       and (o.cleared or p.state = 'held')`.execute(tx.q)
+}

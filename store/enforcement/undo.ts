@@ -1,0 +1,60 @@
+/** What one rule has suspended in a span of time, for its undoing. */
+import { sql } from 'kysely'
+import type { SuspensionToUndo } from '../../domain/enforcement/undo.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { SubjectKind } from '../due.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+export interface UndoAsk {
+  readonly rule: string
+  readonly since: Date
+  readonly until: Date
+  /** The running cycle: what is not suspended yet is about to be in it. */
+  readonly cycleKey: string
+  readonly afterSimId: number
+  readonly limit: number
+}
+
+/**
+ * SIMs that a rule has suspended, and those that it is about to: in a grace, with a ticket under way, or held by the
+ * guard. By SIM id. What a person or another rule has suspended is not among them, nor what a person has resumed.
+ *
+ * @returns at most so many, and how many there are with them
+ */
+export async function suspensionsToUndo(
+  tx: TenantTx,
+  { rule, since, until, cycleKey, afterSimId, limit }: UndoAsk,
+): Promise<{ suspensions: SuspensionToUndo[]; total: number }> {
+  const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
+  const within = sql`>= ${since} and`
+  const { rows } = await sql<SuspensionToUndo & { total: number }>`
+    with suspended as (
+      select sim_id, workflow_id from suspensions
+       where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and rule = ${rule}
+         and opened_at ${within} opened_at < ${until} and sim_id > ${afterSimId}
+    ), asked as (
+      select sim_id from guard_permits
+       where tenant_id = ${tx.tenantId} and rule = ${rule} and over_at is null and state <> 'discarded'
+         and cycle_key = ${cycleKey} and at ${within} at < ${until} and sim_id > ${afterSimId}
+      union
+      select subject_id from alerts
+       where tenant_id = ${tx.tenantId} and rule = ${rule} and subject_kind = ${SubjectKind.sim}
+         and scope in (${cycleKey}, '') and asked = 'overLimit'
+         and asked_at ${within} asked_at < ${until} and subject_id > ${afterSimId}
+    ), about as (
+      select a.sim_id from asked a
+       where not exists (select 1 from suspensions s where s.sim_id = a.sim_id and s.closed_at is null)
+         and not exists (select 1 from workflow_starts w
+                          where w.tenant_id = ${tx.tenantId} and w.held
+                            and w.workflow_id = ${before} || ':' || a.sim_id || ':' || ${after})
+    ), found as (
+      select sim_id, coalesce(workflow_id, ${before} || ':' || sim_id || ':' || ${after}) as workflow_id,
+             true as suspended
+        from suspended
+      union all
+      select sim_id, ${before} || ':' || sim_id || ':' || ${after}, false from about
+    )
+    select sim_id as "simId", workflow_id as "workflowId", suspended, count(*) over ()::integer as total
+      from found order by sim_id limit ${limit}`.execute(tx.q)
+  return { suspensions: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 }
+}

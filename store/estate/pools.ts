@@ -1,0 +1,207 @@
+/** Pools, with their figures of the running cycle. */
+import { type RawBuilder, sql } from 'kysely'
+import type { PoolStatus, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import type { NewPool, Pool } from '../../domain/estate/pool.ts'
+import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
+import { type Cycle, daysUntilRenewal } from '../../domain/time/cycle.ts'
+import { toMB, toMinutes } from '../../domain/units.ts'
+import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import { readPage } from '../paging.ts'
+import type { Ground, TenantTx } from '../tenancy.ts'
+import { currentCycle } from '../usage/cycles.ts'
+import { type PoolFigures, poolFigures } from '../usage/figures.ts'
+
+interface PoolRow {
+  readonly id: number
+  readonly name: string
+  readonly type: PoolType
+  readonly watchdog_mode: WatchdogMode
+  readonly warning_threshold_pct: number | null
+  readonly enable_burn_rate_alerts: boolean | null
+  readonly status: PoolStatus
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly activated_at: Date
+  readonly active_sim_count: number
+  readonly total_sim_count: number
+  readonly tariff_id: number
+  readonly tariff_name: string
+  readonly tariff_type: TariffType
+}
+
+/** A pool's own settings, without its figures. */
+export type PoolRecord = Pick<
+  Pool,
+  'id' | 'name' | 'type' | 'watchdogMode' | 'warningThresholdPct' | 'enableBurnRateAlerts' | 'status' | 'tariffId'
+>
+
+const columns = sql`p.id, p.name, p.type, p.watchdog_mode, p.warning_threshold_pct, p.enable_burn_rate_alerts, p.status,
+  p.created_at, p.updated_at, p.activated_at, p.active_sim_count, p.total_sim_count, p.tariff_id,
+  t.display_name as tariff_name, t.type as tariff_type`
+
+const fromPools = (where: RawBuilder<unknown>) => sql`
+  from pools p join tariffs t on t.id = p.tariff_id
+ where p.tenant_id = app_tenant() and p.deleted_at is null ${where}`
+
+const NO_FIGURES = { limitBytes: 0, usageBytes: 0, remainingBytes: 0, overageBytes: 0, voiceSeconds: 0, smsCount: 0 }
+
+function toPool(row: PoolRow, figures: Omit<PoolFigures, 'activeSimCount' | 'totalSimCount'>, days: number): Pool {
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    watchdogMode: row.watchdog_mode,
+    warningThresholdPct: row.warning_threshold_pct,
+    enableBurnRateAlerts: row.enable_burn_rate_alerts,
+    status: row.status,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    activatedAt: row.activated_at.toISOString(),
+    activeSimCount: row.active_sim_count,
+    totalSimCount: row.total_sim_count,
+    limitMB: toMB(figures.limitBytes),
+    usageMB: toMB(figures.usageBytes),
+    isOverage: figures.overageBytes > 0,
+    remainingMB: toMB(figures.remainingBytes),
+    overageMB: toMB(figures.overageBytes),
+    voiceMins: toMinutes(figures.voiceSeconds),
+    smsCount: figures.smsCount,
+    tariffId: row.tariff_id,
+    tariff: { id: row.tariff_id, displayName: row.tariff_name, type: row.tariff_type },
+    daysUntilRenewal: days,
+  }
+}
+
+async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool[]> {
+  if (rows.length === 0) return []
+  const cycle: Cycle = await currentCycle(tx)
+  const ids = rows.map((row) => row.id)
+  const figures = await poolFigures(tx, cycle.key, ids)
+  const days = daysUntilRenewal(cycle, tx.now.getTime())
+  return rows.map((row) => toPool(row, figures.get(row.id) ?? NO_FIGURES, days))
+}
+
+/** A page of the pools, by id. */
+export async function pageOfPools(tx: TenantTx, query: PageQuery): Promise<Page<Pool>> {
+  const page = pageRequest(query)
+  const select = { columns, from: fromPools(sql``), orderBy: sql`id` }
+  const { rows, totalItems } = await readPage<PoolRow>(tx, select, page)
+  return toPage(page, totalItems, await withFigures(tx, rows))
+}
+
+/** All pools, by id, page by page. */
+export const listPools = (ground: Ground, tenantId: string): AsyncGenerator<Pool[]> =>
+  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+    const where = after === null ? sql`` : sql`and p.id > ${after}`
+    const { rows } = await sql<PoolRow>`
+      select ${columns} ${fromPools(where)} order by p.id limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: await withFigures(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+  })
+
+/** A pool with its figures. */
+export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefined> {
+  const { rows } = await sql<PoolRow>`select ${columns} ${fromPools(sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
+  const [pool] = await withFigures(tx, rows)
+  return pool
+}
+
+/** A pool without its figures: what is needed to decide. */
+export async function findPool(tx: TenantTx, id: number): Promise<PoolRecord | undefined> {
+  return findPoolRecord(tx, id, sql``)
+}
+
+/** Locks a pool against every other change, and against whoever is about to put a SIM into it. */
+export const lockPool = (tx: TenantTx, id: number): Promise<PoolRecord | undefined> =>
+  findPoolRecord(tx, id, sql`for update`)
+
+/** The tariff of a pool. */
+export interface PoolTariff {
+  readonly tariffId: number
+  readonly type: TariffType
+}
+
+/** The tariffs of those of these pools that are there, by pool. */
+export const poolTariffs = (tx: TenantTx, ids: readonly number[]): Promise<Map<number, PoolTariff>> =>
+  readPoolTariffs(tx, ids, sql``)
+
+/** Keeps a pool from being deleted until the transaction ends. @returns its tariff; undefined where there is no such pool */
+export const holdPool = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
+  (await readPoolTariffs(tx, [id], sql`for key share of p`)).get(id)
+
+async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBuilder<unknown>) {
+  const { rows } = await sql<PoolTariff & { id: number }>`
+    select p.id, p.tariff_id as "tariffId", t.type
+      from pools p join tariffs t on t.id = p.tariff_id
+     where p.tenant_id = app_tenant() and p.deleted_at is null and p.id = any(${[...ids]}::bigint[]) ${lock}`.execute(
+    tx.q,
+  )
+  return new Map(rows.map(({ id, ...tariff }) => [id, tariff]))
+}
+
+async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown>): Promise<PoolRecord | undefined> {
+  const { rows } = await sql<PoolRecord>`
+    select id, name, type, watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
+           enable_burn_rate_alerts as "enableBurnRateAlerts", status, tariff_id as "tariffId"
+      from pools
+     where tenant_id = app_tenant() and id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
+  return rows[0]
+}
+
+/** The name of a pool, a deleted one too. */
+export async function poolName(tx: TenantTx, id: number): Promise<string | undefined> {
+  const { rows } = await sql<{ name: string }>`
+    select name from pools where tenant_id = app_tenant() and id = ${id}::bigint`.execute(tx.q)
+  return rows[0]?.name
+}
+
+/** What a caller may replace of a pool. */
+export type PoolSettings = Pick<PoolRecord, 'name' | 'watchdogMode' | 'warningThresholdPct' | 'enableBurnRateAlerts'>
+
+/** Replaces a pool's settings. Call with the pool locked. */
+export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Promise<void> {
+  await sql`
+    update pools
+       set name = ${to.name}, watchdog_mode = ${to.watchdogMode}, warning_threshold_pct = ${to.warningThresholdPct},
+           enable_burn_rate_alerts = ${to.enableBurnRateAlerts}, version = version + 1, updated_at = ${tx.now}
+     where id = ${id}`.execute(tx.q)
+}
+
+/** What keeps a pool from being deleted, as numbers of SIMs. Call with the pool locked. */
+export async function poolUses(
+  tx: TenantTx,
+  id: number,
+): Promise<{ readonly sims: number; readonly queued: number; readonly tickets: number }> {
+  const { rows } = await sql<{ sims: number; queued: number; tickets: number }>`
+    select (select total_sim_count from pools where id = ${id}) as sims,
+           (select count(*) from sims
+             where tenant_id = app_tenant() and pending_since is not null and pending_pool_id = ${id})::integer as queued,
+           (select count(*) from tickets
+             where tenant_id = app_tenant() and status in (0, 1) and pool_id = ${id})::integer as tickets`.execute(tx.q)
+  return rows[0] ?? { sims: 0, queued: 0, tickets: 0 }
+}
+
+/** Takes a pool out of everybody's sight. Call with the pool locked and unused. */
+export async function removePool(tx: TenantTx, id: number): Promise<void> {
+  await sql`
+    update pools set deleted_at = ${tx.now}, version = version + 1, updated_at = ${tx.now} where id = ${id}`.execute(
+    tx.q,
+  )
+}
+
+/**
+ * Writes a pool, Active from now on; one without a name is called after its id.
+ *
+ * @returns its id
+ */
+export async function insertPool(tx: TenantTx, pool: NewPool): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into pools (name, type, tariff_id, watchdog_mode, warning_threshold_pct, enable_burn_rate_alerts,
+                       created_at, updated_at, activated_at)
+    values (${pool.name ?? ''}, ${pool.type}, ${pool.tariffId}, ${pool.watchdogMode}, ${pool.warningThresholdPct ?? null},
+            ${pool.enableBurnRateAlerts ?? null}, ${tx.now}, ${tx.now}, ${tx.now})
+    returning id`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error('insert into pools returned no row')
+  if (pool.name == null) await sql`update pools set name = 'Pool ' || id where id = ${row.id}`.execute(tx.q)
+  return row.id
+}

@@ -1,0 +1,134 @@
+/** Writing SIMs: import, tag, queued changes, watchdog settings. What tickets change is in lines.ts. */
+import { type RawBuilder, sql } from 'kysely'
+import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
+import type { NewSim } from '../../domain/estate/sim.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+/**
+ * Writes SIMs that are not there yet, Unprovisioned. One statement, whatever their number.
+ *
+ * An ICCID that exists, this tenant's or another's, is passed over.
+ *
+ * @returns those that are new
+ */
+export async function insertSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string; id: number }[]> {
+  if (sims.length === 0) return []
+  const { rows } = await sql<{ iccid: string; id: number }>`
+    insert into sims (iccid, imsi, msisdn, imei, tag, type, watchdog_mode, warning_threshold_pct,
+                      enable_burn_rate_alerts, is_watchdog_exempt, status_since, created_at, updated_at)
+    select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.imei, ''), coalesce(s.tag, ''),
+           coalesce(s.type, 0), s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
+           coalesce(s."isWatchdogExempt", false), ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
+      from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
+        as s(iccid text, imsi text, msisdn text, imei text, tag text, type smallint, "watchdogMode" smallint,
+             "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean)
+     order by s.iccid
+    on conflict (iccid) do nothing
+    returning iccid, id`.execute(tx.q)
+  return rows
+}
+
+/**
+ * Which SIMs {@link insertSims} would write: it writes them and takes them back, because only the insert itself
+ * knows of ICCIDs that are another tenant's. Uses up ids.
+ */
+export async function insertableSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string }[]> {
+  await sql`savepoint dry_run`.execute(tx.q)
+  const inserted = await insertSims(tx, sims)
+  await sql`rollback to savepoint dry_run`.execute(tx.q)
+  return inserted.map(({ iccid }) => ({ iccid }))
+}
+
+/** What decides about tag, queued changes and watchdog settings of a SIM. */
+export interface LockedSim {
+  readonly tag: string
+  readonly status: SimStatus
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly pendingPoolId: number | null
+  readonly pendingTariffId: number | null
+  readonly pendingUnassign: boolean
+  readonly watchdogMode: WatchdogMode | null
+  readonly warningThresholdPct: number | null
+  readonly enableBurnRateAlerts: boolean | null
+  readonly isWatchdogExempt: boolean
+}
+
+/** Locks a SIM and reads what callers change of it directly. */
+export async function lockSim(tx: TenantTx, id: number): Promise<LockedSim | undefined> {
+  const { rows } = await sql<LockedSim>`
+    select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
+           pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign",
+           watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
+           enable_burn_rate_alerts as "enableBurnRateAlerts", is_watchdog_exempt as "isWatchdogExempt"
+      from sims where id = ${id} for update`.execute(tx.q)
+  return rows[0]
+}
+
+async function changeSim(tx: TenantTx, id: number, set: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql`
+    update sims set ${set}, version = version + 1, updated_at = ${tx.now} where id = ${id} returning 1`.execute(tx.q)
+  return rows.length > 0
+}
+
+/** @returns whether there is such a SIM */
+export const setTag = (tx: TenantTx, id: number, tag: string): Promise<boolean> => changeSim(tx, id, sql`tag = ${tag}`)
+
+/** What waits for the end of the billing cycle. */
+export interface QueuedChange {
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly unassign: boolean
+}
+
+/** Queues a change from now on, in place of what was queued before. */
+export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Promise<boolean> =>
+  changeSim(
+    tx,
+    id,
+    sql`pending_pool_id = ${change.poolId}, pending_tariff_id = ${change.tariffId},
+        pending_unassign = ${change.unassign}, pending_since = ${tx.now}`,
+  )
+
+/** Nothing that waits for the end of a cycle. */
+const NOTHING_QUEUED = sql`
+  pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null`
+
+/** Forgets what is queued for a SIM. @returns whether there is such a SIM */
+export const dropChange = (tx: TenantTx, id: number): Promise<boolean> => changeSim(tx, id, NOTHING_QUEUED)
+
+/**
+ * Forgets what is queued for those of these SIMs that are unprovisioned and have no open ticket. Call with them locked.
+ *
+ * @returns those that had something queued
+ */
+export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    update sims s set ${NOTHING_QUEUED}, version = version + 1, updated_at = ${tx.now}
+     where s.tenant_id = app_tenant() and s.id = any(${[...simIds]}::bigint[])
+       and s.status = ${SimStatus.Unprovisioned} and s.pending_since is not null
+       and not exists (select 1 from tickets t where t.sim_id = s.id and t.status in (0, 1))
+    returning s.id`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
+/** A SIM's own watchdog settings; undefined stays as it is, null inherits the pool's. */
+export interface OwnWatchdogSettings {
+  readonly watchdogMode?: WatchdogMode | null | undefined
+  readonly warningThresholdPct?: number | null | undefined
+  readonly enableBurnRateAlerts?: boolean | null | undefined
+  readonly isWatchdogExempt?: boolean | undefined
+}
+
+/** @returns whether there is such a SIM */
+export function setWatchdog(tx: TenantTx, id: number, settings: OwnWatchdogSettings): Promise<boolean> {
+  const given = (column: RawBuilder<unknown>, value: unknown) => (value === undefined ? column : sql`${value}`)
+  return changeSim(
+    tx,
+    id,
+    sql`watchdog_mode = ${given(sql`watchdog_mode`, settings.watchdogMode)},
+        warning_threshold_pct = ${given(sql`warning_threshold_pct`, settings.warningThresholdPct)},
+        enable_burn_rate_alerts = ${given(sql`enable_burn_rate_alerts`, settings.enableBurnRateAlerts)},
+        is_watchdog_exempt = ${given(sql`is_watchdog_exempt`, settings.isWatchdogExempt)}`,
+  )
+}

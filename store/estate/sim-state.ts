@@ -1,0 +1,154 @@
+/** A SIM as tickets see it: its state under a lock, what it belonged to, when it was Active, who suspended it. */
+import { sql } from 'kysely'
+import { SimStatus } from '../../domain/codes.ts'
+import type { Line } from '../../domain/tickets/decisions.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+export interface LockedLine extends Line {
+  readonly simId: number
+  readonly iccid: string
+}
+
+/** Locks a SIM and reads the part that tickets change. */
+export async function lockLine(tx: TenantTx, simId: number): Promise<LockedLine | undefined> {
+  const { rows } = await sql<LockedLine>`
+    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
+           (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
+      from sims s where s.id = ${simId} for update of s`.execute(tx.q)
+  return rows[0]
+}
+
+/** Locks SIMs, in the order of their ids. */
+export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise<void> {
+  await sql`
+    select 1 from sims where tenant_id = app_tenant() and id = any(${[...simIds]}::bigint[])
+     order by id for update`.execute(tx.q)
+}
+
+/** Reads the part of SIMs that tickets change, by id; locks nothing. */
+export async function readLines(tx: TenantTx, simIds: readonly number[]): Promise<LockedLine[]> {
+  const { rows } = await sql<LockedLine>`
+    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
+           (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
+      from sims s
+     where s.tenant_id = app_tenant() and s.id = any(${[...simIds]}::bigint[])
+     order by s.id`.execute(tx.q)
+  return rows
+}
+
+/** Settles a SIM's state after a ticket. */
+export async function writeLine(
+  tx: TenantTx,
+  simId: number,
+  line: Line,
+  also: {
+    readonly provisionedAt?: Date | null
+    readonly tag?: string | null
+    /** Forgets the change queued for the cycle's end: in any case, or where it was queued before an instant. */
+    readonly forgetQueued?: 'always' | Date
+  },
+): Promise<void> {
+  await sql`
+    update sims
+       set status_since = case when status = ${line.status} then status_since else ${tx.now} end,
+           status = ${line.status}, pool_id = ${line.poolId}, tariff_id = ${line.tariffId},
+           provisioned_at = ${also.provisionedAt === undefined ? sql`provisioned_at` : also.provisionedAt},
+           tag = coalesce(${also.tag ?? null}, tag),
+           ${also.forgetQueued === undefined ? sql`` : forgotten(also.forgetQueued)}
+           version = version + 1, updated_at = ${tx.now}
+     where id = ${simId}`.execute(tx.q)
+}
+
+function forgotten(queued: 'always' | Date) {
+  const keep = queued === 'always' ? sql`false` : sql`pending_since >= ${queued}`
+  return sql`pending_pool_id = case when ${keep} then pending_pool_id end,
+             pending_tariff_id = case when ${keep} then pending_tariff_id end,
+             pending_unassign = ${keep} and pending_unassign,
+             pending_since = case when ${keep} then pending_since end,`
+}
+
+/** Opens or replaces what a SIM belongs to; pool 0 stands for none. */
+export async function openMembership(tx: TenantTx, simId: number, line: Line, at: Date): Promise<void> {
+  await sql`
+    insert into memberships (sim_id, pool_id, tariff_id, from_at)
+    values (${simId}, ${line.poolId ?? 0}, ${line.tariffId}, ${at})`.execute(tx.q)
+}
+
+/** Ends what a SIM belongs to. An end before its beginning leaves an empty span. */
+export async function closeMembership(tx: TenantTx, simId: number, at: Date): Promise<void> {
+  await sql`
+    update memberships set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
+}
+
+export async function openActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
+  await sql`insert into active_spans (sim_id, from_at) values (${simId}, ${at})`.execute(tx.q)
+}
+
+export async function closeActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
+  await sql`
+    update active_spans set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
+}
+
+/** Who suspended a SIM, and until when. */
+export interface Suspension {
+  readonly cause: 'user' | 'watchdog'
+  readonly rule: string | null
+  readonly cycle: string | null
+  readonly until: 'renewal' | 'manual' | null
+  readonly workflowId: string | null
+}
+
+/** Writes who suspended a SIM; a person's suspension takes the place of the watchdog's. */
+export async function writeSuspension(tx: TenantTx, simId: number, suspension: Suspension): Promise<string | null> {
+  const { rows } = await sql<{ workflow_id: string | null }>`
+    with was as (select workflow_id from suspensions where sim_id = ${simId} and closed_at is null), is_now as (
+      insert into suspensions (sim_id, cause, rule, cycle_key, until, workflow_id, opened_at)
+      values (${simId}, ${suspension.cause}, ${suspension.rule}, ${suspension.cycle}, ${suspension.until},
+              ${suspension.workflowId}, ${tx.now})
+      on conflict (sim_id) where closed_at is null do update
+        set cause = excluded.cause, rule = excluded.rule, cycle_key = excluded.cycle_key, until = excluded.until,
+            workflow_id = excluded.workflow_id
+    )
+    select workflow_id from was`.execute(tx.q)
+  return rows[0]?.workflow_id ?? null
+}
+
+/**
+ * Changes how long a suspension by the watchdog lasts.
+ *
+ * @returns how long it was to last before; undefined where the SIM is not suspended by that workflow
+ */
+export async function setSuspensionUntil(
+  tx: TenantTx,
+  simId: number,
+  { workflowId, until }: { readonly workflowId: string; readonly until: 'renewal' | 'manual' },
+): Promise<Suspension['until'] | undefined> {
+  const { rows } = await sql<{ before: Suspension['until'] }>`
+    with was as (
+      select sim_id, until from suspensions
+       where tenant_id = ${tx.tenantId} and sim_id = ${simId} and closed_at is null and cause = 'watchdog'
+         and workflow_id = ${workflowId}
+         for update
+    )
+    update suspensions s set until = ${until}
+      from was where s.sim_id = was.sim_id and s.closed_at is null
+    returning was.until as before`.execute(tx.q)
+  return rows[0]?.before
+}
+
+/**
+ * Ends a SIM's suspension.
+ *
+ * @param because who brought it back, or `unassign`
+ * @returns the workflow that suspended it; null where none did
+ */
+export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<string | null> {
+  const { rows } = await sql<{ workflow_id: string | null }>`
+    update suspensions set closed_at = ${tx.now}, closed_because = ${because}
+     where sim_id = ${simId} and closed_at is null
+    returning workflow_id`.execute(tx.q)
+  return rows[0]?.workflow_id ?? null
+}
+
+/** Whether a SIM in this state may use the network. */
+export const isActive = (line: Line): boolean => line.status === SimStatus.Active

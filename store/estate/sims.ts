@@ -1,0 +1,270 @@
+/** SIMs, with their figures of the running cycle, their open tickets and the tariff that governs them. */
+import { type RawBuilder, sql } from 'kysely'
+import type { SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import type { Sim, SimLookup, SimQuery, SimSummary } from '../../domain/estate/sim.ts'
+import type { Tariff } from '../../domain/estate/tariff.ts'
+import { type Page, pageRequest, toPage } from '../../domain/page.ts'
+import { toMB, toMinutes } from '../../domain/units.ts'
+import { governingTariff } from '../../domain/usage/allowance.ts'
+import { settingsInForce } from '../../domain/watchdog/settings.ts'
+import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import { containing, readPage } from '../paging.ts'
+import type { Ground, TenantTx } from '../tenancy.ts'
+import { openTicketCounts } from '../tickets/tickets.ts'
+import { currentCycle } from '../usage/cycles.ts'
+import { type SimFigures, simFigures } from '../usage/figures.ts'
+import { findTariffs } from './tariffs.ts'
+
+interface SimRow {
+  readonly id: number
+  readonly tag: string
+  readonly iccid: string
+  readonly pool_id: number | null
+  readonly tariff_id: number | null
+  readonly imsi: string
+  readonly msisdn: string
+  readonly imei: string
+  readonly status: SimStatus
+  readonly updated_at: Date
+  readonly provisioned_at: Date | null
+  readonly last_seen_at: Date | null
+  readonly type: SimType
+  readonly esim_qr_payload: string | null
+  readonly esim_qr_data_url: string | null
+  readonly pending_pool_id: number | null
+  readonly pending_tariff_id: number | null
+  readonly pending_unassign: boolean
+  readonly watchdog_mode: WatchdogMode | null
+  readonly warning_threshold_pct: number | null
+  readonly enable_burn_rate_alerts: boolean | null
+  readonly is_watchdog_exempt: boolean
+  readonly pool_tariff_id: number | null
+  readonly pool_tariff_type: TariffType | null
+  readonly pool_watchdog_mode: WatchdogMode | null
+  readonly pool_warning_threshold_pct: number | null
+  readonly pool_enable_burn_rate_alerts: boolean | null
+}
+
+const columns = sql`s.id, s.tag, s.iccid, s.pool_id, s.tariff_id, s.imsi, s.msisdn, s.imei, s.status, s.updated_at,
+  s.provisioned_at, s.last_seen_at, s.type, s.esim_qr_payload, s.esim_qr_data_url, s.pending_pool_id,
+  s.pending_tariff_id, s.pending_unassign, s.watchdog_mode, s.warning_threshold_pct, s.enable_burn_rate_alerts,
+  s.is_watchdog_exempt, p.tariff_id as pool_tariff_id, pt.type as pool_tariff_type, p.watchdog_mode as pool_watchdog_mode,
+  p.warning_threshold_pct as pool_warning_threshold_pct, p.enable_burn_rate_alerts as pool_enable_burn_rate_alerts`
+
+const fromSims = (where: RawBuilder<unknown>) => sql`
+  from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
+ where s.tenant_id = app_tenant() ${where}`
+
+const NO_FIGURES: SimFigures = {
+  limitBytes: 0,
+  usageBytes: 0,
+  remainingBytes: 0,
+  overageBytes: 0,
+  voiceSeconds: 0,
+  smsCount: 0,
+}
+
+/** Settings as shown: those in force. */
+const settingsOf = (row: SimRow) =>
+  settingsInForce(
+    {
+      watchdogMode: row.watchdog_mode,
+      warningThresholdPct: row.warning_threshold_pct,
+      enableBurnRateAlerts: row.enable_burn_rate_alerts,
+    },
+    row.pool_id === null
+      ? null
+      : {
+          tariffType: row.pool_tariff_type,
+          watchdogMode: row.pool_watchdog_mode,
+          warningThresholdPct: row.pool_warning_threshold_pct,
+          enableBurnRateAlerts: row.pool_enable_burn_rate_alerts,
+        },
+  )
+
+const usageOf = (figures: SimFigures) => ({
+  limitMB: toMB(figures.limitBytes),
+  usageMB: toMB(figures.usageBytes),
+  remainingMB: toMB(figures.remainingBytes),
+  isOverage: figures.overageBytes > 0,
+  overageMB: toMB(figures.overageBytes),
+})
+
+function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | undefined {
+  const own = row.tariff_id === null ? undefined : tariffs.get(row.tariff_id)
+  const pool = row.pool_tariff_id === null ? undefined : tariffs.get(row.pool_tariff_id)
+  // Only the type decides which of the two governs.
+  const asAllowance = (tariff: Tariff | undefined) =>
+    tariff === undefined ? null : { type: tariff.type, allowanceBytes: 0, tariff }
+  return governingTariff(asAllowance(own), asAllowance(pool))?.tariff
+}
+
+function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Tariff | undefined): Sim {
+  return {
+    id: row.id,
+    tag: row.tag,
+    iccid: row.iccid,
+    poolId: row.pool_id,
+    tariffId: row.tariff_id,
+    imsi: row.imsi,
+    msisdn: row.msisdn,
+    imei: row.imei,
+    status: row.status,
+    updatedAt: row.updated_at.toISOString(),
+    provisionedAt: row.provisioned_at?.toISOString() ?? null,
+    lastSeenAt: row.last_seen_at?.toISOString() ?? null,
+    ...usageOf(figures),
+    voiceMins: toMinutes(figures.voiceSeconds),
+    smsCount: figures.smsCount,
+    type: row.type,
+    esimQrPayload: row.esim_qr_payload,
+    esimQrDataUrl: row.esim_qr_data_url,
+    pendingPoolId: row.pending_pool_id,
+    pendingTariffId: row.pending_tariff_id,
+    pendingUnassign: row.pending_unassign,
+    watchdogMode: settingsOf(row).watchdogMode,
+    isWatchdogExempt: row.is_watchdog_exempt,
+    warningThresholdPct: settingsOf(row).warningThresholdPct,
+    enableBurnRateAlerts: settingsOf(row).enableBurnRateAlerts,
+    processingTicket: openTickets > 0,
+    processingTicketCount: openTickets,
+    tariff: tariff ?? {},
+  }
+}
+
+async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
+  if (rows.length === 0) return []
+  const cycle = await currentCycle(tx)
+  const ids = rows.map((row) => row.id)
+  const figures = await simFigures(tx, cycle.key, ids)
+  const open = await openTicketCounts(tx, ids)
+  const tariffIds = rows.flatMap((row) => [row.tariff_id, row.pool_tariff_id]).filter((id) => id !== null)
+  const tariffs = await findTariffs(tx, tariffIds)
+  return rows.map((row) =>
+    toSim(row, figures.get(row.id) ?? NO_FIGURES, open.get(row.id) ?? 0, governing(row, tariffs)),
+  )
+}
+
+/** No index helps here: under row-level security only leakproof operators may use one, and ilike is none. */
+function matching(search: string) {
+  const pattern = containing(search)
+  return sql`and (s.iccid ilike ${pattern} or s.imsi ilike ${pattern} or s.msisdn ilike ${pattern} or s.tag ilike ${pattern})`
+}
+
+/** The filters of lists of SIMs, on the SIMs as `s`; what is left out lets all through. */
+export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<unknown> => sql`
+  ${status == null ? sql`` : sql`and s.status = ${status}`}
+  ${poolId == null ? sql`` : sql`and s.pool_id = ${poolId}::bigint`}
+  ${search == null ? sql`` : matching(search)}`
+
+interface SimFilter {
+  readonly status?: SimStatus | null | undefined
+  readonly poolId?: number | null | undefined
+  readonly search?: string | null | undefined
+}
+
+/** A page of the SIMs, by id. */
+export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Sim>> {
+  const page = pageRequest(query)
+  const from = fromSims(simsMatching(query))
+  const { rows, totalItems } = await readPage<SimRow>(tx, { columns, from, orderBy: sql`id` }, page)
+  return toPage(page, totalItems, await toSims(tx, rows))
+}
+
+/** All SIMs, by id, page by page. */
+export const listSims = (ground: Ground, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
+  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+    const where = sql`${after === null ? sql`` : sql`and s.id > ${after}`} ${simsMatching(filter)}`
+    const { rows } = await sql<SimRow>`
+      select ${columns} ${fromSims(where)} order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+  })
+
+/** A SIM with all that is shown of it. */
+export async function readSim(tx: TenantTx, id: number): Promise<Sim | undefined> {
+  const { rows } = await sql<SimRow>`select ${columns} ${fromSims(sql`and s.id = ${id}`)}`.execute(tx.q)
+  const [sim] = await toSims(tx, rows)
+  return sim
+}
+
+/** All SIMs that are in a pool now, by id. */
+export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSummary[]> {
+  const { rows } = await sql<SimRow>`
+    select ${columns} ${fromSims(sql`and s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
+  if (rows.length === 0) return []
+  const cycle = await currentCycle(tx)
+  const figures = await simFigures(
+    tx,
+    cycle.key,
+    rows.map((row) => row.id),
+  )
+  return rows.map((row) => {
+    const settings = settingsOf(row)
+    return {
+      id: row.id,
+      iccid: row.iccid,
+      tag: row.tag,
+      status: row.status,
+      ...usageOf(figures.get(row.id) ?? NO_FIGURES),
+      watchdogMode: settings.watchdogMode,
+      isWatchdogExempt: row.is_watchdog_exempt,
+      warningThresholdPct: settings.warningThresholdPct,
+      enableBurnRateAlerts: settings.enableBurnRateAlerts,
+    }
+  })
+}
+
+/** What a SIM is called among people, ICCID and the tag where there is one, and the pool that it is in. */
+export interface NamedSim {
+  readonly label: string
+  /** Null outside pools. */
+  readonly poolId: number | null
+}
+
+/** What SIMs are called and where they are, by id. */
+export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
+  const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`
+    select id, iccid, tag, pool_id as "poolId" from sims
+     where tenant_id = app_tenant() and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(
+    rows.map(({ id, iccid, tag, poolId }) => [id, { label: tag === '' ? iccid : `${iccid} (${tag})`, poolId }]),
+  )
+}
+
+/** What SIMs are called, by id. */
+export const simLabels = async (tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> =>
+  new Map([...(await namedSims(tx, ids))].map(([id, { label }]) => [id, label]))
+
+/** What one SIM is called; its id where there is none. */
+export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
+  (await simLabels(tx, [id])).get(id) ?? String(id)
+
+/** Those of SIMs that the tenant does not have. */
+export async function missingSims(tx: TenantTx, ids: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select a.id from unnest(${[...ids]}::bigint[]) as a(id)
+     where not exists (select 1 from sims s where s.tenant_id = app_tenant() and s.id = a.id)`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
+/** @returns whether there is such a SIM */
+export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
+  const { rows } = await sql`select 1 from sims where tenant_id = app_tenant() and id = ${id}`.execute(tx.q)
+  return rows.length > 0
+}
+
+/** The id of the SIM with this id or ICCID. */
+export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number | undefined> {
+  const which = lookup.by === 'id' ? sql`id = ${lookup.id}` : sql`iccid = ${lookup.iccid}`
+  const { rows } = await sql<{ id: number }>`
+    select id from sims where tenant_id = app_tenant() and ${which}`.execute(tx.q)
+  return rows[0]?.id
+}
+
+/** The pools that these SIMs are in, each once. */
+export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select distinct pool_id as id from sims
+     where tenant_id = app_tenant() and id = any(${[...simIds]}::bigint[]) and pool_id is not null`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}

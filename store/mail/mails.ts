@@ -1,0 +1,169 @@
+/** Notifications, the mails they leave with, and the work list of tenants with mail to send. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { LogLevel } from '../../domain/codes.ts'
+import type { Notification } from '../../notify/notification.ts'
+import type { PlatformTx, TenantTx } from '../tenancy.ts'
+
+export interface NewNotification {
+  /** Alert key and kind: told once. */
+  readonly dedupeKey: string
+  readonly level: LogLevel
+  readonly body: Notification
+  /** When it may leave; grouped ones wait for others. */
+  readonly dueAt: Date
+}
+
+/**
+ * Writes notifications, once for each key, in the transaction of what they tell. Their tenant's row of the work list,
+ * which all who tell have in common, is written at the end of it: it is the last lock that anybody takes.
+ */
+export async function insertNotifications(tx: TenantTx, notifications: readonly NewNotification[]): Promise<void> {
+  if (notifications.length === 0) return
+  await sql`
+    insert into notifications (dedupe_key, level, body, due_at, created_at)
+    select "dedupeKey", level, body, "dueAt", ${tx.now}
+      from jsonb_to_recordset(${JSON.stringify(notifications)}::jsonb) as n(
+        "dedupeKey" text, level smallint, body jsonb, "dueAt" timestamptz)
+     order by "dedupeKey"
+    on conflict (tenant_id, dedupe_key) do nothing`.execute(tx.q)
+  const at = new Date(Math.min(...notifications.map(({ dueAt }) => dueAt.getTime())))
+  tx.atEnd(() => mailDue(tx, at))
+}
+
+async function mailDue(tx: TenantTx, at: Date): Promise<void> {
+  await sql`
+    insert into mail_work as w (due_at) values (${at})
+    on conflict (tenant_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
+  if (at <= tx.now) tx.ring({ queue: 'mail' })
+}
+
+/** When the last grouped mail was made; null where there was none. */
+export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
+  const { rows } = await sql<{ at: Date }>`
+    select created_at as at from mails
+     where tenant_id = ${tx.tenantId} and grouped order by created_at desc limit 1`.execute(tx.q)
+  return rows[0]?.at ?? null
+}
+
+/** Locks a tenant's mail work, so that notifications are put into mails by one worker at a time. */
+export const lockMailWork = (tx: TenantTx): Promise<boolean> => holdMailWork(tx, sql`skip locked`)
+
+/** @returns whether the tenant is on the list, and by `patience` whether this transaction has it */
+async function holdMailWork(tx: TenantTx, patience = sql``): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from mail_work where tenant_id = ${tx.tenantId} for update ${patience}`.execute(tx.q)
+  return rows.length > 0
+}
+
+export interface WaitingNotification {
+  readonly id: number
+  readonly dedupeKey: string
+  readonly level: LogLevel
+  readonly body: Notification
+  readonly due: boolean
+}
+
+/** Notifications without a mail: critical ones before all others, which may be many, and then the oldest first. */
+export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
+  const { rows } = await sql<WaitingNotification>`
+    select id, dedupe_key as "dedupeKey", level, body, due_at <= ${tx.now} as due
+      from notifications
+     where tenant_id = ${tx.tenantId} and mail_id is null
+     order by level = ${LogLevel.Critical} desc, id limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/** Makes a mail of these notifications: its rows and its Message-ID are fixed from here on. */
+export async function insertMail(
+  tx: TenantTx,
+  mail: { readonly recipient: string; readonly grouped: boolean },
+  notificationIds: readonly number[],
+): Promise<void> {
+  const id = `<${randomUUID()}@simherd>`
+  await sql`
+    insert into mails (id, recipient, grouped, next_attempt_at, created_at)
+    values (${id}, ${mail.recipient}, ${mail.grouped}, ${tx.now}, ${tx.now})`.execute(tx.q)
+  await sql`
+    update notifications set mail_id = ${id}
+     where tenant_id = ${tx.tenantId} and id = any(${[...notificationIds]}::bigint[])`.execute(tx.q)
+}
+
+export interface ClaimedMail {
+  readonly id: string
+  readonly recipient: string
+  readonly attempts: number
+}
+
+/** Takes the next mail that is due, under a lease. */
+export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<ClaimedMail | undefined> {
+  const { rows } = await sql<ClaimedMail>`
+    with due as (
+      select id from mails
+       where tenant_id = ${tx.tenantId} and status = 'pending' and next_attempt_at <= ${tx.now}
+       order by created_at limit 1
+         for update skip locked
+    )
+    update mails m set next_attempt_at = ${leaseUntil}, attempts = attempts + 1
+      from due where m.id = due.id
+    returning m.id, m.recipient, m.attempts`.execute(tx.q)
+  return rows[0]
+}
+
+/** The notifications of a mail, in the order they came. */
+export async function noticesOf(tx: TenantTx, mailId: string): Promise<{ id: number; body: Notification }[]> {
+  const { rows } = await sql<{ id: number; body: Notification }>`
+    select id, body from notifications where tenant_id = ${tx.tenantId} and mail_id = ${mailId} order by id`.execute(
+    tx.q,
+  )
+  return rows
+}
+
+/** Writes what became of an attempt. */
+export async function noteDelivery(
+  tx: TenantTx,
+  mailId: string,
+  delivery: {
+    readonly status: 'pending' | 'sent' | 'failed'
+    readonly subject: string
+    readonly response: string
+    readonly nextAt: Date
+  },
+): Promise<void> {
+  await sql`
+    update mails
+       set status = ${delivery.status}, subject = ${delivery.subject}, response = ${delivery.response},
+           next_attempt_at = ${delivery.nextAt}, sent_at = ${delivery.status === 'sent' ? tx.now : null}
+     where id = ${mailId}`.execute(tx.q)
+}
+
+/**
+ * Sets a tenant's next mail work by what still waits; takes the tenant off the list where nothing does.
+ *
+ * Whoever writes a notice has the list's row locked until its commit, so the row is locked before anything is looked
+ * at, in a statement of its own: what was committed meanwhile is seen, and what comes after finds the row as it is left.
+ */
+export async function settleMailWork(tx: TenantTx): Promise<void> {
+  if (!(await holdMailWork(tx))) return
+  await sql`
+    with next as (
+      select min(at) as at
+        from (select min(due_at) as at from notifications where tenant_id = ${tx.tenantId} and mail_id is null
+              union all
+              select min(next_attempt_at) from mails where tenant_id = ${tx.tenantId} and status = 'pending') waiting
+    ), gone as (
+      delete from mail_work using next where tenant_id = ${tx.tenantId} and next.at is null
+    )
+    update mail_work set due_at = next.at from next where tenant_id = ${tx.tenantId} and next.at is not null`.execute(
+    tx.q,
+  )
+}
+
+/** Tenants with mail work that is due. */
+export async function tenantsWithMail(tx: PlatformTx, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ tenantId: string }>`
+    select tenant_id as "tenantId" from mail_work where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(
+    tx.q,
+  )
+  return rows.map((row) => row.tenantId)
+}

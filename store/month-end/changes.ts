@@ -1,0 +1,280 @@
+/** What has become of a month end's changes and returns, SIM by SIM; see migration 0015. */
+import { sql } from 'kysely'
+import type { QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+export type ChangeKind = 'unassign' | 'move'
+/** A return is a suspended SIM that the month end brings back itself, because its workflow does not run any more. */
+export type MonthEndKind = ChangeKind | 'return'
+
+/** SIMs with ids above one and up to another. */
+export interface SimRange {
+  readonly afterSimId: number
+  readonly throughSimId: number
+}
+
+/** Where a change goes; nulls stay as they are. */
+export interface ChangeTarget {
+  readonly simId: number
+  readonly poolId: number | null
+  readonly tariffId: number | null
+}
+
+/**
+ * SIMs with a change queued before a cycle's end that the month end has not begun. One whose ticket of an earlier
+ * month end is still open is left to that.
+ */
+const notBegun = (cycle: Cycle, kind: ChangeKind) => sql`
+  s.tenant_id = app_tenant() and s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
+  and not exists (select 1 from month_end_changes m
+                   where m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = s.id)
+  and not exists (select 1 from month_end_changes m
+                   where m.sim_id = s.id and m.outcome = 'open' and m.kind <> 'return')`
+
+/** What the watchdog suspended until the renewal, in a cycle or an earlier one, and is suspended still. */
+const toRenew = (cycle: Cycle) => sql`
+  s.tenant_id = app_tenant() and s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal'
+  and s.cycle_key <= ${cycle.key}`
+
+/** Consecutive SIMs that are worked off together. */
+export interface Batch extends SimRange {
+  readonly count: number
+}
+
+/**
+ * Divides what is to be done into batches, by SIM id.
+ *
+ * @param ask.size SIMs of a batch; only the last may have fewer
+ * @param ask.limit at most so many batches
+ */
+export async function batchesOf(
+  tx: TenantTx,
+  cycle: Cycle,
+  kind: ChangeKind | 'renew',
+  ask: { readonly afterSimId: number; readonly size: number; readonly limit: number },
+): Promise<Batch[]> {
+  const { afterSimId, size, limit } = ask
+  const ids =
+    kind === 'renew'
+      ? sql`select s.sim_id as id from suspensions s where ${toRenew(cycle)} and s.sim_id > ${afterSimId}
+             order by s.sim_id limit ${size * limit}`
+      : sql`select s.id from sims s where ${notBegun(cycle, kind)} and s.id > ${afterSimId}
+             order by s.id limit ${size * limit}`
+  const { rows } = await sql<Batch>`
+    select min(id) - 1 as "afterSimId", max(id) as "throughSimId", count(*)::integer as count
+      from (select id, (row_number() over (order by id) - 1) / ${size}::integer as batch from (${ids}) i) n
+     group by batch order by batch`.execute(tx.q)
+  return rows
+}
+
+/** Changes queued before a cycle's end and still queued, by SIM id, with what the month end has made of each. */
+export async function changesWithState(
+  tx: TenantTx,
+  cycle: Cycle,
+  ask: { readonly afterSimId: number; readonly limit: number; readonly unassign: boolean | null },
+): Promise<QueuedChangeInfo[]> {
+  const kind = ask.unassign === null ? sql`` : sql`and s.pending_unassign = ${ask.unassign}`
+  const { rows } = await sql<QueuedChangeInfo>`
+    select s.id as "simId", s.iccid, s.pending_pool_id as "poolId", s.pending_tariff_id as "tariffId",
+           s.pending_unassign as unassign, coalesce(m.outcome, 'queued') as state, m.ticket_id as "ticketId", m.code, m.detail
+      from sims s
+      left join month_end_changes m
+        on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.sim_id = s.id and m.outcome <> 'complete'
+       and m.kind = case when s.pending_unassign then 'unassign' else 'move' end
+     where s.tenant_id = app_tenant() and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId} ${kind}
+     order by s.id limit ${ask.limit}`.execute(tx.q)
+  return rows
+}
+
+/** SIMs of a range whose queued change the month end has not begun, by id. */
+export async function simsToChange(
+  tx: TenantTx,
+  cycle: Cycle,
+  kind: ChangeKind,
+  { afterSimId, throughSimId }: SimRange,
+  limit: number,
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select s.id from sims s
+     where ${notBegun(cycle, kind)} and s.id > ${afterSimId} and s.id <= ${throughSimId}
+     order by s.id limit ${limit}`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
+/** SIMs whose change or return failed in a cycle, by id. */
+export async function simsThatFailed(
+  tx: TenantTx,
+  cycle: Cycle,
+  kind: MonthEndKind,
+  afterSimId: number,
+  limit: number,
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select sim_id as id from month_end_changes
+     where tenant_id = app_tenant() and cycle_key = ${cycle.key} and kind = ${kind} and outcome = 'failed'
+       and sim_id > ${afterSimId}
+     order by sim_id limit ${limit}`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * What is still to be done for these SIMs. Call with them locked: what another transaction has done is not in it.
+ *
+ * @param again of those that have failed; otherwise of those that have not been begun
+ */
+export async function targetsOf(
+  tx: TenantTx,
+  cycle: Cycle,
+  kind: MonthEndKind,
+  simIds: readonly number[],
+  again: boolean,
+): Promise<ChangeTarget[]> {
+  const ids = sql`any(${[...simIds]}::bigint[])`
+  const failed = (simId: ReturnType<typeof sql>) => sql`
+    exists (select 1 from month_end_changes m
+             where m.tenant_id = app_tenant() and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = ${simId}
+               and m.outcome = 'failed')`
+  if (kind === 'return') {
+    const { rows } = await sql<ChangeTarget>`
+      select s.sim_id as "simId", null as "poolId", null as "tariffId" from suspensions s
+       where ${toRenew(cycle)} and s.sim_id = ${ids}
+         and ${
+           again
+             ? failed(sql`s.sim_id`)
+             : sql`not exists (select 1 from month_end_changes m
+                                where m.tenant_id = app_tenant() and m.cycle_key = ${cycle.key} and m.kind = 'return'
+                                  and m.sim_id = s.sim_id)`
+         }
+       order by s.sim_id`.execute(tx.q)
+    return rows
+  }
+  const { rows } = await sql<ChangeTarget>`
+    select s.id as "simId", s.pending_pool_id as "poolId", s.pending_tariff_id as "tariffId" from sims s
+     where s.id = ${ids}
+       and ${
+         again
+           ? sql`s.tenant_id = app_tenant() and s.pending_since < ${new Date(cycle.endsAt)}
+                 and s.pending_unassign = ${kind === 'unassign'} and ${failed(sql`s.id`)}`
+           : notBegun(cycle, kind)
+       }
+     order by s.id`.execute(tx.q)
+  return rows
+}
+
+/** A SIM's part of a month end: a ticket, or why there is none. */
+export interface Begun {
+  readonly simId: number
+  readonly ticketId: string | null
+  readonly code: string | null
+  readonly detail: string | null
+}
+
+/** Notes what has been begun, once a SIM; one that has failed is begun again. */
+export async function saveBegun(
+  tx: TenantTx,
+  cycleKey: string,
+  kind: MonthEndKind,
+  begun: readonly Begun[],
+): Promise<void> {
+  if (begun.length === 0) return
+  await sql`
+    insert into month_end_changes as m (cycle_key, kind, sim_id, ticket_id, outcome, code, detail)
+    select ${cycleKey}, ${kind}, "simId", "ticketId", case when "ticketId" is null then 'failed' else 'open' end, code,
+           detail
+      from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb)
+        as b("simId" bigint, "ticketId" uuid, code text, detail text)
+     order by "simId"
+    on conflict (tenant_id, cycle_key, kind, sim_id) do update
+      set ticket_id = excluded.ticket_id, outcome = excluded.outcome, code = excluded.code, detail = excluded.detail,
+          attempts = m.attempts + 1
+     where m.outcome = 'failed'`.execute(tx.q)
+}
+
+/**
+ * Notes how a ticket ended.
+ *
+ * @returns what it was opened for; undefined where no month end opened it
+ */
+export async function saveEnded(
+  tx: TenantTx,
+  ticketId: string,
+  failure: { readonly code: string; readonly text: string } | null,
+): Promise<{ readonly cycleKey: string; readonly kind: MonthEndKind } | undefined> {
+  const { rows } = await sql<{ cycleKey: string; kind: MonthEndKind }>`
+    update month_end_changes
+       set outcome = ${failure === null ? 'complete' : 'failed'}, code = ${failure?.code ?? null},
+           detail = ${failure?.text ?? null}
+     where ticket_id = ${ticketId} and outcome = 'open'
+    returning cycle_key as "cycleKey", kind`.execute(tx.q)
+  return rows[0]
+}
+
+/** Forgets a SIM's queued change, where it was queued before an instant. */
+export async function forgetChange(tx: TenantTx, simId: number, before: Date): Promise<void> {
+  await sql`
+    update sims
+       set pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null,
+           version = version + 1, updated_at = ${tx.now}
+     where id = ${simId} and pending_since < ${before}`.execute(tx.q)
+}
+
+/** The ticket by which a month end carries out what is queued for a SIM now; undefined where none is open. */
+export async function ticketOfChange(tx: TenantTx, simId: number): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select t.id from month_end_changes m
+      join tickets t on t.id = m.ticket_id
+      join sims s on s.id = m.sim_id
+     where m.tenant_id = app_tenant() and m.sim_id = ${simId} and m.outcome = 'open' and m.kind <> 'return'
+       and s.pending_since < t.effective_at`.execute(tx.q)
+  return rows[0]?.id
+}
+
+/** SIMs of a step of the month end, by where they stand: `queued` have no ticket yet. */
+export interface StepCounts {
+  readonly queued: number
+  readonly open: number
+  readonly complete: number
+  readonly failed: number
+}
+
+/** Counts the changes of a cycle's end. Reads what was queued, not the estate. */
+export async function countChanges(tx: TenantTx, cycle: Cycle, kind: ChangeKind): Promise<StepCounts> {
+  const { rows } = await sql<StepCounts>`
+    select (select count(*)::integer from sims s where ${notBegun(cycle, kind)}) as queued,
+           count(*) filter (where outcome = 'open')::integer as open,
+           count(*) filter (where outcome = 'complete')::integer as complete,
+           count(*) filter (where outcome = 'failed')::integer as failed
+      from month_end_changes
+     where tenant_id = app_tenant() and cycle_key = ${cycle.key} and kind = ${kind}`.execute(tx.q)
+  return rows[0] ?? { queued: 0, open: 0, complete: 0, failed: 0 }
+}
+
+/** Suspended SIMs that come back with the renewal; `released` ended otherwise: unassigned, or a person acted. */
+export interface RenewalCounts extends StepCounts {
+  readonly released: number
+}
+
+/** Counts the suspensions that end with a cycle: those that are open, and those that have ended since its end. */
+export async function countRenewals(tx: TenantTx, cycle: Cycle): Promise<RenewalCounts> {
+  const { rows } = await sql<RenewalCounts>`
+    with still as (
+      select m.outcome
+        from suspensions s
+        left join month_end_changes m on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = 'return'
+                                     and m.sim_id = s.sim_id and m.outcome <> 'complete'
+       where ${toRenew(cycle)}
+    ), ended as (
+      select closed_because in ('watchdog', 'month-end') as back
+        from suspensions
+       where tenant_id = app_tenant() and cause = 'watchdog' and until = 'renewal' and cycle_key <= ${cycle.key}
+         and closed_at >= ${new Date(cycle.endsAt)}
+    )
+    select count(*) filter (where outcome is null)::integer as queued,
+           count(*) filter (where outcome = 'open')::integer as open,
+           (select count(*) from ended where back)::integer as complete,
+           (select count(*) from ended where not back)::integer as released,
+           count(*) filter (where outcome = 'failed')::integer as failed
+      from still`.execute(tx.q)
+  return rows[0] ?? { queued: 0, open: 0, complete: 0, failed: 0, released: 0 }
+}

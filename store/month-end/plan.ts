@@ -1,0 +1,153 @@
+/** What a plan of a month end is added up from. Reads only, and what it reads it keeps neither locked nor in memory. */
+import { type RawBuilder, sql } from 'kysely'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { Allowance } from '../../domain/usage/allowance.ts'
+import type { TenantTx } from '../tenancy.ts'
+import { contributors } from '../usage/cycles.ts'
+import { differences, linesNow } from './statement-lines.ts'
+
+/** What a pool's lines come to. Money in micro-units. */
+export interface PoolCharges {
+  /** 0: outside pools. */
+  readonly poolId: number
+  readonly poolName: string
+  readonly lines: number
+  readonly usageBytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+  readonly limitBytes: number
+  readonly overageBytes: number
+  readonly feeMicro: number
+  readonly smsMicro: number
+  readonly voiceMicro: number
+  readonly overageMicro: number
+}
+
+const stated = (tx: TenantTx, cycleKey: string) => sql`
+  select * from statements
+   where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind in ('sim', 'pool')`
+
+/** What the lines of a cycle come to by pool: those of its statement where it has one, else those it would have now. */
+export async function poolCharges(tx: TenantTx, cycle: Cycle, closed: boolean): Promise<PoolCharges[]> {
+  const { rows } = await sql<PoolCharges>`
+    select pool_id as "poolId", max(pool_name) as "poolName", count(*)::integer as lines,
+           coalesce(sum(bytes) filter (where kind = 'sim'), 0)::bigint as "usageBytes",
+           coalesce(sum(voice_seconds) filter (where kind = 'sim'), 0)::bigint as "voiceSeconds",
+           coalesce(sum(sms_count) filter (where kind = 'sim'), 0)::bigint as "smsCount",
+           coalesce(max(limit_bytes) filter (where kind = 'pool'), sum(limit_bytes))::bigint as "limitBytes",
+           coalesce(sum(overage_bytes) filter (where kind = 'sim'), 0)::bigint as "overageBytes",
+           sum(fee_micro)::bigint as "feeMicro", sum(sms_micro)::bigint as "smsMicro",
+           sum(voice_micro)::bigint as "voiceMicro", sum(overage_micro)::bigint as "overageMicro"
+      from (${closed ? stated(tx, cycle.key) : linesNow(tx, cycle)}) l
+     group by pool_id
+     order by pool_id`.execute(tx.q)
+  return rows
+}
+
+/** What a closed cycle would be adjusted by now. */
+export async function adjustmentNow(
+  tx: TenantTx,
+  cycle: Cycle,
+  poolIds: readonly number[],
+): Promise<{ readonly lines: number; readonly totalMicro: number }> {
+  const { rows } = await sql<{ lines: number; totalMicro: number }>`
+    select count(*)::integer as lines,
+           coalesce(sum(fee_micro + sms_micro + voice_micro + overage_micro), 0)::bigint as "totalMicro"
+      from (${differences(tx, cycle, poolIds)}) d`.execute(tx.q)
+  return rows[0] ?? { lines: 0, totalMicro: 0 }
+}
+
+/** A pool, by its tariff. */
+export interface PlainPool {
+  readonly poolId: number
+  readonly poolName: string
+  readonly tariffId: number
+}
+
+/** Pools that are there, by id. */
+export async function plainPools(tx: TenantTx): Promise<PlainPool[]> {
+  const { rows } = await sql<PlainPool>`
+    select id as "poolId", name as "poolName", tariff_id as "tariffId" from pools
+     where tenant_id = ${tx.tenantId} and deleted_at is null order by id`.execute(tx.q)
+  return rows
+}
+
+/** The allowances of all tariffs that the tenant can see, by id. */
+export async function allowances(tx: TenantTx): Promise<Map<number, Allowance>> {
+  const { rows } = await sql<Allowance & { id: number }>`
+    select id, type, allowance_bytes as "allowanceBytes" from tariffs`.execute(tx.q)
+  return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
+}
+
+/** A SIM that contributes to a pool (0: outside pools) by its own tariff. */
+export interface Seat {
+  readonly simId: number
+  readonly poolId: number
+  readonly tariffId: number | null
+}
+
+/** Who contributes to a cycle from its start: its ledger says so, or, before it is opened, what opening it would write. */
+const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly number[]): RawBuilder<unknown> => {
+  const among = simIds === undefined ? sql`` : sql`and sim_id = any(${[...simIds]}::bigint[])`
+  return opened
+    ? sql`select sim_id, pool_id, tariff_id from usage_ledger
+           where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and contributing ${among}`
+    : contributors(cycle, among)
+}
+
+/** How many SIMs contribute to each pool by each own tariff. */
+export async function seatCounts(
+  tx: TenantTx,
+  cycle: Cycle,
+  opened: boolean,
+): Promise<{ readonly poolId: number; readonly tariffId: number | null; readonly sims: number }[]> {
+  const { rows } = await sql<{ poolId: number; tariffId: number | null; sims: number }>`
+    select pool_id as "poolId", tariff_id as "tariffId", count(*)::integer as sims
+      from (${seats(tx, cycle, opened)}) s group by pool_id, tariff_id`.execute(tx.q)
+  return rows
+}
+
+/** Where each of these SIMs contributes. */
+export async function seatsOf(
+  tx: TenantTx,
+  cycle: Cycle,
+  opened: boolean,
+  simIds: readonly number[],
+): Promise<Map<number, Seat[]>> {
+  const { rows } = await sql<Seat>`
+    select sim_id as "simId", pool_id as "poolId", tariff_id as "tariffId"
+      from (${seats(tx, cycle, opened, simIds)}) s`.execute(tx.q)
+  return Map.groupBy(rows, ({ simId }) => simId)
+}
+
+/** SIMs that the renewal brings back: suspended until then, and not unassigned by it. The lowest ids first. */
+export async function renewals(
+  tx: TenantTx,
+  cycle: Cycle,
+  most: number,
+): Promise<{ readonly count: number; readonly first: readonly number[] }> {
+  const from = sql`
+    from suspensions u
+    join sims s on s.id = u.sim_id
+   where u.tenant_id = ${tx.tenantId} and u.closed_at is null and u.cause = 'watchdog' and u.until = 'renewal'
+     and u.cycle_key <= ${cycle.key} and not (s.pending_unassign and s.pending_since < ${new Date(cycle.endsAt)})`
+  const counted = await sql<{ count: number }>`select count(*)::integer as count ${from}`.execute(tx.q)
+  const { rows } = await sql<{ simId: number }>`
+    select u.sim_id as "simId" ${from} order by u.sim_id limit ${most}`.execute(tx.q)
+  return { count: counted.rows[0]?.count ?? 0, first: rows.map(({ simId }) => simId) }
+}
+
+/** What became of cycles so far; undefined where one has not been opened. */
+export async function cycleState(tx: TenantTx, key: string): Promise<{ readonly closedAt: Date | null } | undefined> {
+  const { rows } = await sql<{ closedAt: Date | null }>`
+    select closed_at as "closedAt" from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+  return rows[0]
+}
+
+/** Does work and takes back whatever it has written or locked. */
+export async function takenBack<T>(tx: TenantTx, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+  await sql`savepoint taken_back`.execute(tx.q)
+  const result = await work({ ...tx, ring: () => undefined, atEnd: () => undefined })
+  await sql`rollback to savepoint taken_back`.execute(tx.q)
+  return result
+}

@@ -1,0 +1,151 @@
+/** What a month end works through: queued changes, suspensions that end with the cycle, and the cycle's row. */
+import { sql } from 'kysely'
+import type { PoolChange } from '../../domain/month-end/month-end.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { TenantTx } from '../tenancy.ts'
+import { ensurePools } from '../usage/cycles.ts'
+
+export interface CycleRow {
+  readonly key: string
+  readonly startsAt: Date
+  readonly endsAt: Date
+  readonly openedAt: Date
+  readonly closedAt: Date | null
+  readonly recordsAccepted: number
+  readonly recordsDuplicate: number
+}
+
+const columns = sql`key, starts_at as "startsAt", ends_at as "endsAt", opened_at as "openedAt", closed_at as "closedAt",
+  records_accepted as "recordsAccepted", records_duplicate as "recordsDuplicate"`
+
+/** Cycles that have been opened, the newest first. */
+export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[]> {
+  const { rows } = await sql<CycleRow>`
+    select ${columns} from cycles where tenant_id = ${tx.tenantId} order by starts_at desc limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/** Whether a cycle has ended and is not closed. */
+export async function hasLateMonthEnd(tx: TenantTx): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from cycles where tenant_id = ${tx.tenantId} and closed_at is null and ends_at <= ${tx.now} limit 1`.execute(
+    tx.q,
+  )
+  return rows.length > 0
+}
+
+export async function findCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
+  const { rows } = await sql<CycleRow>`
+    select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+  return rows[0]
+}
+
+/** A cycle's row, locked: it is closed by one transaction. */
+export async function lockCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
+  const { rows } = await sql<CycleRow>`
+    select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key} for update`.execute(tx.q)
+  return rows[0]
+}
+
+export async function markClosed(tx: TenantTx, key: string): Promise<void> {
+  await sql`
+    update cycles set closed_at = ${tx.now}, version = version + 1
+     where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+}
+
+/** A change that is queued for a cycle's end, and what stands in the way of beginning it. */
+export interface QueuedChange {
+  readonly change: PoolChange
+  /** Why it has failed at this cycle's end: it is begun again only where a person asks for it. */
+  readonly failed: { readonly code: string; readonly detail: string } | null
+  /** A ticket of another month end, or of the change queued before this one, is still open: it is left to that. */
+  readonly leftToOther: boolean
+}
+
+/** Changes queued before a cycle's end and still queued, by SIM id. */
+export async function queuedChanges(
+  tx: TenantTx,
+  cycle: Cycle,
+  ask: { readonly afterSimId: number; readonly limit: number },
+): Promise<QueuedChange[]> {
+  const kind = sql`case when s.pending_unassign then 'unassign' else 'move' end`
+  const { rows } = await sql<
+    PoolChange & Pick<QueuedChange, 'leftToOther'> & { hasFailed: boolean; code: string | null; detail: string | null }
+  >`
+    select s.id as "simId", s.iccid, s.pending_pool_id as "poolId", s.pending_tariff_id as "tariffId",
+           s.pending_unassign as unassign, m.sim_id is not null as "hasFailed", m.code, m.detail,
+           exists (select 1 from month_end_changes e
+                    where e.sim_id = s.id and e.outcome = 'open' and e.kind <> 'return'
+                      and (e.cycle_key <> ${cycle.key} or e.kind <> ${kind})) as "leftToOther"
+      from sims s
+      left join month_end_changes m
+        on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = s.id
+       and m.outcome = 'failed'
+     where s.tenant_id = ${tx.tenantId} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId}
+     order by s.id limit ${ask.limit}`.execute(tx.q)
+  return rows.map(({ leftToOther, hasFailed, code, detail, ...change }) => ({
+    change,
+    failed: hasFailed ? { code: code ?? '', detail: detail ?? '' } : null,
+    leftToOther,
+  }))
+}
+
+export interface OpenSuspension {
+  readonly simId: number
+  readonly workflowId: string | null
+}
+
+/** What the watchdog suspended until the renewal, in this cycle or an earlier one, and is suspended still. */
+export async function suspensionsToRenew(
+  tx: TenantTx,
+  cycleKey: string,
+  afterSimId: number,
+  limit: number,
+  throughSimId: number = Number.MAX_SAFE_INTEGER,
+): Promise<OpenSuspension[]> {
+  const { rows } = await sql<OpenSuspension>`
+    select sim_id as "simId", workflow_id as "workflowId"
+      from suspensions
+     where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
+       and cycle_key <= ${cycleKey} and sim_id > ${afterSimId} and sim_id <= ${throughSimId}
+     order by sim_id limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/** Pools with ledger rows in a cycle, and those that were there before its end; 0 stands for outside pools. */
+export async function ledgerPools(tx: TenantTx, cycle: Cycle): Promise<number[]> {
+  const { rows } = await sql<{ poolId: number }>`
+    select pool_id as "poolId" from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key}
+    union
+    select id from pools
+     where tenant_id = ${tx.tenantId} and created_at < ${new Date(cycle.endsAt)}
+       and (deleted_at is null or deleted_at > ${new Date(cycle.startsAt)})`.execute(tx.q)
+  const ids = rows.map(({ poolId }) => poolId)
+  await ensurePools(tx, cycle.key, ids)
+  return ids
+}
+
+/** SIMs that are suspended by whomever. */
+export async function stillSuspended(tx: TenantTx): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from suspensions where tenant_id = ${tx.tenantId} and closed_at is null`.execute(
+    tx.q,
+  )
+  return rows[0]?.count ?? 0
+}
+
+const MOST_FAILURES = 200
+
+/** Changes that failed at a cycle's end and have not been done since, for the summary; at most 200. */
+export async function failedChanges(
+  tx: TenantTx,
+  cycleKey: string,
+): Promise<{ iccid: string; what: string; reason: string }[]> {
+  const { rows } = await sql<{ iccid: string; what: string; reason: string }>`
+    select s.iccid, m.kind as what, coalesce(m.detail, '') as reason
+      from month_end_changes m
+      join sims s on s.id = m.sim_id
+     where m.tenant_id = app_tenant() and m.cycle_key = ${cycleKey} and m.outcome = 'failed' and m.kind in ('unassign', 'move')
+     order by m.kind desc, m.sim_id limit ${MOST_FAILURES}`.execute(tx.q)
+  return rows
+}

@@ -1,0 +1,155 @@
+/** Statements of closed cycles: what each SIM and pool used and what it costs. Written once, never changed. */
+import { type RawBuilder, sql } from 'kysely'
+import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import type { Ground, TenantTx } from '../tenancy.ts'
+
+/**
+ * One line of a statement. Money in micro-units of the currency; each amount is rounded half up once, and
+ * totals are sums of lines. A `pool` line carries the pool's own figures and the cost of its bucket; an
+ * `empty` line stands for a cycle in which nothing was. An `adjustment` is of an earlier cycle: what has changed since
+ * all statements before, as differences, of a SIM or (`simId` null) of a pool's own line.
+ */
+export interface StatementLine {
+  readonly kind: 'sim' | 'pool' | 'empty' | 'adjustment'
+  /** The closed cycle that an adjustment is of; null for all others. */
+  readonly adjusts: string | null
+  /** 0: outside pools. */
+  readonly poolId: number
+  readonly poolName: string
+  readonly simId: number | null
+  readonly iccid: string | null
+  readonly tariffId: number | null
+  readonly bytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+  readonly limitBytes: number
+  readonly overageBytes: number
+  readonly feeMicro: number
+  readonly smsMicro: number
+  readonly voiceMicro: number
+  readonly overageMicro: number
+}
+
+/** Which lines of a statement. */
+export interface LineFilter {
+  /** 0: outside pools. */
+  readonly poolId?: number | undefined
+  readonly simId?: number | undefined
+  readonly kinds?: readonly StatementLine['kind'][]
+}
+
+interface Placed extends StatementLine {
+  readonly id: number
+}
+
+const condition = (column: RawBuilder<unknown>, value: number | undefined) =>
+  value === undefined ? sql`` : sql`and ${column} = ${value}::bigint`
+
+async function linesAfter(
+  tx: TenantTx,
+  cycleKey: string,
+  filter: LineFilter,
+  afterLine: number,
+  limit: number,
+): Promise<Placed[]> {
+  const { rows } = await sql<Placed>`
+    select id, kind, adjusts, pool_id as "poolId", pool_name as "poolName", sim_id as "simId", iccid,
+           tariff_id as "tariffId", bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount",
+           limit_bytes as "limitBytes", overage_bytes as "overageBytes", fee_micro as "feeMicro",
+           sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
+      from statements
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and id > ${afterLine}
+           ${condition(sql`pool_id`, filter.poolId)} ${condition(sql`sim_id`, filter.simId)}
+           ${filter.kinds === undefined ? sql`` : sql`and kind = any(${[...filter.kinds]}::text[])`}
+     order by id limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+const withoutPlace = ({ id: _, ...line }: Placed): StatementLine => line
+
+/**
+ * A page of a statement: pools by id, each before its SIMs, adjustments after all of them.
+ *
+ * @param ask.afterLine what the page before said; 0: from the beginning
+ */
+export async function pageOfLines(
+  tx: TenantTx,
+  cycleKey: string,
+  ask: LineFilter & { readonly afterLine: number; readonly limit: number },
+): Promise<{ readonly lines: StatementLine[]; readonly nextAfterLine: number | null }> {
+  const rows = await linesAfter(tx, cycleKey, ask, ask.afterLine, ask.limit)
+  return {
+    lines: rows.map(withoutPlace),
+    nextAfterLine: rows.length < ask.limit ? null : (rows.at(-1)?.id ?? null),
+  }
+}
+
+/** All lines of a statement, page by page. */
+export const allLines = (
+  ground: Ground,
+  tenantId: string,
+  cycleKey: string,
+  filter: LineFilter,
+): AsyncGenerator<StatementLine[]> =>
+  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+    const rows = await linesAfter(tx, cycleKey, filter, after ?? 0, KEYSET_PAGE)
+    return { items: rows.map(withoutPlace), next: placeAfter(rows, ({ id }) => id) }
+  })
+
+/** What a statement's lines add up to; undefined where the cycle is not closed. */
+export async function statementTotals(
+  tx: TenantTx,
+  cycleKey: string,
+): Promise<{ readonly lines: number; readonly totalMicro: number } | undefined> {
+  const { rows } = await sql<{ lines: number; totalMicro: number }>`
+    select lines, total_micro as "totalMicro" from statement_totals
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}`.execute(tx.q)
+  return rows[0]
+}
+
+/** What a pool came to in a closed cycle: its own line and those of its SIMs. */
+export interface PoolTotals {
+  /** 0: outside pools. */
+  readonly poolId: number
+  readonly poolName: string
+  readonly bytes: number
+  readonly limitBytes: number
+  readonly overageBytes: number
+  readonly chargeMicro: number
+}
+
+/** Totals of a cycle's statement by pool, without adjustments; none where nothing was in the cycle. */
+export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTotals[]> {
+  const { rows } = await sql<PoolTotals>`
+    select pool_id as "poolId", max(pool_name) as "poolName",
+           coalesce(sum(bytes) filter (where kind = 'sim'), 0)::bigint as bytes,
+           coalesce(max(limit_bytes) filter (where kind = 'pool'), sum(limit_bytes))::bigint as "limitBytes",
+           coalesce(sum(overage_bytes) filter (where kind = 'sim'), 0)::bigint as "overageBytes",
+           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "chargeMicro"
+      from statements
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind in ('sim', 'pool')
+     group by pool_id
+     order by pool_id`.execute(tx.q)
+  return rows
+}
+
+/** What the adjustments of a statement come to, by the cycle they are of. */
+export interface AdjustmentTotals {
+  readonly cycle: string
+  readonly lines: number
+  readonly bytes: number
+  readonly chargeMicro: number
+}
+
+/** Adjustments in a cycle's statement, the oldest cycle first. */
+export async function adjustmentTotals(tx: TenantTx, cycleKey: string): Promise<AdjustmentTotals[]> {
+  const { rows } = await sql<AdjustmentTotals>`
+    select adjusts as cycle, count(*)::integer as lines,
+           coalesce(sum(bytes) filter (where sim_id is not null), 0)::bigint as bytes,
+           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "chargeMicro"
+      from statements
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind = 'adjustment'
+     group by adjusts
+     order by adjusts`.execute(tx.q)
+  return rows
+}

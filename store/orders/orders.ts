@@ -1,0 +1,170 @@
+/** Orders. Lock order: the order, then SIMs. */
+import { type RawBuilder, sql } from 'kysely'
+import type { OrderType } from '../../domain/codes.ts'
+import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../../domain/orders/order.ts'
+import { type Page, toPage } from '../../domain/page.ts'
+import { toMoney } from '../../domain/units.ts'
+import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from '../keyset.ts'
+import { containing, readPage, within } from '../paging.ts'
+import type { Ground, TenantTx } from '../tenancy.ts'
+
+/** An order as it is kept: money in micro-units. */
+export interface OrderRecord extends Address {
+  readonly id: number
+  readonly type: OrderType
+  readonly quantity: number
+  readonly unitPriceMicro: number
+  readonly totalMicro: number
+  readonly status: OrderStatus
+  readonly paymentInvoiceId: string | null
+  readonly paymentReceiptUrl: string | null
+  readonly trackingNumber: string | null
+  readonly shippingCarrier: string | null
+  readonly failureReason: string | null
+  readonly version: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const columns = sql`id, type, quantity, unit_price as "unitPriceMicro", total as "totalMicro", status,
+  payment_invoice_id as "paymentInvoiceId", payment_receipt_url as "paymentReceiptUrl",
+  shipping_company as "shippingCompany", shipping_line1 as "shippingLine1", shipping_line2 as "shippingLine2",
+  shipping_city as "shippingCity", shipping_country as "shippingCountry", shipping_postcode as "shippingPostcode",
+  shipping_extra_info as "shippingExtraInfo", tracking_number as "trackingNumber", shipping_carrier as "shippingCarrier",
+  failure_reason as "failureReason", version, created_at as "createdAt", updated_at as "updatedAt"`
+
+/** An order as the interface shows it. */
+export const toOrder = (record: OrderRecord): Order => ({
+  id: record.id,
+  type: record.type,
+  quantity: record.quantity,
+  unitPrice: toMoney(record.unitPriceMicro),
+  total: toMoney(record.totalMicro),
+  status: record.status,
+  date: record.createdAt.toISOString(),
+  paymentInvoiceId: record.paymentInvoiceId,
+  paymentReceiptUrl: record.paymentReceiptUrl,
+  shippingCompany: record.shippingCompany,
+  shippingLine1: record.shippingLine1,
+  shippingLine2: record.shippingLine2,
+  shippingCity: record.shippingCity,
+  shippingCountry: record.shippingCountry,
+  shippingPostcode: record.shippingPostcode,
+  shippingExtraInfo: record.shippingExtraInfo,
+  trackingNumber: record.trackingNumber,
+  shippingCarrier: record.shippingCarrier,
+})
+
+export const toOrderDetail = (record: OrderRecord, simCount: number): OrderDetail => ({
+  ...toOrder(record),
+  updatedAt: record.updatedAt.toISOString(),
+  failureReason: record.failureReason,
+  simCount,
+})
+
+/** Columns that `search` looks into. */
+const SEARCHED = [
+  'status',
+  'payment_invoice_id',
+  'shipping_company',
+  'shipping_line1',
+  'shipping_line2',
+  'shipping_city',
+  'shipping_country',
+  'shipping_postcode',
+  'shipping_extra_info',
+  'tracking_number',
+  'shipping_carrier',
+]
+
+function holding(search: string | undefined): RawBuilder<unknown> {
+  if (search === undefined) return sql``
+  const term = containing(search)
+  const each = SEARCHED.map((column) => sql`${sql.ref(column)} ilike ${term}`)
+  return sql`and (${sql.join(each, sql` or `)})`
+}
+
+const matching = ({ search, type, status, date }: Omit<OrderFilter, 'page'>): RawBuilder<unknown> => sql`
+  ${holding(search)}
+  ${type === undefined ? sql`` : sql`and type = ${type}`}
+  ${status === undefined ? sql`` : sql`and status = ${status}`}
+  ${within(sql`created_at`, date)}`
+
+/** A page of the orders, newest first. */
+export async function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<Page<Order>> {
+  const { rows, totalItems } = await readPage<OrderRecord>(
+    tx,
+    {
+      columns,
+      from: sql`from orders where tenant_id = app_tenant() ${matching(filter)}`,
+      orderBy: sql`"createdAt" desc, id desc`,
+    },
+    filter.page,
+  )
+  return toPage(filter.page, totalItems, rows.map(toOrder))
+}
+
+/** All orders, newest first, page by page. */
+export const listOrders = (
+  ground: Ground,
+  tenantId: string,
+  filter: Omit<OrderFilter, 'page'>,
+): AsyncGenerator<Order[]> =>
+  keysetPages(ground, tenantId, async (tx, after: Instant | null) => {
+    const { rows } = await sql<OrderRecord & Instant>`
+      select ${columns}, created_at::text as place
+        from orders
+       where tenant_id = app_tenant() ${olderThan(sql`created_at`, after)} ${matching(filter)}
+       order by created_at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: rows.map(toOrder), next: placeAfter(rows, instantOf) }
+  })
+
+const oneOrder = (id: number) => sql<OrderRecord>`
+  select ${columns} from orders where tenant_id = app_tenant() and id = ${id}::bigint`
+
+export async function findOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
+  const { rows } = await oneOrder(id).execute(tx.q)
+  return rows[0]
+}
+
+/** Locks an order, before any of its SIMs, and reads it. */
+export async function lockOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
+  const { rows } = await sql<OrderRecord>`${oneOrder(id)} for update`.execute(tx.q)
+  return rows[0]
+}
+
+/** An order as it is made. */
+export interface OrderToInsert extends Address {
+  readonly type: OrderType
+  readonly quantity: number
+  readonly unitPriceMicro: number
+  readonly totalMicro: number
+}
+
+/** Writes an order, Pending. @returns it */
+export async function insertOrder(tx: TenantTx, order: OrderToInsert): Promise<OrderRecord> {
+  const { rows } = await sql<OrderRecord>`
+    insert into orders (type, quantity, unit_price, total, shipping_company, shipping_line1, shipping_line2,
+                        shipping_city, shipping_country, shipping_postcode, shipping_extra_info, created_at, updated_at)
+    values (${order.type}, ${order.quantity}, ${order.unitPriceMicro}, ${order.totalMicro}, ${order.shippingCompany},
+            ${order.shippingLine1}, ${order.shippingLine2}, ${order.shippingCity}, ${order.shippingCountry},
+            ${order.shippingPostcode}, ${order.shippingExtraInfo}, ${tx.now}, ${tx.now})
+    returning ${columns}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error('insert into orders returned no row')
+  return row
+}
+
+/** Writes an order over the one that is locked: what may change of it. The version counts on. */
+export async function writeOrder(tx: TenantTx, order: OrderRecord): Promise<void> {
+  await sql`
+    update orders
+       set status = ${order.status}, payment_invoice_id = ${order.paymentInvoiceId},
+           payment_receipt_url = ${order.paymentReceiptUrl}, shipping_company = ${order.shippingCompany},
+           shipping_line1 = ${order.shippingLine1}, shipping_line2 = ${order.shippingLine2},
+           shipping_city = ${order.shippingCity}, shipping_country = ${order.shippingCountry},
+           shipping_postcode = ${order.shippingPostcode}, shipping_extra_info = ${order.shippingExtraInfo},
+           tracking_number = ${order.trackingNumber}, shipping_carrier = ${order.shippingCarrier},
+           failure_reason = ${order.failureReason}, version = version + 1, updated_at = ${tx.now}
+     where tenant_id = app_tenant() and id = ${order.id}`.execute(tx.q)
+}

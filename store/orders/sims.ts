@@ -1,0 +1,70 @@
+/** SIMs of orders: which came with which, and the profiles that are made for eSIMs. */
+import { sql } from 'kysely'
+import type { OrderSim } from '../../domain/orders/order.ts'
+import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
+import { readPage } from '../paging.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+/** A page of an order's SIMs, by id. */
+export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: PageQuery): Promise<Page<OrderSim>> {
+  const page = pageRequest(query)
+  const { rows, totalItems } = await readPage<OrderSim>(
+    tx,
+    {
+      columns: sql`id, iccid`,
+      from: sql`from sims where tenant_id = app_tenant() and order_id = ${orderId}::bigint`,
+      orderBy: sql`id`,
+    },
+    page,
+  )
+  return toPage(page, totalItems, rows)
+}
+
+export async function orderSimCount(tx: TenantTx, orderId: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from sims
+     where tenant_id = app_tenant() and order_id = ${orderId}::bigint`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/** Says of SIMs just written that they came with an order. */
+export async function linkSims(tx: TenantTx, orderId: number, simIds: readonly number[]): Promise<void> {
+  await sql`
+    update sims set order_id = ${orderId} where tenant_id = app_tenant() and id = any(${simIds}::bigint[])`.execute(
+    tx.q,
+  )
+}
+
+/** Takes numbers that no other made ICCID has. */
+export async function takeAccounts(tx: TenantTx, count: number): Promise<number[]> {
+  const { rows } = await sql<{ account: number }>`
+    select nextval('esim_accounts') as account from generate_series(1, ${count}::integer)`.execute(tx.q)
+  return rows.map(({ account }) => account)
+}
+
+/** An eSIM's profile: what a device is shown so that it downloads the profile. A secret until then. */
+export interface Profile {
+  readonly iccid: string
+  /** `LPA:1$host$matching-id` */
+  readonly qrPayload: string
+  /** The same as a picture: PNG as a data URL. */
+  readonly qrDataUrl: string
+}
+
+/**
+ * Writes the eSIMs of an order, Unprovisioned. One statement, whatever their number.
+ *
+ * An ICCID that exists, this tenant's or another's, is passed over.
+ *
+ * @returns ICCIDs of those that are new
+ */
+export async function insertProfiles(tx: TenantTx, orderId: number, profiles: readonly Profile[]): Promise<string[]> {
+  const { rows } = await sql<{ iccid: string }>`
+    insert into sims (iccid, type, order_id, esim_qr_payload, esim_qr_data_url, status_since, created_at, updated_at)
+    select p.iccid, 1, ${orderId}::integer, p."qrPayload", p."qrDataUrl", ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
+      from jsonb_to_recordset(${JSON.stringify(profiles)}::jsonb) as p(iccid text, "qrPayload" text, "qrDataUrl" text)
+     order by p.iccid
+    on conflict (iccid) do nothing
+    returning iccid`.execute(tx.q)
+  return rows.map(({ iccid }) => iccid)
+}

@@ -1,0 +1,117 @@
+/** API keys. The platform's table: a key says which tenant it is for, so it is read before there is one. */
+import { type RawBuilder, sql } from 'kysely'
+import type { ApiKey, Scope } from '../../domain/tenants/tenant.ts'
+import type { PlatformTx } from '../tenancy.ts'
+
+interface KeyRow {
+  readonly id: string
+  readonly tenant_id: string | null
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly secret_hash: Buffer
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly revoked_at: Date | null
+  readonly last_used_at: Date | null
+  readonly replaced_by: string | null
+}
+
+/** A key as it is checked. */
+export interface StoredKey {
+  readonly id: string
+  /** Null: the platform's own. */
+  readonly tenantId: string | null
+  readonly scopes: readonly Scope[]
+  /** SHA-256 of the secret. */
+  readonly secretHash: Buffer
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly lastUsedAt: Date | null
+}
+
+const ofTenant = (tenantId: string | null): RawBuilder<unknown> => sql`tenant_id is not distinct from ${tenantId}`
+
+const toApiKey = (row: KeyRow): ApiKey => ({
+  id: row.id,
+  prefix: `sim_${row.id}`,
+  name: row.name,
+  scopes: [...row.scopes],
+  createdAt: row.created_at.toISOString(),
+  expiresAt: row.expires_at?.toISOString() ?? null,
+  revokedAt: row.revoked_at?.toISOString() ?? null,
+  lastUsedAt: row.last_used_at?.toISOString() ?? null,
+  replacedBy: row.replaced_by,
+})
+
+export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | undefined> {
+  const { rows } = await sql<StoredKey>`
+    select id, tenant_id as "tenantId", scopes, secret_hash as "secretHash", expires_at as "expiresAt",
+           revoked_at as "revokedAt", last_used_at as "lastUsedAt"
+      from api_keys where id = ${id}`.execute(tx.q)
+  return rows[0]
+}
+
+/** All keys that work now: the SHA-256 of each secret by the key's id. */
+export async function workingKeys(tx: PlatformTx): Promise<ReadonlyMap<string, Buffer>> {
+  const { rows } = await sql<Pick<StoredKey, 'id' | 'secretHash'>>`
+    select id, secret_hash as "secretHash"
+      from api_keys
+     where revoked_at is null and (expires_at is null or expires_at > ${tx.now})`.execute(tx.q)
+  return new Map(rows.map(({ id, secretHash }) => [id, secretHash]))
+}
+
+/** Keys of a tenant (null: the platform's), revoked ones too, the oldest first. */
+export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise<ApiKey[]> {
+  const { rows } = await sql<KeyRow>`
+    select id, tenant_id, name, scopes, secret_hash, created_at, expires_at, revoked_at, last_used_at, replaced_by
+      from api_keys where ${ofTenant(tenantId)} order by created_at, id`.execute(tx.q)
+  return rows.map(toApiKey)
+}
+
+export interface KeyToStore {
+  readonly id: string
+  readonly tenantId: string | null
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly secretHash: Buffer
+  readonly expiresAt: Date | null
+}
+
+export async function insertKey(tx: PlatformTx, key: KeyToStore): Promise<void> {
+  await sql`
+    insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at, expires_at)
+    values (${key.id}, ${key.tenantId}, ${key.name}, ${[...key.scopes]}::text[], ${key.secretHash}, ${tx.now},
+            ${key.expiresAt})`.execute(tx.q)
+}
+
+/** A key as it is changed. */
+export interface HeldKey {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  /** The key that took its place. */
+  readonly replacedBy: string | null
+}
+
+/** A key of a tenant (null: of the platform), locked. */
+export async function lockKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<HeldKey | undefined> {
+  const { rows } = await sql<HeldKey>`
+    select id, name, scopes, expires_at as "expiresAt", revoked_at as "revokedAt", replaced_by as "replacedBy"
+      from api_keys where id = ${id} and ${ofTenant(tenantId)} for update`.execute(tx.q)
+  return rows[0]
+}
+
+export async function markRevoked(tx: PlatformTx, id: string): Promise<void> {
+  await sql`update api_keys set revoked_at = ${tx.now} where id = ${id}`.execute(tx.q)
+}
+
+/** Has another key take its place, and lets it work until then. */
+export async function markReplaced(tx: PlatformTx, id: string, replacedBy: string, expiresAt: Date): Promise<void> {
+  await sql`update api_keys set replaced_by = ${replacedBy}, expires_at = ${expiresAt} where id = ${id}`.execute(tx.q)
+}
+
+export async function touchKey(tx: PlatformTx, id: string): Promise<void> {
+  await sql`update api_keys set last_used_at = ${tx.now} where id = ${id}`.execute(tx.q)
+}

@@ -1,0 +1,176 @@
+/** Bulk runs as the interface shows them. Counts come from the run's row and its own tickets, never from the estate. */
+import { sql } from 'kysely'
+import { TicketStatus } from '../../domain/codes.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
+import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
+import type {
+  BulkItem,
+  BulkItemQuery,
+  BulkOutcome,
+  BulkRun,
+  BulkRunDetail,
+  BulkType,
+} from '../../domain/tickets/bulk.ts'
+import { readPage } from '../paging.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+interface RunRow {
+  readonly id: string
+  readonly type: BulkType
+  readonly pool_id: number | null
+  readonly tariff_id: number | null
+  readonly tag: string | null
+  readonly message: string | null
+  readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
+  readonly created_at: Date
+  readonly opened_at: Date | null
+  readonly total: number
+  readonly waiting: number
+  readonly refused: number
+  readonly dropped: number
+  readonly busy: boolean
+  readonly seq: number
+}
+
+const columns = sql`id, type, pool_id, tariff_id, tag, message, state, created_at, opened_at, total, waiting, refused,
+  dropped, seq, exists (select 1 from tickets t where t.bulk_id = r.id and t.status in (0, 1)) as busy`
+
+function stateOf({ state, busy }: RunRow): BulkRun['state'] {
+  switch (state) {
+    case 'opening':
+      return 'running'
+    case 'opened':
+      return busy ? 'running' : 'done'
+    case 'cancelling':
+    case 'cancelled':
+      return 'cancelled'
+  }
+}
+
+const toRun = (row: RunRow): BulkRun => ({
+  id: row.id,
+  type: row.type,
+  poolId: row.pool_id,
+  tariffId: row.tariff_id,
+  tag: row.tag,
+  message: row.message,
+  state: stateOf(row),
+  createdAt: row.created_at.toISOString(),
+  openedAt: row.opened_at?.toISOString() ?? null,
+  total: row.total,
+  notYetOpened: row.waiting,
+  refused: row.refused,
+})
+
+/** A page of the runs, newest first. */
+export async function pageOfRuns(tx: TenantTx, query: PageQuery): Promise<Page<BulkRun>> {
+  const page = pageRequest(query)
+  const from = sql`from bulk_tickets r where r.tenant_id = app_tenant()`
+  const { rows, totalItems } = await readPage<RunRow>(tx, { columns, from, orderBy: sql`seq desc` }, page)
+  return toPage(page, totalItems, rows.map(toRun))
+}
+
+export async function runExists(tx: TenantTx, id: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from bulk_tickets where tenant_id = app_tenant() and id = ${id}`.execute(tx.q)
+  return rows.length > 0
+}
+
+/** A run with its counts by outcome. */
+export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail | undefined> {
+  const { rows } = await sql<RunRow>`
+    select ${columns} from bulk_tickets r where r.tenant_id = app_tenant() and r.id = ${id}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) return undefined
+  const tickets = await sql<{ status: TicketStatus; count: number }>`
+    select status, count(*)::integer as count from tickets where bulk_id = ${id} group by status`.execute(tx.q)
+  const refusals = await sql<{ code: ErrorCode; count: number }>`
+    select code, count(*)::integer as count from bulk_ticket_items
+     where bulk_id = ${id} and outcome = 'refused' group by code order by code`.execute(tx.q)
+  const having = (status: TicketStatus) => tickets.rows.find((each) => each.status === status)?.count ?? 0
+  return {
+    ...toRun(row),
+    counts: {
+      waiting: row.waiting,
+      refused: row.refused,
+      pending: having(TicketStatus.Pending),
+      processing: having(TicketStatus.Processing),
+      complete: having(TicketStatus.Complete),
+      failed: having(TicketStatus.Failed),
+      cancelled: having(TicketStatus.Cancelled) + row.dropped,
+    },
+    refusals: refusals.rows,
+  }
+}
+
+interface ItemRow {
+  readonly index: number
+  readonly sim_id: number | null
+  readonly iccid: string | null
+  readonly outcome: 'waiting' | 'opened' | 'refused' | 'dropped'
+  readonly status: TicketStatus | null
+  readonly ticket_id: string | null
+  readonly code: string | null
+  readonly detail: string | null
+}
+
+function outcomeOf({ outcome, status }: ItemRow): BulkOutcome {
+  if (outcome !== 'opened') return outcome === 'dropped' ? 'cancelled' : outcome
+  switch (status) {
+    case TicketStatus.Processing:
+      return 'processing'
+    case TicketStatus.Complete:
+      return 'complete'
+    case TicketStatus.Failed:
+      return 'failed'
+    case TicketStatus.Cancelled:
+      return 'cancelled'
+    case TicketStatus.Pending:
+    case null:
+      return 'pending'
+  }
+}
+
+/** Which items have an outcome. */
+const CONDITIONS = {
+  waiting: sql`and i.outcome = 'waiting'`,
+  refused: sql`and i.outcome = 'refused'`,
+  pending: sql`and t.status = ${TicketStatus.Pending}`,
+  processing: sql`and t.status = ${TicketStatus.Processing}`,
+  complete: sql`and t.status = ${TicketStatus.Complete}`,
+  failed: sql`and t.status = ${TicketStatus.Failed}`,
+  cancelled: sql`and (i.outcome = 'dropped' or t.status = ${TicketStatus.Cancelled})`,
+} as const
+
+/** A page of a run's items, in the order of the request. */
+export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQuery): Promise<Page<BulkItem>> {
+  const page = pageRequest(query)
+  const { rows, totalItems } = await readPage<ItemRow>(
+    tx,
+    {
+      columns: sql`i.index, i.sim_id, coalesce(s.iccid, i.named) as iccid, i.outcome, t.status, t.id as ticket_id,
+                   coalesce(i.code, t.failure_code) as code,
+                   coalesce(i.detail, t.failure_detail, t.failure_text) as detail`,
+      from: sql`
+        from bulk_ticket_items i
+        left join tickets t on t.bulk_id = i.bulk_id and t.sim_id = i.sim_id and i.outcome = 'opened'
+        left join sims s on s.id = i.sim_id
+       where i.tenant_id = app_tenant() and i.bulk_id = ${bulkId}
+             ${query.outcome === undefined ? sql`` : CONDITIONS[query.outcome]}`,
+      orderBy: sql`index`,
+    },
+    page,
+  )
+  return toPage(
+    page,
+    totalItems,
+    rows.map((row) => ({
+      index: row.index,
+      simId: row.sim_id,
+      iccid: row.iccid,
+      outcome: outcomeOf(row),
+      ticketId: row.ticket_id,
+      code: row.code,
+      detail: row.detail,
+    })),
+  )
+}

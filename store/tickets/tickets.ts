@@ -1,0 +1,281 @@
+/** Tickets: the rows, their order within a SIM, and the work list of SIMs with open ones. */
+import { sql } from 'kysely'
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import type { Ask } from '../../domain/tickets/decisions.ts'
+import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
+import { type Ground, inTenant, type PlatformTx, type TenantTx } from '../tenancy.ts'
+
+interface TicketRow {
+  readonly id: string
+  readonly seq: number
+  readonly sim_id: number
+  readonly type: TicketType
+  readonly status: TicketStatus
+  readonly created_at: Date
+  readonly pool_id: number | null
+  readonly tariff_id: number | null
+  readonly unassign: boolean
+  readonly tag: string | null
+  readonly message: string | null
+  readonly cause: Cause
+  readonly effective_at: Date | null
+  readonly attempts: number
+  readonly next_attempt_at: Date
+  readonly lease_until: Date | null
+  readonly failure_code: string | null
+  readonly failure_text: string | null
+  readonly failure_detail: string | null
+  readonly finished_at: Date | null
+  readonly counts: boolean
+  readonly withdrawn_by: string | null
+}
+
+/** A ticket as operations work with it. */
+export interface TicketRecord extends Ask {
+  readonly id: string
+  readonly simId: number
+  readonly status: TicketStatus
+  readonly createdAt: Date
+  readonly tag: string | null
+  readonly message: string | null
+  readonly effectiveAt: Date | null
+  readonly attempts: number
+  readonly nextAttemptAt: Date
+  readonly leaseUntil: Date | null
+  readonly failureCode: string | null
+  readonly failureText: string | null
+  readonly failureDetail: string | null
+  readonly finishedAt: Date | null
+  /** In the quotas, while it is open: a person asked for it. */
+  readonly counts: boolean
+  /** The workflow that took it back. */
+  readonly withdrawnBy: string | null
+}
+
+/** Why a ticket has failed, or its last attempt. */
+export interface TicketFailure {
+  /** Stable. */
+  readonly code: string
+  /** In plain words, which tenants may read. */
+  readonly text: string
+  /** What was met, in full: only the operator's. Left out: the text says all. */
+  readonly detail?: string
+}
+
+const columns = sql`id, seq, sim_id, type, status, created_at, pool_id, tariff_id, unassign, tag, message, cause,
+  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, failure_detail, finished_at, counts,
+  withdrawn_by`
+
+const toRecord = (row: TicketRow): TicketRecord => ({
+  id: row.id,
+  simId: row.sim_id,
+  type: row.type,
+  status: row.status,
+  createdAt: row.created_at,
+  poolId: row.pool_id,
+  tariffId: row.tariff_id,
+  unassign: row.unassign,
+  tag: row.tag,
+  message: row.message,
+  cause: row.cause,
+  effectiveAt: row.effective_at,
+  attempts: row.attempts,
+  nextAttemptAt: row.next_attempt_at,
+  leaseUntil: row.lease_until,
+  failureCode: row.failure_code,
+  failureText: row.failure_text,
+  failureDetail: row.failure_detail,
+  finishedAt: row.finished_at,
+  counts: row.counts,
+  withdrawnBy: row.withdrawn_by,
+})
+
+/** A ticket as the interface shows it. Source: service document, section 2.5. */
+export const toTicket = (record: TicketRecord): Ticket => ({
+  id: record.id,
+  simId: record.simId,
+  type: record.type,
+  status: record.status,
+  created: record.createdAt.toISOString(),
+  provisioningInfo:
+    record.type === TicketType.Provision
+      ? {
+          pendingPoolId: record.poolId,
+          pendingTariffId: record.tariffId,
+          pendingUnassign: record.unassign,
+          pendingTag: record.tag,
+        }
+      : null,
+})
+
+export interface NewTicket extends Ask {
+  readonly simId: number
+  readonly tag: string | null
+  readonly message: string | null
+  readonly effectiveAt: Date | null
+}
+
+/** Writes a Pending ticket and puts its SIM on the work list. @returns the ticket's id */
+export async function insertTicket(
+  tx: TenantTx,
+  { id, simId, ...ticket }: NewTicket & { readonly id: string },
+): Promise<string> {
+  await insertTickets(tx, [{ id, simId }], { ...ticket, bulkId: null })
+  return id
+}
+
+/**
+ * Writes a Pending ticket for each of these SIMs, and puts them on the work list. Call with them locked. Tickets differ
+ * in where they take their SIM, where that is given with it. One whose id there is stays as it is.
+ */
+export async function insertTickets(
+  tx: TenantTx,
+  each: readonly {
+    readonly id: string
+    readonly simId: number
+    readonly poolId?: number | null
+    readonly tariffId?: number | null
+  }[],
+  ticket: Omit<NewTicket, 'simId'> & { readonly bulkId: string | null },
+): Promise<void> {
+  if (each.length === 0) return
+  const { rows } = await sql<{ simId: number }>`
+    insert into tickets (id, sim_id, type, created_at, pool_id, tariff_id, unassign, tag, message, cause, effective_at,
+                         next_attempt_at, bulk_id, counts)
+    select id, sim_id, ${ticket.type}::smallint, ${tx.now}::timestamptz, pool_id, tariff_id,
+           ${ticket.unassign}::boolean, ${ticket.tag}, ${ticket.message}, ${JSON.stringify(ticket.cause)}::jsonb,
+           ${ticket.effectiveAt}::timestamptz, ${tx.now}, ${ticket.bulkId}::uuid,
+           ${ticket.cause.by === 'user' && ticket.bulkId === null}::boolean
+      from unnest(${each.map(({ id }) => id)}::uuid[], ${each.map(({ simId }) => simId)}::bigint[],
+                  ${each.map(({ poolId = ticket.poolId }) => poolId)}::integer[],
+                  ${each.map(({ tariffId = ticket.tariffId }) => tariffId)}::integer[])
+             with ordinality as t(id, sim_id, pool_id, tariff_id, n)
+     order by n
+    on conflict (id) do nothing
+    returning sim_id as "simId"`.execute(tx.q)
+  const simIds = rows.map(({ simId }) => simId)
+  if (simIds.length === 0) return
+  await sql`
+    insert into ticket_work as w (sim_id, due_at)
+    select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id
+    on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
+  for (const simId of simIds) tx.ring({ queue: 'tickets', simId })
+}
+
+/** Which of these ids are tickets. */
+export async function ticketsThatExist(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`select id from tickets where id = any (${ids}::uuid[])`.execute(tx.q)
+  return new Set(rows.map(({ id }) => id))
+}
+
+export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord | undefined> {
+  const { rows } = await sql<TicketRow>`select ${columns} from tickets where id = ${id}`.execute(tx.q)
+  return rows[0] && toRecord(rows[0])
+}
+
+/** Open tickets of a SIM (Pending and Processing), the oldest first. Call with the SIM locked. */
+export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRecord[]> {
+  const { rows } = await sql<TicketRow>`
+    select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq`.execute(tx.q)
+  return rows.map(toRecord)
+}
+
+/** The open tickets of each of these SIMs, the oldest first; SIMs without any are left out. */
+export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {
+  const { rows } = await sql<TicketRow>`
+    select ${columns} from tickets
+     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1) order by sim_id, seq`.execute(tx.q)
+  return Map.groupBy(rows.map(toRecord), ({ simId }) => simId)
+}
+
+/** The oldest open ticket of a SIM. Call with the SIM locked. */
+export async function oldestOpenTicket(tx: TenantTx, simId: number): Promise<TicketRecord | undefined> {
+  const { rows } = await sql<TicketRow>`
+    select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq limit 1`.execute(tx.q)
+  return rows[0] && toRecord(rows[0])
+}
+
+/** How many open tickets each of these SIMs has; SIMs without any are left out. */
+export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await sql<{ sim_id: number; open: number }>`
+    select sim_id, count(*)::integer as open from tickets
+     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
+     group by sim_id`.execute(tx.q)
+  return new Map(rows.map((row) => [row.sim_id, row.open]))
+}
+
+/** How many of the tenant's open tickets count in its quota. @param atMost counts no further */
+export async function countedTickets(tx: TenantTx, atMost: number): Promise<number> {
+  const { rows } = await sql<{ open: number }>`
+    select count(*)::integer as open
+      from (select 1 from tickets
+             where tenant_id = app_tenant() and counts and status in (0, 1) limit ${atMost}) as counted`.execute(tx.q)
+  return rows[0]?.open ?? 0
+}
+
+const PAGE = 500
+
+/** All tickets of a tenant, newest first, page by page: bounded memory however many there are. */
+export async function* listTickets(ground: Ground, tenantId: string): AsyncGenerator<Ticket[]> {
+  let before: number | null = null
+  for (;;) {
+    const { rows }: { rows: TicketRow[] } = await inTenant(ground, tenantId, (tx) =>
+      sql<TicketRow>`
+        select ${columns} from tickets where ${before}::bigint is null or seq < ${before}
+         order by seq desc limit ${PAGE}`.execute(tx.q),
+    )
+    if (rows.length > 0) yield rows.map((row) => toTicket(toRecord(row)))
+    if (rows.length < PAGE) return
+    before = rows.at(-1)?.seq ?? null
+  }
+}
+
+/** Starts an attempt: Processing, with a lease after which another worker may take over. */
+export async function startAttempt(tx: TenantTx, ticket: TicketRecord, leaseUntil: Date): Promise<void> {
+  await sql`
+    update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
+     where id = ${ticket.id}`.execute(tx.q)
+  await sql`update ticket_work set due_at = ${leaseUntil} where sim_id = ${ticket.simId}`.execute(tx.q)
+}
+
+/** Puts a failed attempt off; the ticket stays Processing and holds its SIM's queue. */
+export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, why: TicketFailure): Promise<void> {
+  await sql`
+    update tickets
+       set next_attempt_at = ${until}, lease_until = null, failure_text = ${why.text},
+           failure_detail = ${why.detail ?? null}
+     where id = ${ticket.id}`.execute(tx.q)
+  await sql`update ticket_work set due_at = ${until} where sim_id = ${ticket.simId}`.execute(tx.q)
+}
+
+/** Ends a ticket; takes its SIM off the work list where it was the last open one. What cancels it stands with it. */
+export async function endTicket(
+  tx: TenantTx,
+  ticket: Pick<TicketRecord, 'id' | 'simId'>,
+  status: TicketStatus,
+  failure: TicketFailure | null,
+): Promise<void> {
+  await sql`
+    update tickets
+       set status = ${status}, finished_at = ${tx.now}, lease_until = null,
+           failure_code = ${failure?.code ?? null}, failure_text = ${failure?.text ?? null},
+           failure_detail = ${failure?.detail ?? null},
+           withdrawn_by = ${status === TicketStatus.Cancelled ? (tx.caller?.workflowId ?? null) : null}
+     where id = ${ticket.id}`.execute(tx.q)
+  const { rows } = await sql`
+    select 1 from tickets where sim_id = ${ticket.simId} and status in (0, 1) limit 1`.execute(tx.q)
+  if (rows.length === 0) await sql`delete from ticket_work where sim_id = ${ticket.simId}`.execute(tx.q)
+  else {
+    await sql`update ticket_work set due_at = ${tx.now} where sim_id = ${ticket.simId}`.execute(tx.q)
+    tx.ring({ queue: 'tickets', simId: ticket.simId })
+  }
+}
+
+/** SIMs whose tickets are overdue for a worker, over all tenants, the longest first. */
+export async function dueTicketWork(tx: PlatformTx, limit: number): Promise<{ tenantId: string; simId: number }[]> {
+  const { rows } = await sql<{ tenantId: string; simId: number }>`
+    select tenant_id as "tenantId", sim_id as "simId" from ticket_work
+     where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(tx.q)
+  return rows
+}

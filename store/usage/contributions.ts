@@ -1,0 +1,154 @@
+/** Ledger rows that follow a SIM's state: it contributes where it was Active, and a move takes its usage along. */
+import { sql } from 'kysely'
+import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
+import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
+import type { TenantTx } from '../tenancy.ts'
+import { addToPool, holdCycles, lockPools, openCycle, tenantTerms } from './cycles.ts'
+
+/**
+ * Cycles from the one an instant falls into to the running one, and those that usage has opened ahead: all open and
+ * held. None is closed meanwhile, and none that begins soon is renewed before this transaction has ended.
+ */
+async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
+  const { billingCycle } = await tenantTerms(tx)
+  const now = tx.now.getTime()
+  const cycles: Cycle[] = []
+  let cycle = cycleAt(billingCycle, at.getTime())
+  while (cycle.startsAt <= now + FUTURE_MS) {
+    cycles.push(cycle)
+    cycle = nextCycle(billingCycle, cycle)
+  }
+  const unopened = new Set(await holdCycles(tx, cycles))
+  const since = cycles.filter((one) => one.startsAt <= now || !unopened.has(one))
+  for (const one of since) if (unopened.has(one)) await openCycle(tx, one)
+  return since
+}
+
+interface LedgerSums {
+  readonly contributing: boolean
+  readonly bytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+}
+
+async function ledgerRow(
+  tx: TenantTx,
+  cycleKey: string,
+  simId: number,
+  poolId: number,
+): Promise<LedgerSums | undefined> {
+  const { rows } = await sql<LedgerSums>`
+    select contributing, bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount"
+      from usage_ledger
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = ${simId} and pool_id = ${poolId}`.execute(
+    tx.q,
+  )
+  return rows[0]
+}
+
+/** From an instant on, a SIM is Active in a pool (0: none): it contributes to every cycle since then. */
+export async function contribute(
+  tx: TenantTx,
+  sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
+  since: Date,
+): Promise<void> {
+  for (const cycle of await cyclesSince(tx, since)) {
+    await lockPools(tx, cycle.key, [sim.poolId])
+    const row = await ledgerRow(tx, cycle.key, sim.simId, sim.poolId)
+    await sql`
+      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+      values (${cycle.key}, ${sim.simId}, ${sim.poolId}, ${sim.tariffId}, true)
+      on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+        set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
+    await addToPool(tx, cycle.key, sim.poolId, { contributing: row?.contributing === true ? 0 : 1 })
+  }
+}
+
+/** From an instant on, a SIM has this own tariff in a pool (0: none): its rows since then go by the last one. */
+export async function goBy(
+  tx: TenantTx,
+  sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
+  since: Date,
+): Promise<void> {
+  for (const cycle of await cyclesSince(tx, since)) {
+    await lockPools(tx, cycle.key, [sim.poolId])
+    const { rows } = await sql`
+      update usage_ledger set tariff_id = ${sim.tariffId}
+       where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and sim_id = ${sim.simId}
+         and pool_id = ${sim.poolId} and tariff_id is distinct from ${sim.tariffId}::integer
+      returning 1`.execute(tx.q)
+    if (rows.length > 0) await addToPool(tx, cycle.key, sim.poolId, {})
+  }
+}
+
+/**
+ * A SIM has belonged to another pool since a cycle's boundary: records, ledger rows and buckets since then
+ * belong to the new pool. Runs in the transaction that completes the move.
+ *
+ * @param to `contributes` is false for a SIM that was unassigned: it pays nowhere
+ */
+export async function moveUsage(
+  tx: TenantTx,
+  simId: number,
+  from: { readonly poolId: number },
+  to: { readonly poolId: number; readonly tariffId: number | null; readonly contributes: boolean },
+  since: Date,
+): Promise<void> {
+  const cycles = (await cyclesSince(tx, since)).filter((cycle) => cycle.startsAt >= since.getTime())
+  for (const cycle of cycles) {
+    await lockPools(tx, cycle.key, [from.poolId, to.poolId])
+    const moved = await ledgerRow(tx, cycle.key, simId, from.poolId)
+    if (moved === undefined) continue
+    const contributing = moved.contributing && to.contributes
+    if (from.poolId === to.poolId) {
+      await sql`
+        update usage_ledger set tariff_id = ${to.tariffId}, contributing = ${contributing}
+         where cycle_key = ${cycle.key} and sim_id = ${simId} and pool_id = ${to.poolId}`.execute(tx.q)
+      await addToPool(tx, cycle.key, to.poolId, { contributing: contributing === moved.contributing ? 0 : -1 })
+      continue
+    }
+    const there = await ledgerRow(tx, cycle.key, simId, to.poolId)
+    await sql`
+      delete from usage_ledger
+       where cycle_key = ${cycle.key} and sim_id = ${simId} and pool_id = ${from.poolId}`.execute(tx.q)
+    await sql`
+      insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
+      values (${cycle.key}, ${simId}, ${to.poolId}, ${to.tariffId}, ${contributing}, ${moved.bytes},
+              ${moved.voiceSeconds}, ${moved.smsCount})
+      on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+        set tariff_id = excluded.tariff_id, contributing = l.contributing or excluded.contributing,
+            bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
+            sms_count = l.sms_count + excluded.sms_count`.execute(tx.q)
+    const { bytes, voiceSeconds, smsCount } = moved
+    await addToPool(tx, cycle.key, from.poolId, {
+      bytes: -bytes,
+      voiceSeconds: -voiceSeconds,
+      smsCount: -smsCount,
+      contributing: moved.contributing ? -1 : 0,
+    })
+    await addToPool(tx, cycle.key, to.poolId, {
+      bytes,
+      voiceSeconds,
+      smsCount,
+      contributing: contributing && there?.contributing !== true ? 1 : 0,
+    })
+  }
+  if (from.poolId === to.poolId) return
+  await moveBuckets(tx, simId, from.poolId, to.poolId, since)
+  await sql`
+    update usage_records set pool_id = ${to.poolId}
+     where sim_id = ${simId} and pool_id = ${from.poolId} and at >= ${since}`.execute(tx.q)
+}
+
+async function moveBuckets(tx: TenantTx, simId: number, from: number, to: number, since: Date): Promise<void> {
+  await sql`
+    insert into usage_buckets as b (subject_kind, subject_id, starts_at, bytes, voice_seconds, sms_count)
+    select 2, pool_id, starts_at, sign * bytes, sign * voice_seconds, sign * sms_count
+      from usage_buckets,
+           (values (${from}::bigint, -1), (${to}::bigint, 1)) as p(pool_id, sign)
+     where subject_kind = 1 and subject_id = ${simId} and starts_at >= ${since} and pool_id <> 0
+     order by pool_id, starts_at
+    on conflict (tenant_id, subject_kind, subject_id, starts_at) do update
+      set bytes = b.bytes + excluded.bytes, voice_seconds = b.voice_seconds + excluded.voice_seconds,
+          sms_count = b.sms_count + excluded.sms_count`.execute(tx.q)
+}

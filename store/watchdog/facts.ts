@@ -1,0 +1,203 @@
+/** What the facts of subjects are made of: one SELECT for a whole batch, whatever its size. Divisions must be current. */
+import { sql } from 'kysely'
+import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import type { PoolWatchdogSettings, WatchdogSettings } from '../../domain/watchdog/settings.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+/** Starts of the windows that usage is counted over; each at the start of a bucket. */
+export interface Windows {
+  readonly short: Date
+  readonly long: Date
+  readonly day: Date
+  readonly week: Date
+}
+
+export interface SimRow {
+  readonly simId: number
+  readonly iccid: string
+  readonly tag: string
+  readonly type: SimType
+  readonly status: SimStatus
+  readonly statusSince: Date
+  readonly poolId: number | null
+  readonly poolName: string | null
+  readonly tariffType: TariffType | null
+  readonly exempt: boolean
+  readonly own: WatchdogSettings
+  /** Null outside pools. */
+  readonly pool: PoolWatchdogSettings | null
+  readonly imei: string
+  readonly previousImei: string
+  readonly lastSeenAt: Date | null
+  readonly usageBytes: number
+  readonly limitBytes: number
+  readonly remainingBytes: number
+  readonly overageBytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+  readonly poolUsageBytes: number | null
+  readonly poolLimitBytes: number | null
+  readonly shortBytes: number
+  readonly longBytes: number
+  readonly dayBytes: number
+  readonly weekBytes: number
+}
+
+/** Bytes of a batch's subjects over the windows. */
+const windowSums = (tx: TenantTx, kind: number, ids: readonly number[], windows: Windows) => sql`
+  select subject_id, sum(bytes) filter (where starts_at >= ${windows.short})::bigint as short_bytes,
+         sum(bytes) filter (where starts_at >= ${windows.long})::bigint as long_bytes,
+         sum(bytes) filter (where starts_at >= ${windows.day})::bigint as day_bytes,
+         sum(bytes) filter (where starts_at >= ${windows.week})::bigint as week_bytes
+    from usage_buckets
+   where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = any(${[...ids]}::bigint[])
+     and starts_at >= least(${windows.week}::timestamptz, ${windows.long}::timestamptz)
+   group by subject_id`
+
+/** SIMs that are provisioned; others have nothing to be watched. */
+export async function simRows(
+  tx: TenantTx,
+  cycleKey: string,
+  ids: readonly number[],
+  windows: Windows,
+): Promise<SimRow[]> {
+  const { rows } = await sql<SimRow>`
+    with windows as (${windowSums(tx, 1, ids, windows)}),
+    used as (
+      select sim_id, sum(bytes)::bigint as bytes, sum(limit_bytes)::bigint as limit_bytes,
+             sum(greatest(0, limit_bytes - bytes))::bigint as remaining_bytes,
+             sum(overage_bytes)::bigint as overage_bytes, sum(voice_seconds)::bigint as voice_seconds,
+             sum(sms_count)::bigint as sms_count
+        from ledger_figures
+       where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = any(${[...ids]}::bigint[])
+       group by sim_id
+    )
+    select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", s.pool_id as "poolId",
+           p.name as "poolName", coalesce(case when pt.type <> 0 then pt.type end,
+                                          case when own.type = 0 then own.type end, pt.type, own.type) as "tariffType",
+           s.is_watchdog_exempt as exempt,
+           jsonb_build_object('watchdogMode', s.watchdog_mode, 'warningThresholdPct', s.warning_threshold_pct,
+                              'enableBurnRateAlerts', s.enable_burn_rate_alerts) as own,
+           case when p.id is not null then jsonb_build_object(
+             'watchdogMode', p.watchdog_mode, 'warningThresholdPct', p.warning_threshold_pct,
+             'enableBurnRateAlerts', p.enable_burn_rate_alerts, 'tariffType', pt.type) end as pool,
+           s.imei, s.previous_imei as "previousImei", s.last_seen_at as "lastSeenAt",
+           coalesce(u.bytes, 0) as "usageBytes", coalesce(u.limit_bytes, 0) as "limitBytes",
+           coalesce(u.remaining_bytes, 0) as "remainingBytes", coalesce(u.overage_bytes, 0) as "overageBytes",
+           coalesce(u.voice_seconds, 0) as "voiceSeconds", coalesce(u.sms_count, 0) as "smsCount",
+           pc.bytes as "poolUsageBytes", pc.limit_bytes as "poolLimitBytes",
+           coalesce(w.short_bytes, 0) as "shortBytes", coalesce(w.long_bytes, 0) as "longBytes",
+           coalesce(w.day_bytes, 0) as "dayBytes", coalesce(w.week_bytes, 0) as "weekBytes"
+      from sims s
+      left join pools p on p.id = s.pool_id
+      left join tariffs pt on pt.id = p.tariff_id
+      left join tariffs own on own.id = s.tariff_id
+      left join used u on u.sim_id = s.id
+      left join windows w on w.subject_id = s.id
+      left join pool_cycles pc
+        on pc.tenant_id = s.tenant_id and pc.cycle_key = ${cycleKey} and pc.pool_id = s.pool_id
+     where s.id = any(${[...ids]}::bigint[]) and s.status <> 0`.execute(tx.q)
+  return rows
+}
+
+export interface PoolFactRow {
+  readonly poolId: number
+  readonly poolName: string
+  readonly poolType: PoolType
+  readonly tariffType: TariffType
+  readonly mode: WatchdogMode
+  readonly warningThresholdPct: number | null
+  readonly enableBurnRateAlerts: boolean
+  readonly activeSimCount: number
+  readonly totalSimCount: number
+  readonly usageBytes: number
+  readonly limitBytes: number
+  readonly remainingBytes: number
+  readonly overageBytes: number
+  readonly overSimCount: number
+  readonly silentSimCount: number
+  readonly topSimBytes: number
+  readonly lastSeenAt: Date | null
+  readonly shortBytes: number
+  readonly longBytes: number
+  readonly dayBytes: number
+}
+
+/** @param silentBefore SIMs that were last seen before this instant count as silent */
+export async function poolFactRows(
+  tx: TenantTx,
+  cycleKey: string,
+  ids: readonly number[],
+  windows: Windows,
+  silentBefore: Date,
+): Promise<PoolFactRow[]> {
+  const { rows } = await sql<PoolFactRow>`
+    with windows as (${windowSums(tx, 2, ids, windows)}),
+    used as (
+      select pool_id, count(*) filter (where bytes > limit_bytes)::integer as over_sims, max(bytes) as top_bytes
+        from ledger_figures
+       where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${[...ids]}::integer[])
+       group by pool_id
+    ),
+    seen as (
+      select pool_id, max(last_seen_at) as last_seen_at,
+             count(*) filter (where status = 1 and status_since < ${silentBefore}
+                                and (last_seen_at is null or last_seen_at < ${silentBefore}))::integer as silent_sims
+        from sims where pool_id = any(${[...ids]}::integer[]) group by pool_id
+    )
+    select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
+           p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
+           coalesce(p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
+           p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount",
+           coalesce(pc.bytes, 0) as "usageBytes", coalesce(pc.limit_bytes, 0) as "limitBytes",
+           coalesce(pc.remaining_bytes, 0) as "remainingBytes", coalesce(pc.overage_bytes, 0) as "overageBytes",
+           coalesce(u.over_sims, 0) as "overSimCount", coalesce(seen.silent_sims, 0) as "silentSimCount",
+           coalesce(u.top_bytes, 0) as "topSimBytes", seen.last_seen_at as "lastSeenAt",
+           coalesce(w.short_bytes, 0) as "shortBytes", coalesce(w.long_bytes, 0) as "longBytes",
+           coalesce(w.day_bytes, 0) as "dayBytes"
+      from pools p
+      join tariffs t on t.id = p.tariff_id
+      left join pool_cycles pc on pc.tenant_id = p.tenant_id and pc.cycle_key = ${cycleKey} and pc.pool_id = p.id
+      left join used u on u.pool_id = p.id
+      left join windows w on w.subject_id = p.id
+      left join seen on seen.pool_id = p.id
+     where p.id = any(${[...ids]}::integer[]) and p.deleted_at is null`.execute(tx.q)
+  return rows
+}
+
+export interface TenantFactRow {
+  readonly name: string
+  readonly simCount: number
+  readonly activeSimCount: number
+  readonly suspendedSimCount: number
+  readonly unprovisionedSimCount: number
+  readonly poolCount: number
+  readonly overPoolCount: number
+  readonly usageBytes: number
+  readonly overageBytes: number
+  /** Start of the newest bucket with usage. */
+  readonly newestUsageAt: Date | null
+}
+
+export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<TenantFactRow | undefined> {
+  const { rows } = await sql<TenantFactRow>`
+    with by_status as (
+      select count(*)::integer as all_sims, count(*) filter (where status = 0)::integer as unprovisioned,
+             count(*) filter (where status = 1)::integer as active,
+             count(*) filter (where status = 2)::integer as suspended
+        from sims where tenant_id = ${tx.tenantId}
+    ), totals as (
+      select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(overage_bytes), 0)::bigint as overage_bytes,
+             count(*) filter (where overage_bytes > 0 and pool_id <> 0)::integer as over_pools
+        from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
+    )
+    select n.name, s.all_sims as "simCount", s.active as "activeSimCount", s.suspended as "suspendedSimCount",
+           s.unprovisioned as "unprovisionedSimCount",
+           (select count(*) from pools where tenant_id = ${tx.tenantId} and deleted_at is null)::integer as "poolCount",
+           c.over_pools as "overPoolCount", c.bytes as "usageBytes", c.overage_bytes as "overageBytes",
+           (select max(starts_at) from usage_buckets
+             where tenant_id = ${tx.tenantId} and subject_kind = 3 and subject_id = 0) as "newestUsageAt"
+      from tenants n, by_status s, totals c
+     where n.id = ${tx.tenantId}`.execute(tx.q)
+  return rows[0]
+}

@@ -1,0 +1,63 @@
+/** Reading the watchdog log. It is written with the alerts it tells of. */
+import { type RawBuilder, sql } from 'kysely'
+import type { LogLevel } from '../../domain/codes.ts'
+import { type Page, pageRequest, toPage } from '../../domain/page.ts'
+import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
+import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from '../keyset.ts'
+import { containing, readPage, within } from '../paging.ts'
+import type { Ground, TenantTx } from '../tenancy.ts'
+
+interface LogRow {
+  readonly id: number
+  readonly sim_id: number | null
+  readonly pool_id: number | null
+  readonly level: LogLevel
+  readonly message: string
+  readonly at: Date
+}
+
+const toEntry = (row: LogRow): WatchdogLogEntry => ({
+  id: row.id,
+  simId: row.sim_id,
+  poolId: row.pool_id,
+  level: row.level,
+  message: row.message,
+  date: row.at.toISOString(),
+})
+
+const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery): RawBuilder<unknown> => sql`
+  ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
+  ${poolId === undefined ? sql`` : sql`and pool_id = ${poolId}::bigint`}
+  ${level === undefined ? sql`` : sql`and level = ${level}`}
+  ${searchTerm === undefined ? sql`` : sql`and message ilike ${containing(searchTerm)}`}
+  ${within(sql`at`, date)}`
+
+/** A page of the log, newest first. */
+export async function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<Page<WatchdogLogEntry>> {
+  const page = pageRequest(query)
+  const { rows, totalItems } = await readPage<LogRow>(
+    tx,
+    {
+      columns: sql`id, sim_id, pool_id, level, message, at`,
+      from: sql`from watchdog_log where tenant_id = ${tx.tenantId} ${matching(query)}`,
+      orderBy: sql`at desc, id desc`,
+    },
+    page,
+  )
+  return toPage(page, totalItems, rows.map(toEntry))
+}
+
+/** All entries of the log, newest first, page by page. */
+export const listLog = (
+  ground: Ground,
+  tenantId: string,
+  query: WatchdogLogQuery,
+): AsyncGenerator<WatchdogLogEntry[]> =>
+  keysetPages(ground, tenantId, async (tx, after: Instant | null) => {
+    const { rows } = await sql<LogRow & Instant>`
+      select id, sim_id, pool_id, level, message, at, at::text as place
+        from watchdog_log
+       where tenant_id = ${tx.tenantId} ${olderThan(sql`at`, after)} ${matching(query)}
+       order by at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: rows.map(toEntry), next: placeAfter(rows, instantOf) }
+  })
