@@ -1,8 +1,8 @@
 /** What routes are given. */
-import type { EsimTerms } from '../operations/esim-profiles.ts'
-import type { UsageTerms } from '../operations/record-usage.ts'
-import type { LifecycleTerms } from '../operations/start-workflows.ts'
-import type { TicketQuota } from '../operations/ticket-quota.ts'
+import type { EsimTerms } from '../operations/orders/esim-profiles.ts'
+import type { TicketQuota } from '../operations/tickets/quota.ts'
+import type { UsageTerms } from '../operations/usage/record-usage.ts'
+import type { LifecycleTerms } from '../operations/workflows/inputs.ts'
 import type { LifecycleClient } from '../queues/temporal.ts'
 import type { Ground } from '../store/tenancy.ts'
 

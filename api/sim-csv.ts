@@ -2,8 +2,8 @@
 import { parse } from 'csv-parse/sync'
 import { ServiceError } from '../domain/errors.ts'
 import { digitsOf } from '../domain/spreadsheet.ts'
-import type { SimFile } from '../operations/import-sims.ts'
-import { DIGIT_FIELDS, SIM_FIELDS, unknownField } from '../operations/judge-sim.ts'
+import { DIGIT_FIELDS, SIM_FIELDS, unknownField } from '../operations/estate/check-sim.ts'
+import type { SimFile } from '../operations/estate/import-sims.ts'
 import { refuseLongLines } from './lines.ts'
 
 /** Records and where they stand. */

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
-import type { SimFile } from '../operations/import-sims.ts'
+import type { SimFile } from '../operations/estate/import-sims.ts'
 import { shapeFault } from './json-shape.ts'
 import { LINE_TOO_LONG, MOST_LINE } from './lines.ts'
 import { readSimCsv, type SimRecords } from './sim-csv.ts'

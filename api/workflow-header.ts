@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import { tenantOfWorkflow } from '../domain/temporal/lifecycle.ts'
-import { wrongWorkflow } from '../operations/ticket-cause.ts'
+import { wrongWorkflow } from '../operations/tickets/cause.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

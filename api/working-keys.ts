@@ -1,6 +1,6 @@
 /** Which keys work, known without asking the database for each: for callers behind an address that others flood from. */
 import { timingSafeEqual } from 'node:crypto'
-import { hashSecret } from '../operations/create-key.ts'
+import { hashSecret } from '../operations/tenants/create-key.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
 import { workingKeys } from '../store/tenants/keys.ts'
 

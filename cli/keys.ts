@@ -1,6 +1,6 @@
 /** `simherd keys create-operator`: the platform's first key, which every other call asks for. */
 import type { Settings } from '../config/index.ts'
-import { createKey } from '../operations/create-key.ts'
+import { createKey } from '../operations/tenants/create-key.ts'
 import { connect } from '../store/connect.ts'
 import { inPlatform } from '../store/tenancy.ts'
 import { requireSettings } from './failures.ts'

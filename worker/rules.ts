@@ -6,7 +6,12 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
-import { type AskRules, activateRules, inForceInstead, tellRefusedRules } from '../operations/rules-in-force.ts'
+import {
+  type AskRules,
+  activateRules,
+  inForceInstead,
+  tellRefusedRules,
+} from '../operations/watchdog/rules-in-force.ts'
 import type { RuleText } from '../rules/load.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'

@@ -1,12 +1,12 @@
 /** Settings, as the operations want them. */
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import type { EvaluationTerms } from '../operations/evaluation.ts'
-import type { TicketTerms } from '../operations/execute-tickets.ts'
-import { rulesInForce } from '../operations/rules-in-force.ts'
-import type { MailTerms } from '../operations/send-mails.ts'
-import type { LifecycleTerms } from '../operations/start-workflows.ts'
-import type { TicketQuota } from '../operations/ticket-quota.ts'
+import type { MailTerms } from '../operations/mail/send-mails.ts'
+import type { TicketTerms } from '../operations/tickets/execute-tickets.ts'
+import type { TicketQuota } from '../operations/tickets/quota.ts'
+import type { EvaluationTerms } from '../operations/watchdog/evaluation.ts'
+import { rulesInForce } from '../operations/watchdog/rules-in-force.ts'
+import type { LifecycleTerms } from '../operations/workflows/inputs.ts'
 
 export const ticketTerms = (settings: Settings): TicketTerms => ({
   leaseMs: durationMs(settings.TICKET_LEASE),

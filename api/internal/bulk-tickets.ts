@@ -15,7 +15,7 @@ import {
   planBulkTickets,
   runOf,
   startBulkTickets,
-} from '../../operations/bulk-tickets.ts'
+} from '../../operations/tickets/bulk.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
 import { pageOfItems, pageOfRuns, runExists } from '../../store/tickets/bulk-reads.ts'
 import { takeNoBody } from '../app.ts'

@@ -12,9 +12,9 @@ import {
   ReturnSims,
 } from '../../domain/month-end/month-end.ts'
 import { Id, Instant, nullable, strictObject } from '../../domain/schema.ts'
-import { closeCycle } from '../../operations/close-cycle.ts'
-import { changesOf, cycleNamed, monthEndBatches, monthEndCounts, renewCycle } from '../../operations/month-end.ts'
-import { applyChanges, openReturns, retryChanges } from '../../operations/month-end-changes.ts'
+import { closeCycle } from '../../operations/month-end/close-cycle.ts'
+import { applyChanges, openReturns, retryChanges } from '../../operations/month-end/open-changes.ts'
+import { changesOf, cycleNamed, monthEndBatches, monthEndCounts, renewCycle } from '../../operations/month-end/steps.ts'
 import { listCycles, suspensionsToRenew } from '../../store/month-end/progress.ts'
 import { inTenant, slowly } from '../../store/tenancy.ts'
 import { onceInTenant } from '../once.ts'

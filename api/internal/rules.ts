@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../../domain/schema.ts'
-import { activateRules, rulesInForce } from '../../operations/rules-in-force.ts'
+import { activateRules, rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { BOUNDS, STAGES, type Stage } from '../../rules/rule-file.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { onBehalfOf } from '../change.ts'

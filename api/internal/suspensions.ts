@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { SuspensionChange } from '../../domain/enforcement/enforcement.ts'
 import { IdAnswer } from '../../domain/schema.ts'
-import { setSuspensionUntil } from '../../operations/set-suspension-until.ts'
+import { setSuspensionUntil } from '../../operations/enforcement/set-suspension-until.ts'
 import { changeInTenant } from '../change.ts'
 import type { InternalOptions } from '../options.ts'
 import { SimParams } from '../params.ts'

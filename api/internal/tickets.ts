@@ -11,8 +11,8 @@ import {
   TicketDetail,
 } from '../../domain/tickets/ticket.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
-import { askedBy } from '../../operations/ticket-cause.ts'
-import { cancelTicket, openTicket } from '../../operations/tickets.ts'
+import { askedBy } from '../../operations/tickets/cause.ts'
+import { cancelTicket, openTicket } from '../../operations/tickets/open-ticket.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../store/tickets/tickets.ts'
 import { tenantTerms } from '../../store/usage/cycles.ts'

@@ -15,7 +15,7 @@ import {
   WorkflowInfo,
   WorkflowQuery,
 } from '../../domain/workflows/workflow.ts'
-import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../operations/start-workflows.ts'
+import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../operations/workflows/inputs.ts'
 import type { LifecycleClient, Started } from '../../queues/temporal.ts'
 import { noteChange } from '../../store/audit.ts'
 import { endWorkflowRequest } from '../../store/outbox.ts'

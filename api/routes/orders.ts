@@ -12,9 +12,9 @@ import {
   PricingEntry,
 } from '../../domain/orders/order.ts'
 import { pageOf } from '../../domain/page.ts'
-import { createOrder } from '../../operations/create-order.ts'
-import { cancelOrder, orderNotFound } from '../../operations/order-steps.ts'
-import { toPrices } from '../../operations/set-order-prices.ts'
+import { createOrder } from '../../operations/orders/create-order.ts'
+import { toPrices } from '../../operations/orders/set-order-prices.ts'
+import { cancelOrder, orderNotFound } from '../../operations/orders/steps.ts'
 import { findOrder, pageOfOrders, toOrder } from '../../store/orders/orders.ts'
 import { pricesInForce } from '../../store/orders/prices.ts'
 import { inTenant } from '../../store/tenancy.ts'

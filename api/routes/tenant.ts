@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { Tenant, TenantAnswer, TenantBillingEmail, TenantName } from '../../domain/tenants/tenant.ts'
-import { changeTenant } from '../../operations/change-tenant.ts'
+import { changeTenant } from '../../operations/tenants/change-tenant.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { versionOf } from '../../store/versions.ts'

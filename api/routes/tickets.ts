@@ -13,8 +13,8 @@ import {
   TicketMetadata,
   ticketMetadata,
 } from '../../domain/tickets/ticket.ts'
-import { askedBy } from '../../operations/ticket-cause.ts'
-import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets.ts'
+import { askedBy } from '../../operations/tickets/cause.ts'
+import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets/tickets.ts'
 import { takeNoBody } from '../app.ts'

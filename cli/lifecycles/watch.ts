@@ -1,7 +1,7 @@
 /** `simherd workflows watch <id>`, and following a run that another command has started. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
-import { hasFailed } from '../../operations/retry-workflow.ts'
+import { hasFailed } from '../../operations/workflows/retry-workflow.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
 import { type InternalClient, ServiceAnswer } from '../service.ts'

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Sim } from '../../domain/estate/sim.ts'
-import { importSims } from '../../operations/import-sims.ts'
+import { importSims } from '../../operations/estate/import-sims.ts'
 import { insertEvent, insertPlatformEvent } from '../../store/events.ts'
 import { KEYSET_PAGE } from '../../store/keyset.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'

@@ -1,7 +1,7 @@
 /** A tenant beside its model: what is asked of one is done to the other, and what they show is compared. */
 import { expect } from 'vitest'
 import type { Network } from '../../network/network.ts'
-import { executeTickets } from '../../operations/execute-tickets.ts'
+import { executeTickets } from '../../operations/tickets/execute-tickets.ts'
 import type { aBridge } from '../setup/bridge.ts'
 import { anIccid, aPool, aTariff, aTenant, type House, type Tenant } from './house.ts'
 import {

@@ -1,7 +1,7 @@
 /** The month that the tests of statements and month ends play in, and what they do in it. */
 import { sql } from 'kysely'
 import type { SummaryNotification } from '../../notify/notification.ts'
-import { closeCycle } from '../../operations/close-cycle.ts'
+import { closeCycle } from '../../operations/month-end/close-cycle.ts'
 import { pageOfLines, type StatementLine } from '../../store/month-end/statements.ts'
 import type { House } from './house.ts'
 

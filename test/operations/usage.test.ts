@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketType } from '../../domain/codes.ts'
-import { closeCycle } from '../../operations/close-cycle.ts'
+import { closeCycle } from '../../operations/month-end/close-cycle.ts'
 import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { aHouse, type House } from './house.ts'
 

@@ -1,9 +1,9 @@
 /** The database under the login role of an installation: no superuser, owner of its tables, in two roles it can take on. */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTenant } from '../../operations/create-tenant.ts'
-import { importSims } from '../../operations/import-sims.ts'
-import { recordUsage } from '../../operations/record-usage.ts'
+import { importSims } from '../../operations/estate/import-sims.ts'
+import { createTenant } from '../../operations/tenants/create-tenant.ts'
+import { recordUsage } from '../../operations/usage/record-usage.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
 import { type Db, type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
-import { recordUsage } from '../../operations/record-usage.ts'
+import { recordUsage } from '../../operations/usage/record-usage.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate } from '../../store/migrate.ts'
 import { readMigrationFiles } from '../../store/migration-files.ts'

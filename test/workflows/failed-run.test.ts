@@ -8,8 +8,8 @@ import {
   suspendOnOverageId,
   TASK_QUEUE,
 } from '../../domain/temporal/lifecycle.ts'
-import type { FailedRun } from '../../operations/failed-runs.ts'
-import { carryOutWorkflowRequests } from '../../operations/workflow-requests.ts'
+import type { FailedRun } from '../../operations/enforcement/failed-runs.ts'
+import { carryOutWorkflowRequests } from '../../operations/workflows/deliver-outbox.ts'
 import { lifecycleClient } from '../../queues/temporal.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'

@@ -1,6 +1,6 @@
 /** The rules of the tests on the true service: the shipped ones that suspend, and one of them with a grace. */
 import { readFile } from 'node:fs/promises'
-import { activateRules } from '../../operations/rules-in-force.ts'
+import { activateRules } from '../../operations/watchdog/rules-in-force.ts'
 import type { Ground } from '../../store/tenancy.ts'
 
 const shipped = async (file: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { WorkflowType } from '../../../domain/temporal/lifecycle.ts'
-import { retryOf } from '../../../operations/retry-workflow.ts'
+import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
 import type { LifecycleStatus } from '../../../queues/temporal-read.ts'
 
 const INPUT = { tenantId: 't0123456789ab', simId: 7, tag: 'door 4' }

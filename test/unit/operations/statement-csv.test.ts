@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { statementCsv } from '../../../operations/statement-csv.ts'
+import { statementCsv } from '../../../operations/month-end/statement-csv.ts'
 
 const line = {
   kind: 'pool',

@@ -6,10 +6,10 @@ const packaged = (target: string, ...values: string[]) => ({ target, isPackage: 
 
 describe('boundaries', () => {
   test.each([
-    ['a folder below', 'operations/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
+    ['a folder below', 'operations/mail/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
     ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
     ['types of a folder that gives it types', 'store/mail/mails.ts', file('notify/notification.ts')],
-    ['the value that is named', 'operations/apply-ticket.ts', file('network/network.ts', 'CarrierError')],
+    ['the value that is named', 'operations/tickets/apply-ticket.ts', file('network/network.ts', 'CarrierError')],
     ['a file of the bundle', 'workflows/pace.ts', file('domain/time/duration.ts', 'durationMs')],
     ['types of any package', 'domain/page.ts', packaged('kysely')],
     ['a package of its list', 'store/mail/mails.ts', packaged('kysely', 'sql')],

@@ -1,0 +1,55 @@
+import { ServiceError } from '../../domain/errors.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import type { ArmAsk } from '../../domain/workflows/workflow.ts'
+import { noteCreated } from '../../store/audit.ts'
+import { missingSims } from '../../store/estate/sims.ts'
+import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbox.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { cycleNamed } from '../month-end/steps.ts'
+import { type LifecycleTerms, suspendInputOf } from '../workflows/inputs.ts'
+
+/**
+ * Tells the suspend-on-overage of SIMs what their pool's enforcement wants of them, after the commit. Only `overLimit`
+ * starts one, once a SIM and cycle; a run that has ended hears nothing. Safe to run twice: a signal more says no more.
+ *
+ * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
+ */
+export async function armSims(
+  tx: TenantTx,
+  ask: ArmAsk,
+  terms: LifecycleTerms,
+): Promise<{ told: number; started: number }> {
+  const { rule, ruleFile, grace, until, signal } = ask
+  const cycle = await cycleNamed(tx, ask.cycle)
+  if (signal === 'overLimit' && tx.now.getTime() >= cycle.endsAt) {
+    throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended: nothing is enforced in it any more.`)
+  }
+  const simIds = [...new Set(ask.simIds)]
+  const [missing] = await missingSims(tx, simIds)
+  if (missing !== undefined) throw new ServiceError('sim_not_found', `There is no SIM ${missing}.`)
+  const runs = simIds.map((simId) => ({ simId, workflowId: suspendOnOverageId(tx.tenantId, simId, cycle.key) }))
+  const ids = runs.map(({ workflowId }) => workflowId)
+  const first = signal === 'overLimit' ? await rememberStarts(tx, ids) : new Set<string>()
+  const known = signal === 'overLimit' ? new Set(ids) : await knownStarts(tx, ids)
+  const told = runs.filter(({ workflowId }) => known.has(workflowId))
+  await requestWorkflows(
+    tx,
+    told.map(({ simId, workflowId }) =>
+      first.has(workflowId)
+        ? {
+            do: 'signalWithStart' as const,
+            type: 'suspend-on-overage' as const,
+            workflowId,
+            input: suspendInputOf(tx.tenantId, cycle, terms, { simId, rule, ruleFile, grace, until }),
+            signal,
+          }
+        : { do: 'signal' as const, workflowId, signal },
+    ),
+  )
+  await noteCreated(
+    tx,
+    'workflow',
+    told.map(({ workflowId }) => ({ id: workflowId, after: { signal } })),
+  )
+  return { told: told.length, started: first.size }
+}

@@ -1,0 +1,174 @@
+/**
+ * The guard on suspensions: how many SIMs one rule may suspend in an hour before a person has to look.
+ *
+ * It counts what it permits, not what carriers have done: a permit is one suspension, and lasts as long as the alert
+ * that asks for it.
+ */
+import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import type { PermitAnswer, PermitAsk } from '../../domain/enforcement/guard.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { AlertNotification } from '../../notify/notification.ts'
+import {
+  clearedAsks,
+  countPermits,
+  endAsks,
+  type GuardScope,
+  insertHold,
+  insertPermits,
+  lockGuard,
+  openHoldOf,
+  scopeSize,
+  standingPermits,
+} from '../../store/enforcement/guard.ts'
+import { readEnforcementSettings } from '../../store/enforcement/guard-settings.ts'
+import { poolName } from '../../store/estate/pools.ts'
+import { insertEvent } from '../../store/events.ts'
+import { insertNotifications } from '../../store/mail/mails.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { findTenant } from '../../store/tenants/tenants.ts'
+import { insertLogEntries } from '../../store/watchdog/alerts.ts'
+import { activeRuleSet, activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { cycleNamed } from '../month-end/steps.ts'
+
+/** The window that suspensions are counted in. */
+const WINDOW_MS = 3_600_000
+
+/**
+ * Whether SIMs may be suspended by a rule now. Safe to run twice: what was answered stands until the alert clears
+ * or the rules change.
+ *
+ * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`, `sim_state_conflict` for an ended cycle
+ */
+export async function askPermits(tx: TenantTx, ask: PermitAsk): Promise<PermitAnswer> {
+  const { rule, cycle: cycleKey, workflowId } = ask
+  const cycle = await cycleNamed(tx, cycleKey)
+  if (tx.now.getTime() >= cycle.endsAt) {
+    throw new ServiceError('sim_state_conflict', `Cycle ${cycleKey} has ended: nothing is enforced in it any more.`)
+  }
+  const named = ask.poolId ?? null
+  if (named !== null && (await poolName(tx, named)) === undefined) {
+    throw new ServiceError('pool_not_found', `There is no pool ${named}.`)
+  }
+  await lockGuard(tx)
+  const version = (await activeRuleVersion(tx)) ?? 0
+  const simIds = [...new Set(ask.simIds)]
+  const standing = await standingPermits(tx, { rule, version, cycleKey }, simIds)
+  if (standing.length < simIds.length) {
+    const known = new Set(standing.map(({ simId }) => simId))
+    throw new ServiceError('sim_not_found', `There is no SIM ${simIds.find((id) => !known.has(id))}.`)
+  }
+  const inState = (state: string) => standing.filter((permit) => permit.state === state).map(({ simId }) => simId)
+  const answer = { granted: inState('granted'), held: inState('held'), discarded: inState('discarded') }
+  let holdId = standing.find(({ state }) => state === 'held')?.holdId ?? null
+
+  // A SIM that its pool's rule has picked asks by itself once its grace is over: it is counted in the pool.
+  const fresh = Map.groupBy(
+    standing.filter(({ state }) => state === null),
+    (permit) => named ?? permit.poolId,
+  )
+  for (const [poolId, permits] of fresh) {
+    const scope: GuardScope = { rule, version, poolId, cycleKey }
+    const ids = permits.map(({ simId }) => simId)
+    const shared = await shareOut(tx, scope, ids, { workflowId, cycleEndsAt: new Date(cycle.endsAt) })
+    answer.granted.push(...shared.granted)
+    answer.held.push(...shared.held)
+    holdId ??= shared.holdId
+    // It has cleared since the workflow looked: what is answered now is not for the next alert, too.
+    await endAsks(tx, await clearedAsks(tx, scope, ids))
+  }
+  return { ...answer, holdId }
+}
+
+/** Grants the first of them as far as the hour allows; the rest is held, and everything once there is a hold. */
+async function shareOut(
+  tx: TenantTx,
+  scope: GuardScope,
+  simIds: readonly number[],
+  { workflowId, cycleEndsAt }: { readonly workflowId: string; readonly cycleEndsAt: Date },
+): Promise<{ granted: readonly number[]; held: readonly number[]; holdId: number | null }> {
+  const open = await openHoldOf(tx, scope)
+  if (open !== undefined) {
+    await insertPermits(tx, scope, simIds, { workflowId, holdId: open })
+    return { granted: [], held: simIds, holdId: open }
+  }
+  const used = await countPermits(tx, scope, new Date(tx.now.getTime() - WINDOW_MS))
+  const allowed = await allowedIn(tx, scope, used + simIds.length)
+  const free = Math.max(0, allowed - used)
+  const [granted, held] = [simIds.slice(0, free), simIds.slice(free)]
+  await insertPermits(tx, scope, granted, { workflowId, holdId: null })
+  if (held.length === 0) return { granted, held, holdId: null }
+  const suspended = used + granted.length
+  const holdId = await insertHold(tx, scope, { cycleEndsAt, suspended, allowed })
+  await insertPermits(tx, scope, held, { workflowId, holdId })
+  await tellHeld(tx, scope, { holdId, suspended, allowed, waiting: held.length })
+  return { granted, held, holdId }
+}
+
+/** What the settings let through in an hour; SIMs are only counted where the least is not enough for all. */
+async function allowedIn(tx: TenantTx, scope: GuardScope, wanted: number): Promise<number> {
+  const { guardLeast, guardPct } = await readEnforcementSettings(tx)
+  if (wanted <= guardLeast || guardPct === 0) return guardLeast
+  // More SIMs would allow more than is wanted.
+  const enough = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil((wanted * 100) / guardPct) + 1)
+  return Math.max(guardLeast, Math.floor((guardPct * (await scopeSize(tx, scope.poolId, enough))) / 100))
+}
+
+interface Held {
+  readonly holdId: number
+  readonly suspended: number
+  readonly allowed: number
+  readonly waiting: number
+}
+
+/** One Critical entry of the log, one event, and a mail to the billing contact. */
+async function tellHeld(tx: TenantTx, { rule, version, poolId, cycleKey }: GuardScope, held: Held): Promise<void> {
+  const tenant = await findTenant(tx)
+  const label = poolId === null ? (tenant?.name ?? tx.tenantId) : ((await poolName(tx, poolId)) ?? String(poolId))
+  const { holdId, suspended, allowed, waiting } = held
+  const where = `/internal/enforcement/holds/${holdId}`
+  const message =
+    `Held: rule ${rule} of version ${version} has suspended ${suspended} SIM(s) of ${poolId === null ? 'the tenant' : `pool ${label}`} ` +
+    `in the last hour, ${waiting} wait; at most ${allowed} go in an hour. ` +
+    `Release or discard it: POST ${where}/release or ${where}/discard.`
+  const key = `guard/${holdId}`
+  await insertLogEntries(tx, [
+    {
+      dedupeKey: key,
+      rule,
+      ruleVersion: version,
+      simId: null,
+      poolId,
+      level: LogLevel.Critical,
+      message,
+      cycleKey,
+      explanation: held,
+    },
+  ])
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Critical,
+    title: `Guard held: ${rule}, ${label}`,
+    description: message,
+  })
+  const file = (await activeRuleSet(tx))?.files.find((one) => one.file.endsWith(`/${rule}.json`))?.file ?? ''
+  const at = tx.now.toISOString()
+  const body: AlertNotification = {
+    kind: 'fired',
+    key,
+    level: LogLevel.Critical,
+    at,
+    tenantId: tx.tenantId,
+    tenantName: tenant?.name ?? '',
+    rule: { name: rule, file, version },
+    subject: poolId === null ? { kind: 'tenant', id: tx.tenantId, label } : { kind: 'pool', id: poolId, label },
+    message,
+    since: at,
+    facts: { usageMB: null, limitMB: null, usagePct: null, overageMB: null },
+    pace: null,
+    whatNext: 'This rule suspends nothing more here until a person releases or discards what is held.',
+    why: [],
+    howToStop:
+      'Release it where the suspensions are right, discard it where they are not, or raise the guard’s limits.',
+  }
+  await insertNotifications(tx, [{ dedupeKey: key, level: body.level, body, dueAt: tx.now }])
+}

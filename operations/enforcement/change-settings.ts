@@ -1,0 +1,42 @@
+import { EventSeverity, EventType } from '../../domain/codes.ts'
+import type { EnforcementChange, EnforcementSettings } from '../../domain/enforcement/guard.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { noteChange } from '../../store/audit.ts'
+import { markAllDue } from '../../store/due.ts'
+import { readEnforcementSettings, writeEnforcementSettings } from '../../store/enforcement/guard-settings.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { lockTenant } from '../../store/tenants/tenants.ts'
+
+/**
+ * Changes whether the watchdog suspends at all, and how many at once. Switched off, every run stands down: the
+ * subjects are due, and their evaluation says so. What is suspended stays.
+ *
+ * @returns the settings as they are now
+ * @throws ServiceError `tenant_not_found`
+ */
+export async function changeEnforcement(tx: TenantTx, change: EnforcementChange): Promise<EnforcementSettings> {
+  const tenant = await lockTenant(tx)
+  if (tenant === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
+  const was = await readEnforcementSettings(tx)
+  const now = {
+    enabled: change.enabled ?? was.enabled,
+    guardLeast: change.guardLeast ?? was.guardLeast,
+    guardPct: change.guardPct ?? was.guardPct,
+  }
+  if (now.enabled === was.enabled && now.guardLeast === was.guardLeast && now.guardPct === was.guardPct) return was
+  await writeEnforcementSettings(tx, now)
+  await noteChange(tx, { subject: 'tenant', id: tenant.id, before: was, after: now })
+  if (now.enabled !== was.enabled) await markAllDue(tx, tx.now)
+  const off = was.enabled && !now.enabled
+  const switched = now.enabled === was.enabled ? 'changed' : `switched ${now.enabled ? 'on' : 'off'}`
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: off ? EventSeverity.Warning : EventSeverity.Info,
+    title: `Enforcement ${switched}`,
+    description:
+      `The watchdog ${now.enabled ? 'suspends' : 'suspends nothing'}; one rule may suspend ${now.guardLeast} SIM(s), or ` +
+      `${now.guardPct} % of a pool or of all where that is more, in an hour before the rest is held.`,
+  })
+  return now
+}

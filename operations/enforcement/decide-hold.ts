@@ -1,0 +1,63 @@
+/** A person's word on what the guard holds: it goes on, or it does not. */
+import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import type { HoldAnswer } from '../../domain/enforcement/guard.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { noteChange } from '../../store/audit.ts'
+import { answerHeld, forgetCount, heldBy, lockGuard, lockHold, markDecided } from '../../store/enforcement/guard.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { insertLogEntries } from '../../store/watchdog/alerts.ts'
+
+const DECISIONS = {
+  released: { permits: 'granted', signal: 'guardReleased', words: 'is released: it may suspend' },
+  discarded: { permits: 'discarded', signal: 'guardDiscarded', words: 'is discarded: it does not suspend' },
+} as const
+
+/**
+ * Releases or discards a hold; the workflows that wait are told. Released, the rule's count begins anew; discarded,
+ * what was held is left alone until its alert has cleared. The same decision twice is one.
+ *
+ * @throws ServiceError `hold_not_found`, `hold_not_open` where it was decided otherwise or its cycle has ended
+ */
+export async function decideHold(
+  tx: TenantTx,
+  holdId: number,
+  decision: 'released' | 'discarded',
+): Promise<HoldAnswer> {
+  await lockGuard(tx)
+  const hold = await lockHold(tx, holdId)
+  if (hold === undefined) throw new ServiceError('hold_not_found', `There is no hold ${holdId}.`)
+  const lapsed = hold.state === 'held' && tx.now >= hold.cycleEndsAt
+  if (lapsed || (hold.state !== 'held' && hold.state !== decision)) {
+    const why = lapsed ? `has lapsed with cycle ${hold.cycleKey}` : `was ${hold.state} before`
+    throw new ServiceError('hold_not_open', `Hold ${holdId} ${why}: it cannot be ${decision} any more.`)
+  }
+  const decided = await heldBy(tx, holdId)
+  if (hold.state === decision) return { id: holdId, state: decision, decided }
+  const { permits, signal, words } = DECISIONS[decision]
+  await answerHeld(tx, hold, permits, signal)
+  if (decision === 'released') await forgetCount(tx, hold)
+  await markDecided(tx, holdId, decision)
+  await noteChange(tx, { subject: 'hold', id: holdId, before: { state: 'held' }, after: { state: decision, decided } })
+  const message = `Hold ${holdId} of rule ${hold.rule}, version ${hold.version}, ${words} the ${decided} SIM(s) that waited.`
+  await insertLogEntries(tx, [
+    {
+      dedupeKey: `guard/${holdId}/${decision}`,
+      rule: hold.rule,
+      ruleVersion: hold.version,
+      simId: null,
+      poolId: hold.poolId,
+      level: LogLevel.Info,
+      message,
+      cycleKey: hold.cycleKey,
+      explanation: { by: tx.caller?.keyId ?? null },
+    },
+  ])
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: `Guard ${decision}: ${hold.rule}`,
+    description: message,
+  })
+  return { id: holdId, state: decision, decided }
+}

@@ -1,0 +1,69 @@
+/** Runs of enforcement that have failed: their cycle gets no others by itself, so a person has to hear of them. */
+import { LogLevel } from '../../domain/codes.ts'
+import type { WorkflowRequest } from '../../domain/temporal/lifecycle.ts'
+import { poolName } from '../../store/estate/pools.ts'
+import { namedSims } from '../../store/estate/sims.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { insertLogEntries } from '../../store/watchdog/alerts.ts'
+import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
+
+export interface FailedRun {
+  readonly workflowId: string
+  readonly runId: string
+  readonly type: string
+  /** Of the SIM or the pool. */
+  readonly id: number
+  readonly cycleKey: string
+  /** Null where the request does not say it. */
+  readonly rule: string | null
+  /** How it has ended, as the internal interface shows it. */
+  readonly status: string
+}
+
+/** Ends that nobody has asked for: a cancel and what a workflow comes to by itself are none. */
+const FAILED: ReadonlySet<string> = new Set(['failed', 'timedOut', 'terminated'])
+
+/** The run that a request has met, where it was asked to enforce and has failed; else undefined. Pure. */
+export function failedRun(
+  request: WorkflowRequest,
+  { runId, status }: { readonly runId: string; readonly status: string },
+): FailedRun | undefined {
+  if (request.signal !== 'overLimit' || !FAILED.has(status)) return undefined
+  const { workflowId } = request
+  const [type = '', , id, cycleKey = ''] = workflowId.split(':')
+  const rule = request.do === 'signalWithStart' ? request.input.rule : null
+  return { workflowId, runId, type, id: Number(id), cycleKey, rule, status }
+}
+
+/** Logs, once for each run, that what is over its limit is not enforced. Nothing where the SIM or pool is gone. */
+export async function tellFailedRun(tx: TenantTx, run: FailedRun): Promise<void> {
+  const { workflowId, runId, cycleKey, rule, status } = run
+  const about = await subjectOf(tx, run)
+  if (about === undefined) return
+  const { words, simId, poolId } = about
+  const rules = await activeRuleSet(tx)
+  await insertLogEntries(tx, [
+    {
+      dedupeKey: `failed-run/${workflowId}/${runId}`,
+      rule,
+      ruleVersion: rules?.version ?? null,
+      simId,
+      poolId,
+      level: LogLevel.Critical,
+      message:
+        `${words} is not enforced in cycle ${cycleKey}: its workflow has ended without being asked to (${status}) and ` +
+        'does not start by itself any more. The operator has to start it again.',
+      cycleKey,
+      explanation: { workflowId, runId, status },
+    },
+  ])
+}
+
+async function subjectOf(tx: TenantTx, { type, id }: FailedRun) {
+  if (type === 'enforce-pool') {
+    const name = await poolName(tx, id)
+    return name === undefined ? undefined : { words: `The limit of pool ${name}`, simId: null, poolId: id }
+  }
+  const sim = (await namedSims(tx, [id])).get(id)
+  return sim === undefined ? undefined : { words: `The limit of SIM ${sim.label}`, simId: id, poolId: sim.poolId }
+}

@@ -1,0 +1,94 @@
+/** What the enforcing workflows read before they act: one answer, of one instant. */
+import type { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/enforcement.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { modeInForce } from '../../domain/watchdog/settings.ts'
+import { SubjectKind } from '../../store/due.ts'
+import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts'
+import { findPool } from '../../store/estate/pools.ts'
+import { rememberedStart } from '../../store/outbox.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { currentCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { poolFigures, simFigures } from '../../store/usage/figures.ts'
+import { isFiring } from '../../store/watchdog/alerts.ts'
+import { cycleNamed } from '../month-end/steps.ts'
+
+/** SIMs that one answer names. What is picked of more is stopped by then, and makes room for those after it. */
+export const MOST_ROWS = 10_000
+
+/**
+ * A SIM as suspend-on-overage sees it.
+ *
+ * @param cycleKey null: the running cycle
+ * @param rule the rule that asks to suspend; null where a person started the workflow: then overage decides
+ * @throws ServiceError `sim_not_found`, `cycle_not_found`
+ */
+export async function simEnforcement(
+  tx: TenantTx,
+  simId: number,
+  cycleKey: string | null,
+  rule: string | null,
+): Promise<SimEnforcement> {
+  const sim = await readEnforcedSim(tx, simId)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
+  const cycle = cycleKey === null ? await currentCycle(tx) : await cycleNamed(tx, cycleKey)
+  const terms = await tenantTerms(tx)
+  const before = await rememberedStart(tx, suspendOnOverageId(tx.tenantId, simId, cycle.key))
+  const asking = await subjectOver(tx, { simId, poolId: sim.poolId }, cycle.key, rule)
+  return {
+    simId,
+    iccid: sim.iccid,
+    status: sim.status,
+    poolId: sim.poolId,
+    processing: sim.openTickets > 0,
+    // Once its cycle has ended no rule enforces on it any more.
+    overLimit: asking !== null && tx.now.getTime() < cycle.endsAt,
+    mode: modeInForce(asking ?? 'sim', sim.ownMode, sim.poolMode),
+    exempt: sim.exempt,
+    enforcementEnabled: terms.enforcementEnabled,
+    passedOver: before?.held === true,
+    suspension: sim.suspension && { ...sim.suspension, openedAt: sim.suspension.openedAt.toISOString() },
+  }
+}
+
+/** Whose alert of the rule is firing, the SIM's or its pool's; without a rule the SIM's overage. Null where none is. */
+async function subjectOver(
+  tx: TenantTx,
+  { simId, poolId }: { readonly simId: number; readonly poolId: number | null },
+  cycleKey: string,
+  rule: string | null,
+): Promise<'sim' | 'pool' | null> {
+  if (rule === null) {
+    const overageBytes = (await simFigures(tx, cycleKey, [simId])).get(simId)?.overageBytes ?? 0
+    return overageBytes > 0 ? 'sim' : null
+  }
+  if (await isFiring(tx, rule, { kind: SubjectKind.sim, id: simId }, cycleKey)) return 'sim'
+  const firing = poolId !== null && (await isFiring(tx, rule, { kind: SubjectKind.pool, id: poolId }, cycleKey))
+  return firing ? 'pool' : null
+}
+
+/**
+ * A pool as enforce-pool sees it: whether it is over, by how much, and whom to pick from.
+ *
+ * @throws ServiceError `pool_not_found`, `cycle_not_found`
+ */
+export async function poolEnforcement(
+  tx: TenantTx,
+  poolId: number,
+  cycleKey: string,
+  rule: string,
+): Promise<PoolEnforcement> {
+  if ((await findPool(tx, poolId)) === undefined)
+    throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+  const cycle = await cycleNamed(tx, cycleKey)
+  const terms = await tenantTerms(tx)
+  const figures = await poolFigures(tx, cycleKey, [poolId])
+  const firing = await isFiring(tx, rule, { kind: SubjectKind.pool, id: poolId }, cycleKey)
+  return {
+    poolId,
+    over: firing && tx.now.getTime() < cycle.endsAt,
+    overageBytes: figures.get(poolId)?.overageBytes ?? 0,
+    enforcementEnabled: terms.enforcementEnabled,
+    ...(await poolRows(tx, poolId, cycleKey, MOST_ROWS)),
+  }
+}

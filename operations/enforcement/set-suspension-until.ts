@@ -1,0 +1,27 @@
+import type { SuspensionChange } from '../../domain/enforcement/enforcement.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { noteChange } from '../../store/audit.ts'
+import { lockSim } from '../../store/estate/sim-changes.ts'
+import { setSuspensionUntil as write } from '../../store/estate/sim-state.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Changes how long a suspension by the watchdog lasts. Safe to run twice.
+ *
+ * @throws ServiceError `sim_not_found`, `sim_state_conflict` where that workflow has not suspended it, or no longer
+ */
+export async function setSuspensionUntil(
+  tx: TenantTx,
+  { id, ...change }: SuspensionChange & { readonly id: number },
+): Promise<{ id: number }> {
+  if ((await lockSim(tx, id)) === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  const before = await write(tx, id, change)
+  if (before === undefined) {
+    throw new ServiceError('sim_state_conflict', `SIM ${id} is not suspended by workflow ${change.workflowId}.`)
+  }
+  const { until } = change
+  if (until !== before) {
+    await noteChange(tx, { subject: 'sim', id, before: { suspendedUntil: before }, after: { suspendedUntil: until } })
+  }
+  return { id }
+}

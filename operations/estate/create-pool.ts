@@ -1,0 +1,25 @@
+import { ServiceError } from '../../domain/errors.ts'
+import { mustFit, type NewPool } from '../../domain/estate/pool.ts'
+import { mustBeActive } from '../../domain/estate/tariff.ts'
+import { noteChange } from '../../store/audit.ts'
+import { markDue, SubjectKind } from '../../store/due.ts'
+import { insertPool } from '../../store/estate/pools.ts'
+import { findTariff } from '../../store/estate/tariffs.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Makes a pool, Active at once.
+ *
+ * @returns its id
+ * @throws ServiceError tariff_not_found, tariff_inactive, tariff_pool_mismatch
+ */
+export async function createPool(tx: TenantTx, pool: NewPool): Promise<{ id: number }> {
+  const tariff = await findTariff(tx, pool.tariffId)
+  if (tariff === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${pool.tariffId}.`)
+  mustBeActive(tariff)
+  mustFit(pool.type, tariff.type)
+  const id = await insertPool(tx, pool)
+  await markDue(tx, [{ kind: SubjectKind.pool, id }])
+  await noteChange(tx, { subject: 'pool', id, before: null, after: pool })
+  return { id }
+}

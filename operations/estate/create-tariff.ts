@@ -1,0 +1,16 @@
+import { type NewTariff, termsOf } from '../../domain/estate/tariff.ts'
+import { noteChange } from '../../store/audit.ts'
+import { insertTariff } from '../../store/estate/tariffs.ts'
+import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Makes a tariff, active at once: a tenant's own, or the platform's, which every tenant is offered.
+ *
+ * @returns its id
+ * @throws ServiceError invalid_request, tariff_units_disagree
+ */
+export async function createTariff(tx: TenantTx | PlatformTx, tariff: NewTariff): Promise<{ id: number }> {
+  const id = await insertTariff(tx, tariff, termsOf(tariff))
+  await noteChange(tx, { subject: 'tariff', id, before: null, after: tariff })
+  return { id }
+}

@@ -1,0 +1,24 @@
+import { ServiceError } from '../../domain/errors.ts'
+import { noteChange } from '../../store/audit.ts'
+import { lockPool, poolUses, removePool } from '../../store/estate/pools.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Deletes a pool that no SIM is in or about to come into. Ledger, statements and logs keep its id and name.
+ *
+ * @throws ServiceError pool_not_found, pool_in_use
+ */
+export async function deletePool(tx: TenantTx, id: number): Promise<void> {
+  const pool = await lockPool(tx, id)
+  if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
+  const { sims, queued, tickets } = await poolUses(tx, id)
+  const uses = [
+    ...(sims === 0 ? [] : [`${sims} SIM(s) in it`]),
+    ...(queued === 0 ? [] : [`${queued} SIM(s) queued to move into it`]),
+    ...(tickets === 0 ? [] : [`${tickets} open ticket(s) into it`]),
+  ]
+  if (uses.length > 0) throw new ServiceError('pool_in_use', `Pool ${id} (${pool.name}) has ${uses.join(', ')}.`)
+  await removePool(tx, id)
+  const { name, type, tariffId, watchdogMode } = pool
+  await noteChange(tx, { subject: 'pool', id, before: { name, type, tariffId, watchdogMode }, after: null })
+}

@@ -1,0 +1,114 @@
+/** Taking in SIMs as they are delivered. */
+import type { ImportPreview, ImportResult, NewSim } from '../../domain/estate/sim.ts'
+import { noteCreated } from '../../store/audit.ts'
+import { insertableSims, insertSims } from '../../store/estate/sim-changes.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { judgeSim, type SimDoubt } from './check-sim.ts'
+
+const BATCH = 5000
+/** Most warnings of an answer: more are read by nobody. */
+const MOST_WARNINGS = 1000
+
+/** Where the records of an import came from, where that was a file. */
+export interface SimFile {
+  /** The line each record begins in, from 1. */
+  readonly lines: readonly number[]
+  /** Why records could not be read, by their place. */
+  readonly unreadable: ReadonlyMap<number, string>
+}
+
+interface GoodSim {
+  readonly index: number
+  readonly sim: NewSim
+  readonly doubts: readonly SimDoubt[]
+}
+
+type Rejected = ImportResult['rejected'][number]
+
+/**
+ * Writes SIMs as they are delivered: Unprovisioned, outside pools.
+ *
+ * A bad record rejects itself, not the rest; an ICCID that exists already is rejected `sim_exists`, so that
+ * sending a delivery again adds only what is missing. All in one transaction.
+ */
+export const importSims = (tx: TenantTx, records: readonly unknown[], file?: SimFile): Promise<ImportResult> =>
+  takeIn(records, file, async (sims) => {
+    const inserted = await insertSims(tx, sims)
+    const after = new Map(sims.map((sim) => [sim.iccid, sim]))
+    await noteCreated(
+      tx,
+      'sim',
+      inserted.map(({ id, iccid }) => ({ id, after: { iccid, ...after.get(iccid) } })),
+    )
+    return inserted
+  })
+
+/** What {@link importSims} would do with these records, found out in the same way. Nothing is written. */
+export const previewSimImport = async (
+  tx: TenantTx,
+  records: readonly unknown[],
+  file?: SimFile,
+): Promise<ImportPreview> => ({
+  dryRun: true,
+  ...(await takeIn(records, file, (sims) => insertableSims(tx, sims))),
+})
+
+async function takeIn<T extends { readonly iccid: string }>(
+  records: readonly unknown[],
+  file: SimFile | undefined,
+  insert: (sims: readonly NewSim[]) => Promise<readonly T[]>,
+) {
+  const { good, rejected } = sorted(records, file)
+  const created: T[] = []
+  const doubts: ImportResult['warnings'] = []
+  for (let start = 0; start < good.length; start += BATCH) {
+    const batch = good.slice(start, start + BATCH)
+    const inserted = new Map((await insert(batch.map(({ sim }) => sim))).map((row) => [row.iccid, row]))
+    for (const { index, sim, doubts: ofSim } of batch) {
+      const row = inserted.get(sim.iccid)
+      if (row === undefined) {
+        rejected.push({ index, code: 'sim_exists', detail: `${lineOf(file, index)}ICCID ${sim.iccid} exists already` })
+      } else {
+        created.push(row)
+        for (const { field, detail } of ofSim) doubts.push({ index, field, detail: `${lineOf(file, index)}${detail}` })
+      }
+    }
+  }
+  return {
+    created,
+    rejected: rejected.sort((a, b) => a.index - b.index),
+    warnings: doubts.slice(0, MOST_WARNINGS),
+    warningCount: doubts.length,
+  }
+}
+
+/** Tells records that can be written from those that cannot; of several with one ICCID the first counts. */
+function sorted(records: readonly unknown[], file: SimFile | undefined): { good: GoodSim[]; rejected: Rejected[] } {
+  const good: GoodSim[] = []
+  const rejected: Rejected[] = []
+  const places = new Map<string, number>()
+  const reject = (index: number, code: Rejected['code'], why: string) =>
+    rejected.push({ index, code, detail: `${lineOf(file, index)}${why}` })
+  for (const [index, record] of records.entries()) {
+    const unreadable = file?.unreadable.get(index)
+    const verdict = unreadable === undefined ? judgeSim(record) : { fault: unreadable }
+    if ('fault' in verdict) {
+      reject(index, 'invalid_request', verdict.fault)
+      continue
+    }
+    const { iccid } = verdict.sim
+    const first = places.get(iccid)
+    if (first === undefined) {
+      places.set(iccid, index)
+      good.push({ index, ...verdict })
+    } else {
+      const line = file === undefined ? '' : `, in line ${file.lines[first]}`
+      reject(index, 'sim_exists', `the same ICCID as record ${first}${line}: ${iccid}`)
+    }
+  }
+  return { good, rejected }
+}
+
+/** Where in a file a record begins, in front of what is said of it; empty where there is no file. */
+export const lineOf = (file: SimFile | undefined, index: number): string =>
+  file === undefined ? '' : `line ${file.lines[index]}: `

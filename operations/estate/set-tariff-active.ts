@@ -1,0 +1,22 @@
+import { ServiceError } from '../../domain/errors.ts'
+import { noteChange } from '../../store/audit.ts'
+import { offerTariff } from '../../store/estate/tariffs.ts'
+import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Withdraws a tariff from new assignments, or offers it again: a tenant's own in its transaction, the platform's in
+ * the platform's. SIMs and pools that have it keep it. Safe to run twice.
+ *
+ * @throws ServiceError tariff_not_found, for a tenant also where it is the platform's
+ */
+export async function setTariffActive(
+  tx: TenantTx | PlatformTx,
+  { id, isActive }: { readonly id: number; readonly isActive: boolean },
+): Promise<{ id: number }> {
+  const was = await offerTariff(tx, id, isActive)
+  if (was === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${id} of this owner.`)
+  if (was !== isActive) {
+    await noteChange(tx, { subject: 'tariff', id, before: { isActive: was }, after: { isActive } })
+  }
+  return { id }
+}

@@ -1,0 +1,50 @@
+import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { PoolUpdate } from '../../domain/estate/pool.ts'
+import { noteChange } from '../../store/audit.ts'
+import { markPoolDue } from '../../store/due.ts'
+import { lockPool, type PoolSettings, writePool } from '../../store/estate/pools.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+const SETTINGS = ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts'] as const
+
+/**
+ * Replaces a pool's name and watchdog settings; a nullable one that is left out becomes null. Where the watchdog's
+ * change, the pool and its SIMs are evaluated anew, and an event says so. Safe to run twice.
+ *
+ * @throws ServiceError pool_not_found
+ */
+export async function updatePool(
+  tx: TenantTx,
+  { id, ...update }: PoolUpdate & { id: number },
+): Promise<{ id: number }> {
+  const was = await lockPool(tx, id)
+  if (was === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
+  const to: PoolSettings = {
+    name: update.name,
+    watchdogMode: update.watchdogMode,
+    warningThresholdPct: update.warningThresholdPct ?? null,
+    enableBurnRateAlerts: update.enableBurnRateAlerts ?? null,
+  }
+  const changed = SETTINGS.filter((name) => was[name] !== to[name])
+  if (changed.length === 0) return { id }
+  await writePool(tx, id, to)
+  const only = (of: PoolSettings) => Object.fromEntries(changed.map((name) => [name, of[name]]))
+  await noteChange(tx, { subject: 'pool', id, before: only(was), after: only(to) })
+  if (changed.join() === 'name') return { id }
+  await markPoolDue(tx, id)
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: `Watchdog changed: pool ${to.name}`,
+    description: `Watchdog of pool ${to.name} (${id}): ${inWords(to)}; before: ${inWords(was)}.`,
+  })
+  return { id }
+}
+
+function inWords(of: PoolSettings): string {
+  const threshold = of.warningThresholdPct === null ? 'no threshold' : `threshold ${of.warningThresholdPct} %`
+  const burnRate = of.enableBurnRateAlerts === true ? 'burn rate alerts' : 'no burn rate alerts'
+  return `mode ${labelOf(WatchdogMode, of.watchdogMode)}, ${threshold}, ${burnRate}`
+}

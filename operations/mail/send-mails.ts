@@ -1,0 +1,199 @@
+/**
+ * Sending a tenant's mails: what is due is put into mails, then each mail is sent.
+ *
+ *   notifications → mail (rows and Message-ID fixed, committed) → SMTP → sent (committed)
+ *
+ * At least once, in practice once: where the sender dies between SMTP's answer and the mark, the mail goes out
+ * again under the same Message-ID. One critical notice leaves at once; others are grouped.
+ */
+import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import { storable } from '../../domain/text.ts'
+import type { Notification } from '../../notify/notification.ts'
+import type { Mail } from '../../notify/render.ts'
+import type { MailError, Transport } from '../../notify/transport.ts'
+import { isAway } from '../../store/away.ts'
+import { insertEvent } from '../../store/events.ts'
+import {
+  type ClaimedMail,
+  claimMail,
+  insertMail,
+  lockMailWork,
+  noteDelivery,
+  noticesOf,
+  settleMailWork,
+  type WaitingNotification,
+  waitingNotifications,
+} from '../../store/mail/mails.ts'
+import { pageOfLines, statementTotals } from '../../store/month-end/statements.ts'
+import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { findTenant } from '../../store/tenants/tenants.ts'
+import { statementCsv } from '../month-end/statement-csv.ts'
+
+/** How mails are made and leave. */
+export interface Mailer {
+  readonly render: (notifications: readonly Notification[]) => Mail
+  readonly transport: Pick<Transport, 'send'>
+}
+
+/** How mails are tried. Milliseconds. */
+export interface MailTerms {
+  readonly retryMaxMs: number
+  readonly attempts: number
+}
+
+/** Notices that one mail takes at the most; the rest goes into the next. */
+const MOST_IN_ONE = 1000
+/** Longer than any SMTP conversation the transport allows. */
+const LEASE_MS = 5 * 60_000
+const RETRY_MIN_MS = 2000
+
+/** Puts what is due into mails and sends them, until nothing is due. */
+export async function sendMails(ground: Ground, mailer: Mailer, terms: MailTerms, tenantId: string): Promise<void> {
+  await inTenant(ground, tenantId, putIntoMails)
+  for (;;) {
+    const mail = await inTenant(ground, tenantId, (tx) => claimMail(tx, new Date(tx.now.getTime() + LEASE_MS)))
+    if (mail === undefined) break
+    await send(ground, mailer, terms, tenantId, mail)
+  }
+  await inTenant(ground, tenantId, settleMailWork)
+}
+
+async function putIntoMails(tx: TenantTx): Promise<void> {
+  if (!(await lockMailWork(tx))) return
+  const recipient = (await findTenant(tx))?.billingEmail ?? ''
+  // Without an address notices are kept; they leave once there is one.
+  if (recipient === '') return
+  for (const batch of batchesOf(await waitingNotifications(tx, MOST_IN_ONE))) {
+    await insertMail(tx, { recipient, grouped: batch.grouped }, batch.ids)
+  }
+}
+
+interface Batch {
+  readonly ids: readonly number[]
+  readonly grouped: boolean
+}
+
+/** Which notices leave together: summaries alone, due critical ones at once, all others when one of them is due. */
+function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
+  const summaries = waiting.filter(({ body }) => body.kind === 'summary')
+  const others = waiting.filter(({ body }) => body.kind !== 'summary')
+  const critical = others.filter(({ level, due }) => level === LogLevel.Critical && due)
+  const grouped = others.filter(({ level }) => level !== LogLevel.Critical)
+  return [
+    ...(critical.length > 0 ? [{ ids: critical.map(({ id }) => id), grouped: false }] : []),
+    ...(grouped.some(({ due }) => due) ? [{ ids: grouped.map(({ id }) => id), grouped: true }] : []),
+    ...summaries.filter(({ due }) => due).map(({ id }) => ({ ids: [id], grouped: false })),
+  ]
+}
+
+/** Lines that a mail takes along: some three megabytes, which mail servers let through. */
+const MOST_ATTACHED = 20_000
+
+/** Statements never change: they are read when the mail leaves, not kept with the notice. */
+const withStatements = (tx: TenantTx, notifications: readonly Notification[]): Promise<Notification[]> =>
+  Promise.all(
+    notifications.map(async (told) => {
+      if (told.kind !== 'summary') return told
+      const { key } = told.cycle
+      const count = (await statementTotals(tx, key))?.lines ?? 0
+      const some = count > MOST_ATTACHED ? { kinds: ['pool' as const] } : {}
+      const { lines } = await pageOfLines(tx, key, { ...some, afterLine: 0, limit: MOST_ATTACHED })
+      const leftOut = count > MOST_ATTACHED ? { statementLinesLeftOut: count - lines.length } : {}
+      return { ...told, statementCsv: statementCsv(lines), ...leftOut }
+    }),
+  )
+
+/** A mail as it leaves, or why it cannot be written. */
+type Written = { readonly mail: Mail } | { readonly error: unknown }
+
+/**
+ * Writes a mail. Notices that cannot be rendered hold no other up: where they are among others, they get a mail of
+ * their own, which is tried again like any other.
+ */
+async function write(
+  ground: Ground,
+  render: Mailer['render'],
+  tenantId: string,
+  { id, recipient }: ClaimedMail,
+): Promise<Written> {
+  try {
+    return await inTenant(ground, tenantId, async (tx) => {
+      const notices = await noticesOf(tx, id)
+      const bodies = await withStatements(
+        tx,
+        notices.map(({ body }) => body),
+      )
+      const whole = attempt(render, bodies)
+      if ('mail' in whole) return whole
+      const faulty = bodies.map((body) => 'error' in attempt(render, [body]))
+      const left = bodies.filter((_, n) => faulty[n] === false)
+      if (left.length === 0 || left.length === bodies.length) return whole
+      const ids = notices.filter((_, n) => faulty[n] === true).map((notice) => notice.id)
+      await insertMail(tx, { recipient, grouped: false }, ids)
+      return attempt(render, left)
+    })
+  } catch (error) {
+    if (isAway(error)) throw error
+    return { error }
+  }
+}
+
+function attempt(render: Mailer['render'], notifications: readonly Notification[]): Written {
+  try {
+    return { mail: render(notifications) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+async function send(
+  ground: Ground,
+  { render, transport }: Mailer,
+  terms: MailTerms,
+  tenantId: string,
+  mail: ClaimedMail,
+): Promise<void> {
+  const written = await write(ground, render, tenantId, mail)
+  const failed = (error: unknown, otherwise: string) => ({
+    status: statusAfter(error, mail, terms),
+    response: storable(String(error)),
+    why: isMailError(error) ? error.plainWords : otherwise,
+  })
+  const outcome =
+    'error' in written
+      ? failed(written.error, 'it could not be written')
+      : await transport.send({ to: mail.recipient, messageId: mail.id, ...written.mail }).then(
+          ({ response }) => ({ status: 'sent' as const, response: storable(response), why: '' }),
+          (error: unknown) => failed(error, 'it could not be sent'),
+        )
+  const subject = 'error' in written ? '' : storable(written.mail.subject)
+  await inTenant(ground, tenantId, async (tx) => {
+    const pauseMs = Math.min(terms.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
+    await noteDelivery(tx, mail.id, { ...outcome, subject, nextAt: new Date(tx.now.getTime() + pauseMs) })
+    if (outcome.status !== 'pending') await tellDelivery(tx, mail, subject || 'notices that cannot be written', outcome)
+  })
+}
+
+const isMailError = (error: unknown): error is MailError => error instanceof Error && error.name === 'MailError'
+
+function statusAfter(error: unknown, mail: ClaimedMail, terms: MailTerms): 'pending' | 'failed' {
+  const permanent = isMailError(error) && error.kind === 'permanent'
+  return permanent || mail.attempts >= terms.attempts ? 'failed' : 'pending'
+}
+
+async function tellDelivery(
+  tx: TenantTx,
+  mail: ClaimedMail,
+  subject: string,
+  outcome: { readonly status: 'sent' | 'failed' | 'pending'; readonly why: string },
+): Promise<void> {
+  const sent = outcome.status === 'sent'
+  await insertEvent(tx, {
+    type: EventType.Billing,
+    severity: sent ? EventSeverity.Info : EventSeverity.Critical,
+    title: sent ? `E-mail sent: ${subject}` : `E-mail given up: ${subject}`,
+    description: sent
+      ? `Sent to ${mail.recipient} as ${mail.id}.`
+      : `Not delivered to ${mail.recipient} after ${mail.attempts} attempt(s): ${outcome.why}.`,
+  })
+}

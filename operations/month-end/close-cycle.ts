@@ -1,0 +1,136 @@
+/**
+ * Closing a cycle: its statement is made once and never changes, and one summary tells of it. What came for earlier
+ * cycles after their statements is in it too, as adjustments.
+ */
+import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import type { CloseAsk } from '../../domain/month-end/month-end.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { MICRO, toMB } from '../../domain/units.ts'
+import type { SummaryNotification } from '../../notify/notification.ts'
+import { noteChange } from '../../store/audit.ts'
+import { simsByStatus } from '../../store/counts.ts'
+import { insertEvent } from '../../store/events.ts'
+import { insertNotifications } from '../../store/mail/mails.ts'
+import { failedChanges, ledgerPools, lockCycle, markClosed, stillSuspended } from '../../store/month-end/progress.ts'
+import { type Written, writeAdjustments, writeLines, writeTotals } from '../../store/month-end/statement-lines.ts'
+import {
+  type AdjustmentTotals,
+  adjustmentTotals,
+  type PoolTotals,
+  poolTotals,
+  statementTotals,
+} from '../../store/month-end/statements.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { findTenant } from '../../store/tenants/tenants.ts'
+import { holdCycleAlone, lockPools, openCycle } from '../../store/usage/cycles.ts'
+import { divideOverage } from '../../store/usage/figures.ts'
+import { changedSince, settleRestated } from '../../store/usage/restatements.ts'
+import { cycleNamed, endedCycle } from './steps.ts'
+
+export interface Closed {
+  /** False where nothing was in the cycle: it is closed by a row, without mail. */
+  readonly statement: boolean
+  readonly closedAt: string
+}
+
+/**
+ * Closes a cycle that has ended: statement, event, and one summary e-mail. Twice answers the same.
+ *
+ * @param steps what became of the changes and suspensions; goes into the summary
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Promise<Closed> {
+  const cycle = await endedCycle(tx, key)
+  await holdCycleAlone(tx, key)
+  await openCycle(tx, cycle)
+  const row = await lockCycle(tx, key)
+  if (row === undefined) throw new Error(`cycle ${key} was opened and is not there`)
+  if (row.closedAt !== null) {
+    const totals = await statementTotals(tx, key)
+    return { statement: totals !== undefined && totals.lines > 0, closedAt: row.closedAt.toISOString() }
+  }
+  const written = await writeStatement(tx, cycle)
+  await markClosed(tx, key)
+  await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
+  const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
+  if (written.lines > 0 || changed) await tell(tx, cycle, steps, written.totalMicro)
+  return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
+}
+
+/** Writes what the cycle came to, and what has changed in closed cycles since they were stated. */
+async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
+  const restated = await changedSince(tx)
+  const own = { cycleKey: cycle.key, poolIds: await ledgerPools(tx, cycle) }
+  // In the order in which everybody takes them.
+  for (const { cycleKey, poolIds } of [...restated, own].toSorted((a, b) => (a.cycleKey < b.cycleKey ? -1 : 1))) {
+    await lockPools(tx, cycleKey, poolIds)
+    await divideOverage(tx, cycleKey, poolIds)
+  }
+  let { lines, totalMicro } = await writeLines(tx, cycle)
+  for (const one of restated) {
+    const added = await writeAdjustments(tx, cycle.key, await cycleNamed(tx, one.cycleKey), one.poolIds)
+    await settleRestated(tx, one)
+    lines += added.lines
+    totalMicro += added.totalMicro
+  }
+  await writeTotals(tx, cycle.key, { lines, totalMicro })
+  return { lines, totalMicro }
+}
+
+async function tell(tx: TenantTx, cycle: Cycle, steps: CloseAsk, chargesMicro: number): Promise<void> {
+  const { key } = cycle
+  const tenant = await findTenant(tx)
+  const pools = await poolTotals(tx, key)
+  const adjustments = await adjustmentTotals(tx, key)
+  const total = (of: (pool: PoolTotals) => number) => pools.reduce((sum, pool) => sum + of(pool), 0)
+  const summary: SummaryNotification = {
+    kind: 'summary',
+    key: `summary/${key}`,
+    level: LogLevel.Info,
+    at: tx.now.toISOString(),
+    tenantId: tx.tenantId,
+    tenantName: tenant?.name ?? '',
+    cycle: {
+      key,
+      startsAt: new Date(cycle.startsAt).toISOString(),
+      endsAt: new Date(cycle.endsAt).toISOString(),
+    },
+    figures: {
+      simsByStatus: await simsByStatus(tx),
+      usageMB: toMB(total((pool) => pool.bytes)),
+      overageMB: toMB(total((pool) => pool.overageBytes)),
+      chargesMicro,
+      movesApplied: steps.moved,
+      movesFailed: steps.changesFailed,
+      unassigned: steps.unassigned,
+      reactivated: steps.renewed,
+      stillSuspended: await stillSuspended(tx),
+    },
+    adjustments: adjustments.map(({ cycle, lines, bytes, chargeMicro }) => ({
+      cycle,
+      lines,
+      usageMB: toMB(bytes),
+      chargeMicro,
+    })),
+    failures: await failedChanges(tx, key),
+    pools: pools.map((pool) => ({
+      name: pool.poolId === 0 ? 'SIMs outside pools' : pool.poolName,
+      usageMB: toMB(pool.bytes),
+      limitMB: toMB(pool.limitBytes),
+      overageMB: toMB(pool.overageBytes),
+      chargeMicro: pool.chargeMicro,
+    })),
+  }
+  await insertNotifications(tx, [{ dedupeKey: summary.key, level: LogLevel.Info, body: summary, dueAt: tx.now }])
+  await insertEvent(tx, {
+    type: EventType.Billing,
+    severity: EventSeverity.Info,
+    title: `Billing cycle ${key} closed`,
+    description: `Usage ${toMB(total((pool) => pool.bytes))} MB, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${steps.moved} SIM(s) moved, ${steps.unassigned} unassigned, ${steps.renewed} brought back, ${steps.changesFailed} change(s) failed.`,
+  })
+}
+
+const adjustedText = (adjustments: readonly AdjustmentTotals[]): string =>
+  adjustments.length === 0
+    ? ''
+    : `, of which ${adjustments.map(({ cycle, chargeMicro }) => `${chargeMicro / MICRO} for ${cycle}`).join(', ')}`

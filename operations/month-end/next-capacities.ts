@@ -1,0 +1,75 @@
+/** Capacities of pools at the start of a cycle, and what changes at its beginning make of them. Keeps counts, no SIMs. */
+
+import { SimStatus, TariffType } from '../../domain/codes.ts'
+import type { Line } from '../../domain/tickets/decisions.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { type Allowance, governingTariff } from '../../domain/usage/allowance.ts'
+import type { LockedLine } from '../../store/estate/sim-state.ts'
+import { allowances, cycleState, plainPools, type Seat, seatCounts, seatsOf } from '../../store/month-end/plan.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+export interface Capacities {
+  /** Bytes of a pool; 0: outside pools. */
+  of(poolId: number): number
+  /** Bytes of a pool that nobody contributes to. */
+  empty(poolId: number): number
+  /** Has changes take effect at the cycle's beginning, as their tickets would (store/usage/contributions.ts: moveUsage). */
+  apply(changes: readonly { readonly line: LockedLine; readonly after: Line }[]): Promise<void>
+}
+
+const OUTSIDE = 0
+
+export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capacities> {
+  const opened = (await cycleState(tx, cycle.key)) !== undefined
+  const tariffs = await allowances(tx)
+  const poolTariffs = new Map((await plainPools(tx)).map(({ poolId, tariffId }) => [poolId, tariffs.get(tariffId)]))
+  /** SIMs by pool and own tariff. */
+  const counts = new Map<number, Map<number | null, number>>()
+  const add = ({ poolId, tariffId }: Pick<Seat, 'poolId' | 'tariffId'>, sims: number) => {
+    const ofPool = counts.get(poolId) ?? new Map<number | null, number>()
+    counts.set(poolId, ofPool.set(tariffId, (ofPool.get(tariffId) ?? 0) + sims))
+  }
+  for (const { sims, ...seat } of await seatCounts(tx, cycle, opened)) add(seat, sims)
+
+  const poolTariff = (poolId: number) => (poolId === OUTSIDE ? null : poolTariffs.get(poolId))
+  return {
+    of: (poolId) => capacityOf(poolTariff(poolId), counts.get(poolId), tariffs),
+    empty: (poolId) => capacityOf(poolTariff(poolId), undefined, tariffs),
+    async apply(changes) {
+      const seats = await seatsOf(
+        tx,
+        cycle,
+        opened,
+        changes.map(({ line }) => line.simId),
+      )
+      for (const { line, after } of changes) {
+        // It is there already, so there is no ticket.
+        if (after === line) continue
+        const own = seats.get(line.simId) ?? []
+        const from = own.find(({ poolId }) => poolId === (line.poolId ?? OUTSIDE))
+        if (from === undefined) continue
+        const to = { poolId: after.poolId ?? OUTSIDE, tariffId: after.tariffId }
+        const there = own.find((seat) => seat !== from && seat.poolId === to.poolId)
+        add(from, -1)
+        if (there !== undefined) add(there, -1)
+        if (there !== undefined || after.status !== SimStatus.Unprovisioned) add(to, 1)
+      }
+    },
+  }
+}
+
+/** @param pool the tariff of the pool: null outside pools, undefined for one that is gone */
+function capacityOf(
+  pool: Allowance | null | undefined,
+  seats: ReadonlyMap<number | null, number> | undefined,
+  tariffs: ReadonlyMap<number, Allowance>,
+): number {
+  if (pool === undefined) return 0
+  if (pool?.type === TariffType['Fixed Pool']) return pool.allowanceBytes
+  const bytes = [...(seats ?? [])].reduce((sum, [own, sims]) => {
+    const governing = governingTariff(tariffs.get(own ?? 0) ?? null, pool)
+    return sum + sims * (governing?.allowanceBytes ?? 0)
+  }, 0)
+  // As what is read of the database: more is not exact, and no usage reaches it.
+  return Math.min(Number.MAX_SAFE_INTEGER, bytes)
+}

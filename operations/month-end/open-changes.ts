@@ -1,0 +1,212 @@
+/**
+ * Opening the tickets of a month end, a batch of SIMs in one transaction: queued changes, and suspended SIMs that come
+ * back. They take effect at the boundary, whenever they complete.
+ *
+ * Safe to run twice and at once: the SIMs' row locks order the batches, and a SIM that has a row of this month end for
+ * its change is passed over. What cannot be opened is noted like a ticket that failed, and stays queued.
+ */
+import { randomUUID } from 'node:crypto'
+import { TicketType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { ChangesOpened } from '../../domain/month-end/month-end.ts'
+import { judge, type Line, lineAfter } from '../../domain/tickets/decisions.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { noteChange } from '../../store/audit.ts'
+import { type LockedLine, lockSims, readLines } from '../../store/estate/sim-state.ts'
+import {
+  type Begun,
+  type ChangeKind,
+  type ChangeTarget,
+  type MonthEndKind,
+  type SimRange,
+  saveBegun,
+  simsThatFailed,
+  simsToChange,
+  targetsOf,
+} from '../../store/month-end/changes.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { insertTickets, openTicketsOf, ticketsThatExist } from '../../store/tickets/tickets.ts'
+import { closedCycles, holdCycles } from '../../store/usage/cycles.ts'
+import { stepTicketId } from '../tickets/cause.ts'
+import { noteFailures } from '../tickets/change-outcome.ts'
+import { checkPlace } from '../tickets/open-ticket.ts'
+import { endedCycle } from './steps.ts'
+
+/** SIMs of a transaction, which holds their locks: about a fifth of a second. */
+const MOST = 500
+
+interface Work {
+  readonly cycle: Cycle
+  readonly kind: MonthEndKind
+  /** Of SIMs that have failed in this month end; otherwise of those that have not been begun. */
+  readonly again: boolean
+}
+
+/**
+ * Opens tickets for the changes of a range of SIMs: the first 500 that have none.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
+ */
+export async function applyChanges(
+  tx: TenantTx,
+  key: string,
+  { kind, ...range }: SimRange & { readonly kind: ChangeKind },
+): Promise<ChangesOpened> {
+  const cycle = await endedCycle(tx, key)
+  return openPage(tx, { cycle, kind, again: false }, await simsToChange(tx, cycle, kind, range, MOST))
+}
+
+/**
+ * Opens tickets again for what has failed and is still queued: the first 500 SIMs after one.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
+ */
+export async function retryChanges(
+  tx: TenantTx,
+  key: string,
+  { kind, afterSimId }: { readonly kind: MonthEndKind; readonly afterSimId: number },
+): Promise<ChangesOpened> {
+  const cycle = await endedCycle(tx, key)
+  return openPage(tx, { cycle, kind, again: true }, await simsThatFailed(tx, cycle, kind, afterSimId, MOST))
+}
+
+/**
+ * Opens tickets that bring suspended SIMs back, those that nothing else brings back. A SIM that is not suspended by
+ * the watchdog until the renewal, or is on its way to another state, gets none.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
+ */
+export async function openReturns(tx: TenantTx, key: string, simIds: readonly number[]): Promise<ChangesOpened> {
+  return openPage(tx, { cycle: await endedCycle(tx, key), kind: 'return', again: false }, simIds)
+}
+
+async function openPage(tx: TenantTx, work: Work, simIds: readonly number[]): Promise<ChangesOpened> {
+  await lockSims(tx, simIds)
+  await mustBeOpen(tx, work.cycle)
+  const results = await openEach(tx, work, await targetsOf(tx, work.cycle, work.kind, simIds, work.again))
+  return { results, nextAfterSimId: simIds.length < MOST ? null : (simIds.at(-1) ?? null) }
+}
+
+/** A change that is begun before the close takes effect at this boundary; afterwards it waits for the next one. */
+async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
+  await holdCycles(tx, [cycle])
+  if ((await closedCycles(tx, [cycle.key])).length === 0) return
+  throw new ServiceError('cycle_closed', `Cycle ${cycle.key} is closed: what is queued waits for the next month end.`)
+}
+
+async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<Begun[]> {
+  const { cycle, kind } = work
+  const steps = targets.map((target) => ({ target, id: stepTicketId(tx, target.simId) }))
+  // A step of the workflow that is asked again, after days or a reset, opens nothing a second time.
+  const before = await ticketsThatExist(
+    tx,
+    steps.flatMap(({ id }) => id ?? []),
+  )
+  const fresh = steps.filter(({ id }) => id === null || !before.has(id))
+  const idOf = new Map(fresh.map(({ target, id }) => [target.simId, id ?? randomUUID()]))
+  const judged = await judgeEach(
+    tx,
+    work,
+    fresh.map(({ target }) => target),
+  )
+  const opened = judged.flatMap((each) => {
+    const id = idOf.get(each.target.simId)
+    return each.refusal === undefined && id !== undefined ? { ...each, id } : []
+  })
+  await insertTickets(
+    tx,
+    opened.map(({ id, target }) => ({ id, ...target })),
+    { ...askOf(work), tag: null, message: null, effectiveAt: new Date(cycle.endsAt), bulkId: null },
+  )
+  const begun = judged.map(
+    ({ target: { simId }, refusal }): Begun => ({
+      simId,
+      ticketId: refusal === undefined ? (idOf.get(simId) ?? null) : null,
+      code: refusal?.code ?? null,
+      detail: refusal?.detail ?? null,
+    }),
+  )
+  // A SIM that cannot come back is on its way elsewhere: that is no failure.
+  await saveBegun(tx, cycle.key, kind, kind === 'return' ? begun.filter(({ ticketId }) => ticketId !== null) : begun)
+  if (kind !== 'return') await noteFailures(tx, cycle.key, kind, begun)
+  if (begun.length > 0) {
+    const after = { kind, opened: opened.length, refused: begun.length - opened.length }
+    await noteChange(tx, { subject: 'cycle', id: cycle.key, before: null, after })
+  }
+  return begun
+}
+
+const askOf = ({ kind, cycle }: Work) => ({
+  type: kind === 'return' ? TicketType.Activate : TicketType.Provision,
+  poolId: null,
+  tariffId: null,
+  unassign: kind === 'unassign',
+  cause: { by: 'month-end' as const, cycle: cycle.key },
+})
+
+interface Refusal {
+  readonly code: string
+  readonly detail: string
+}
+interface Judged {
+  readonly target: ChangeTarget
+  /** Undefined where the ticket is opened. */
+  readonly refusal: Refusal | undefined
+}
+
+/**
+ * Judges each change against the state its SIM will have after the tickets before it. A change to what the SIM is
+ * already gets its ticket too: when its turn comes it completes at once, or acts because a ticket before it failed.
+ */
+async function judgeEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<Judged[]> {
+  const simIds = targets.map(({ simId }) => simId)
+  const lines = new Map((await readLines(tx, simIds)).map((line) => [line.simId, line]))
+  const before = await openTicketsOf(tx, simIds)
+  const each = targets.flatMap((target) => {
+    const line = lines.get(target.simId)
+    return line === undefined
+      ? []
+      : [{ target, line, after: (before.get(target.simId) ?? []).reduce<Line>(lineAfter, line) }]
+  })
+  const unassignable = await assignmentRefusals(tx, work, each)
+  return each.map(({ target, line, after }) => {
+    const ask = { ...askOf(work), ...target }
+    const judgement = judge(after, ask)
+    const impossible = judgement.do === 'refuse' || (work.kind === 'return' && judgement.do === 'nothing')
+    const refusal = impossible
+      ? { code: 'sim_state_conflict', detail: `SIM ${line.simId}: ${judgement.detail}.` }
+      : unassignable.get(assignmentOf(after, target))
+    return { target, refusal }
+  })
+}
+
+/** What a SIM is to belong to: SIMs with the same are asked about once. */
+const assignmentOf = (after: Line, { poolId, tariffId }: ChangeTarget): string =>
+  `${poolId ?? after.poolId ?? 0}/${tariffId ?? 0}`
+
+/** Why SIMs cannot be assigned so, by {@link assignmentOf}. Pools are locked in the order of their ids. */
+async function assignmentRefusals(
+  tx: TenantTx,
+  { kind }: Work,
+  each: readonly { readonly target: ChangeTarget; readonly line: LockedLine; readonly after: Line }[],
+): Promise<Map<string, Refusal>> {
+  const refusals = new Map<string, Refusal>()
+  if (kind !== 'move') return refusals
+  const distinct = new Map(
+    each.map(({ target, after }) => {
+      const poolId = target.poolId ?? after.poolId
+      return [assignmentOf(after, target), { poolId, newTariffId: target.tariffId }] as const
+    }),
+  )
+  for (const [name, { poolId, newTariffId }] of [...distinct].sort(
+    ([, a], [, b]) => (a.poolId ?? 0) - (b.poolId ?? 0),
+  )) {
+    try {
+      await checkPlace(tx, { poolId, tariffId: newTariffId }, newTariffId)
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      refusals.set(name, { code: error.code, detail: error.message })
+    }
+  }
+  return refusals
+}

@@ -1,0 +1,233 @@
+/**
+ * What a month end would do, as it stands: changes, capacities, charges, adjustments and conflicts. Changes nothing: the
+ * charges are the lines that the close would write, by the same select, and conflicts are what the tickets of the
+ * changes would be refused with, by the same judgement, or have failed with: a month end begins nothing twice by itself.
+ */
+import { TicketType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { PoolChange } from '../../domain/month-end/month-end.ts'
+import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../../domain/month-end/plan.ts'
+import { judge, type Line, lineAfter } from '../../domain/tickets/decisions.ts'
+import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
+import { type LockedLine, readLines } from '../../store/estate/sim-state.ts'
+import {
+  adjustmentNow,
+  cycleState,
+  type PoolCharges,
+  plainPools,
+  poolCharges,
+  renewals,
+  takenBack,
+} from '../../store/month-end/plan.ts'
+import { queuedChanges } from '../../store/month-end/progress.ts'
+import { adjustmentTotals } from '../../store/month-end/statements.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { openTicketsOf, type TicketRecord } from '../../store/tickets/tickets.ts'
+import { openCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { changedSince } from '../../store/usage/restatements.ts'
+import { checkPlace } from '../tickets/open-ticket.ts'
+import { type Capacities, readCapacities } from './next-capacities.ts'
+import { cycleNamed } from './steps.ts'
+
+/** Changes of one read: some hundred kilobytes. */
+const PAGE = 1000
+
+/** @throws ServiceError `cycle_not_found` */
+export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =>
+  takenBack(tx, async (tx) => {
+    const cycle = await cycleNamed(tx, key)
+    const state = await cycleState(tx, key)
+    const closedAt = state?.closedAt ?? null
+    const capacities = await readCapacities(tx, nextCycle((await tenantTerms(tx)).billingCycle, cycle))
+    const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
+    const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
+    // As the close would do; it is taken back with all the rest.
+    if (state === undefined) await openCycle(tx, cycle)
+    const charges = await poolCharges(tx, cycle, closedAt !== null)
+    const adjustments = closedAt === null ? await adjustmentsOf(tx) : await statedAdjustments(tx, key)
+    const totals = totalsOf(charges, adjustments)
+    return {
+      cycle: key,
+      endsAt: new Date(cycle.endsAt).toISOString(),
+      closedAt: closedAt?.toISOString() ?? null,
+      statement: totals.lines > 0,
+      totals,
+      pools: firstOf(await poolsOf(tx, charges, capacities), MOST_NAMED.pools),
+      adjustments: firstOf(adjustments, MOST_NAMED.adjustments),
+      ...changes,
+      renewals: { ...back, first: [...back.first], more: back.count - back.first.length },
+    }
+  })
+
+const firstOf = <T>(all: readonly T[], most: number) => ({
+  count: all.length,
+  first: all.slice(0, most),
+  more: Math.max(0, all.length - most),
+})
+
+type Adjustments = MonthEndPlan['adjustments']['first']
+
+async function adjustmentsOf(tx: TenantTx): Promise<Adjustments> {
+  const adjustments: Adjustments = []
+  for (const { cycleKey, poolIds } of await changedSince(tx)) {
+    const { lines, totalMicro } = await adjustmentNow(tx, await cycleNamed(tx, cycleKey), poolIds)
+    if (lines > 0) adjustments.push({ cycle: cycleKey, lines, totalMicro })
+  }
+  return adjustments
+}
+
+const statedAdjustments = async (tx: TenantTx, key: string): Promise<Adjustments> =>
+  (await adjustmentTotals(tx, key)).map(({ cycle, lines, chargeMicro }) => ({ cycle, lines, totalMicro: chargeMicro }))
+
+const chargeOf = (pool: PoolCharges) => pool.feeMicro + pool.smsMicro + pool.voiceMicro + pool.overageMicro
+
+function totalsOf(charges: readonly PoolCharges[], adjustments: Adjustments): MonthEndPlan['totals'] {
+  const sum = (of: (pool: PoolCharges) => number) => charges.reduce((total, pool) => total + of(pool), 0)
+  const adjustmentsMicro = adjustments.reduce((total, { totalMicro }) => total + totalMicro, 0)
+  return {
+    lines: sum(({ lines }) => lines) + adjustments.reduce((total, { lines }) => total + lines, 0),
+    usageBytes: sum(({ usageBytes }) => usageBytes),
+    voiceSeconds: sum(({ voiceSeconds }) => voiceSeconds),
+    smsCount: sum(({ smsCount }) => smsCount),
+    overageBytes: sum(({ overageBytes }) => overageBytes),
+    feeMicro: sum(({ feeMicro }) => feeMicro),
+    smsMicro: sum(({ smsMicro }) => smsMicro),
+    voiceMicro: sum(({ voiceMicro }) => voiceMicro),
+    overageMicro: sum(({ overageMicro }) => overageMicro),
+    adjustmentsMicro,
+    totalMicro: sum(chargeOf) + adjustmentsMicro,
+  }
+}
+
+const NOTHING = {
+  lines: 0,
+  usageBytes: 0,
+  voiceSeconds: 0,
+  smsCount: 0,
+  overageBytes: 0,
+  feeMicro: 0,
+  smsMicro: 0,
+  voiceMicro: 0,
+  overageMicro: 0,
+}
+
+/** Pools with charges and pools that are there, by id. */
+async function poolsOf(
+  tx: TenantTx,
+  charges: readonly PoolCharges[],
+  capacities: Capacities,
+): Promise<readonly PlannedPool[]> {
+  const charged = new Set(charges.map(({ poolId }) => poolId))
+  const others = (await plainPools(tx)).filter(({ poolId }) => !charged.has(poolId))
+  return [
+    ...charges.map((pool) => ({ ...pool, totalMicro: chargeOf(pool) })),
+    ...others.map(({ poolId, poolName }) => ({
+      poolId,
+      poolName,
+      ...NOTHING,
+      limitBytes: capacities.empty(poolId),
+      totalMicro: 0,
+    })),
+  ]
+    .map((pool) => ({ ...pool, nextLimitBytes: capacities.of(pool.poolId) }))
+    .toSorted((a, b) => a.poolId - b.poolId)
+}
+
+type Changes = Pick<MonthEndPlan, 'changes' | 'conflicts'>
+const NO_CHANGES: Changes = {
+  changes: { count: 0, first: [], more: 0, moves: 0, unassignments: 0 },
+  conflicts: { count: 0, first: [], more: 0 },
+}
+
+/** Goes through the queued changes page by page: judges each, and has those that nothing stands against take effect. */
+async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capacities): Promise<Changes> {
+  const first: PoolChange[] = []
+  const conflicts: Conflict[] = []
+  const counts = { changes: 0, conflicts: 0, moves: 0, unassignments: 0 }
+  const conflictOf = conflictsOf(tx, cycle.key)
+  for (let afterSimId = 0; ; ) {
+    const page = await queuedChanges(tx, cycle, { afterSimId, limit: PAGE })
+    const simIds = page.map(({ change }) => change.simId)
+    const lines = new Map((await readLines(tx, simIds)).map((line) => [line.simId, line]))
+    const open = await openTicketsOf(tx, simIds)
+    const applied: { line: LockedLine; after: Line }[] = []
+    for (const { change, failed, leftToOther } of page) {
+      const { simId, iccid, unassign } = change
+      const line = lines.get(simId)
+      if (line === undefined) continue
+      const before = open.get(simId) ?? []
+      if (leftToOther) {
+        applied.push({ line, after: before.reduce<Line>(lineAfter, line) })
+        continue
+      }
+      counts.changes += 1
+      if (first.length < MOST_NAMED.changes) first.push(change)
+      const conflict = failed ?? (await conflictOf(line, before, change))
+      if (conflict !== undefined) {
+        counts.conflicts += 1
+        if (conflicts.length < MOST_NAMED.conflicts) conflicts.push({ simId, iccid, ...conflict })
+        continue
+      }
+      applied.push({ line, after: lineAfter(line, askOf(change, cycle.key)) })
+      counts[unassign ? 'unassignments' : 'moves'] += 1
+    }
+    await capacities.apply(applied)
+    if (page.length < PAGE) break
+    afterSimId = simIds.at(-1) ?? afterSimId
+  }
+  const { moves, unassignments } = counts
+  return {
+    changes: { count: counts.changes, first, more: counts.changes - first.length, moves, unassignments },
+    conflicts: { count: counts.conflicts, first: conflicts, more: counts.conflicts - conflicts.length },
+  }
+}
+
+/** What the month end's ticket for a change asks. */
+const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
+  type: TicketType.Provision,
+  poolId,
+  tariffId,
+  unassign,
+  cause: { by: 'month-end' as const, cycle },
+})
+
+/**
+ * What stands against a change, as its ticket would be judged behind the SIM's open tickets. A SIM that is there already
+ * has a ticket that completes at once.
+ */
+function conflictsOf(tx: TenantTx, cycle: string) {
+  const refusals = new Map<string, Refusal | undefined>()
+  return async (line: LockedLine, open: readonly TicketRecord[], change: PoolChange): Promise<Refusal | undefined> => {
+    const ask = askOf(change, cycle)
+    const before = open.reduce<Line>(lineAfter, line)
+    const judgement = judge(before, ask)
+    if (judgement.do === 'refuse') {
+      return { code: 'sim_state_conflict', detail: `SIM ${line.simId}: ${judgement.detail}.` }
+    }
+    if (change.unassign) return undefined
+    const after = { poolId: change.poolId ?? before.poolId, tariffId: change.tariffId ?? before.tariffId }
+    // SIMs with the same pool and tariff are asked about once.
+    const key = `${after.poolId}/${change.tariffId}`
+    if (!refusals.has(key)) refusals.set(key, await assignmentRefusal(tx, after, change.tariffId))
+    return refusals.get(key)
+  }
+}
+
+interface Refusal {
+  readonly code: string
+  readonly detail: string
+}
+
+async function assignmentRefusal(
+  tx: TenantTx,
+  after: Pick<Line, 'poolId' | 'tariffId'>,
+  newTariffId: number | null,
+): Promise<Refusal | undefined> {
+  try {
+    await checkPlace(tx, after, newTariffId)
+    return undefined
+  } catch (error) {
+    if (error instanceof ServiceError) return { code: error.code, detail: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Changes of a SIM that wait for the end of the billing cycle. The last one wins, and an event says so. They are judged
+ * against the state the SIM will have after its open tickets.
+ */
+import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { QueueReprovision } from '../../domain/estate/sim.ts'
+import { type Line, lineAfter } from '../../domain/tickets/decisions.ts'
+import { noteChange } from '../../store/audit.ts'
+import { dropChange, type LockedSim, lockSim, type QueuedChange, queueChange } from '../../store/estate/sim-changes.ts'
+import { lockLine } from '../../store/estate/sim-state.ts'
+import { simLabel } from '../../store/estate/sims.ts'
+import { insertEvent } from '../../store/events.ts'
+import { ticketOfChange } from '../../store/month-end/changes.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { openTickets } from '../../store/tickets/tickets.ts'
+import { checkAssignment } from '../tickets/open-ticket.ts'
+
+/**
+ * Queues a SIM to be unprovisioned and taken out of its pool; a queued pool or tariff is dropped.
+ * Safe to run twice.
+ *
+ * @throws ServiceError sim_not_found, sim_state_conflict (it is unprovisioned, or will be)
+ */
+export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: number }> {
+  const { sim } = await lockProvisioned(tx, id)
+  if (sim.pendingUnassign) return { id }
+  await queue(tx, id, sim, { poolId: null, tariffId: null, unassign: true })
+  const dropped = sim.pendingPoolId === null && sim.pendingTariffId === null ? '' : ` In place of ${targetOf(sim)}.`
+  await tell(tx, 'queued', id, `is unprovisioned at the end of the billing cycle.${dropped}`)
+  return { id }
+}
+
+/**
+ * Queues a SIM's next pool, tariff or both; what is left out stays as it is queued, and with nothing given
+ * nothing changes. A queued unassignment is dropped.
+ *
+ * @throws ServiceError sim_not_found, sim_state_conflict, pool_not_found, tariff_not_found, tariff_inactive,
+ *   tariff_needs_pool, tariff_has_no_effect
+ */
+export async function queueReprovision(
+  tx: TenantTx,
+  { id, poolId, tariffId }: QueueReprovision & { id: number },
+): Promise<{ id: number }> {
+  const { sim, line } = await lockProvisioned(tx, id)
+  if (poolId == null && tariffId == null) return { id }
+  const change = { pendingPoolId: poolId ?? sim.pendingPoolId, pendingTariffId: tariffId ?? sim.pendingTariffId }
+  const after = { poolId: change.pendingPoolId ?? line.poolId, tariffId: change.pendingTariffId ?? line.tariffId }
+  await checkAssignment(tx, after, change.pendingTariffId)
+  await queue(tx, id, sim, { poolId: change.pendingPoolId, tariffId: change.pendingTariffId, unassign: false })
+  const dropped = sim.pendingUnassign ? ' It is not unprovisioned, as was queued before.' : ''
+  await tell(tx, 'queued', id, `changes to ${targetOf(change)} at the end of the billing cycle.${dropped}`)
+  return { id }
+}
+
+/**
+ * Takes back what is queued for a SIM. Safe to run twice: with nothing queued nothing changes.
+ *
+ * @throws ServiceError sim_not_found, sim_state_conflict (a month end is carrying it out)
+ */
+export async function takeBackChange(tx: TenantTx, id: number): Promise<{ id: number }> {
+  const sim = await lockSim(tx, id)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  if (isNothing(sim)) return { id }
+  const ticketId = await ticketOfChange(tx, id)
+  if (ticketId !== undefined) {
+    const detail = `Ticket ${ticketId} of the month end is carrying it out: cancel that while it is pending.`
+    throw new ServiceError('sim_state_conflict', detail)
+  }
+  await dropChange(tx, id)
+  await noteQueued(tx, id, sim, { poolId: null, tariffId: null, unassign: false })
+  const what = sim.pendingUnassign ? 'is not unprovisioned' : `does not change to ${targetOf(sim)}`
+  await tell(tx, 'taken back', id, `${what} at the end of the billing cycle.`)
+  return { id }
+}
+
+const isNothing = ({ pendingPoolId, pendingTariffId, pendingUnassign }: LockedSim): boolean =>
+  pendingPoolId === null && pendingTariffId === null && !pendingUnassign
+
+async function queue(tx: TenantTx, id: number, sim: LockedSim, to: QueuedChange): Promise<void> {
+  await queueChange(tx, id, to)
+  await noteQueued(tx, id, sim, to)
+}
+
+async function noteQueued(tx: TenantTx, id: number, sim: LockedSim, to: QueuedChange): Promise<void> {
+  const { pendingPoolId, pendingTariffId, pendingUnassign } = sim
+  await noteChange(tx, {
+    subject: 'sim',
+    id,
+    before: { pendingPoolId, pendingTariffId, pendingUnassign },
+    after: { pendingPoolId: to.poolId, pendingTariffId: to.tariffId, pendingUnassign: to.unassign },
+  })
+}
+
+const targetOf = (sim: Pick<LockedSim, 'pendingPoolId' | 'pendingTariffId'>): string =>
+  [
+    ...(sim.pendingPoolId === null ? [] : [`pool ${sim.pendingPoolId}`]),
+    ...(sim.pendingTariffId === null ? [] : [`tariff ${sim.pendingTariffId}`]),
+  ].join(' and ')
+
+/** Locks a SIM that is provisioned, or will be. @returns it as it is, and as it will be after its open tickets */
+async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedSim; line: Line }> {
+  const now = await lockLine(tx, id)
+  const sim = await lockSim(tx, id)
+  if (now === undefined || sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  const open = await openTickets(tx, id)
+  const line = open.reduce<Line>(lineAfter, now)
+  if (line.status === SimStatus.Unprovisioned) {
+    const when = open.length === 0 ? 'is unprovisioned' : `is unprovisioned after its ${open.length} open ticket(s)`
+    throw new ServiceError('sim_state_conflict', `SIM ${id} ${when}: there is nothing to change at month end.`)
+  }
+  return { sim, line }
+}
+
+async function tell(tx: TenantTx, change: 'queued' | 'taken back', id: number, what: string): Promise<void> {
+  const label = await simLabel(tx, id)
+  await insertEvent(tx, {
+    type: EventType.Connectivity,
+    severity: EventSeverity.Info,
+    title: `Change ${change}: SIM ${label}`,
+    description: `SIM ${label} ${what}`,
+  })
+}

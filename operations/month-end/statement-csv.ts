@@ -1,0 +1,56 @@
+/** A statement as a spreadsheet reads it. Formulas in names are neutralised; amounts are in units of the currency. */
+import { stringify } from 'csv-stringify/sync'
+import { neutralised } from '../../domain/spreadsheet.ts'
+import { MICRO, toMB, toMinutes } from '../../domain/units.ts'
+import type { StatementLine } from '../../store/month-end/statements.ts'
+
+const money = (micro: number) => (micro / MICRO).toFixed(6)
+
+/** Columns of a statement's file, in their order. New ones go to the end. */
+export const STATEMENT_COLUMNS = [
+  'line',
+  'pool',
+  'iccid',
+  'usageMB',
+  'limitMB',
+  'overageMB',
+  'voiceMins',
+  'smsCount',
+  'fee',
+  'sms',
+  'voice',
+  'overage',
+  'total',
+  'adjusts',
+] as const
+
+/** A line as a row of the file; an empty cycle has none. `adjusts` names the cycle that an adjustment is of. */
+export const statementRows = (
+  lines: readonly StatementLine[],
+): Record<(typeof STATEMENT_COLUMNS)[number], string | number>[] =>
+  lines
+    .filter(({ kind }) => kind !== 'empty')
+    .map((line) => ({
+      line: line.kind,
+      pool: line.poolId === 0 ? '' : line.poolName,
+      iccid: line.iccid ?? '',
+      usageMB: toMB(line.bytes),
+      limitMB: toMB(line.limitBytes),
+      overageMB: toMB(line.overageBytes),
+      voiceMins: toMinutes(line.voiceSeconds),
+      smsCount: line.smsCount,
+      fee: money(line.feeMicro),
+      sms: money(line.smsMicro),
+      voice: money(line.voiceMicro),
+      overage: money(line.overageMicro),
+      total: money(line.feeMicro + line.smsMicro + line.voiceMicro + line.overageMicro),
+      adjusts: line.adjusts ?? '',
+    }))
+
+export const statementCsv = (lines: readonly StatementLine[]): string =>
+  stringify(statementRows(lines), {
+    header: true,
+    columns: [...STATEMENT_COLUMNS],
+    cast: { string: neutralised },
+    bom: true,
+  })

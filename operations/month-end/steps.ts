@@ -1,0 +1,110 @@
+/** The steps of a month end that the service does itself; their order is the workflow's. */
+
+import { ServiceError } from '../../domain/errors.ts'
+import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
+import { type Cycle, cycleOfKey, nextCycle } from '../../domain/time/cycle.ts'
+import { noteChange } from '../../store/audit.ts'
+import {
+  batchesOf,
+  type ChangeKind,
+  changesWithState,
+  countChanges,
+  countRenewals,
+  type StepCounts,
+} from '../../store/month-end/changes.ts'
+import { findCycle } from '../../store/month-end/progress.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { holdCycleAlone, markSettled, openCycle, settleContributors, tenantTerms } from '../../store/usage/cycles.ts'
+
+/**
+ * The cycle a key names for this tenant.
+ *
+ * @throws ServiceError `cycle_not_found`
+ */
+export async function cycleNamed(tx: TenantTx, key: string): Promise<Cycle> {
+  const { billingCycle } = await tenantTerms(tx)
+  const cycle = cycleOfKey(billingCycle, key)
+  if (cycle === undefined) {
+    throw new ServiceError('cycle_not_found', `'${key}' names no billing cycle of ${billingCycle}.`)
+  }
+  return cycle
+}
+
+/**
+ * As {@link cycleNamed}, of a cycle that has ended.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
+  const cycle = await cycleNamed(tx, key)
+  if (tx.now.getTime() < cycle.endsAt) {
+    throw new ServiceError('cycle_open', `Cycle ${key} runs until ${new Date(cycle.endsAt).toISOString()}.`)
+  }
+  return cycle
+}
+
+/** A page of the changes queued before the cycle's end. */
+export async function changesOf(
+  tx: TenantTx,
+  key: string,
+  ask: { readonly afterSimId: number; readonly limit: number; readonly unassign: boolean | null },
+): Promise<QueuedChangeInfo[]> {
+  const cycle = await cycleNamed(tx, key)
+  return changesWithState(tx, cycle, ask)
+}
+
+/** What a step of a cycle's month end has yet to begin, in batches of SIMs. */
+export async function monthEndBatches(
+  tx: TenantTx,
+  key: string,
+  kind: ChangeKind | 'renew',
+  ask: { readonly afterSimId: number; readonly size: number; readonly limit: number },
+): Promise<MonthEndBatches> {
+  const batches = await batchesOf(tx, await endedCycle(tx, key), kind, ask)
+  const last = batches.at(-1)
+  const more = batches.length === ask.limit && last?.count === ask.size
+  return { batches, nextAfterSimId: more ? last.throughSimId : null }
+}
+
+/**
+ * Opens the cycle after one that has ended: its ledger counts from nothing, and everything is evaluated anew. Where it
+ * has been opened already, the first time states anew who contributes to it.
+ */
+export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly opened: boolean }> {
+  const ended = await endedCycle(tx, key)
+  const { billingCycle } = await tenantTerms(tx)
+  const next = nextCycle(billingCycle, ended)
+  await holdCycleAlone(tx, next.key)
+  const opened = await openCycle(tx, next)
+  const first = await markSettled(tx, next.key)
+  if (first && !opened) await settleContributors(tx, next)
+  if (opened) await noteChange(tx, { subject: 'cycle', id: next.key, before: null, after: { openedAt: tx.now } })
+  return { opened }
+}
+
+const totalled = <T extends StepCounts>(counts: T, released = 0) => ({
+  total: counts.queued + counts.open + counts.complete + counts.failed + released,
+  ...counts,
+})
+
+/** How far the month end of a cycle is. The figures of a step are of one moment. */
+export async function monthEndCounts(tx: TenantTx, key: string): Promise<MonthEndCounts> {
+  const cycle = await cycleNamed(tx, key)
+  const unassign = await countChanges(tx, cycle, 'unassign')
+  const move = await countChanges(tx, cycle, 'move')
+  const renewals = await countRenewals(tx, cycle)
+  const closedAt = (await findCycle(tx, key))?.closedAt ?? null
+  return {
+    cycle: key,
+    closedAt: closedAt?.toISOString() ?? null,
+    unassign: totalled(unassign),
+    move: totalled(move),
+    changes: totalled({
+      queued: unassign.queued + move.queued,
+      open: unassign.open + move.open,
+      complete: unassign.complete + move.complete,
+      failed: unassign.failed + move.failed,
+    }),
+    renewals: totalled(renewals, renewals.released),
+  }
+}

@@ -1,0 +1,99 @@
+/** Completing an order of eSIMs: its profiles are made, and are in the estate from then on. */
+import { iccidOf } from '../../domain/identifiers.ts'
+import { whyNot, whyNotSoMany } from '../../domain/orders/decisions.ts'
+import type { Completion, OrderStatusAnswer } from '../../domain/orders/order.ts'
+import { findOrder } from '../../store/orders/orders.ts'
+import { insertProfiles, takeAccounts } from '../../store/orders/sims.ts'
+import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { type ActivationCode, type EsimTerms, makeActivationCodes } from './esim-profiles.ts'
+import { refuseExisting, refuseTwice } from './iccids.ts'
+import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
+
+/** Rows of a statement: 1,000 profiles are a megabyte. */
+const BATCH = 1000
+
+/**
+ * Makes the activation codes of an order before the transaction that completes it: 10,000 take some half a minute.
+ *
+ * @returns none where the order cannot be completed: completing it says why
+ */
+export async function codesFor(
+  ground: Ground,
+  { tenantId, orderId, iccids }: { readonly tenantId: string; readonly orderId: number } & Completion,
+  { smdpHost }: EsimTerms,
+): Promise<ActivationCode[]> {
+  const order = await inTenant(ground, tenantId, (tx) => findOrder(tx, orderId))
+  const mayComplete =
+    order !== undefined &&
+    whyNot('complete', order) === undefined &&
+    (iccids == null || whyNotSoMany(iccids.length, order.quantity) === undefined)
+  return mayComplete ? makeActivationCodes(order.quantity, smdpHost) : []
+}
+
+/**
+ * Completes an order of eSIMs: Unprovisioned SIMs with these activation codes. All of it, or nothing.
+ *
+ * @param codes as many as were ordered; where the order became ready only after they were made, made here
+ * @throws ServiceError invalid_request, order_not_found, order_type_mismatch, order_state_conflict,
+ *   order_quantity_mismatch, sim_exists
+ */
+export async function completeOrder(
+  tx: TenantTx,
+  { orderId, iccids, codes }: { readonly orderId: number; readonly codes: readonly ActivationCode[] } & Completion,
+  terms: EsimTerms,
+): Promise<OrderStatusAnswer> {
+  if (iccids != null) refuseTwice(iccids, pointerOf)
+  const order = await orderFor(tx, orderId, 'complete')
+  if (iccids != null) mustBeAllowed(orderId, whyNotSoMany(iccids.length, order.quantity))
+  const ready = codes.length === order.quantity ? codes : await makeActivationCodes(order.quantity, terms.smdpHost)
+  if (iccids == null) await writeMade(tx, orderId, ready, terms)
+  else refuseExisting(iccids, await write(tx, orderId, iccids, ready), pointerOf)
+  return takeStep(tx, { order, step: 'complete' })
+}
+
+const pointerOf = (index: number) => `/iccids/${index}`
+
+/** Writes profiles, set-wise. @returns ICCIDs of those that are new */
+async function write(
+  tx: TenantTx,
+  orderId: number,
+  iccids: readonly string[],
+  codes: readonly ActivationCode[],
+): Promise<Set<string>> {
+  const written = new Set<string>()
+  const profiles = codes.flatMap((code, index) => {
+    const iccid = iccids[index]
+    return iccid === undefined ? [] : [{ ...code, iccid }]
+  })
+  // In one order over all batches: two that name the same ICCIDs wait for each other, and never in a circle.
+  profiles.sort((a, b) => (a.iccid < b.iccid ? -1 : 1))
+  for (let start = 0; start < profiles.length; start += BATCH) {
+    for (const iccid of await insertProfiles(tx, orderId, profiles.slice(start, start + BATCH))) written.add(iccid)
+  }
+  return written
+}
+
+/** Writes profiles under ICCIDs that are made; one that somebody has imported is passed over for the next. */
+async function writeMade(
+  tx: TenantTx,
+  orderId: number,
+  codes: readonly ActivationCode[],
+  { iccidPrefix }: EsimTerms,
+): Promise<void> {
+  for (let left = codes; left.length > 0; ) {
+    const iccids = (await takeAccounts(tx, left.length)).map((account) => made(iccidPrefix, account))
+    const written = await write(tx, orderId, iccids, left)
+    left = left.filter((_, index) => !written.has(iccids[index] ?? ''))
+  }
+}
+
+/** Digits of an ICCID before its check digit. */
+const ACCOUNT_DIGITS = 18
+
+function made(prefix: string, account: number): string {
+  const digits = prefix + String(account).padStart(ACCOUNT_DIGITS - prefix.length, '0')
+  if (digits.length > ACCOUNT_DIGITS) {
+    throw new Error(`ICCIDs that begin with ${prefix} are used up: set ESIM_ICCID_PREFIX to another prefix`)
+  }
+  return iccidOf(digits)
+}

@@ -1,0 +1,42 @@
+import { labelOf, OrderType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { totalMicroOf } from '../../domain/orders/decisions.ts'
+import type { NewOrder, OrderAnswer } from '../../domain/orders/order.ts'
+import { toMoney } from '../../domain/units.ts'
+import { noteChange } from '../../store/audit.ts'
+import { insertOrder, toOrder } from '../../store/orders/orders.ts'
+import { pricesInForce } from '../../store/orders/prices.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { tellOrder } from './steps.ts'
+
+/**
+ * Makes an order, Pending, at the price of this moment: later prices change nothing of it.
+ *
+ * @throws ServiceError order_type_unavailable where the type has no price
+ */
+export async function createOrder(tx: TenantTx, asked: NewOrder): Promise<OrderAnswer> {
+  const price = (await pricesInForce(tx)).find(({ type }) => type === asked.type)
+  if (price === undefined) {
+    throw new ServiceError(
+      'order_type_unavailable',
+      `Type ${asked.type} (${labelOf(OrderType, asked.type)}) has no price: it cannot be ordered.`,
+    )
+  }
+  const order = await insertOrder(tx, {
+    type: asked.type,
+    quantity: asked.quantity,
+    unitPriceMicro: price.priceMicro,
+    totalMicro: totalMicroOf(asked.quantity, price.priceMicro),
+    shippingCompany: asked.shippingCompany ?? null,
+    shippingLine1: asked.shippingLine1 ?? null,
+    shippingLine2: asked.shippingLine2 ?? null,
+    shippingCity: asked.shippingCity ?? null,
+    shippingCountry: asked.shippingCountry ?? null,
+    shippingPostcode: asked.shippingPostcode ?? null,
+    shippingExtraInfo: asked.shippingExtraInfo ?? null,
+  })
+  await tellOrder(tx, order)
+  const { id, date: _date, ...after } = toOrder(order)
+  await noteChange(tx, { subject: 'order', id, before: null, after })
+  return { id, status: order.status, cost: toMoney(order.totalMicro) }
+}

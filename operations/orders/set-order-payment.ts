@@ -1,0 +1,28 @@
+import type { OrderPayment, OrderStatusAnswer } from '../../domain/orders/order.ts'
+import { lockOrder, writeOrder } from '../../store/orders/orders.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { noteOrder, orderNotFound } from './steps.ts'
+
+/**
+ * Notes an order's invoice and receipt, whatever its status. What is left out stays; an empty text takes it off.
+ *
+ * @throws ServiceError order_not_found
+ */
+export async function setOrderPayment(tx: TenantTx, id: number, payment: OrderPayment): Promise<OrderStatusAnswer> {
+  const order = await lockOrder(tx, id)
+  if (order === undefined) throw orderNotFound(id)
+  const after = {
+    ...order,
+    paymentInvoiceId: given(payment.paymentInvoiceId, order.paymentInvoiceId),
+    paymentReceiptUrl: given(payment.paymentReceiptUrl, order.paymentReceiptUrl),
+  }
+  const changed =
+    after.paymentInvoiceId !== order.paymentInvoiceId || after.paymentReceiptUrl !== order.paymentReceiptUrl
+  if (changed) {
+    await writeOrder(tx, after)
+    await noteOrder(tx, order, after)
+  }
+  return { id, status: order.status }
+}
+
+const given = (value: string | null | undefined, known: string | null) => (value == null ? known : value || null)

@@ -1,0 +1,34 @@
+import { ServiceError } from '../../domain/errors.ts'
+import type { OrderPrices } from '../../domain/orders/order.ts'
+import { fromMoney, toMoney } from '../../domain/units.ts'
+import { noteChange } from '../../store/audit.ts'
+import { type OrderPrice, ownPrices, replacePrices } from '../../store/orders/prices.ts'
+import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
+
+/** Prices as the interface shows them. */
+export const toPrices = (prices: readonly OrderPrice[]): OrderPrices['prices'] =>
+  prices.map(({ type, priceMicro }) => ({ type, price: toMoney(priceMicro) }))
+
+/**
+ * Sets what a unit costs from now on: the platform's prices, or those of a tenant that is to have its own.
+ * The list takes the place of the one before: a type that is not in it has no price here any more.
+ *
+ * @throws ServiceError invalid_request where a type is named twice
+ */
+export async function setOrderPrices(tx: TenantTx | PlatformTx, { prices }: OrderPrices): Promise<OrderPrices> {
+  const errors = prices.flatMap(({ type }, index) =>
+    prices.findIndex((other) => other.type === type) < index
+      ? [{ pointer: `/prices/${index}/type`, detail: 'has a price already' }]
+      : [],
+  )
+  if (errors.length > 0) throw new ServiceError('invalid_request', 'A type has one price.', { errors })
+  const before = toPrices(await ownPrices(tx))
+  await replacePrices(
+    tx,
+    prices.map(({ type, price }) => ({ type, priceMicro: fromMoney(price) })),
+  )
+  const after = toPrices(await ownPrices(tx))
+  const id = 'tenantId' in tx ? tx.tenantId : 'platform'
+  await noteChange(tx, { subject: 'order-prices', id, before: { prices: before }, after: { prices: after } })
+  return { prices: after }
+}

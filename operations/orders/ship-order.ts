@@ -1,0 +1,81 @@
+import { SimType } from '../../domain/codes.ts'
+import { type FieldError, ServiceError } from '../../domain/errors.ts'
+import type { NewSim } from '../../domain/estate/sim.ts'
+import { whyNotSoMany, whyNotThere } from '../../domain/orders/decisions.ts'
+import { ADDRESS_FIELDS, type Address, type OrderStatusAnswer, type Shipment } from '../../domain/orders/order.ts'
+import { insertSims } from '../../store/estate/sim-changes.ts'
+import { linkSims } from '../../store/orders/sims.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { judgeSim } from '../estate/check-sim.ts'
+import { lineOf, type SimFile } from '../estate/import-sims.ts'
+import { type PointerOf, refuseExisting, refuseFaults, refuseTwice } from './iccids.ts'
+import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
+
+/**
+ * Ships an order of physical SIMs: they are in the estate from now on, Unprovisioned. All of it, or nothing.
+ *
+ * An address of the call takes the place of the order's, field by field.
+ *
+ * @param file where the SIMs came from, where that was a file
+ * @throws ServiceError invalid_request, order_not_found, order_type_mismatch, order_state_conflict,
+ *   order_quantity_mismatch, shipping_address_missing, sim_exists
+ */
+export async function shipOrder(
+  tx: TenantTx,
+  id: number,
+  shipment: Shipment,
+  file?: SimFile,
+): Promise<OrderStatusAnswer> {
+  const { sims, pointerOf } = simsOf(shipment, file)
+  const iccids = sims.map(({ iccid }) => iccid)
+  refuseTwice(iccids, pointerOf)
+  const order = await orderFor(tx, id, 'ship')
+  const address = addressOf(shipment)
+  mustBeAllowed(id, whyNotSoMany(sims.length, order.quantity))
+  mustBeAllowed(id, whyNotThere({ ...order, ...address }))
+  const written = await insertSims(tx, sims)
+  refuseExisting(iccids, new Set(written.map(({ iccid }) => iccid)), pointerOf)
+  await linkSims(
+    tx,
+    id,
+    written.map((sim) => sim.id),
+  )
+  const { shippingCarrier, trackingNumber } = shipment
+  return takeStep(tx, { order, step: 'ship', change: { ...address, shippingCarrier, trackingNumber } })
+}
+
+/** What the call says of the address. */
+const addressOf = (shipment: Shipment): Partial<Address> =>
+  Object.fromEntries(ADDRESS_FIELDS.flatMap((field) => (shipment[field] == null ? [] : [[field, shipment[field]]])))
+
+interface Given {
+  readonly sims: readonly NewSim[]
+  readonly pointerOf: PointerOf
+}
+
+/** The SIMs of a shipment, in whichever field they came. @throws ServiceError invalid_request */
+function simsOf({ iccids, sims }: Shipment, file: SimFile | undefined): Given {
+  if (iccids != null && sims == null) {
+    return { sims: iccids.map((iccid) => ({ iccid })), pointerOf: (index) => `/iccids/${index}` }
+  }
+  if (sims == null || iccids != null) {
+    const detail = 'give the SIMs either as iccids or as sims'
+    throw new ServiceError('invalid_request', `${detail}.`, { errors: [{ pointer: '/iccids', detail }] })
+  }
+  const good: NewSim[] = []
+  const faults: FieldError[] = []
+  for (const [index, record] of sims.entries()) {
+    const unreadable = file?.unreadable.get(index)
+    const verdict = unreadable === undefined ? judged(record) : { fault: unreadable }
+    if ('fault' in verdict) faults.push({ pointer: `/sims/${index}`, detail: `${lineOf(file, index)}${verdict.fault}` })
+    else good.push(verdict.sim)
+  }
+  refuseFaults('Each of the SIMs needs an ICCID, and may be of no type but 0, physical', faults)
+  return { sims: good, pointerOf: (index) => `/sims/${index}/iccid` }
+}
+
+function judged(record: unknown): ReturnType<typeof judgeSim> {
+  const verdict = judgeSim(record)
+  if ('fault' in verdict || (verdict.sim.type ?? SimType['Physical SIM']) === SimType['Physical SIM']) return verdict
+  return { fault: `type: got ${verdict.sim.type}; expected 0 (Physical SIM): eSIMs are not shipped` }
+}

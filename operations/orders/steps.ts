@@ -1,0 +1,109 @@
+/** Steps of an order that change nothing but the order: cancel, process, deliver, fail. One transaction each. */
+import { EventSeverity, EventType, labelOf, OrderType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../../domain/orders/decisions.ts'
+import type { OrderStatus, OrderStatusAnswer } from '../../domain/orders/order.ts'
+import { noteChange } from '../../store/audit.ts'
+import { insertEvent } from '../../store/events.ts'
+import { lockOrder, type OrderRecord, writeOrder } from '../../store/orders/orders.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/** What a step may change of an order besides its status. */
+export type OrderChange = Partial<Omit<OrderRecord, 'id' | 'status' | 'version' | 'createdAt' | 'updatedAt'>>
+
+export const orderNotFound = (id: number) => new ServiceError('order_not_found', `There is no order ${id}.`)
+
+/** Refuses where a decision says why. @throws ServiceError with the refusal's code */
+export function mustBeAllowed(orderId: number, refusal: Refusal | undefined): void {
+  if (refusal !== undefined) throw new ServiceError(refusal.code, `Order ${orderId} ${refusal.detail}.`)
+}
+
+/**
+ * Locks an order that may take a step: of several at once only one gets it, and the others see what it became.
+ *
+ * @throws ServiceError order_not_found, order_type_mismatch, order_not_pending, order_state_conflict
+ */
+export async function orderFor(tx: TenantTx, id: number, step: OrderStep): Promise<OrderRecord> {
+  const order = await lockOrder(tx, id)
+  if (order === undefined) throw orderNotFound(id)
+  mustBeAllowed(id, whyNot(step, order))
+  return order
+}
+
+const WORDS: Readonly<Record<OrderStatus, string>> = {
+  Pending: 'was placed',
+  Processing: 'is being processed',
+  Shipped: 'was shipped',
+  Delivered: 'was delivered',
+  Completed: 'is complete',
+  Cancelled: 'was cancelled',
+  Failed: 'has failed',
+}
+
+/** Writes the event of an order's new status: Billing, and a warning where it failed. */
+export async function tellOrder(tx: TenantTx, order: OrderRecord): Promise<void> {
+  const { id, type, quantity, status, shippingCarrier, trackingNumber, failureReason } = order
+  const how = {
+    Shipped: ` with ${shippingCarrier}, tracking number ${trackingNumber}`,
+    Failed: `: ${failureReason}`,
+  }
+  const more = status === 'Shipped' || status === 'Failed' ? how[status] : ''
+  await insertEvent(tx, {
+    type: EventType.Billing,
+    severity: status === 'Failed' ? EventSeverity.Warning : EventSeverity.Info,
+    title: `Order ${id} ${WORDS[status]}`,
+    description: `Order ${id}, ${quantity} × ${labelOf(OrderType, type)}, ${WORDS[status]}${more}.`,
+  })
+}
+
+/**
+ * Takes a step of an order that `orderFor` has locked: writes the order, the event, and who asked.
+ *
+ * @param change what becomes of the order besides
+ */
+export async function takeStep(
+  tx: TenantTx,
+  {
+    order,
+    step,
+    change = {},
+  }: { readonly order: OrderRecord; readonly step: OrderStep; readonly change?: OrderChange },
+): Promise<OrderStatusAnswer> {
+  const after = { ...order, ...change, status: ORDER_STEPS[step].to }
+  await writeOrder(tx, after)
+  await tellOrder(tx, after)
+  await noteOrder(tx, order, after)
+  return { id: order.id, status: after.status }
+}
+
+/** Notes what of an order is another than before. */
+export async function noteOrder(tx: TenantTx, order: OrderRecord, after: OrderRecord): Promise<void> {
+  const valuesOf = (record: OrderRecord) => {
+    const { version: _version, createdAt: _createdAt, updatedAt: _updatedAt, ...values } = record
+    return Object.entries(values)
+  }
+  const others = new Map(valuesOf(after))
+  const changed = valuesOf(order).filter(([name, value]) => others.get(name) !== value)
+  await noteChange(tx, {
+    subject: 'order',
+    id: order.id,
+    before: Object.fromEntries(changed),
+    after: Object.fromEntries(changed.map(([name]) => [name, others.get(name)])),
+  })
+}
+
+const simpleStep = (step: OrderStep) => async (tx: TenantTx, id: number) =>
+  takeStep(tx, { order: await orderFor(tx, id, step), step })
+
+/** Cancels an order that is still Pending. @throws ServiceError order_not_found, order_not_pending */
+export const cancelOrder = simpleStep('cancel')
+
+/** Begins to fulfil an order: it cannot be cancelled any more. @throws ServiceError order_not_found, order_not_pending */
+export const processOrder = simpleStep('process')
+
+/** Notes that a shipment has arrived. @throws ServiceError order_not_found, order_type_mismatch, order_state_conflict */
+export const deliverOrder = simpleStep('deliver')
+
+/** Gives up an order that has not left the house. @throws ServiceError order_not_found, order_state_conflict */
+export const failOrder = async (tx: TenantTx, id: number, failureReason: string): Promise<OrderStatusAnswer> =>
+  takeStep(tx, { order: await orderFor(tx, id, 'fail'), step: 'fail', change: { failureReason } })

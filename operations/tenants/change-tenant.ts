@@ -1,0 +1,38 @@
+import { EventSeverity, EventType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { Tenant } from '../../domain/tenants/tenant.ts'
+import { noteChange } from '../../store/audit.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { lockTenant, writeTenant } from '../../store/tenants/tenants.ts'
+
+const WORDS = { name: 'name', billingEmail: 'billing e-mail' } as const
+
+/**
+ * Changes the tenant's name or billing e-mail; mails that have not left yet go to the new address. An event says so.
+ *
+ * @throws ServiceError tenant_not_found
+ */
+export async function changeTenant<Field extends keyof typeof WORDS>(
+  tx: TenantTx,
+  field: Field,
+  value: Tenant[Field],
+): Promise<{ id: string }> {
+  const was = await lockTenant(tx)
+  if (was === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
+  if (was[field] === value) return { id: was.id }
+  await writeTenant(tx, { ...was, [field]: value })
+  await noteChange(tx, {
+    subject: 'tenant',
+    id: was.id,
+    before: { [field]: was[field] },
+    after: { [field]: value },
+  })
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: `Tenant changed: ${WORDS[field]}`,
+    description: `The ${WORDS[field]} is ${value} now; before: ${was[field]}.`,
+  })
+  return { id: was.id }
+}

@@ -1,0 +1,131 @@
+/**
+ * Bulk runs: what a person asks for many SIMs at once.
+ *
+ *   plan (dry run), or start: the SIMs are fixed, the run is on the work list → open-bulk-tickets.ts → cancel
+ */
+
+import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
+import { type BulkAsk, type BulkPlan, type BulkRunDetail, MOST_LISTED } from '../../domain/tickets/bulk.ts'
+import { noteChange } from '../../store/audit.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import {
+  type BulkTerms,
+  dropWaiting,
+  hasPendingTickets,
+  holdRun,
+  insertItems,
+  insertRun,
+  releaseRun,
+} from '../../store/tickets/bulk.ts'
+import { readRun } from '../../store/tickets/bulk-reads.ts'
+import { refusalsOf, targetsOf } from './bulk-targets.ts'
+import { cancelBatch } from './open-bulk-tickets.ts'
+import { checkAssignment } from './open-ticket.ts'
+
+type Asked = Omit<BulkAsk, 'dryRun'>
+
+/**
+ * What a run would do now: which SIMs would get a ticket, which not and why. Changes nothing.
+ *
+ * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
+ *   `tariff_needs_pool`, `tariff_has_no_effect`, `bulk_too_large`
+ */
+export async function planBulkTickets(tx: TenantTx, asked: Asked): Promise<BulkPlan> {
+  const terms = await termsOf(tx, asked)
+  const touched: BulkPlan['touched'] = { count: 0, sims: [] }
+  const refused: BulkPlan['refused'] = { count: 0, byCode: [], sims: [] }
+  const byCode = new Map<ErrorCode, number>()
+  for await (const targets of targetsOf(tx, asked.sims)) {
+    const there = targets.flatMap(({ simId, refusal }) => (simId === null || refusal !== null ? [] : [simId]))
+    const refusals = await refusalsOf(tx, terms, there)
+    for (const { index, simId, iccid, ...target } of targets) {
+      const refusal = target.refusal ?? (simId === null ? undefined : refusals.get(simId))
+      if (refusal !== undefined) {
+        refused.count += 1
+        byCode.set(refusal.code, (byCode.get(refusal.code) ?? 0) + 1)
+        if (refused.sims.length < MOST_LISTED) refused.sims.push({ index, simId, iccid, ...refusal })
+      } else if (simId !== null && iccid !== null) {
+        touched.count += 1
+        if (touched.sims.length < MOST_LISTED) touched.sims.push({ index, simId, iccid })
+      }
+    }
+  }
+  refused.byCode = [...byCode].map(([code, count]) => ({ code, count })).sort((a, b) => (a.code < b.code ? -1 : 1))
+  return { type: terms.type, total: touched.count + refused.count, touched, refused }
+}
+
+/**
+ * Takes a run on: its SIMs are fixed now, their tickets are opened by a worker.
+ *
+ * @returns the run
+ * @throws ServiceError as `planBulkTickets`
+ */
+export async function startBulkTickets(tx: TenantTx, asked: Asked): Promise<BulkRunDetail> {
+  const terms = await termsOf(tx, asked)
+  const id = await insertRun(tx, terms)
+  for await (const targets of targetsOf(tx, asked.sims)) {
+    if (targets.length > 0) await insertItems(tx, id, targets)
+  }
+  await releaseRun(tx, id)
+  const run = await runOf(tx, id)
+  await noteChange(tx, {
+    subject: 'bulk-tickets',
+    id,
+    before: null,
+    after: { ...terms, total: run.total, refused: run.refused },
+  })
+  return run
+}
+
+/**
+ * Cancels what a run has not opened yet, and its Pending tickets: a batch of them at once, the rest by a worker.
+ * A run that is cancelled already stays as it is.
+ *
+ * @returns the run
+ * @throws ServiceError `bulk_not_found`, `bulk_ended`
+ */
+export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkRunDetail> {
+  const held = await holdRun(tx, id)
+  if (held === undefined) throw noBulkRun(id)
+  if (held.state === 'cancelling' || held.state === 'cancelled') return runOf(tx, id)
+  if (held.waiting === 0 && !(await hasPendingTickets(tx, id))) {
+    throw new ServiceError('bulk_ended', `Nothing of the bulk run ${id} waits any more: there is nothing to cancel.`)
+  }
+  await dropWaiting(tx, id)
+  await cancelBatch(tx, id)
+  await noteChange(tx, {
+    subject: 'bulk-tickets',
+    id,
+    before: { state: 'running', notYetOpened: held.waiting },
+    after: { state: 'cancelled', notYetOpened: 0 },
+  })
+  return runOf(tx, id)
+}
+
+/** @throws ServiceError `bulk_not_found` */
+export async function runOf(tx: TenantTx, id: string): Promise<BulkRunDetail> {
+  const run = await readRun(tx, id)
+  if (run === undefined) throw noBulkRun(id)
+  return run
+}
+
+export const noBulkRun = (id: string) => new ServiceError('bulk_not_found', `There is no bulk run ${id}.`)
+
+/** What all tickets have in common, where it makes sense for their type. */
+async function termsOf(tx: TenantTx, asked: Asked): Promise<BulkTerms> {
+  const { type, poolId = null, tariffId = null, tag = null, message = null } = asked
+  const faults: FieldError[] = []
+  if (type === 'send-sms' && message === null) faults.push({ pointer: '/message', detail: 'is required by send-sms' })
+  if (type !== 'send-sms' && message !== null) faults.push({ pointer: '/message', detail: 'is only for send-sms' })
+  if (type !== 'provision') {
+    for (const [name, value] of Object.entries({ poolId, tariffId, tag })) {
+      if (value !== null) faults.push({ pointer: `/${name}`, detail: 'is only for provision' })
+    }
+  }
+  if (faults.length > 0) {
+    const told = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+    throw new ServiceError('invalid_request', `${told}.`, { errors: faults })
+  }
+  if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)
+  return { type, poolId, tariffId, tag, message }
+}

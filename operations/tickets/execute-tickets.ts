@@ -1,0 +1,170 @@
+/**
+ * Executing the tickets of a SIM: one at a time, the oldest first, until none is due.
+ *
+ *   claim (commit Processing with a lease) → ask the carrier with the ticket's id → commit the end → next
+ *
+ * Safe to run twice and at once: the SIM's row lock orders the claims, the lease keeps others off while the
+ * carrier is asked, and the carrier knows the ticket's id. A worker that dies leaves a lease that runs out.
+ */
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { type CarrierOperation, judge } from '../../domain/tickets/decisions.ts'
+import { CarrierError, type CarrierRequest, type Network } from '../../network/network.ts'
+import { poolName } from '../../store/estate/pools.ts'
+import { lockLine } from '../../store/estate/sim-state.ts'
+import { tariffName } from '../../store/estate/tariffs.ts'
+import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import {
+  endTicket,
+  findTicket,
+  oldestOpenTicket,
+  postpone,
+  startAttempt,
+  type TicketFailure,
+  type TicketRecord,
+} from '../../store/tickets/tickets.ts'
+import { currentCycle } from '../../store/usage/cycles.ts'
+import { applyTicket } from './apply-ticket.ts'
+import { noteMonthEnd } from './change-outcome.ts'
+import { dropChangesOfIdle } from './idle-changes.ts'
+import { tellTicketEnded } from './ticket-events.ts'
+
+/** How tickets are tried. Milliseconds. */
+export interface TicketTerms {
+  readonly leaseMs: number
+  readonly retryMinMs: number
+  readonly retryMaxMs: number
+  readonly attempts: number
+  /** How long after it was asked for an SMS or a refresh is still tried again: it is for now. */
+  readonly patienceMs: number
+}
+
+type Claim =
+  | { readonly do: 'stop' }
+  | { readonly do: 'again' }
+  | { readonly do: 'ask'; readonly ticket: TicketRecord; readonly request: CarrierRequest }
+
+/**
+ * Works off the open tickets of one SIM.
+ *
+ * @param network the carrier; asked at most once an attempt, always with the ticket's id
+ */
+export async function executeTickets(
+  ground: Ground,
+  network: Network,
+  terms: TicketTerms,
+  tenantId: string,
+  simId: number,
+): Promise<void> {
+  // On its own: opening a cycle marks everything due, which must not wait while the SIM is locked.
+  await inTenant(ground, tenantId, currentCycle)
+  for (;;) {
+    const claim = await inTenant(ground, tenantId, (tx) => claimNext(tx, simId, terms))
+    if (claim.do === 'stop') return
+    if (claim.do === 'again') continue
+    const failure = await ask(network, claim.request, terms.leaseMs)
+    await inTenant(ground, tenantId, (tx) => finish(tx, claim.ticket, failure, terms))
+    if (failure?.retryable === true) return
+  }
+}
+
+async function claimNext(tx: TenantTx, simId: number, terms: TicketTerms): Promise<Claim> {
+  const line = await lockLine(tx, simId)
+  const ticket = line && (await oldestOpenTicket(tx, simId))
+  if (line === undefined || ticket === undefined) return { do: 'stop' }
+  const busy = ticket.leaseUntil !== null && ticket.leaseUntil > tx.now
+  if (busy || ticket.nextAttemptAt > tx.now) return { do: 'stop' }
+  const judgement = judge(line, ticket)
+  switch (judgement.do) {
+    case 'refuse':
+      // Whatever a request for it would be answered: when its turn comes there is one code for "no longer possible".
+      await end(tx, ticket, { code: 'sim_state_conflict', text: judgement.detail })
+      return { do: 'again' }
+    case 'nothing':
+      await end(tx, ticket, null)
+      await dropChangesOfIdle(tx, [simId])
+      return { do: 'again' }
+    case 'record':
+      await applyTicket(tx, line, ticket)
+      await end(tx, ticket, null)
+      return { do: 'again' }
+    case 'carrier': {
+      await startAttempt(tx, ticket, new Date(tx.now.getTime() + terms.leaseMs))
+      return { do: 'ask', ticket, request: await requestOf(tx, line.iccid, judgement.operation, ticket) }
+    }
+  }
+}
+
+async function requestOf(
+  tx: TenantTx,
+  iccid: string,
+  operation: CarrierOperation,
+  ticket: TicketRecord,
+): Promise<CarrierRequest> {
+  const pool = ticket.poolId === null ? undefined : await poolName(tx, ticket.poolId)
+  const tariff = ticket.tariffId === null ? undefined : await tariffName(tx, ticket.tariffId)
+  return {
+    ticketId: ticket.id,
+    operation,
+    iccid,
+    ...(pool === undefined ? {} : { pool }),
+    ...(tariff === undefined ? {} : { tariff }),
+    ...(ticket.message === null ? {} : { message: ticket.message }),
+  }
+}
+
+/** @returns why the carrier did not do it; undefined where it did */
+async function ask(network: Network, request: CarrierRequest, leaseMs: number): Promise<CarrierError | undefined> {
+  try {
+    // The answer must be committed within the lease.
+    await network.perform(request, { signal: AbortSignal.timeout(Math.floor(leaseMs * 0.8)) })
+    return undefined
+  } catch (error) {
+    if (error instanceof CarrierError) return error
+    throw error
+  }
+}
+
+async function finish(
+  tx: TenantTx,
+  claimed: TicketRecord,
+  failure: CarrierError | undefined,
+  terms: TicketTerms,
+): Promise<void> {
+  const line = await lockLine(tx, claimed.simId)
+  const ticket = await findTicket(tx, claimed.id)
+  // Another worker took over after the lease and was faster: the carrier answered both the same.
+  if (line === undefined || ticket?.status !== TicketStatus.Processing) return
+  if (failure === undefined) {
+    await applyTicket(tx, line, ticket)
+    await end(tx, ticket, null)
+    return
+  }
+  const next = new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, terms))
+  const mayGoOn = ticket.attempts < terms.attempts && !isTooLate(ticket, next, terms)
+  if (failure.retryable && mayGoOn) await postpone(tx, ticket, next, asFailure(failure))
+  else await end(tx, ticket, asFailure(failure))
+}
+
+const FOR_NOW: ReadonlySet<TicketType> = new Set([TicketType['Send SMS'], TicketType.Refresh])
+
+const isTooLate = ({ type, createdAt }: TicketRecord, next: Date, { patienceMs }: TicketTerms): boolean =>
+  FOR_NOW.has(type) && next.getTime() > createdAt.getTime() + patienceMs
+
+const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure => ({
+  code,
+  text: plainWords,
+  detail: message,
+})
+
+/** Doubles with each attempt; the carrier's own wish is honoured where it is longer. */
+function pauseMs(attempts: number, failure: CarrierError, terms: TicketTerms): number {
+  const own = Math.min(terms.retryMaxMs, terms.retryMinMs * 2 ** (attempts - 1))
+  return Math.max(own, failure.retryAfterMs ?? 0)
+}
+
+async function end(tx: TenantTx, ticket: TicketRecord, failure: TicketFailure | null): Promise<void> {
+  await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
+  await noteMonthEnd(tx, ticket, failure)
+  await tellTicketEnded(tx, ticket, failure)
+  if (failure !== null) await dropChangesOfIdle(tx, [ticket.simId])
+}

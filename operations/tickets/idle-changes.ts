@@ -1,0 +1,23 @@
+import { EventSeverity, EventType } from '../../domain/codes.ts'
+import { dropIdleChanges } from '../../store/estate/sim-changes.ts'
+import { simLabels } from '../../store/estate/sims.ts'
+import { insertEvents } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Drops what was queued behind tickets that came to nothing: a SIM that stays unprovisioned has nothing to change at month
+ * end. Call where tickets have failed or were cancelled, with their SIMs locked.
+ */
+export async function dropChangesOfIdle(tx: TenantTx, simIds: readonly number[]): Promise<void> {
+  const dropped = await dropIdleChanges(tx, simIds)
+  const labels = await simLabels(tx, dropped)
+  await insertEvents(
+    tx,
+    dropped.map((id) => ({
+      type: EventType.Connectivity,
+      severity: EventSeverity.Info,
+      title: `Change dropped: SIM ${labels.get(id) ?? id}`,
+      description: `SIM ${labels.get(id) ?? id} stays unprovisioned: there is nothing to change at the end of the billing cycle.`,
+    })),
+  )
+}

@@ -1,0 +1,78 @@
+/**
+ * Working off bulk runs: their tickets are opened in batches, each a transaction.
+ *
+ * A tenant's runs go one after the other, in the order they were accepted, so that a SIM's tickets of two runs stand
+ * in that order too. Safe to run twice and at once: the run's row lock orders the batches, and an item leaves the
+ * waiting ones in the transaction that opens its ticket. A worker that dies leaves a work list that a sweep reads.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Bell } from '../../domain/jobs.ts'
+import { lockSims } from '../../store/estate/sim-state.ts'
+import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { cancelSome, type HeldRun, holdNextRun, settleBatch, waitingSims } from '../../store/tickets/bulk.ts'
+import { insertTickets } from '../../store/tickets/tickets.ts'
+import { askOf, refusalsOf } from './bulk-targets.ts'
+import { dropChangesOfIdle } from './idle-changes.ts'
+import { tellTicketsCancelled } from './ticket-events.ts'
+
+/** SIMs of a transaction, which holds their locks: their own tickets wait for it, about a tenth of a second. */
+export const BATCH = 500
+/** Batches of a job: other tenants' runs have their turn after it. */
+const BATCHES_A_JOB = 20
+/** Longer than a batch takes. */
+const LEASE_MS = 10_000
+
+/** When a sweep takes up a run whose worker has died. */
+const dueAfter = ({ now }: TenantTx): Date => new Date(now.getTime() + LEASE_MS)
+
+/**
+ * Works off a tenant's runs, some batches of them; where more is left, rings for it.
+ *
+ * @param add rings and waits until the bells are heard, so that they never pile up here
+ */
+export async function openBulkTickets(
+  ground: Ground,
+  add: (bells: readonly Bell[]) => Promise<void>,
+  tenantId: string,
+): Promise<void> {
+  const bells: Bell[] = []
+  const collecting = { ...ground, ring: (rung: readonly Bell[]) => void bells.push(...rung) }
+  for (let batch = 0; batch < BATCHES_A_JOB; batch++) {
+    const worked = await inTenant(collecting, tenantId, workOffBatch)
+    await add(bells.splice(0))
+    if (!worked) return
+  }
+  await add([{ queue: 'bulk', tenantId }])
+}
+
+/** @returns whether there was something to do */
+async function workOffBatch(tx: TenantTx): Promise<boolean> {
+  const run = await holdNextRun(tx)
+  if (run === undefined) return false
+  if (run.state === 'cancelling') await cancelBatch(tx, run.id)
+  else await openBatch(tx, run)
+  return true
+}
+
+/** Cancels the next Pending tickets of a run, and says so. Call with the run locked. */
+export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
+  const cancelled = await cancelSome(tx, bulkId, BATCH, dueAfter(tx))
+  await tellTicketsCancelled(tx, cancelled)
+  await dropChangesOfIdle(
+    tx,
+    cancelled.map(({ simId }) => simId),
+  )
+}
+
+async function openBatch(tx: TenantTx, run: HeldRun): Promise<void> {
+  const simIds = await waitingSims(tx, run.id, BATCH)
+  await lockSims(tx, simIds)
+  const refusals = await refusalsOf(tx, run, simIds)
+  const opened = simIds.filter((id) => !refusals.has(id)).map((simId) => ({ id: randomUUID(), simId }))
+  if (opened.length > 0) {
+    const { tag, message } = run
+    await insertTickets(tx, opened, { ...askOf(run), tag, message, effectiveAt: null, bulkId: run.id })
+  }
+  const settled = simIds.map((simId) => ({ simId, refusal: refusals.get(simId) ?? null }))
+  await settleBatch(tx, run.id, settled, dueAfter(tx))
+}

@@ -1,0 +1,189 @@
+/** Opening and cancelling tickets. One transaction each; executing them is execute-tickets.ts. */
+import { randomUUID } from 'node:crypto'
+import { TariffType, TicketStatus, type TicketType } from '../../domain/codes.ts'
+import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
+import type { Tariff } from '../../domain/estate/tariff.ts'
+import { type Ask, type Line, lineAfter, mayOpen } from '../../domain/tickets/decisions.ts'
+import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
+import { noteChange } from '../../store/audit.ts'
+import { holdPool, type PoolTariff } from '../../store/estate/pools.ts'
+import { lockLine } from '../../store/estate/sim-state.ts'
+import { findTariff } from '../../store/estate/tariffs.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import {
+  endTicket,
+  findTicket,
+  insertTicket,
+  openTickets,
+  type TicketRecord,
+  toTicket,
+} from '../../store/tickets/tickets.ts'
+import { noteMonthEnd } from './change-outcome.ts'
+import { dropChangesOfIdle } from './idle-changes.ts'
+import { mustFitQuota, type TicketQuota } from './quota.ts'
+import { tellTicketsCancelled } from './ticket-events.ts'
+
+export interface OpenTicketRequest {
+  /** Where it follows from who asks: asked again, that ticket is the answer. */
+  readonly id?: string | null
+  readonly simId: number
+  readonly type: TicketType
+  readonly poolId?: number | null
+  readonly tariffId?: number | null
+  readonly unassign?: boolean
+  readonly tag?: string | null
+  readonly message?: string | null
+  readonly cause: Cause
+  /** Takes effect at this instant, whenever the ticket completes: changes at a cycle's boundary. */
+  readonly effectiveAt?: Date | null
+}
+
+/**
+ * Opens a ticket on a SIM: Pending, behind the SIM's other open tickets.
+ *
+ * Judged against the state the SIM will have after the tickets before it.
+ *
+ * @param quota what persons may have open; left out: anything
+ * @returns the ticket's id (UUID)
+ * @throws ServiceError `sim_not_found`, `pool_not_found`, `tariff_not_found`, `sim_already_assigned`,
+ *   `idempotency_key_reused`, `sim_state_conflict`, `quota_exceeded`, `tariff_inactive`, `tariff_needs_pool`,
+ *   `tariff_has_no_effect`
+ */
+export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota?: TicketQuota): Promise<string> {
+  const line = await lockLine(tx, request.simId)
+  if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${request.simId}.`)
+  const known = request.id == null ? undefined : await findTicket(tx, request.id)
+  if (known !== undefined) return askedBefore(known, request)
+  const ask = {
+    type: request.type,
+    poolId: request.poolId ?? null,
+    tariffId: request.tariffId ?? null,
+    unassign: request.unassign ?? false,
+    cause: request.cause,
+  }
+  const before = await openTickets(tx, request.simId)
+  const conflict = conflictOf(line, before, ask)
+  if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
+  if (quota !== undefined && ask.cause.by === 'user') await mustFitQuota(tx, quota, request, before)
+  if (ask.poolId !== null || ask.tariffId !== null) {
+    const after = lineAfter(before.reduce(lineAfter, line), ask)
+    await (ask.cause.by === 'month-end' ? checkPlace : checkAssignment)(tx, after, ask.tariffId)
+  }
+  const { simId, tag = null, message = null, effectiveAt = null } = request
+  const id = await insertTicket(tx, { ...ask, id: request.id ?? randomUUID(), simId, tag, message, effectiveAt })
+  const { type, poolId, tariffId, unassign } = ask
+  await noteChange(tx, {
+    subject: 'ticket',
+    id,
+    before: null,
+    after: { simId, type, poolId, tariffId, unassign, tag, effectiveAt },
+  })
+  return id
+}
+
+/** The ticket that this step has opened before, whatever has become of it and of the SIM since. */
+function askedBefore({ id, simId, type, unassign }: TicketRecord, request: OpenTicketRequest): string {
+  if (simId === request.simId && type === request.type && unassign === (request.unassign ?? false)) return id
+  const detail = `Ticket ${id} of SIM ${simId} is this step's: another ticket takes a key of its own.`
+  throw new ServiceError('idempotency_key_reused', detail)
+}
+
+/** Why something cannot be: the code that a caller meets, and the same in words. */
+export interface Conflict {
+  readonly code: ErrorCode
+  readonly detail: string
+}
+
+/** Why a ticket may not be opened on a SIM behind these open tickets, in words that name the SIM. */
+export function conflictOf(
+  line: Line & { readonly simId: number },
+  before: readonly Ask[],
+  ask: Ask,
+): Conflict | undefined {
+  const conflict = mayOpen(line, before, ask)
+  return conflict && { ...conflict, detail: `SIM ${line.simId}: ${conflict.detail}${waitingFor(before.length)}.` }
+}
+
+const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} open ticket(s) before this one`)
+
+/** Where a SIM is to belong. */
+type Place = Pick<Line, 'poolId' | 'tariffId'>
+
+/** What there is of a pool, null where none is named, and of the tariff to assign. */
+interface Found {
+  readonly pool: PoolTariff | null | undefined
+  readonly tariff: Tariff | undefined
+}
+
+/**
+ * Whether a caller may ask for a SIM to belong to this pool with this own tariff. The pool is not deleted until the
+ * transaction ends.
+ *
+ * @param newTariffId the tariff to assign; null where the SIM keeps its own: it may have become inactive since
+ */
+export const checkAssignment = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
+  check(tx, after, newTariffId, assignmentConflict)
+
+/** As {@link checkAssignment}, of what was asked for before: a tariff that has no effect there is no reason to refuse. */
+export const checkPlace = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
+  check(tx, after, newTariffId, placeConflict)
+
+async function check(tx: TenantTx, after: Place, newTariffId: number | null, why: typeof placeConflict): Promise<void> {
+  const pool = after.poolId === null ? null : await holdPool(tx, after.poolId)
+  const tariff = newTariffId === null ? undefined : await findTariff(tx, newTariffId)
+  const conflict = why(after, newTariffId, { pool, tariff })
+  if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
+}
+
+/** Why nobody may ask for a SIM to belong there, with what was found. Pure. */
+export function assignmentConflict(place: Place, newTariffId: number | null, found: Found): Conflict | undefined {
+  const conflict = placeConflict(place, newTariffId, found)
+  const { pool, tariff } = found
+  if (conflict !== undefined || tariff === undefined || pool == null) return conflict
+  if (pool.type === TariffType.Standard || tariff.id === pool.tariffId) return undefined
+  const why = `has no effect in pool ${place.poolId}, whose tariff ${pool.tariffId} governs`
+  return { code: 'tariff_has_no_effect', detail: `Tariff ${tariff.id} (${tariff.displayName}) ${why}.` }
+}
+
+/** Why a SIM cannot belong there, with what was found. Pure. */
+export function placeConflict(
+  { poolId }: Place,
+  newTariffId: number | null,
+  { pool, tariff }: Found,
+): Conflict | undefined {
+  if (pool === undefined) return { code: 'pool_not_found', detail: `There is no pool ${poolId}.` }
+  if (newTariffId === null) return undefined
+  if (tariff === undefined) return { code: 'tariff_not_found', detail: `There is no tariff ${newTariffId}.` }
+  const named = `Tariff ${newTariffId} (${tariff.displayName})`
+  if (!tariff.isActive) return { code: 'tariff_inactive', detail: `${named} takes no new assignments.` }
+  if (poolId !== null || tariff.type === TariffType.Standard) return undefined
+  return { code: 'tariff_needs_pool', detail: `${named} is for pools; a SIM outside a pool takes a Standard tariff.` }
+}
+
+/**
+ * Cancels a ticket that is still Pending; an event says so. What a workflow has taken back, it is answered again.
+ *
+ * @returns the ticket, Cancelled
+ * @throws ServiceError `ticket_not_found`, `ticket_not_pending`
+ */
+export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
+  const seen = await findTicket(tx, id)
+  if (seen === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${id}.`)
+  await lockLine(tx, seen.simId)
+  const ticket = await findTicket(tx, id)
+  if (ticket !== undefined && wasWithdrawn(tx, ticket)) return toTicket(ticket)
+  if (ticket?.status !== TicketStatus.Pending) {
+    throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
+  }
+  await endTicket(tx, ticket, TicketStatus.Cancelled, null)
+  await noteMonthEnd(tx, ticket, { code: 'ticket_cancelled', text: `ticket ${id} was cancelled while it was pending` })
+  await tellTicketsCancelled(tx, [ticket])
+  await dropChangesOfIdle(tx, [ticket.simId])
+  const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }
+  await noteChange(tx, { subject: 'ticket', id, ...status })
+  return toTicket({ ...ticket, status: TicketStatus.Cancelled })
+}
+
+/** Whether the workflow that asks has taken it back before. */
+const wasWithdrawn = ({ caller }: TenantTx, { withdrawnBy }: TicketRecord): boolean =>
+  withdrawnBy !== null && withdrawnBy === caller?.workflowId

@@ -1,0 +1,51 @@
+/** The events of tickets that have ended. */
+import { EventSeverity, EventType, labelOf, TicketType } from '../../domain/codes.ts'
+import { simLabel, simLabels } from '../../store/estate/sims.ts'
+import { insertEvent, insertEvents } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import type { TicketRecord } from '../../store/tickets/tickets.ts'
+
+const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
+  ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)
+
+/** Writes the event: Connectivity, and a warning where the ticket failed. */
+export async function tellTicketEnded(
+  tx: TenantTx,
+  ticket: TicketRecord,
+  failure: { readonly code: string; readonly text: string } | null,
+): Promise<void> {
+  const label = await simLabel(tx, ticket.simId)
+  const how = failure === null ? 'completed' : 'failed'
+  await insertEvent(tx, {
+    type: EventType.Connectivity,
+    severity: failure === null ? EventSeverity.Info : EventSeverity.Warning,
+    title: `${titleOf(ticket)} ${how}: SIM ${label}`,
+    description:
+      failure === null
+        ? `Ticket ${ticket.id} has completed on SIM ${label}.`
+        : `Ticket ${ticket.id} on SIM ${label} has failed after ${ticket.attempts} attempt(s): ${failure.text} (${failure.code}).`,
+  })
+}
+
+/** Writes the events of tickets that were cancelled before their turn: Connectivity. One statement, whatever their number. */
+export async function tellTicketsCancelled(
+  tx: TenantTx,
+  tickets: readonly Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>[],
+): Promise<void> {
+  const labels = await simLabels(
+    tx,
+    tickets.map(({ simId }) => simId),
+  )
+  await insertEvents(
+    tx,
+    tickets.map((ticket) => {
+      const label = labels.get(ticket.simId) ?? String(ticket.simId)
+      return {
+        type: EventType.Connectivity,
+        severity: EventSeverity.Info,
+        title: `${titleOf(ticket)} cancelled: SIM ${label}`,
+        description: `Ticket ${ticket.id} on SIM ${label} was cancelled while it was pending.`,
+      }
+    }),
+  )
+}

@@ -1,0 +1,34 @@
+/** Usage for a cycle that is closed: it changes the ledger and enforces nothing, and the log says so. */
+import { LogLevel } from '../../domain/codes.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { closedCycles } from '../../store/usage/cycles.ts'
+import type { PlacedRecord } from '../../store/usage/records.ts'
+import { insertLogEntries } from '../../store/watchdog/alerts.ts'
+
+/** One Info entry a SIM, closed cycle and batch. */
+export async function noteLateUsage(tx: TenantTx, accepted: readonly PlacedRecord[]): Promise<void> {
+  const closed = new Set(await closedCycles(tx, [...new Set(accepted.map(({ cycleKey }) => cycleKey))]))
+  const late = Map.groupBy(
+    accepted.filter(({ cycleKey }) => closed.has(cycleKey)),
+    ({ simId, cycleKey }) => `${simId}/${cycleKey}`,
+  )
+  const entries = [...late].flatMap(([key, records]) => {
+    const [first] = records
+    if (first === undefined) return []
+    const bytes = records.reduce((sum, record) => sum + record.bytesUp + record.bytesDown, 0)
+    return [
+      {
+        dedupeKey: `late-usage/${key}/${first.at}/${first.recordId}`,
+        rule: null,
+        ruleVersion: null,
+        simId: first.simId,
+        poolId: first.poolId === 0 ? null : first.poolId,
+        level: LogLevel.Info,
+        message: `${records.length} record(s) with ${bytes} bytes came after cycle ${first.cycleKey} was closed; they count as an adjustment.`,
+        cycleKey: first.cycleKey,
+        explanation: null,
+      },
+    ]
+  })
+  await insertLogEntries(tx, entries)
+}

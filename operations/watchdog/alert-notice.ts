@@ -1,0 +1,98 @@
+/** What a notice says of an alert: what, how much, since when, at this pace until when, what is next, why, how to stop it. */
+import type { AlertNotification } from '../../notify/notification.ts'
+import type { Transition } from '../../rules/alerts.ts'
+import type { RuleOutcome } from '../../rules/evaluate.ts'
+import type { Facts } from '../../rules/facts.ts'
+import type { Permission } from '../../rules/mode.ts'
+import type { SubjectFacts } from './evaluation.ts'
+import type { Batch } from './read-batch.ts'
+
+export interface Telling {
+  readonly key: string
+  readonly subject: SubjectFacts
+  readonly outcome: RuleOutcome
+  readonly transition: Transition
+  readonly permission: Permission
+  readonly message: string
+}
+
+const numberOf = (facts: Facts, name: string): number | null => {
+  const value = facts[name]
+  return typeof value === 'number' ? value : null
+}
+
+export function noticeOf(batch: Batch, tenantId: string, telling: Telling): AlertNotification {
+  const { subject, outcome, transition } = telling
+  const { facts } = subject
+  const { rule } = outcome
+  return {
+    kind: transition.kind,
+    key: telling.key,
+    level: transition.level,
+    at: new Date(batch.moment.at).toISOString(),
+    tenantId,
+    tenantName: batch.tenantName,
+    rule: { name: rule.name, file: rule.file, version: batch.rulesVersion },
+    subject: {
+      kind: subject.name,
+      id: subject.name === 'tenant' ? tenantId : subject.subject.id,
+      label: subject.label,
+    },
+    message: telling.message,
+    since: new Date(transition.since).toISOString(),
+    facts: {
+      usageMB: numberOf(facts, 'usageMB'),
+      limitMB: numberOf(facts, 'limitMB'),
+      usagePct: numberOf(facts, 'usagePct'),
+      overageMB: numberOf(facts, 'overageMB'),
+    },
+    pace: transition.kind === 'fired' ? limitPassedAt(facts, batch) : null,
+    whatNext: whatNext(telling, batch),
+    why: outcome.explanation.map(({ fact, value, operator, operand }) => ({ fact, value, operator, operand })),
+    howToStop: HOW_TO_STOP[subject.name],
+  }
+}
+
+/** When the limit will be passed at the pace of the last twelfth of the cycle; null where it will not in this cycle. */
+function limitPassedAt(facts: Facts, { moment: { at, cycle } }: Batch): string | null {
+  const [remaining, limit, ratio] = ['remainingMB', 'limitMB', 'burnLongRatio'].map((name) => numberOf(facts, name))
+  if (!remaining || !limit || !ratio) return null
+  const perMs = (ratio * limit) / (cycle.endsAt - cycle.startsAt)
+  const passedAt = at + remaining / perMs
+  return passedAt < cycle.endsAt ? new Date(Math.round(passedAt)).toISOString() : null
+}
+
+function whatNext(
+  { transition, outcome, permission, subject }: Telling,
+  { moment, enforcementEnabled }: Batch,
+): string {
+  if (transition.kind === 'resolved') return 'Nothing: it is over.'
+  const { suspend } = outcome.rule.event.params
+  if (suspend === undefined) return 'Nothing: this is for your information.'
+  const who = subject.name === 'sim' ? 'the SIM' : `SIMs (${TARGETS[suspend.target]})`
+  if (permission.suspend !== 'do')
+    return `Nothing is suspended: the watchdog only monitors here. In Enforce mode it would suspend ${who}.`
+  if (!enforcementEnabled)
+    return `Nothing is suspended: enforcement is switched off. Otherwise ${who} would be suspended.`
+  const when = suspend.grace === undefined || suspend.grace === 'PT0S' ? 'now' : `after a grace of ${suspend.grace}`
+  const until =
+    suspend.until === 'renewal'
+      ? `until the next billing cycle begins at ${readable(moment.cycle.endsAt)}`
+      : 'until somebody activates them again'
+  return `The watchdog suspends ${who} ${when}, ${until}.`
+}
+
+const readable = (at: number) => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+const TARGETS = {
+  self: 'the SIM itself',
+  largestExcess: 'those with the largest excess, until it covers the overage',
+  aboveShare: 'all above their share',
+  all: 'all of the pool',
+} as const
+
+const HOW_TO_STOP = {
+  sim: 'Exempt the SIM from the watchdog, or give it another threshold or mode.',
+  pool: 'Give the pool another threshold or mode.',
+  tenant: 'Ask whoever runs the service to change the rule.',
+} as const

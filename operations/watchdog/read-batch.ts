@@ -1,0 +1,109 @@
+/** What an evaluation works on: the facts of a batch of subjects, of one instant, and the rules attached to each. */
+import { WatchdogMode } from '../../domain/codes.ts'
+import { rulesFor } from '../../rules/match.ts'
+import { type DueMark, SubjectKind } from '../../store/due.ts'
+import { poolsOfSims } from '../../store/estate/sims.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { currentCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { divideOverage } from '../../store/usage/figures.ts'
+import { poolFactRows, simRows, tenantFactRow } from '../../store/watchdog/facts.ts'
+import type { EvaluationTerms, SubjectFacts } from './evaluation.ts'
+import { type Moment, poolFactsOf, SILENT_SHARE, simFactsOf, tenantFactsOf, windowsOf } from './facts.ts'
+
+export interface Batch {
+  readonly moment: Moment
+  readonly tenantName: string
+  readonly enforcementEnabled: boolean
+  readonly rulesVersion: number
+  /** This build refuses the set that should be in force: what that one's rules have asked for is not taken back. */
+  readonly isRefused: boolean
+  readonly ruleNames: ReadonlySet<string>
+  readonly subjects: readonly SubjectFacts[]
+}
+
+/** Reads a batch; SIMs that are not provisioned and subjects that are gone are left out. */
+export async function readBatch(tx: TenantTx, marks: readonly DueMark[], terms: EvaluationTerms): Promise<Batch> {
+  const { version, rules, refused } = await terms.rules(tx)
+  const { billingCycle, enforcementEnabled } = await tenantTerms(tx)
+  const cycle = await currentCycle(tx)
+  const idsOf = (kind: SubjectKind) => marks.filter((mark) => mark.kind === kind).map(({ id }) => id)
+  const [simIds, poolIds] = [idsOf(SubjectKind.sim), idsOf(SubjectKind.pool)]
+  await divideOverage(tx, cycle.key, [...new Set([...poolIds, ...(await poolsOfSims(tx, simIds)), 0])])
+  const tenant = await tenantFactRow(tx, cycle.key)
+  const newestUsageAt = tenant?.newestUsageAt ?? null
+  const moment: Moment = { at: tx.now.getTime(), cycle, billingCycle, newestUsageAt }
+  const windows = windowsOf(moment)
+  const attached = (
+    subject: Omit<SubjectFacts, 'rules' | 'isWatched'>,
+    tariffType: string | null,
+    tag: string | null,
+  ): SubjectFacts => {
+    const { poolName } = subject.facts
+    const to = {
+      subject: subject.name,
+      tenantId: tx.tenantId,
+      poolName: typeof poolName === 'string' ? poolName : null,
+      tag,
+      tariffType,
+    }
+    const isWatched = !subject.exempt && subject.mode !== WatchdogMode.Disabled
+    return { ...subject, isWatched, rules: isWatched ? rulesFor(rules, to) : [] }
+  }
+  const sims = (simIds.length === 0 ? [] : await simRows(tx, cycle.key, simIds, windows)).map((row) => {
+    const facts = simFactsOf(row, moment)
+    const { watchdogMode: mode, tariffType, tag } = facts
+    const subject = { kind: SubjectKind.sim, id: row.simId }
+    const label = tag === '' ? row.iccid : tag
+    return attached(
+      { subject, name: 'sim', label, poolId: row.poolId, mode: asMode(mode), exempt: row.exempt, facts },
+      tariffType,
+      tag,
+    )
+  })
+  const silentBefore = new Date(moment.at - SILENT_SHARE * (cycle.endsAt - cycle.startsAt))
+  const pools = (poolIds.length === 0 ? [] : await poolFactRows(tx, cycle.key, poolIds, windows, silentBefore)).map(
+    (row) => {
+      const facts = poolFactsOf(row, moment)
+      const subject = { kind: SubjectKind.pool, id: row.poolId }
+      return attached(
+        { subject, name: 'pool', label: row.poolName, poolId: row.poolId, mode: row.mode, exempt: false, facts },
+        facts.tariffType,
+        null,
+      )
+    },
+  )
+  const wantsTenant = marks.some(({ kind }) => kind === SubjectKind.tenant)
+  const whole =
+    wantsTenant && tenant !== undefined
+      ? [
+          attached(
+            {
+              subject: { kind: SubjectKind.tenant, id: 0 },
+              name: 'tenant',
+              label: tenant.name,
+              poolId: null,
+              mode: WatchdogMode.Monitor,
+              exempt: false,
+              facts: tenantFactsOf(tenant, moment),
+            },
+            null,
+            null,
+          ),
+        ]
+      : []
+  return {
+    moment,
+    tenantName: tenant?.name ?? '',
+    enforcementEnabled,
+    rulesVersion: version,
+    isRefused: refused !== null,
+    ruleNames: new Set(rules.map(({ name }) => name)),
+    subjects: [...sims, ...pools, ...whole],
+  }
+}
+
+function asMode(code: number): WatchdogMode {
+  const found = Object.values(WatchdogMode).find((mode) => mode === code)
+  if (found === undefined) throw new Error(`not a watchdog mode: ${code}`)
+  return found
+}

@@ -1,0 +1,53 @@
+import { EventSeverity, EventType, WatchdogMode } from '../../domain/codes.ts'
+import { concernsTenant } from '../../rules/match.ts'
+import { permitted } from '../../rules/mode.ts'
+import type { Rule } from '../../rules/rule.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/** Rules that an event names: as many as a person reads. */
+const NAMED = 20
+
+/** What of a rule a tenant can notice; its file and its explanation are its author's. */
+const meaningOf = ({ subject, match, conditions, clear, event }: Rule): string =>
+  JSON.stringify({ subject, match, conditions, clear, event })
+
+/** The rules that say something to a tenant, by name. */
+const noticed = (rules: readonly Rule[], tenantId: string): Map<string, string> =>
+  new Map(
+    rules
+      .filter((rule) => concernsTenant(rule, tenantId) && permitted(rule.event.params.stage, WatchdogMode.Enforce).log)
+      .map((rule) => [rule.name, meaningOf(rule)]),
+  )
+
+/** What another rule set changes for a tenant, in words; undefined where nothing does. Pure. */
+function rulesChangedFor(tenantId: string, before: readonly Rule[], after: readonly Rule[]): string | undefined {
+  const [old, now] = [noticed(before, tenantId), noticed(after, tenantId)]
+  const words = [
+    ...[...now.keys()].filter((name) => !old.has(name)).map((name) => `${name} is new`),
+    ...[...now]
+      .filter(([name, meaning]) => old.has(name) && old.get(name) !== meaning)
+      .map(([name]) => `${name} changed`),
+    ...[...old.keys()].filter((name) => !now.has(name)).map((name) => `${name} is gone`),
+  ]
+  if (words.length === 0) return undefined
+  const more = words.length > NAMED ? `, and ${words.length - NAMED} more` : ''
+  return `${words.slice(0, NAMED).join(', ')}${more}`
+}
+
+/** Tells a tenant what another rule set changes for it. Nobody is named: who loaded it is in the audit trail. */
+export async function tellRulesChanged(
+  tx: TenantTx,
+  version: number,
+  before: readonly Rule[],
+  after: readonly Rule[],
+): Promise<void> {
+  const changed = rulesChangedFor(tx.tenantId, before, after)
+  if (changed === undefined) return
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: 'Watchdog rules changed',
+    description: `Version ${version} of the rules is in force: ${changed}.`,
+  })
+}

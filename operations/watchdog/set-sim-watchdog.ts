@@ -1,0 +1,61 @@
+import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { SimWatchdogChange } from '../../domain/estate/sim.ts'
+import { noteChange } from '../../store/audit.ts'
+import { markDue, SubjectKind } from '../../store/due.ts'
+import { lockSim, setWatchdog } from '../../store/estate/sim-changes.ts'
+import { simLabel } from '../../store/estate/sims.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts', 'isWatchdogExempt'] as const
+
+/**
+ * Changes a SIM's own watchdog settings; null lets it inherit its pool's. The SIM and its pool are
+ * evaluated anew.
+ *
+ * @throws ServiceError sim_not_found
+ */
+export async function setSimWatchdog(
+  tx: TenantTx,
+  { id, ...change }: SimWatchdogChange & { id: number },
+): Promise<{ id: number }> {
+  const sim = await lockSim(tx, id)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  // Exemption has nothing to inherit: null is left out.
+  const told = wordsOf(change)
+  if (told.length === 0) return { id }
+  await setWatchdog(tx, id, { ...change, isWatchdogExempt: change.isWatchdogExempt ?? undefined })
+  await markDue(tx, [
+    { kind: SubjectKind.sim, id },
+    ...(sim.poolId === null ? [] : [{ kind: SubjectKind.pool, id: sim.poolId }]),
+  ])
+  const given = SETTINGS.filter((name) => change[name] !== undefined)
+  await noteChange(tx, {
+    subject: 'sim',
+    id,
+    before: Object.fromEntries(given.map((name) => [name, sim[name]])),
+    after: Object.fromEntries(given.map((name) => [name, change[name]])),
+  })
+  const label = await simLabel(tx, id)
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: `Watchdog changed: SIM ${label}`,
+    description: `Watchdog of SIM ${label}: ${told.join(', ')}.`,
+  })
+  return { id }
+}
+
+function wordsOf(change: SimWatchdogChange): string[] {
+  const inherited = (value: number | boolean | null) => (value === null ? "the pool's" : String(value))
+  const { watchdogMode: mode, isWatchdogExempt: exempt } = change
+  return [
+    ...(mode === undefined ? [] : [`mode ${mode === null ? "the pool's" : labelOf(WatchdogMode, mode)}`]),
+    ...(change.warningThresholdPct === undefined ? [] : [`threshold ${inherited(change.warningThresholdPct)} %`]),
+    ...(change.enableBurnRateAlerts === undefined
+      ? []
+      : [`burn rate alerts ${inherited(change.enableBurnRateAlerts)}`]),
+    ...(exempt == null ? [] : [exempt ? 'exempt' : 'not exempt']),
+  ]
+}

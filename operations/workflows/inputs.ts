@@ -1,0 +1,181 @@
+/** Starting workflows: checks and inputs. Settings and clocks enter here, since workflows read none. */
+import { SimStatus } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import {
+  type MonthEndInput,
+  type ProvisionAndActivateInput,
+  type ProvisionInBulkInput,
+  type SuspendOnOverageInput,
+  suspendOnOverageId,
+  type Waits,
+  type WorkflowRequest,
+} from '../../domain/temporal/lifecycle.ts'
+import type { Line } from '../../domain/tickets/decisions.ts'
+import { type Cycle, cycleAt, parseBillingCycle, previousCycle } from '../../domain/time/cycle.ts'
+import type { StartMonthEnd, StartProvision, StartSuspend } from '../../domain/workflows/workflow.ts'
+import { noteChange } from '../../store/audit.ts'
+import { readEnforcedSim } from '../../store/enforcement/candidates.ts'
+import { lockLine } from '../../store/estate/sim-state.ts'
+import { findSimId } from '../../store/estate/sims.ts'
+import { type RememberedStart, rememberedStart, rememberStarts, requestOwnStart } from '../../store/outbox.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { currentCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { cycleNamed, endedCycle } from '../month-end/steps.ts'
+import { type Conflict, checkAssignment } from '../tickets/open-ticket.ts'
+
+/** Settings that go into the workflows' inputs. */
+export interface LifecycleTerms {
+  readonly waits: Waits
+  /** ISO 8601; holds for cycles of a day or longer. */
+  readonly closeAfter: string
+  /** How a month end is divided. Left out: 500 SIMs a batch, 8 batches at once, 100 batches a run. */
+  readonly batches?: Pick<MonthEndInput, 'pageSize' | 'parallel' | 'perRun'>
+  /** How a batch of SIMs is divided. Left out: read by 100, begun by 200 a run. */
+  readonly provisioning?: Pick<ProvisionInBulkInput, 'pageSize' | 'perRun'>
+}
+
+/** A batch is a transaction; more of them at once only wait for each other; a run has some 1,000 events. */
+const BATCHES = { pageSize: 500, parallel: 8, perRun: 100 } as const
+const DAY_MS = 86_400_000
+
+/**
+ * The SIM a request names.
+ *
+ * @throws ServiceError `invalid_request` for none or both, `sim_not_found`
+ */
+export async function simNamed(tx: TenantTx, ask: StartProvision): Promise<number> {
+  const { simId, iccid } = ask
+  if ((simId == null) === (iccid == null)) {
+    throw new ServiceError('invalid_request', 'Give either simId or iccid.', {
+      errors: [{ pointer: '/simId', detail: 'give either simId or iccid' }],
+    })
+  }
+  const id = await findSimId(tx, simId == null ? { by: 'iccid', iccid: iccid ?? '' } : { by: 'id', id: simId })
+  if (id === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId ?? iccid}.`)
+  return id
+}
+
+/**
+ * Input of provision-and-activate. Accepts an Unprovisioned SIM, one that was not activated since its provision
+ * ticket, and one that is Active, both in the asked pool and tariff.
+ *
+ * @throws ServiceError `sim_already_assigned`, `sim_state_conflict`, and what an assignment can fail with
+ */
+export async function provisionInput(
+  tx: TenantTx,
+  simId: number,
+  ask: StartProvision,
+  terms: LifecycleTerms,
+): Promise<ProvisionAndActivateInput> {
+  const line = await lockLine(tx, simId)
+  if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
+  const asked = { poolId: ask.poolId ?? null, tariffId: ask.tariffId ?? null }
+  const conflict = activationConflict(line, asked)
+  if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
+  if (line.status === SimStatus.Unprovisioned) await checkAssignment(tx, asked, asked.tariffId)
+  return {
+    tenantId: tx.tenantId,
+    simId,
+    ...(ask.poolId == null ? {} : { poolId: ask.poolId }),
+    ...(ask.tariffId == null ? {} : { tariffId: ask.tariffId }),
+    ...(ask.tag == null ? {} : { tag: ask.tag }),
+    waits: terms.waits,
+  }
+}
+
+/**
+ * Why a SIM cannot be taken to Active in a place, whatever that place is: one that is provisioned has to be there, and
+ * nobody may have suspended it. Pure.
+ */
+export function activationConflict(
+  line: Line & { readonly simId: number },
+  asked: Pick<Line, 'poolId' | 'tariffId'>,
+): Conflict | undefined {
+  if (line.status === SimStatus.Unprovisioned) return undefined
+  if (line.poolId !== asked.poolId || line.tariffId !== asked.tariffId) {
+    const there = `pool ${line.poolId ?? 'none'}, tariff ${line.tariffId ?? 'none'}`
+    return { code: 'sim_already_assigned', detail: `SIM ${line.simId} is provisioned elsewhere: ${there}.` }
+  }
+  if (line.suspendedBy === null) return undefined
+  return { code: 'sim_state_conflict', detail: `SIM ${line.simId} was suspended by the ${line.suspendedBy}.` }
+}
+
+/** How long the outbox leaves a start to whoever asked for it, in milliseconds: a minute is longer than any request. */
+const OWN_START_MS = 60_000
+
+/** A person's start of suspend-on-overage: to be carried out now, or what is known of the one before it. */
+export type SuspendStart =
+  | { readonly do: 'start'; readonly request: SuspendRequest; readonly requestId: number }
+  | { readonly do: 'answer'; readonly input: SuspendOnOverageInput; readonly before: RememberedStart }
+type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
+
+/**
+ * Takes a person's start of suspend-on-overage on: it is remembered, and in the outbox, which carries it out a minute
+ * later where the caller has not ended it by then.
+ *
+ * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
+ */
+export async function takeSuspendStart(
+  tx: TenantTx,
+  ask: StartSuspend,
+  terms: LifecycleTerms,
+): Promise<SuspendStart & { readonly workflowId: string }> {
+  if ((await readEnforcedSim(tx, ask.simId)) === undefined) {
+    throw new ServiceError('sim_not_found', `There is no SIM ${ask.simId}.`)
+  }
+  const cycle = ask.cycle == null ? await currentCycle(tx) : await cycleNamed(tx, ask.cycle)
+  if (tx.now.getTime() >= cycle.endsAt) {
+    throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended: nothing is enforced in it any more.`)
+  }
+  const workflowId = suspendOnOverageId(tx.tenantId, ask.simId, cycle.key)
+  const input = suspendInputOf(tx.tenantId, cycle, terms, {
+    simId: ask.simId,
+    rule: ask.rule ?? null,
+    ruleFile: null,
+    grace: ask.grace ?? 'PT0S',
+    until: ask.until ?? 'renewal',
+  })
+  const isFirst = (await rememberStarts(tx, [workflowId])).has(workflowId)
+  const before = isFirst ? undefined : await rememberedStart(tx, workflowId)
+  if (before !== undefined) return { do: 'answer', workflowId, input, before }
+  const type = 'suspend-on-overage'
+  const request = { do: 'signalWithStart', type, workflowId, input, signal: 'overLimit' } as const
+  await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: input })
+  const requestId = await requestOwnStart(tx, request, new Date(tx.now.getTime() + OWN_START_MS))
+  return { do: 'start', workflowId, request, requestId }
+}
+
+/** Input of suspend-on-overage in a cycle. */
+export const suspendInputOf = (
+  tenantId: string,
+  cycle: Cycle,
+  terms: LifecycleTerms,
+  ask: Pick<SuspendOnOverageInput, 'simId' | 'rule' | 'ruleFile' | 'grace' | 'until'>,
+): SuspendOnOverageInput => ({
+  tenantId,
+  ...ask,
+  cycleKey: cycle.key,
+  cycleEndsAt: new Date(cycle.endsAt).toISOString(),
+  waits: terms.waits,
+})
+
+/**
+ * Input of month-end-reprovision. Without a cycle, the last one that has ended.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function monthEndInput(tx: TenantTx, ask: StartMonthEnd, terms: LifecycleTerms): Promise<MonthEndInput> {
+  const { billingCycle } = await tenantTerms(tx)
+  const running = cycleAt(billingCycle, tx.now.getTime())
+  const key = ask.cycle ?? (ask.dryRun === true ? running.key : previousCycle(billingCycle, running).key)
+  const cycle = ask.dryRun === true ? await cycleNamed(tx, key) : await endedCycle(tx, key)
+  const length = parseBillingCycle(billingCycle)
+  return {
+    tenantId: tx.tenantId,
+    cycleKey: cycle.key,
+    cycleEndsAt: new Date(cycle.endsAt).toISOString(),
+    closeAfter: length === 'month' || (length ?? 0) >= DAY_MS ? terms.closeAfter : 'PT0S',
+    ...(terms.batches ?? BATCHES),
+    waits: terms.waits,
+  }
+}

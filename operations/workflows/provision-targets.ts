@@ -1,0 +1,94 @@
+/** Which SIMs a batch is about, where each is to go, and which rows cannot be. */
+import { Compile } from 'typebox/compile'
+import { ServiceError } from '../../domain/errors.ts'
+import { type BatchAsk, BatchRow } from '../../domain/workflows/provision-batch.ts'
+import { poolTariffs } from '../../store/estate/pools.ts'
+import { readLines } from '../../store/estate/sim-state.ts'
+import { findTariffs } from '../../store/estate/tariffs.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import type { NewBatchSim } from '../../store/workflows/provision-batches.ts'
+import { targetsOf } from '../tickets/bulk-targets.ts'
+import { assignmentConflict, type Conflict, placeConflict } from '../tickets/open-ticket.ts'
+import { activationConflict } from './inputs.ts'
+
+const checkRow = Compile(BatchRow)
+
+/**
+ * The SIMs of a batch, page by page, in the order of the request, each with why it cannot be, where that is so: told in
+ * the codes that a start of its own would meet.
+ */
+export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchAsk): AsyncGenerator<NewBatchSim[]> {
+  for await (const named of targetsOf(tx, { rows: sims.map(nameIn) })) {
+    const asked = named.map(({ index, ...sim }) => ({ index, ...sim, ...placeOf(sims[index], defaults) }))
+    const ask = await conflictsIn(tx, asked)
+    yield asked.map(({ fault, ...sim }) => ({ ...sim, refusal: sim.refusal ?? fault ?? ask(sim) ?? null }))
+  }
+}
+
+/**
+ * Whether there is what rows get that name no place of their own. Whether a tariff needs a pool, or has an effect in it, is
+ * each row's question.
+ *
+ * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`
+ */
+export async function checkDefaults(tx: TenantTx, defaults: BatchAsk['defaults']): Promise<void> {
+  const { poolId = null, tariffId = null } = defaults ?? {}
+  const place = { simId: null, poolId, tariffId }
+  const found = await foundFor(tx, [place])
+  const conflict = placeConflict(place, tariffId, found(place))
+  if (conflict !== undefined && conflict.code !== 'tariff_needs_pool') {
+    throw new ServiceError(conflict.code, conflict.detail)
+  }
+}
+
+/** The part of a row that names a SIM; what is no object is judged as it is. */
+function nameIn(row: unknown): unknown {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) return row
+  const parts = (['simId', 'iccid'] as const).flatMap((name) => {
+    const value: unknown = Reflect.get(row, name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  return Object.fromEntries(parts)
+}
+
+/** Where a row's SIM is to go; or what is wrong in it. */
+function placeOf(row: unknown, defaults: BatchAsk['defaults']) {
+  const nowhere = { poolId: null, tariffId: null, tag: null }
+  if (!checkRow.Check(row)) {
+    const faults = checkRow.Errors(row).map(({ instancePath, message }) => `${instancePath || 'row'}: ${message}`)
+    return { ...nowhere, fault: { code: 'invalid_request', detail: faults.join('; ') } as const }
+  }
+  const { poolId, tariffId, tag } = row
+  return {
+    poolId: poolId ?? defaults?.poolId ?? null,
+    tariffId: tariffId ?? defaults?.tariffId ?? null,
+    tag: tag ?? null,
+    fault: null,
+  }
+}
+
+type Asked = Pick<NewBatchSim, 'simId' | 'poolId' | 'tariffId'>
+
+const some = (ids: readonly (number | null)[]) => [...new Set(ids.filter((id) => id !== null))]
+
+/** Reads the pools and tariffs that a page's rows name, at once. */
+async function foundFor(tx: TenantTx, page: readonly Asked[]) {
+  const pools = await poolTariffs(tx, some(page.map(({ poolId }) => poolId)))
+  const tariffs = await findTariffs(tx, some(page.map(({ tariffId }) => tariffId)))
+  return ({ poolId, tariffId }: Asked) => ({
+    pool: poolId === null ? null : pools.get(poolId),
+    tariff: tariffId === null ? undefined : tariffs.get(tariffId),
+  })
+}
+
+/** Reads what a page's rows name, and judges each by it. */
+async function conflictsIn(tx: TenantTx, page: readonly Asked[]): Promise<(asked: Asked) => Conflict | undefined> {
+  const lines = await readLines(tx, some(page.map(({ simId }) => simId)))
+  const byId = new Map(lines.map((line) => [line.simId, line]))
+  const found = await foundFor(tx, page)
+  return (asked) => {
+    const line = asked.simId === null ? undefined : byId.get(asked.simId)
+    if (line === undefined) return undefined
+    return activationConflict(line, asked) ?? assignmentConflict(asked, asked.tariffId, found(asked))
+  }
+}
