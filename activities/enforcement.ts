@@ -4,8 +4,8 @@ import { SimStatus, WatchdogMode } from '../domain/codes.ts'
 import type { ActionAsk, SimEnforcement } from '../domain/enforcement/enforcement.ts'
 import { toMB } from '../domain/units.ts'
 import type { ArmAsk } from '../domain/workflows/workflow.ts'
+import type { pickTargets } from '../rules/alerts/pick-sims.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
-import type { pickTargets } from '../rules/suspend-targets.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import type { paths as InternalPaths } from './generated/internal.d.ts'
 import { cancelTicket, isStateConflict, openTicket, type TicketAsk, ticketOfStep } from './tickets.ts'
@@ -50,7 +50,7 @@ export function refusalOf(sim: SimEnforcement): Refusal | null {
   return sim.overLimit ? null : 'not over'
 }
 
-/** The policy of rules/suspend-targets.ts, given by whoever starts the worker. */
+/** The policy of rules/alerts/pick-sims.ts, given by whoever starts the worker. */
 export type PickTargets = typeof pickTargets
 
 export interface PoolPick {

@@ -2,8 +2,8 @@
 import { Settings } from '../config/index.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
+import { OPERATORS } from '../rules/engine/operators.ts'
 import { type Fact, factsOf, SUBJECTS } from '../rules/facts.ts'
-import { OPERATORS } from '../rules/operators.ts'
 import type { GeneratedFile } from './mail-templates.ts'
 
 /** A setting's schema, as its JSON has it. */

@@ -5,7 +5,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { internalOpenapiDocument, openapiDocument } from '../api/openapi.ts'
-import { ruleFileSchemaText } from '../rules/rule-file-schema.ts'
+import { ruleFileSchemaText } from '../rules/load/rule-file-schema.ts'
 import { docFiles } from './docs-tables.ts'
 import { compileTemplates, type GeneratedFile } from './mail-templates.ts'
 import { documentText, isMadeFrom, makeTypes } from './service-types.ts'

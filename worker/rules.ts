@@ -12,7 +12,7 @@ import {
   inForceInstead,
   tellRefusedRules,
 } from '../operations/watchdog/rules-in-force.ts'
-import type { RuleText } from '../rules/load.ts'
+import type { RuleText } from '../rules/load/load.ts'
 import { type Ground, inPlatform } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'

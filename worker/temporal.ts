@@ -5,7 +5,7 @@ import type { ServiceAddress } from '../activities/client.ts'
 import { createActivities } from '../activities/index.ts'
 import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/temporal/lifecycle.ts'
 import { registerSearchAttributes } from '../queues/temporal-attributes.ts'
-import { pickTargets } from '../rules/suspend-targets.ts'
+import { pickTargets } from '../rules/alerts/pick-sims.ts'
 
 export interface TemporalWorkerOptions extends ServiceAddress {
   /** Host and port of the Temporal server. */

@@ -1,9 +1,9 @@
 /** What a notice says of an alert: what, how much, since when, at this pace until when, what is next, why, how to stop it. */
 import type { AlertNotification } from '../../notify/notification.ts'
-import type { Transition } from '../../rules/alerts.ts'
-import type { RuleOutcome } from '../../rules/evaluate.ts'
+import type { Transition } from '../../rules/alerts/alerts.ts'
+import type { Permission } from '../../rules/alerts/permission.ts'
+import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { Facts } from '../../rules/facts.ts'
-import type { Permission } from '../../rules/mode.ts'
 import type { SubjectFacts } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 

@@ -6,7 +6,7 @@
  * lease, a mark set meanwhile stays, an older evaluation never overwrites a newer one, and every entry and notice has
  * a key it is written once for.
  */
-import { evaluateSubject } from '../../rules/evaluate.ts'
+import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { isAway } from '../../store/away.ts'
 import { claimDue, type DueMark, holdBack, settleDue } from '../../store/due.ts'
 import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'

@@ -1,6 +1,6 @@
 /** What the steps of an evaluation hand to each other. */
 import type { WatchdogMode } from '../../domain/codes.ts'
-import type { RuleOutcome } from '../../rules/evaluate.ts'
+import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { Facts } from '../../rules/facts.ts'
 import type { Rule } from '../../rules/rule.ts'
 import type { Subject, SubjectKind } from '../../store/due.ts'

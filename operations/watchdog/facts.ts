@@ -3,8 +3,8 @@ import { labelOf, SimStatus, TariffType } from '../../domain/codes.ts'
 import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
+import { burnWindowsMs, cycleFacts, cyclePct, paceFacts } from '../../rules/burn-rates.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
-import { burnWindowsMs, cycleFacts, cyclePct, paceFacts } from '../../rules/pace.ts'
 import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../../store/watchdog/facts.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,6 +1,6 @@
 /** What an evaluation works on: the facts of a batch of subjects, of one instant, and the rules attached to each. */
 import { WatchdogMode } from '../../domain/codes.ts'
-import { rulesFor } from '../../rules/match.ts'
+import { rulesFor } from '../../rules/engine/match.ts'
 import { type DueMark, SubjectKind } from '../../store/due.ts'
 import { poolsOfSims } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

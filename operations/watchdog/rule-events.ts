@@ -1,6 +1,6 @@
 import { EventSeverity, EventType, WatchdogMode } from '../../domain/codes.ts'
-import { concernsTenant } from '../../rules/match.ts'
-import { permitted } from '../../rules/mode.ts'
+import { permitted } from '../../rules/alerts/permission.ts'
+import { concernsTenant } from '../../rules/engine/match.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

@@ -1,9 +1,15 @@
 /** Writing what an evaluation has decided: alerts, log entries, events, notices, and what enforcement asks for. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import { type AlertDecision, type AlertState, decideAlert, scopeOf, type Transition } from '../../rules/alerts.ts'
-import type { RuleOutcome } from '../../rules/evaluate.ts'
-import { firedMessage, resolvedMessage } from '../../rules/message.ts'
-import { type Permission, permitted } from '../../rules/mode.ts'
+import {
+  type AlertDecision,
+  type AlertState,
+  decideAlert,
+  scopeOf,
+  type Transition,
+} from '../../rules/alerts/alerts.ts'
+import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
+import { type Permission, permitted } from '../../rules/alerts/permission.ts'
+import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertNotifications, lastGroupedAt } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

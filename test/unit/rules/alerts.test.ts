@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type AlertState, decideAlert, scopeOf, type Transition } from '../../../rules/alerts.ts'
-import type { RuleOutcome } from '../../../rules/evaluate.ts'
+import { type AlertState, decideAlert, scopeOf, type Transition } from '../../../rules/alerts/alerts.ts'
+import type { RuleOutcome } from '../../../rules/engine/evaluate.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { aRule, DECEMBER, leaf, NOVEMBER } from './samples.ts'
 

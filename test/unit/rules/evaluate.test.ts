@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Condition, Group } from '../../../rules/conditions.ts'
-import { decide, evaluateSubject } from '../../../rules/evaluate.ts'
+import { decide, evaluateSubject } from '../../../rules/engine/evaluate.ts'
 import { aRule, leaf } from './samples.ts'
 
 describe('evaluateSubject', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MB } from '../../../domain/units.ts'
-import { fillMessage, firedMessage, resolvedMessage } from '../../../rules/message.ts'
-import { cycleFacts, paceFacts } from '../../../rules/pace.ts'
+import { fillMessage, firedMessage, resolvedMessage } from '../../../rules/alerts/message.ts'
+import { cycleFacts, paceFacts } from '../../../rules/burn-rates.ts'
 import { aRule, NOVEMBER } from './samples.ts'
 
 describe('fillMessage', () => {

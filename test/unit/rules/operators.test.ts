@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide } from '../../../rules/evaluate.ts'
+import { decide } from '../../../rules/engine/evaluate.ts'
+import { OPERATORS, operatorNamed } from '../../../rules/engine/operators.ts'
 import { type FactValue, factsOf } from '../../../rules/facts.ts'
-import { OPERATORS, operatorNamed } from '../../../rules/operators.ts'
 
 const holds = async (operator: string, fact: FactValue, value: string | number | boolean | readonly string[]) =>
   (await decide({ all: [{ fact: 'x', operator, value }] }, { x: fact })).holds

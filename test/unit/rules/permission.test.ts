@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { WatchdogMode } from '../../../domain/codes.ts'
-import { fitsPattern, isAttached } from '../../../rules/match.ts'
-import { permitted } from '../../../rules/mode.ts'
+import { permitted } from '../../../rules/alerts/permission.ts'
+import { fitsPattern, isAttached } from '../../../rules/engine/match.ts'
 import type { Stage } from '../../../rules/rule-file.ts'
 import { aRule, leaf } from './samples.ts'
 

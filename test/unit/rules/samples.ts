@@ -1,7 +1,7 @@
 /** Rule files and rules that are right in every field: a test names only what it is about. */
 import { globSync, readFileSync } from 'node:fs'
 import { cycleAt } from '../../../domain/time/cycle.ts'
-import { loadRuleSet, type RuleText } from '../../../rules/load.ts'
+import { loadRuleSet, type RuleText } from '../../../rules/load/load.ts'
 import type { Rule } from '../../../rules/rule.ts'
 
 const RULES = new URL('../../../rules/', import.meta.url)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Check } from 'typebox/schema'
 import { describe, expect, test } from 'vitest'
-import { loadRuleSet } from '../../../rules/load.ts'
-import { ruleFileSchema, ruleFileSchemaText } from '../../../rules/rule-file-schema.ts'
+import { loadRuleSet } from '../../../rules/load/load.ts'
+import { ruleFileSchema, ruleFileSchemaText } from '../../../rules/load/rule-file-schema.ts'
 import { aFile, leaf, shippedFiles } from './samples.ts'
 
 const files = shippedFiles()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PoolRow } from '../../../domain/enforcement/enforcement.ts'
-import { pickTargets } from '../../../rules/suspend-targets.ts'
+import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 
 const aRow = (simId: number, excessBytes: number, changes: Partial<PoolRow> = {}): PoolRow => ({
   simId,

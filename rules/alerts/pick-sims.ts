@@ -1,6 +1,6 @@
 /** Whom to stop when a pool's rule asks to suspend. Pure; bytes are whole. */
-import type { PoolRow } from '../domain/enforcement/enforcement.ts'
-import type { SuspendTarget } from './rule-file.ts'
+import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
+import type { SuspendTarget } from '../rule-file.ts'
 
 export interface Picked {
   /** SIMs to stop, the largest excess first; those that are stopped already are not among them. */

@@ -1,6 +1,6 @@
 /** How far a rule may go on a subject: its stage and the subject's mode bound it from both sides, the weaker holds. */
-import { WatchdogMode } from '../domain/codes.ts'
-import type { Stage } from './rule-file.ts'
+import { WatchdogMode } from '../../domain/codes.ts'
+import type { Stage } from '../rule-file.ts'
 
 /** What may happen on behalf of a rule. */
 export interface Permission {

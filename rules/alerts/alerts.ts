@@ -6,12 +6,12 @@
  *
  * One state for each rule, subject and scope ({@link scopeOf}). A rule that could not be decided changes nothing.
  */
-import type { LogLevel } from '../domain/codes.ts'
-import type { Cycle } from '../domain/time/cycle.ts'
-import type { RuleOutcome } from './evaluate.ts'
-import type { SubjectName } from './facts.ts'
-import type { Rule } from './rule.ts'
-import type { Resolve } from './rule-file.ts'
+import type { LogLevel } from '../../domain/codes.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { RuleOutcome } from '../engine/evaluate.ts'
+import type { SubjectName } from '../facts.ts'
+import type { Rule } from '../rule.ts'
+import type { Resolve } from '../rule-file.ts'
 
 export type AlertPhase = 'inactive' | 'pending' | 'firing' | 'resolved'
 

@@ -2,7 +2,7 @@
 
 import { didYouMean } from '../../domain/spelling.ts'
 import { factsRead, type Group } from '../conditions.ts'
-import { decide } from '../evaluate.ts'
+import { decide } from '../engine/evaluate.ts'
 import { type Fact, type Facts, type FactValue, factsOf, type SubjectName } from '../facts.ts'
 import type { Examples } from '../rule-file.ts'
 import { below, type Report } from './faults.ts'

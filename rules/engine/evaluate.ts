@@ -5,10 +5,10 @@
  * can end each other early, and a rule that fails takes the run's others with it.
  */
 import { Engine, type RuleResult } from 'json-rules-engine'
-import { factsRead, forEngine, type Group, isReference, type Leaf, leavesOf, type Operand } from './conditions.ts'
-import type { Facts, FactValue } from './facts.ts'
+import { factsRead, forEngine, type Group, isReference, type Leaf, leavesOf, type Operand } from '../conditions.ts'
+import type { Facts, FactValue } from '../facts.ts'
+import type { Rule } from '../rule.ts'
 import { useStrictOperators } from './operators.ts'
-import type { Rule } from './rule.ts'
 
 /** One comparison: what was compared, and whether it held. */
 export interface LeafExplanation {

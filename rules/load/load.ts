@@ -3,17 +3,17 @@
  *
  * Every fault is told at once. All or nothing: with one fault there are no rules.
  */
-import { LogLevel } from '../domain/codes.ts'
-import { factsRead, type Group } from './conditions.ts'
-import { factsOf, SUBJECTS, type SubjectName } from './facts.ts'
-import { checkEvent, checkMatch, isEvent } from './gate/check-event.ts'
-import { checkExamples } from './gate/check-examples.ts'
-import { checkShape } from './gate/check-shape.ts'
-import { checkText } from './gate/check-text.ts'
-import { isRecord, type Report, type RuleFault, reporter } from './gate/faults.ts'
-import { readConditions, type Shared } from './gate/read-conditions.ts'
-import { holdOf, type Rule } from './rule.ts'
-import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from './rule-file.ts'
+import { LogLevel } from '../../domain/codes.ts'
+import { factsRead, type Group } from '../conditions.ts'
+import { factsOf, SUBJECTS, type SubjectName } from '../facts.ts'
+import { holdOf, type Rule } from '../rule.ts'
+import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from '../rule-file.ts'
+import { checkEvent, checkMatch, isEvent } from './check-event.ts'
+import { checkExamples } from './check-examples.ts'
+import { checkShape } from './check-shape.ts'
+import { checkText } from './check-text.ts'
+import { isRecord, type Report, type RuleFault, reporter } from './faults.ts'
+import { readConditions, type Shared } from './read-conditions.ts'
 
 export interface RuleText {
   /** Path below the rules folder, with `/`: `sim/sim-overage.json`. */

@@ -1,8 +1,8 @@
 /** Holds the parts of a rule file to each other: subject, match, actions, messages, occurrence. */
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/spelling.ts'
+import { placeholdersOf } from '../alerts/message.ts'
 import { factsOf, type SubjectName, subjectsWith } from '../facts.ts'
-import { placeholdersOf } from '../message.ts'
 import { type RuleEvent, RuleFile } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 

@@ -1,6 +1,6 @@
 /** Which rules are attached to a subject. */
-import type { SubjectName } from './facts.ts'
-import type { Rule } from './rule.ts'
+import type { SubjectName } from '../facts.ts'
+import type { Rule } from '../rule.ts'
 
 /** What a rule's match is held against. */
 export interface Matched {

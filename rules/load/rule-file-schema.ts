@@ -5,9 +5,10 @@
  * The gate refuses more: types and units of operands, negations over what may be unknown, examples that come out
  * otherwise.
  */
-import { type Fact, factsOf, SUBJECTS, type SubjectName } from './facts.ts'
-import { NEGATION, OPERATORS } from './operators.ts'
-import { BOUNDS, RuleFile } from './rule-file.ts'
+
+import { NEGATION, OPERATORS } from '../engine/operators.ts'
+import { type Fact, factsOf, SUBJECTS, type SubjectName } from '../facts.ts'
+import { BOUNDS, RuleFile } from '../rule-file.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -102,7 +103,7 @@ export function ruleFileSchema(): Json {
   ])
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    $comment: 'Generated from rules/*.ts by rules/rule-file-schema.ts: do not edit.',
+    $comment: 'Generated from rules/*.ts by rules/load/rule-file-schema.ts: do not edit.',
     title: 'Rule of the watchdog',
     ...RuleFile,
     allOf: SUBJECTS.map(whenSubject),

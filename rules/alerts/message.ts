@@ -1,7 +1,7 @@
 /** Messages of rules: text with `{{fact}}` in it. */
-import { labelOf } from '../domain/codes.ts'
-import { FACTS, type Facts, type FactValue } from './facts.ts'
-import type { Rule } from './rule.ts'
+import { labelOf } from '../../domain/codes.ts'
+import { FACTS, type Facts, type FactValue } from '../facts.ts'
+import type { Rule } from '../rule.ts'
 
 const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
 

@@ -1,7 +1,7 @@
 /** Reads what a fact is compared with: a value, a list of values or another fact, of the fact's own type and unit. */
 import type { FactReference, Operand, Scalar } from '../conditions.ts'
+import type { Operator } from '../engine/operators.ts'
 import type { Fact, SubjectName } from '../facts.ts'
-import type { Operator } from '../operators.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
