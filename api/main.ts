@@ -1,10 +1,10 @@
 /** Starts both listeners, and stops them in order. */
 import type { FastifyBaseLogger } from 'fastify'
-import type { RefusalLimit } from './auth.ts'
-import type { Dependency } from './health.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import type { Dependency } from '../process/health.ts'
+import { createMetrics, type Metrics } from '../process/metrics.ts'
+import type { RefusalLimit } from './http/auth.ts'
+import type { RequestLimit } from './http/rate-limit.ts'
 import type { InternalOptions } from './options.ts'
-import type { RequestLimit } from './rate-limit.ts'
 import { buildInternal, buildPublic } from './server.ts'
 
 export interface ApiConfig extends InternalOptions, RefusalLimit {

@@ -2,7 +2,7 @@
 import { lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
-import type { App } from './app.ts'
+import type { App } from './http/app.ts'
 import { buildInternal, buildPublic } from './server.ts'
 
 /** Describes an application that is never asked for anything, so that nothing connects. */

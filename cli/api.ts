@@ -1,11 +1,11 @@
 /** `simherd api`: the two listeners over the database, the queues and Temporal of the settings. */
 
 import type { Logger } from 'pino'
-import { databaseDependency, rulesDependency } from '../api/health.ts'
 import { startApi } from '../api/main.ts'
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import { rulesInForce } from '../operations/watchdog/rules-in-force.ts'
+import { databaseDependency, rulesDependency } from '../process/health.ts'
 import { openQueues } from '../queues/backend.ts'
 import { openRequestCounts } from '../queues/request-counts.ts'
 import { lifecycleClient } from '../queues/temporal.ts'

@@ -1,8 +1,8 @@
 /** The worker's own small server: alive, ready, figures. On the address of the internal interface. */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
-import { buildApp } from '../api/app.ts'
-import { type Dependency, healthRoutes } from '../api/health.ts'
-import type { Metrics } from '../api/metrics.ts'
+import { buildApp } from '../api/http/app.ts'
+import { type Dependency, healthRoutes } from '../process/health.ts'
+import type { Metrics } from '../process/metrics.ts'
 import type { Queues } from '../queues/backend.ts'
 
 export interface HealthOptions {

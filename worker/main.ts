@@ -8,13 +8,13 @@
  * A dependency that is away, at the start or later, is waited for: the process stays, `/readyz` says what is away.
  */
 import type { Logger } from 'pino'
-import { databaseDependency, rulesDependency } from '../api/health.ts'
-import { createMetrics } from '../api/metrics.ts'
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import { httpNetwork } from '../network/http.ts'
 import { renderMail } from '../notify/render.ts'
 import { createTransport } from '../notify/transport.ts'
+import { databaseDependency, rulesDependency } from '../process/health.ts'
+import { createMetrics } from '../process/metrics.ts'
 import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
 import { type LifecycleClient, lifecycleClient } from '../queues/temporal.ts'
 import { connect } from '../store/connect.ts'

@@ -1,7 +1,7 @@
 /** What an operation can answer but success: by what it is, and by what its route declares. */
 import type { TSchema } from 'typebox'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
-import { CODES } from '../problems.ts'
+import { CODES } from '../http/problems.ts'
 import type { JsonObject } from './json.ts'
 
 declare module 'fastify' {

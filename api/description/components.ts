@@ -1,6 +1,6 @@
 /** Parameters, headers and answers that operations refer to. */
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
-import { ONCE_KEY } from '../once-key.ts'
+import { ONCE_KEY } from '../http/idempotency-key.ts'
 import { sharedAnswers } from './answers.ts'
 import { sparedExample } from './examples.ts'
 import type { Json, JsonObject } from './json.ts'

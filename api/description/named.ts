@@ -15,7 +15,7 @@ import { Cause, Ticket, TicketDetail } from '../../domain/tickets/ticket.ts'
 import { UsageRecord } from '../../domain/usage/usage-record.ts'
 import { WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
 import { StartAnswer, WorkflowInfo, WorkflowPending } from '../../domain/workflows/workflow.ts'
-import { Problem } from '../problems.ts'
+import { Problem } from '../http/problems.ts'
 import { isObject, type Json, type JsonObject, plain } from './json.ts'
 
 const NAMED: Readonly<Record<string, TSchema>> = {

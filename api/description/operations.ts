@@ -1,5 +1,5 @@
 /** Adds to every operation what its own schemas do not say: failures, headers, examples, links. */
-import { mayBeLeftOut } from '../validation.ts'
+import { mayBeLeftOut } from '../http/validation.ts'
 import { codesOf, type Declared, LIMIT_HEADERS, problemAnswers, takesOnceKey } from './answers.ts'
 import { exampleOf, sparedExample } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'

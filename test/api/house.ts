@@ -1,7 +1,7 @@
 /** Both listeners over a database of their own, two tenants, and the factories of the API tests. */
 import type { InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
-import type { App } from '../../api/app.ts'
+import type { App } from '../../api/http/app.ts'
 import { buildInternal, buildPublic } from '../../api/server.ts'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Bell } from '../../domain/jobs.ts'

@@ -3,9 +3,9 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { databaseDependency } from '../../api/health.ts'
 import { startApi } from '../../api/main.ts'
 import { buildInternal } from '../../api/server.ts'
+import { databaseDependency } from '../../process/health.ts'
 import { INTERNAL, useHouse } from './house.ts'
 
 const house = useHouse()

@@ -1,6 +1,6 @@
 /** The limit of requests a key may make in a minute. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { RequestLimit } from '../../api/rate-limit.ts'
+import type { RequestLimit } from '../../api/http/rate-limit.ts'
 import { buildPublic } from '../../api/server.ts'
 import { openRequestCounts } from '../../queues/request-counts.ts'
 import { requireRedis } from '../setup/requirements.ts'

@@ -1,11 +1,11 @@
 /** A rule set in the database that this build's gate refuses: one that an older or a newer build accepted. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { rulesDependency } from '../../api/health.ts'
 import { EventSeverity, EventType, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { MB } from '../../domain/units.ts'
 import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
 import { activateRules, rulesInForce, tellRefusedRules } from '../../operations/watchdog/rules-in-force.ts'
+import { rulesDependency } from '../../process/health.ts'
 import { tenantsDue } from '../../store/due.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import type { RuleText } from '../../store/watchdog/rule-sets.ts'

@@ -1,7 +1,7 @@
 /** How long statements, locks and transactions may take, and who is told what where they take longer. */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asServiceError } from '../../api/problems.ts'
+import { asServiceError } from '../../api/http/problems.ts'
 import { connect } from '../../store/connect.ts'
 import { type Db, type Ground, inPlatform, inTenant, slowly } from '../../store/tenancy.ts'
 import { freshDatabase } from '../setup/database.ts'

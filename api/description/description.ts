@@ -1,0 +1,96 @@
+/** OpenAPI 3.1, made from the schemas that validate; and the description of problems. */
+import swagger from '@fastify/swagger'
+import type { RouteOptions } from 'fastify'
+import { Type } from 'typebox'
+import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import { strictObject } from '../../domain/schema.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { App } from '../http/app.ts'
+import { isCode } from '../http/problems.ts'
+import type { Declared } from './answers.ts'
+import { componentsFor } from './components.ts'
+import { isObject, type JsonObject, plain } from './json.ts'
+import { withReferences } from './named.ts'
+import { completed } from './operations.ts'
+import { INTERNAL, PUBLIC } from './words.ts'
+
+const ProblemKind = strictObject({
+  code: Type.String(),
+  status: Type.Integer(),
+  retryable: Type.Boolean(),
+  title: Type.String(),
+  remedy: Type.String(),
+})
+
+const jsonObject = (value: object): JsonObject => {
+  const json = plain(value)
+  return isObject(json) ? json : {}
+}
+
+const declaredBy = ({ config }: RouteOptions, limited: boolean): Declared => ({
+  problems: config?.problems ?? [],
+  once: config?.once ?? true,
+  versioned: config?.versioned ?? false,
+  bodiless: config?.bodiless ?? false,
+  also: {
+    body: jsonObject(config?.also?.body ?? {}),
+    needed: config?.also?.needed ?? false,
+    parameters: Object.fromEntries(
+      Object.entries(config?.also?.parameters ?? {}).map(([name, schema]) => [name, jsonObject(schema)]),
+    ),
+  },
+  files: config?.files ?? {},
+  tenant: config?.tenant ?? 'required',
+  limited,
+})
+
+/** Describes what is registered from now on, and serves the description at `/openapi.json`. */
+export async function useOpenapi(app: App, listener: 'public' | 'internal'): Promise<void> {
+  const { title, description, tags } = listener === 'public' ? PUBLIC : INTERNAL
+  const routes = new Map<string, RouteOptions>()
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.operationId !== undefined) routes.set(route.schema.operationId, route)
+  })
+  await app.register(swagger, {
+    // Constants as the schemas have them: a schema is known again by all it says.
+    convertConstToEnum: false,
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title,
+        description,
+        version: packageJson.version,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: '/', description: 'The listener that serves this document' }],
+      tags: Object.entries(tags).map(([name, words]) => ({ name, description: words })),
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'An API key' },
+          apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key' },
+        },
+      },
+      security: [{ bearer: [] }, { apiKey: [] }],
+    },
+    transform: ({ schema, url, route }) => {
+      const body = route.config?.streamed
+      return { schema: body === undefined ? schema : { ...schema, body }, url }
+    },
+    transformObject: (document) => {
+      if (!('openapiObject' in document)) return {}
+      const { openapiObject } = document
+      const declared = new Map([...routes].map(([id, route]) => [id, declaredBy(route, listener === 'public')]))
+      const paths = withReferences(completed(plain(openapiObject.paths), declared))
+      return { ...openapiObject, components: { ...openapiObject.components, ...componentsFor(paths) }, paths }
+    },
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+  app.get(
+    '/problems/:code',
+    { schema: { hide: true, params: Type.Object({ code: Type.String() }), response: { 200: ProblemKind } } },
+    async ({ params: { code } }) => {
+      if (!isCode(code)) throw new ServiceError('not_found', `There is no problem ${code}.`)
+      return { code, ...ERRORS[code] }
+    },
+  )
+}

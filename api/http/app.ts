@@ -1,0 +1,176 @@
+/** What both listeners have in common: request ids, validation, problems, 404 and 405, metrics, no-body calls. */
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import type { Metrics } from '../../process/metrics.ts'
+import { useEtags } from './etag.ts'
+import { shapeFault, wrongShape } from './json-shape.ts'
+import { asServiceError, sendProblem, useProblems } from './problems.ts'
+import { useAnswerChecks, useValidation } from './validation.ts'
+
+export interface AppOptions {
+  readonly logger?: FastifyBaseLogger
+  readonly metrics?: Metrics
+  /** Answers that are sent otherwise than they are meant become failures: for tests. */
+  readonly checkAnswers?: boolean
+  /** How long a request may take to arrive, in milliseconds. Default: a minute. */
+  readonly arrivalMs?: number
+  /** The same for a path that takes a file. Default: ten minutes. */
+  readonly uploadMs?: number
+}
+
+const ARRIVAL_MS = 60_000
+const UPLOAD_MS = 600_000
+/** Fastify's own for a body: what takes more takes files. */
+const BODY_BYTES = 1024 * 1024
+
+export type App = ReturnType<typeof buildApp>
+
+/** What is answered is of the type it says, and nobody keeps it on the way: it is one key's. */
+const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
+
+/** Ids of callers are kept where they are harmless in a log. */
+const REQUEST_ID = /^[\w.:/-]{1,128}$/
+
+export function buildApp(options: AppOptions) {
+  const app = fastify({
+    ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
+    genReqId: (request) => {
+      const given = request.headers['x-request-id']
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    },
+    routerOptions: { maxParamLength: 1000 },
+    // What arrives on an open connection while the process stops is answered, not turned away.
+    return503OnClosing: false,
+    requestTimeout: options.uploadMs ?? UPLOAD_MS,
+    clientErrorHandler: refuseSocket,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
+      sendProblem(request, reply, asServiceError(error))
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
+  })
+  boundArrival(app, options.arrivalMs ?? ARRIVAL_MS)
+  useValidation(app)
+  useProblems(app)
+  useEtags(app)
+  if (options.checkAnswers === true) useAnswerChecks(app)
+  const { metrics } = options
+  if (metrics !== undefined) {
+    app.addHook('onResponse', async (request, reply) => {
+      const route = request.routeOptions.url ?? 'unknown'
+      metrics.observe(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
+    })
+  }
+  acceptJson(app)
+  return app
+}
+
+/** Ends the connection of a request whose body does not arrive; files may take longer, as the server bounds it. */
+function boundArrival(app: FastifyInstance, ms: number): void {
+  const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>()
+  app.addHook('onRequest', async (request) => {
+    const { bodyLimit, config } = request.routeOptions
+    if (bodyLimit > BODY_BYTES || config.streamed !== undefined) return
+    const late = Object.assign(new Error('the body did not arrive'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+    timers.set(
+      request,
+      setTimeout(() => refuseSocket(late, request.raw.socket), ms),
+    )
+  })
+  const arrived = async (request: FastifyRequest) => clearTimeout(timers.get(request))
+  app.addHook('preValidation', arrived)
+  app.addHook('onResponse', arrived)
+  app.addHook('onRequestAbort', arrived)
+}
+
+/** What cannot be read as HTTP never becomes a request: its problem is written by hand. */
+function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const tooSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const [status, line] = tooLarge
+    ? [431, 'Request Header Fields Too Large']
+    : tooSlow
+      ? [408, 'Request Timeout']
+      : [400, 'Bad Request']
+  const body = JSON.stringify({
+    type: '/problems/invalid_request',
+    title: ERRORS.invalid_request.title,
+    status,
+    detail: tooLarge
+      ? 'The headers are too large.'
+      : tooSlow
+        ? 'The request did not arrive in time: send it again.'
+        : 'This is not an HTTP request.',
+    instance: '/',
+    code: 'invalid_request',
+    requestId: randomUUID(),
+  })
+  socket.end(
+    `HTTP/1.1 ${status} ${line}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
+      `x-content-type-options: nosniff\r\ncache-control: no-store\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
+/** JSON, and an empty body (JSON's white space alone) for none: a schema says whether one is needed. */
+function acceptJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    const fault = shapeFault(body)
+    if (/^[ \t\r\n]*$/.test(body)) done(null, undefined)
+    else if (fault !== undefined) done(wrongShape(fault))
+    else void parse(request, body, done)
+  })
+  app.removeContentTypeParser('text/plain')
+}
+
+/**
+ * Has the paths of a scope take no body: absent, empty, `{}` or `null`, under any content type.
+ */
+export function takeNoBody(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    route.config = { ...route.config, bodiless: true }
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
+    if (['', '{}', 'null'].includes(body.replaceAll(/[ \t\r\n]/g, ''))) done(null, undefined)
+    else done(new ServiceError('invalid_request', 'This path takes no body: send none, or {}.'))
+  })
+}
+
+/**
+ * Watches the paths that are registered from now on.
+ *
+ * @returns what to call after the last one: the other methods of each path are refused with 405 and `Allow`
+ */
+export function refuseOtherMethods(app: FastifyInstance): () => void {
+  const known = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = known.get(url) ?? new Set()
+    for (const one of [method].flat()) methods.add(one)
+    known.set(url, methods)
+  })
+  return () => {
+    for (const [url, methods] of known) {
+      const allowed = [...methods].join(', ')
+      app.route({
+        url,
+        method: app.supportedMethods.filter((method) => !methods.has(method)),
+        schema: { hide: true },
+        // Before the body is looked at: its type is beside the point.
+        onRequest: async (request, reply) => {
+          reply.header('allow', allowed)
+          throw new ServiceError('method_not_allowed', `${request.method} is not for this path: it takes ${allowed}.`)
+        },
+        handler: async () => undefined,
+      })
+    }
+  }
+}

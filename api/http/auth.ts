@@ -1,0 +1,147 @@
+/**
+ * Who calls: `Authorization: Bearer <key>`, or `X-API-Key`. A tenant's key acts for its tenant; an operator
+ * key names the tenant with `X-Tenant-Id`, on either listener.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ServiceError } from '../../domain/errors.ts'
+import { allows, PLATFORM, type Scope } from '../../domain/tenants/tenant.ts'
+import { hashSecret, parseKey } from '../../operations/tenants/create-key.ts'
+import { type Ground, inPlatform, type PlatformTx } from '../../store/tenancy.ts'
+import { findKey, type StoredKey, touchKey } from '../../store/tenants/keys.ts'
+import { tenantExists } from '../../store/tenants/tenants.ts'
+import { countRefusals } from './refusals.ts'
+import { knowWorkingKeys } from './working-keys.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The tenant the request acts for; empty where it acts for the platform. */
+    tenantId: string
+    /** Id of the key it came with. */
+    keyId: string
+    /** What its key may do. */
+    keyScopes: readonly Scope[]
+    /** The tenant its key is for; null: an operator key. */
+    keyTenantId: string | null
+  }
+  interface FastifyContextConfig {
+    /** Whom an operator key has to name: a tenant (default), a tenant or the platform, or nobody. */
+    tenant?: 'required' | 'or-platform' | 'none'
+    /** What the key must be allowed. Default: read for GET, else write. */
+    scope?: Scope
+  }
+}
+
+/** Refusals an address may meet in a minute: more than anybody's mistake, less than costs anything. */
+const REFUSALS = 60
+
+export interface RefusalLimit {
+  /** Refusals of keys a minute and address; 0: no limit. Default: 60. */
+  readonly refusalLimit?: number
+}
+
+interface KeyTerms extends RefusalLimit {
+  readonly ground: Ground
+  /** On the internal one only operator keys are taken. */
+  readonly listener: 'public' | 'internal'
+}
+
+/**
+ * Has every path of a scope ask for a key. What has not the form of one is refused without the database; so is, beyond
+ * the limit of refusals, whatever comes from that address, but for keys that work.
+ */
+export function useKeys(app: FastifyInstance, { ground, refusalLimit = REFUSALS, listener }: KeyTerms): void {
+  const refusals = countRefusals(refusalLimit, ground.clock)
+  const works = knowWorkingKeys(ground)
+  app.decorateRequest('tenantId', '')
+  app.decorateRequest('keyId', '')
+  app.decorateRequest('keyTenantId', null)
+  app.decorateRequest('keyScopes')
+  app.addHook('onRequest', async (request, reply) => {
+    const given = credential(request)
+    const parsed = given === undefined ? undefined : parseKey(given)
+    const waitSeconds = refusals.waitSeconds(request.ip)
+    if (waitSeconds > 0 && (parsed === undefined || !(await works(parsed)))) {
+      reply.header('retry-after', waitSeconds)
+      throw new ServiceError(
+        'rate_limited',
+        `Too many requests from ${request.ip} were refused for their key: go on in ${waitSeconds} second(s).`,
+      )
+    }
+    const refused = (why: string) => {
+      refusals.note(request.ip)
+      return new ServiceError('unauthorized', why)
+    }
+    if (given === undefined) throw refused('Send an API key: Authorization: Bearer <key>, or X-API-Key.')
+    if (parsed === undefined) throw refused(NO_SUCH_KEY)
+    const { scope, tenant = 'required' } = request.routeOptions.config
+    const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
+    const caller = await inPlatform(ground, async (tx) => {
+      const key = await authenticate(tx, parsed, refused)
+      if (listener === 'internal' && key.tenantId !== null)
+        throw forbidden('The internal interface takes operator keys only.')
+      if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
+      return { key, tenantId: await tenantOf(tx, request, key, tenant) }
+    })
+    request.tenantId = caller.tenantId
+    request.keyId = caller.key.id
+    request.keyScopes = caller.key.scopes
+    request.keyTenantId = caller.key.tenantId
+  })
+}
+
+const forbidden = (message: string) => new ServiceError('forbidden', message)
+
+/** Last use is written at most once a minute. */
+const TOUCH_MS = 60_000
+
+const NO_SUCH_KEY = 'There is no such API key.'
+
+async function authenticate(
+  tx: PlatformTx,
+  { id, secret }: { readonly id: string; readonly secret: string },
+  refused: (why: string) => ServiceError,
+): Promise<StoredKey> {
+  const key = await findKey(tx, id)
+  if (key === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret))) throw refused(NO_SUCH_KEY)
+  if (key.revokedAt !== null) throw refused('The API key was revoked.')
+  if (key.expiresAt !== null && key.expiresAt <= tx.now) throw refused('The API key has expired.')
+  if (key.lastUsedAt === null || tx.now.getTime() - key.lastUsedAt.getTime() > TOUCH_MS) await touchKey(tx, key.id)
+  return key
+}
+
+function credential(request: FastifyRequest): string | undefined {
+  const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  const alias = request.headers['x-api-key']
+  return bearer ?? (typeof alias === 'string' ? alias : undefined)
+}
+
+/** What concerns the platform is asked for by name, so that a header which was forgotten changes nothing for everybody. */
+function mustName(got: string | undefined, needed: 'required' | 'or-platform'): ServiceError {
+  const expected =
+    needed === 'required' ? 'the id of a tenant' : `the id of a tenant, or ${PLATFORM} for the platform itself`
+  const detail = got === undefined ? `is required with an operator key: ${expected}` : `is ${got}: must be ${expected}`
+  return new ServiceError('invalid_request', `X-Tenant-Id ${detail}.`, {
+    errors: [{ parameter: 'X-Tenant-Id', detail }],
+  })
+}
+
+async function tenantOf(
+  tx: PlatformTx,
+  request: FastifyRequest,
+  key: StoredKey,
+  needed: 'required' | 'or-platform' | 'none',
+): Promise<string> {
+  const header = request.headers['x-tenant-id']
+  const named = typeof header === 'string' && header !== '' ? header : undefined
+  if (key.tenantId !== null) {
+    if (named !== undefined && named !== key.tenantId)
+      throw forbidden('The key is for another tenant than X-Tenant-Id.')
+    return key.tenantId
+  }
+  if (needed === 'none') return ''
+  if (named === PLATFORM && needed === 'or-platform') return ''
+  if (named === undefined || named === PLATFORM) throw mustName(named, needed)
+  if (!(await tenantExists(tx, named))) throw new ServiceError('tenant_not_found', `There is no tenant ${named}.`)
+  return named
+}

@@ -1,0 +1,64 @@
+/**
+ * Changes by PUT, PATCH and DELETE, each in one transaction on behalf of its caller; and `If-Match`, which lets
+ * a change through only where the resource is still the one the caller has seen.
+ */
+import type { FastifyRequest } from 'fastify'
+import { ServiceError } from '../../domain/errors.ts'
+import { type Caller, type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { holdVersion, type Resource } from '../../store/versions.ts'
+import { versionsAsked } from './etag.ts'
+import { keyOf } from './idempotency-key.ts'
+
+declare module 'fastify' {
+  interface FastifySchema {
+    operationId?: string
+  }
+}
+
+/** The same ground, its changes on behalf of who sent the request. */
+export function onBehalfOf(ground: Ground, request: FastifyRequest): Ground {
+  const { method, url = '', schema } = request.routeOptions
+  const onceKey = keyOf(request)
+  const caller: Caller = {
+    actor: `key:${request.keyId}`,
+    keyId: request.keyId,
+    requestId: request.id,
+    action: schema?.operationId ?? `${String(method)} ${url}`,
+    workflowId: request.workflowId,
+    ...(onceKey === undefined ? {} : { onceKey }),
+  }
+  return { ...ground, caller }
+}
+
+/**
+ * Changes something of a tenant.
+ *
+ * @param resource what `If-Match` speaks of
+ * @throws ServiceError precondition_failed
+ */
+export const changeInTenant = <T>(
+  ground: Ground,
+  request: FastifyRequest,
+  work: (tx: TenantTx) => Promise<T>,
+  resource?: Resource,
+): Promise<T> =>
+  inTenant(onBehalfOf(ground, request), request.tenantId, async (tx) => {
+    if (resource !== undefined) await mustBeAsSeen(tx, request, resource)
+    return work(tx)
+  })
+
+/**
+ * Holds a resource and compares it with `If-Match`. What is not there is left to the change itself to say.
+ *
+ * @throws ServiceError precondition_failed
+ */
+export async function mustBeAsSeen(tx: TenantTx, request: FastifyRequest, resource: Resource): Promise<void> {
+  const asked = versionsAsked(request.headers['if-match'])
+  if (asked === undefined || asked === 'any') return
+  const version = await holdVersion(tx, resource)
+  if (version === undefined || asked.includes(version)) return
+  throw new ServiceError(
+    'precondition_failed',
+    `This ${resource.kind} has changed since: it is at version ${version} now, and If-Match asks for ${asked.join(' or ') || 'no version there is'}.`,
+  )
+}

@@ -1,0 +1,29 @@
+/**
+ * Activation codes of eSIMs: whoever has one can download the profile. Keys without the scope `esim` see null in
+ * their place; what others are shown is in the audit trail, a row a request.
+ */
+import type { FastifyRequest } from 'fastify'
+import type { Sim } from '../../domain/estate/sim.ts'
+import { allows } from '../../domain/tenants/tenant.ts'
+import { noteChange } from '../../store/audit.ts'
+import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { onBehalfOf } from './change.ts'
+
+/** Reads SIMs, and shows of them what the key of the request may see. */
+export const readAllowed = <T>(
+  ground: Ground,
+  request: FastifyRequest,
+  read: (tx: TenantTx, show: (sims: readonly Sim[]) => Promise<Sim[]>) => Promise<T>,
+): Promise<T> =>
+  inTenant(onBehalfOf(ground, request), request.tenantId, (tx) => read(tx, (sims) => showCodes(tx, request, sims)))
+
+async function showCodes(tx: TenantTx, { keyScopes }: FastifyRequest, sims: readonly Sim[]): Promise<Sim[]> {
+  if (!allows(keyScopes, 'esim')) return sims.map((sim) => ({ ...sim, esimQrPayload: null, esimQrDataUrl: null }))
+  const simIds = sims.filter((sim) => sim.esimQrPayload !== null || sim.esimQrDataUrl !== null).map(({ id }) => id)
+  const [first, last] = [simIds[0], simIds.at(-1)]
+  if (first !== undefined) {
+    const id = first === last ? first : `${first} to ${last}`
+    await noteChange(tx, { subject: 'esim-codes', id, before: null, after: { simIds } })
+  }
+  return [...sims]
+}

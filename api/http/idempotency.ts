@@ -1,0 +1,155 @@
+/**
+ * Changes that arrive by POST, each in one transaction. With an `Idempotency-Key` the answer is kept in that
+ * same transaction, and the same request gets the same answer for 24 hours without doing anything again.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ServiceError } from '../../domain/errors.ts'
+import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../../store/idempotency.ts'
+import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../../store/tenancy.ts'
+import type { Resource } from '../../store/versions.ts'
+import { mustBeAsSeen, onBehalfOf } from './change.ts'
+import { keyOf } from './idempotency-key.ts'
+
+/** How long an answer is kept. */
+const KEEP_MS = 24 * 3_600_000
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+interface Terms {
+  /** Of a first answer; default 200. */
+  readonly status?: number
+  /** The answer holds a secret: it is kept without it, and a replay is refused. */
+  readonly secret?: boolean
+  /** What `If-Match` speaks of. */
+  readonly resource?: Resource
+}
+interface Outcome<T> {
+  readonly status: number
+  readonly body: T
+  readonly replayed: boolean
+}
+
+/** Does a tenant's work once. @returns its answer; the kept one where this is a replay */
+export async function onceInTenant<T>(
+  ground: Ground,
+  exchange: Exchange,
+  work: (tx: TenantTx) => Promise<T>,
+  terms: Terms = {},
+): Promise<T> {
+  const { request } = exchange
+  const guarded = async (tx: TenantTx) => {
+    if (terms.resource !== undefined) await mustBeAsSeen(tx, request, terms.resource)
+    return work(tx)
+  }
+  const outcome = await inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+    once(tx, request, guarded, terms),
+  )
+  return answer(exchange, outcome)
+}
+
+/** Does the platform's own work once. */
+export async function onceInPlatform<T>(
+  ground: Ground,
+  exchange: Exchange,
+  work: (tx: PlatformTx) => Promise<T>,
+  terms: Terms = {},
+): Promise<T> {
+  const { request } = exchange
+  return answer(exchange, await inPlatform(onBehalfOf(ground, request), (tx) => once(tx, request, work, terms)))
+}
+
+/**
+ * Has something else do a tenant's change, which knows a repeated request by its key. The answer is kept as others
+ * are: so the key stands for one request here too, and what is answered already is not asked again.
+ *
+ * @param steps.before written before it is asked; what it throws is answered, and nothing is asked
+ * @param steps.ask takes the key, or an id of this request where it has none
+ */
+export async function onceElsewhere<T>(
+  ground: Ground,
+  exchange: Exchange,
+  steps: {
+    readonly before: (tx: TenantTx, key: string) => Promise<void>
+    readonly ask: (key: string) => Promise<T>
+  },
+  terms: Terms = {},
+): Promise<T> {
+  const { request } = exchange
+  const key = keyOf(request)
+  const own = key ?? randomUUID()
+  const kept = await inTenant(onBehalfOf(ground, request), request.tenantId, async (tx) => {
+    const found = key === undefined ? undefined : await keptFor<T>(tx, request, key)
+    if (found === undefined) await steps.before(tx, own)
+    return found
+  })
+  if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
+  const body = await steps.ask(own)
+  return onceInTenant(ground, exchange, async () => body, terms)
+}
+
+function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {
+  reply.code(status)
+  if (replayed) reply.header('idempotency-replayed', 'true')
+  return body
+}
+
+async function once<Tx extends TenantTx | PlatformTx, T>(
+  tx: Tx,
+  request: FastifyRequest,
+  work: (tx: Tx) => Promise<T>,
+  terms: Terms,
+): Promise<Outcome<T>> {
+  const key = keyOf(request)
+  const { status = 200, secret = false } = terms
+  if (key === undefined) return { status, body: await work(tx), replayed: false }
+  const kept = await keptFor<T>(tx, request, key)
+  if (kept !== undefined) {
+    if (secret) {
+      throw new ServiceError(
+        'secret_already_shown',
+        'This was done, and its answer held a secret that is shown only once.',
+      )
+    }
+    return { status: kept.status, body: kept.body, replayed: true }
+  }
+  const body = await work(tx)
+  await keepAnswer(tx, key, { fingerprint: fingerprintOf(request), status, body: secret ? null : body })
+  return { status, body, replayed: false }
+}
+
+/**
+ * The answer that this request was given before, its key held until the transaction ends.
+ *
+ * @throws ServiceError idempotency_in_progress, idempotency_key_reused
+ */
+async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, key: string) {
+  if (!(await holdIdempotencyKey(tx, key))) {
+    throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key has not ended yet.')
+  }
+  const kept = await keptAnswer<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))
+  if (kept === undefined || kept.fingerprint === fingerprintOf(request)) return kept
+  throw new ServiceError('idempotency_key_reused', 'This Idempotency-Key stood for another request: take a new one.')
+}
+
+/** Has a scope refuse an `Idempotency-Key` that is none on every POST that takes one, used this time or not. */
+export function useOnceKeys(app: FastifyInstance): void {
+  app.addHook('preValidation', async (request) => {
+    if (request.method === 'POST' && request.routeOptions.config.once !== false) keyOf(request)
+  })
+}
+
+function fingerprintOf(request: FastifyRequest): string {
+  const what = JSON.stringify([request.method, request.url, request.tenantId, canonical(request.body)])
+  return createHash('sha256').update(what).digest('hex')
+}
+
+/** The same for bodies that differ only in the order of their fields. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (typeof value !== 'object' || value === null) return value ?? null
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return entries.map(([name, item]) => [name, canonical(item)])
+}

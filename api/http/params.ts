@@ -1,0 +1,52 @@
+/** Path parameters. */
+import { Type } from 'typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { Id, Text } from '../../domain/schema.ts'
+
+export const PoolParams = Type.Object({ id: Id('Pool id') })
+export const SimParams = Type.Object({ id: Id('SIM id') })
+export const SimOrIccidParams = Type.Object({
+  idOrIccid: Type.String({ description: 'SIM id, or ICCID (18 to 22 digits)' }),
+})
+export const EventParams = Type.Object({ id: Id('Event id') })
+export const OrderParams = Type.Object({ orderId: Id('Order id') })
+export const UsageDeliveryParams = Type.Object({ id: Id('Delivery id') })
+export const TariffParams = Type.Object({ id: Id('Tariff id') })
+/** Not checked as a UUID here: what is none names no ticket, which is 404. */
+export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
+/** As ticket ids. */
+export const BulkParams = Type.Object({ id: Text('Id of the bulk run (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
+export const BatchParams = Type.Object({ id: Text('Id of the batch (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
+export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/**
+ * The ticket id a path segment names.
+ *
+ * @throws ServiceError ticket_not_found where it is no UUID
+ */
+export function ticketIdOf(segment: string): string {
+  if (UUID.test(segment)) return segment.toLowerCase()
+  throw new ServiceError('ticket_not_found', `There is no ticket ${segment}: ticket ids are UUIDs.`)
+}
+
+/**
+ * The bulk run a path segment names.
+ *
+ * @throws ServiceError bulk_not_found where it is no UUID
+ */
+export function bulkIdOf(segment: string): string {
+  if (UUID.test(segment)) return segment.toLowerCase()
+  throw new ServiceError('bulk_not_found', `There is no bulk run ${segment}: their ids are UUIDs.`)
+}
+
+/**
+ * The batch a path segment names.
+ *
+ * @throws ServiceError batch_not_found where it is no UUID
+ */
+export function batchIdOf(segment: string): string {
+  if (UUID.test(segment)) return segment.toLowerCase()
+  throw new ServiceError('batch_not_found', `There is no batch ${segment}: their ids are UUIDs.`)
+}

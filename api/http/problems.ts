@@ -1,0 +1,163 @@
+/** Every failure leaves as `application/problem+json` (RFC 9457), whoever noticed it. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
+import { strictObject } from '../../domain/schema.ts'
+import { isAway } from '../../store/away.ts'
+
+export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
+export const CODES = Object.keys(ERRORS).filter(isCode)
+
+export const Problem = strictObject({
+  type: Type.String({ description: 'Relative address of the description of the code' }),
+  title: Type.String({ description: 'The kind of failure' }),
+  status: Type.Integer({ description: 'HTTP status' }),
+  detail: Type.String({ description: 'What was wrong this time, and what to do' }),
+  instance: Type.String({ description: 'The path that was asked for' }),
+  code: Type.String({ enum: [...CODES], description: 'Stable code' }),
+  errors: Type.Optional(
+    Type.Array(
+      strictObject({
+        pointer: Type.Optional(Type.String({ description: 'JSON pointer into the body' })),
+        parameter: Type.Optional(Type.String({ description: 'Name of a path, query or header parameter' })),
+        code: Type.Optional(
+          Type.String({ enum: [...CODES], description: 'Of a row in a list: what it meets by itself' }),
+        ),
+        detail: Type.String(),
+      }),
+      { description: 'The fields that are wrong; of a body that does not fit its schema the first 100' },
+    ),
+  ),
+  requestId: Type.String({ description: 'Names this request in the logs' }),
+})
+export type Problem = Static<typeof Problem>
+
+/** Seconds after which trying again makes sense, for codes that say it. */
+const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
+  idempotency_in_progress: 1,
+  quota_exceeded: 30,
+  unavailable: 5,
+}
+
+/** Has an application answer all failures this way. */
+export function useProblems(app: FastifyInstance): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => sendProblem(request, reply, asServiceError(error)))
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(request, reply, new ServiceError('not_found', `There is no ${request.url.split('?')[0]}.`)),
+  )
+}
+
+/** Answers with a failure; what may not go out goes to the log. */
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
+  const { status, title } = ERRORS[error.code]
+  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
+  else request.log.info({ code: error.code, detail: error.message }, 'refused')
+  const retryAfter = RETRY_AFTER[error.code]
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer realm="simherd"')
+  const problem: Problem = {
+    type: `/problems/${error.code}`,
+    title,
+    status,
+    detail: error.message,
+    instance: request.url.split('?')[0] ?? '/',
+    code: error.code,
+    ...(error.errors.length === 0 ? {} : { errors: error.errors.map((field) => ({ ...field })) }),
+    requestId: request.id,
+  }
+  // Serialized here: a route's own schemas say nothing about failures.
+  return reply.code(status).type('application/problem+json; charset=utf-8').serializer(JSON.stringify).send(problem)
+}
+
+/** The failure a caller meets, whatever was thrown. */
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (!(error instanceof Error)) return new ServiceError('internal_error', INTERNAL, { cause: error })
+  if (isFastifyError(error)) {
+    const known = fromFastify(error)
+    if (known !== undefined) return known
+  }
+  if (isBrokenOff(error)) {
+    return new ServiceError('unavailable', 'The database took too long over this and broke it off; try again.', {
+      cause: error,
+    })
+  }
+  if (isAway(error)) {
+    return new ServiceError('unavailable', 'The database cannot be reached just now; try again.', { cause: error })
+  }
+  return new ServiceError('internal_error', INTERNAL, { cause: error })
+}
+
+const INTERNAL = 'The service failed on this request; its log says why under the request id.'
+
+const isFastifyError = (error: Error): error is FastifyError => 'code' in error || 'validation' in error
+
+function fromFastify(error: FastifyError): ServiceError | undefined {
+  if (error.validation !== undefined) return invalid(error.validation, error.validationContext ?? 'body')
+  const { statusCode = 500 } = error
+  switch (statusCode) {
+    case 400:
+      return new ServiceError('invalid_request', `The request cannot be read: ${error.message}`)
+    case 413:
+      return new ServiceError('payload_too_large', 'The body is larger than this path takes: send it in parts.')
+    case 415:
+      return new ServiceError('unsupported_media_type', `${error.message}: send application/json.`)
+    default:
+      return undefined
+  }
+}
+
+/** More faults than this are read by nobody. */
+const MOST_TOLD = 100
+
+/** What a schema found wrong in a part of a request: the first hundred fields, and how many more there are. */
+export function invalid(faults: readonly FastifySchemaValidationError[], part: string): ServiceError {
+  // Of a choice, one line says enough: not why each of the alternatives did not fit.
+  const plain = faults.some(({ keyword }) => keyword === 'anyOf')
+    ? faults.filter(({ keyword, schemaPath }) => keyword === 'anyOf' || !schemaPath.includes('/anyOf/'))
+    : faults
+  // And of a field its first fault: what has the wrong type is no code of the table either.
+  const first = new Map<string, Fault>()
+  for (const fault of plain) {
+    const place = placeOf(fault)
+    if (!first.has(place)) first.set(place, fault)
+  }
+  const errors = [...first].slice(0, MOST_TOLD).map(([place, fault]): FieldError => {
+    const detail = detailOf(fault, faults)
+    return part === 'body' ? { pointer: place, detail } : { parameter: place.slice(1), detail }
+  })
+  const told = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
+  const untold = first.size - errors.length
+  if (untold > 0) told.push(`and ${untold} more`)
+  return new ServiceError('invalid_request', `${told.join('; ')}.`, { errors })
+}
+
+type Fault = FastifySchemaValidationError
+
+/** JSON pointer to the field that a fault is of. */
+function placeOf({ instancePath, params }: Fault): string {
+  const missing = params.missingProperty ?? params.additionalProperty
+  return `${instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
+}
+
+function detailOf(fault: Fault, faults: readonly Fault[]): string {
+  const { keyword, params, message, schemaPath } = fault
+  if (keyword === 'required') return 'is required'
+  if (keyword === 'additionalProperties') return 'is not a field of this request'
+  if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
+    return `must be one of ${params.allowedValues.map(String).join(', ')}`
+  }
+  if (keyword === 'anyOf') {
+    const formats = faults.filter((other) => other.keyword === 'format' && other.schemaPath.startsWith(schemaPath))
+    if (formats.length > 0) return `must be a ${formats.map((other) => String(other.params.format)).join(' or a ')}`
+  }
+  if (keyword === 'pattern' && 'parentSchema' in fault) {
+    const { description } = Object(fault.parentSchema)
+    if (typeof description === 'string') return `must be: ${description}`
+  }
+  if (keyword === 'type') return `must be ${String(params.type).replaceAll(',', ' or ')}`
+  return message ?? 'is wrong'
+}
+
+/** A statement, a wait for a lock or an idle transaction that was broken off for its time. */
+const isBrokenOff = (error: Error): boolean => 'code' in error && /^(57014|55P03|25P03)$/.test(String(error.code))

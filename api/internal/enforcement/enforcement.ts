@@ -1,0 +1,68 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { ActionAsk, PoolEnforcement, SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
+import { strictObject } from '../../../domain/schema.ts'
+import { logAction } from '../../../operations/enforcement/log-action.ts'
+import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { actionOf } from '../../description/together.ts'
+import { onceInTenant } from '../../http/idempotency.ts'
+import { PoolParams, SimParams } from '../../http/params.ts'
+import type { InternalOptions } from '../../options.ts'
+
+const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })
+const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })
+
+/** What the enforcing workflows read before they act, and where they log what they did. */
+export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const tags = ['Enforcement']
+
+  app.get(
+    '/sims/:id/enforcement',
+    {
+      config: { problems: ['sim_not_found', 'cycle_not_found'] },
+      schema: {
+        operationId: 'readSimEnforcement',
+        summary: 'A SIM as enforcement sees it; without a cycle in the running one',
+        tags,
+        params: SimParams,
+        querystring: Type.Object({ cycle: Type.Optional(Cycle), rule: Type.Optional(Rule) }),
+        response: { 200: SimEnforcement },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, (tx) => simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null)),
+  )
+
+  app.get(
+    '/pools/:id/enforcement',
+    {
+      config: { problems: ['pool_not_found', 'cycle_not_found'] },
+      schema: {
+        operationId: 'readPoolEnforcement',
+        summary: 'A pool as enforcement sees it, and whom to pick from',
+        tags,
+        params: PoolParams,
+        querystring: Type.Object({ cycle: Cycle, rule: Rule }),
+        response: { 200: PoolEnforcement },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
+  )
+
+  app.post(
+    '/watchdog/actions',
+    {
+      config: { problems: ['sim_not_found', 'pool_not_found'], also: { body: actionOf('tooLittleToPick') } },
+      schema: {
+        operationId: 'logAction',
+        summary: 'Log what enforcement did, once',
+        tags,
+        body: ActionAsk,
+        response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
+      },
+    },
+    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => logAction(tx, request.body)),
+  )
+}

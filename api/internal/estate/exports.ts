@@ -1,0 +1,163 @@
+/** Every list as a CSV file: the columns of the public objects, the filters of the public lists, all pages at once. */
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { Pool } from '../../../domain/estate/pool.ts'
+import { Sim, SimQuery } from '../../../domain/estate/sim.ts'
+import { Tariff } from '../../../domain/estate/tariff.ts'
+import { Event, EventQuery } from '../../../domain/event.ts'
+import { filterOf, Order, OrderQuery } from '../../../domain/orders/order.ts'
+import { Ticket } from '../../../domain/tickets/ticket.ts'
+import { WatchdogLogEntry, WatchdogLogQuery } from '../../../domain/watchdog/log-entry.ts'
+import { listPools } from '../../../store/estate/pools.ts'
+import { listSims } from '../../../store/estate/sims.ts'
+import { listTariffs } from '../../../store/estate/tariffs.ts'
+import { listEvents } from '../../../store/events.ts'
+import { listOrders } from '../../../store/orders/orders.ts'
+import { type Ground, inTenant } from '../../../store/tenancy.ts'
+import { listTickets } from '../../../store/tickets/tickets.ts'
+import { listLog } from '../../../store/watchdog/log.ts'
+import { columnsOf, streamedCsv } from '../../files/csv.ts'
+import type { InternalOptions } from '../../options.ts'
+
+/** Activation codes are secrets; of the tariff that governs a SIM its name is enough. */
+const SIM_COLUMNS = [
+  ...columnsOf(Sim, ['esimQrPayload', 'esimQrDataUrl', 'tariff']),
+  'tariff.id',
+  'tariff.displayName',
+  'tariff.type',
+]
+
+const spreadsheet = {
+  spreadsheet: Type.Optional(
+    Type.Boolean({
+      description: 'For a spreadsheet program that opens the file: ICCID, IMSI, MSISDN and IMEI stay text (`="8944…"`)',
+    }),
+  ),
+}
+const plainQuery = Type.Object(spreadsheet)
+const PAGE = ['page', 'pageSize'] as const
+const simQuery = Type.Object({ ...Type.Omit(SimQuery, PAGE).properties, ...spreadsheet })
+const eventQuery = Type.Object({ ...Type.Omit(EventQuery, PAGE).properties, ...spreadsheet })
+const logQuery = Type.Object({ ...Type.Omit(WatchdogLogQuery, PAGE).properties, ...spreadsheet })
+const orderQuery = Type.Object({ ...Type.Omit(OrderQuery, PAGE).properties, ...spreadsheet })
+
+/** Tariffs are few: one page has them all. */
+async function* allTariffs(ground: Ground, tenantId: string) {
+  yield await inTenant(ground, tenantId, listTariffs)
+}
+
+interface Export {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly pages: AsyncGenerator<readonly object[], void>
+}
+
+async function send(reply: FastifyReply, query: { readonly spreadsheet?: boolean }, { name, columns, pages }: Export) {
+  const file = await streamedCsv(pages, { columns, spreadsheet: query.spreadsheet === true })
+  return reply
+    .type('text/csv; charset=utf-8; header=present')
+    .header('content-disposition', `attachment; filename="${name}.csv"`)
+    .send(file)
+}
+
+const common = {
+  tags: ['Exports'],
+  produces: ['text/csv'],
+  response: {
+    200: Type.Unsafe<Readable>(
+      Type.String({
+        description: 'CSV; the first line names the columns',
+        examples: ['id,name\r\n1,Household meters\r\n'],
+      }),
+    ),
+  },
+}
+
+export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  app.get(
+    '/exports/sims.csv',
+    { schema: { operationId: 'exportSims', summary: 'SIMs as CSV, by id', querystring: simQuery, ...common } },
+    ({ tenantId, query }, reply) =>
+      send(reply, query, { name: 'sims', columns: SIM_COLUMNS, pages: listSims(ground, tenantId, query) }),
+  )
+
+  app.get(
+    '/exports/pools.csv',
+    { schema: { operationId: 'exportPools', summary: 'Pools as CSV, by id', querystring: plainQuery, ...common } },
+    ({ tenantId, query }, reply) =>
+      send(reply, query, { name: 'pools', columns: columnsOf(Pool), pages: listPools(ground, tenantId) }),
+  )
+
+  app.get(
+    '/exports/tariffs.csv',
+    { schema: { operationId: 'exportTariffs', summary: 'Tariffs as CSV, by id', querystring: plainQuery, ...common } },
+    ({ tenantId, query }, reply) =>
+      send(reply, query, { name: 'tariffs', columns: columnsOf(Tariff), pages: allTariffs(ground, tenantId) }),
+  )
+
+  app.get(
+    '/exports/tickets.csv',
+    {
+      schema: {
+        operationId: 'exportTickets',
+        summary: 'Tickets as CSV, newest first',
+        querystring: plainQuery,
+        ...common,
+      },
+    },
+    ({ tenantId, query }, reply) =>
+      send(reply, query, { name: 'tickets', columns: columnsOf(Ticket), pages: listTickets(ground, tenantId) }),
+  )
+
+  app.get(
+    '/exports/orders.csv',
+    {
+      schema: {
+        operationId: 'exportOrders',
+        summary: 'Orders as CSV, newest first',
+        querystring: orderQuery,
+        ...common,
+      },
+    },
+    ({ tenantId, query }, reply) =>
+      send(reply, query, {
+        name: 'orders',
+        columns: columnsOf(Order),
+        pages: listOrders(ground, tenantId, filterOf(query)),
+      }),
+  )
+
+  app.get(
+    '/exports/events.csv',
+    {
+      schema: {
+        operationId: 'exportEvents',
+        summary: 'Events as CSV, newest first',
+        querystring: eventQuery,
+        ...common,
+      },
+    },
+    ({ tenantId, query }, reply) =>
+      send(reply, query, { name: 'events', columns: columnsOf(Event), pages: listEvents(ground, tenantId, query) }),
+  )
+
+  app.get(
+    '/exports/watchdog-logs.csv',
+    {
+      schema: {
+        operationId: 'exportWatchdogLogs',
+        summary: 'Watchdog log as CSV, newest first',
+        querystring: logQuery,
+        ...common,
+      },
+    },
+    ({ tenantId, query }, reply) =>
+      send(reply, query, {
+        name: 'watchdog-logs',
+        columns: columnsOf(WatchdogLogEntry),
+        pages: listLog(ground, tenantId, query),
+      }),
+  )
+}

@@ -1,0 +1,57 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { NewTariff, TariffOffer } from '../../../domain/estate/tariff.ts'
+import { IdAnswer } from '../../../domain/schema.ts'
+import { createTariff } from '../../../operations/estate/create-tariff.ts'
+import { setTariffActive } from '../../../operations/estate/set-tariff-active.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { TERMS_OF_A_TARIFF } from '../../description/together.ts'
+import { changeInTenant, onBehalfOf } from '../../http/change.ts'
+import { onceInPlatform, onceInTenant } from '../../http/idempotency.ts'
+import { TariffParams } from '../../http/params.ts'
+import type { InternalOptions } from '../../options.ts'
+
+export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  app.post(
+    '/tariffs',
+    {
+      config: {
+        tenant: 'or-platform',
+        problems: ['tariff_units_disagree'],
+        also: { body: TERMS_OF_A_TARIFF },
+      },
+      schema: {
+        operationId: 'createTariff',
+        summary: 'Make a tariff of a tenant; one that every tenant is offered, where X-Tenant-Id is @platform',
+        tags: ['Tariffs'],
+        body: NewTariff,
+        response: { 201: IdAnswer },
+      },
+    },
+    (request, reply) =>
+      request.tenantId === ''
+        ? onceInPlatform(ground, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 })
+        : onceInTenant(ground, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 }),
+  )
+
+  app.patch(
+    '/tariffs/:id',
+    {
+      config: { tenant: 'or-platform', problems: ['tariff_not_found'] },
+      schema: {
+        operationId: 'offerTariff',
+        summary: 'Withdraw a tariff from new assignments, or offer it again',
+        description: 'SIMs and pools that have it keep it. X-Tenant-Id names the tenant whose own it is, or @platform.',
+        tags: ['Tariffs'],
+        params: TariffParams,
+        body: TariffOffer,
+        response: { 200: IdAnswer },
+      },
+    },
+    (request) => {
+      const offer = { id: request.params.id, isActive: request.body.isActive }
+      return request.tenantId === ''
+        ? inPlatform(onBehalfOf(ground, request), (tx) => setTariffActive(tx, offer))
+        : changeInTenant(ground, request, (tx) => setTariffActive(tx, offer))
+    },
+  )
+}

@@ -1,0 +1,158 @@
+/** What a billing cycle comes to: the statement of a closed one, and the plan of one that is yet to be closed. */
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
+import { Id, nullable, strictObject } from '../../../domain/schema.ts'
+import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
+import { STATEMENT_COLUMNS, statementRows } from '../../../operations/month-end/statement-csv.ts'
+import { cycleNamed } from '../../../operations/month-end/steps.ts'
+import {
+  allLines,
+  type StatementLine as Line,
+  pageOfLines,
+  statementTotals,
+} from '../../../store/month-end/statements.ts'
+import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { streamedCsv } from '../../files/csv.ts'
+import type { InternalOptions } from '../../options.ts'
+
+const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
+const MOST = Number.MAX_SAFE_INTEGER
+const filters = {
+  poolId: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: MOST, description: 'Lines of this pool; 0: outside pools' }),
+  ),
+  simId: Type.Optional(Id('Lines of this SIM')),
+}
+const PageQuery = Type.Object({
+  ...filters,
+  afterLine: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: MOST, default: 0, description: 'What the page before said: `nextAfterLine`' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'At most so many lines' }),
+  ),
+})
+const CsvQuery = Type.Object({
+  ...filters,
+  spreadsheet: Type.Optional(
+    Type.Boolean({ description: 'For a spreadsheet program that opens the file: ICCIDs stay text (`="8944…"`)' }),
+  ),
+})
+
+const money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
+const KINDS = ['sim', 'pool', 'empty', 'adjustment'] as const
+const StatementLine = strictObject({
+  kind: Type.Unsafe<Line['kind']>({
+    type: 'string',
+    enum: KINDS,
+    description:
+      'An adjustment is what has changed in an earlier cycle since all statements before, as differences: of a SIM, or, ' +
+      'where `simId` is null, of a pool’s own line',
+  }),
+  adjusts: nullable(
+    Type.String({ description: 'The cycle that an adjustment is of; null for all other lines', examples: [null] }),
+  ),
+  poolId: Type.Integer({ minimum: 0, description: 'Pool; 0: outside pools' }),
+  poolName: Type.String(),
+  simId: nullable(Id('SIM')),
+  iccid: nullable(Type.String()),
+  tariffId: nullable(Id('Governing tariff')),
+  bytes: Type.Integer(),
+  voiceSeconds: Type.Integer(),
+  smsCount: Type.Integer(),
+  limitBytes: Type.Integer(),
+  overageBytes: Type.Integer(),
+  feeMicro: money('Monthly fee, or cost of the bucket'),
+  smsMicro: money('Messages'),
+  voiceMicro: money('Voice'),
+  overageMicro: money('Overage'),
+})
+
+export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const tags = ['Cycles']
+
+  app.get(
+    '/cycles/:key/statement',
+    {
+      config: { problems: ['cycle_not_found'] },
+      schema: {
+        operationId: 'readStatement',
+        summary: 'The statement of a closed cycle, page by page',
+        description: 'Pools by id, each before its SIMs; adjustments of earlier cycles after all of them.',
+        tags,
+        params: Key,
+        querystring: PageQuery,
+        response: {
+          200: strictObject({
+            cycle: Type.String(),
+            totalMicro: money('Sum of all lines of the statement, not only of this page'),
+            lineCount: Type.Integer({ minimum: 0, description: 'All lines of the statement' }),
+            lines: Type.Array(StatementLine),
+            nextAfterLine: nullable(Id('Ask for what follows after it; null at the end')),
+          }),
+        },
+      },
+    },
+    ({ tenantId, params: { key }, query: { afterLine = 0, limit = 1000, poolId, simId } }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        await cycleNamed(tx, key)
+        const { lines: lineCount, totalMicro } = (await statementTotals(tx, key)) ?? { lines: 0, totalMicro: 0 }
+        const page = await pageOfLines(tx, key, { afterLine, limit, poolId, simId })
+        return { cycle: key, totalMicro, lineCount, ...page }
+      }),
+  )
+
+  app.get(
+    '/cycles/:key/statement.csv',
+    {
+      config: { problems: ['cycle_not_found'] },
+      schema: {
+        operationId: 'exportStatement',
+        summary: 'The statement of a closed cycle as CSV, as it is mailed',
+        tags,
+        params: Key,
+        querystring: CsvQuery,
+        produces: ['text/csv'],
+        response: {
+          200: Type.Unsafe<Readable>(
+            Type.String({
+              description: 'CSV; the first line names the columns. Amounts are in units of the currency',
+              examples: [`${STATEMENT_COLUMNS.join()}\r\n`],
+            }),
+          ),
+        },
+      },
+    },
+    async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, reply) => {
+      await inTenant(ground, tenantId, (tx) => cycleNamed(tx, key))
+      const pages = asRows(allLines(ground, tenantId, key, { poolId, simId }))
+      const file = await streamedCsv(pages, { columns: STATEMENT_COLUMNS, spreadsheet })
+      return reply
+        .type('text/csv; charset=utf-8; header=present')
+        .header('content-disposition', `attachment; filename="statement-${key}.csv"`)
+        .send(file)
+    },
+  )
+
+  app.get(
+    '/cycles/:key/plan',
+    {
+      config: { problems: ['cycle_not_found'] },
+      schema: {
+        operationId: 'planMonthEnd',
+        summary: 'What the month end would do, without doing it',
+        description: 'As things stand now, of bounded size. Nothing is changed by it.',
+        tags,
+        params: Key,
+        response: { 200: MonthEndPlan },
+      },
+    },
+    ({ tenantId, params }) => inTenant(slowly(ground), tenantId, (tx) => planMonthEnd(tx, params.key)),
+  )
+}
+
+async function* asRows(pages: AsyncGenerator<Line[]>) {
+  for await (const lines of pages) yield statementRows(lines)
+}

@@ -1,0 +1,228 @@
+/** Fulfilment of orders: what happens to one after it was placed. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type ErrorCode, ServiceError } from '../../../domain/errors.ts'
+import {
+  Completion,
+  Failure,
+  OrderDetail,
+  OrderPayment,
+  OrderSim,
+  OrderStatusAnswer,
+  Shipment,
+  ShipmentQuery,
+} from '../../../domain/orders/order.ts'
+import { PageQuery, pageOf } from '../../../domain/page.ts'
+import { codesFor, completeOrder } from '../../../operations/orders/complete-order.ts'
+import { setOrderPayment } from '../../../operations/orders/set-order-payment.ts'
+import { shipOrder } from '../../../operations/orders/ship-order.ts'
+import { deliverOrder, failOrder, orderNotFound, processOrder } from '../../../operations/orders/steps.ts'
+import { findOrder, type OrderRecord, toOrderDetail } from '../../../store/orders/orders.ts'
+import { orderSimCount, pageOfOrderSims } from '../../../store/orders/sims.ts'
+import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { eitherOf, noneTwice } from '../../description/together.ts'
+import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
+import { takeNoBody } from '../../http/app.ts'
+import { changeInTenant } from '../../http/change.ts'
+import { onceInTenant } from '../../http/idempotency.ts'
+import { OrderParams } from '../../http/params.ts'
+import type { InternalOptions } from '../../options.ts'
+
+/** Why an order's SIMs cannot be made. */
+const FULFILMENT_PROBLEMS: readonly ErrorCode[] = [
+  'order_not_found',
+  'order_state_conflict',
+  'sim_exists',
+  'order_quantity_mismatch',
+  'order_type_mismatch',
+]
+
+/** 10,000 SIMs with all their fields. */
+const SHIPMENT_BYTES = 8 * 1024 * 1024
+
+async function knownOrder(tx: TenantTx, id: number): Promise<OrderRecord> {
+  const order = await findOrder(tx, id)
+  if (order === undefined) throw orderNotFound(id)
+  return order
+}
+
+function missing(parameter: string): never {
+  const detail = 'is required in the query where the body is CSV or NDJSON'
+  throw new ServiceError('invalid_request', `${parameter} ${detail}.`, { errors: [{ parameter, detail }] })
+}
+
+export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, esim }) => {
+  const tags = ['Orders']
+  const response = { 200: OrderStatusAnswer }
+
+  app.get(
+    '/orders/:orderId',
+    {
+      config: { problems: ['order_not_found'] },
+      schema: {
+        operationId: 'getOrderDetail',
+        summary: 'An order, with why it failed and how many SIMs were made for it',
+        tags,
+        params: OrderParams,
+        response: { 200: OrderDetail },
+      },
+    },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) =>
+        toOrderDetail(await knownOrder(tx, params.orderId), await orderSimCount(tx, params.orderId)),
+      ),
+  )
+
+  app.get(
+    '/orders/:orderId/sims',
+    {
+      config: { problems: ['order_not_found'] },
+      schema: {
+        operationId: 'listOrderSims',
+        summary: 'SIMs that were made for an order, by id',
+        tags,
+        params: OrderParams,
+        querystring: PageQuery,
+        response: { 200: pageOf(OrderSim) },
+      },
+    },
+    ({ tenantId, params: { orderId }, query }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        await knownOrder(tx, orderId)
+        return pageOfOrderSims(tx, orderId, query)
+      }),
+  )
+
+  app.patch(
+    '/orders/:orderId',
+    {
+      config: { versioned: true, problems: ['order_not_found'] },
+      schema: {
+        operationId: 'setOrderPayment',
+        summary: 'Note the invoice and the receipt of an order; what is left out stays, an empty text takes it off',
+        tags,
+        params: OrderParams,
+        body: OrderPayment,
+        response,
+      },
+    },
+    (request) => {
+      const { orderId } = request.params
+      const resource = { kind: 'order', id: orderId } as const
+      return changeInTenant(ground, request, (tx) => setOrderPayment(tx, orderId, request.body), resource)
+    },
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.post(
+      '/orders/:orderId/process',
+      {
+        config: { bodiless: true, problems: ['order_not_found', 'order_not_pending'] },
+        schema: {
+          operationId: 'processOrder',
+          summary: 'Begin to fulfil a pending order: it cannot be cancelled any more',
+          tags,
+          params: OrderParams,
+          response,
+        },
+      },
+      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => processOrder(tx, request.params.orderId)),
+    )
+    scope.post(
+      '/orders/:orderId/deliver',
+      {
+        config: { bodiless: true, problems: ['order_not_found', 'order_state_conflict', 'order_type_mismatch'] },
+        schema: {
+          operationId: 'deliverOrder',
+          summary: 'Note that the shipment has arrived',
+          tags,
+          params: OrderParams,
+          response,
+        },
+      },
+      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => deliverOrder(tx, request.params.orderId)),
+    )
+  }
+  await app.register(withoutBody)
+
+  const shipping: FastifyPluginAsyncTypebox = async (scope) => {
+    takeSimFiles(scope)
+    scope.post(
+      '/orders/:orderId/ship',
+      {
+        bodyLimit: SHIPMENT_BYTES,
+        // A file has only the SIMs in it: the rest of the shipment is in the query then.
+        preValidation: async (request) => {
+          if (request.simFile === null) return
+          const { shippingCarrier = missing('shippingCarrier'), trackingNumber = missing('trackingNumber') } =
+            request.query
+          request.body = { ...request.body, shippingCarrier, trackingNumber }
+        },
+        config: {
+          problems: [...FULFILMENT_PROBLEMS, 'shipping_address_missing'],
+          also: { body: { ...eitherOf('iccids', 'sims'), ...noneTwice('iccids') } },
+          files: SIM_FILES,
+        },
+        schema: {
+          operationId: 'shipOrder',
+          summary: 'Hand physical SIMs to the carrier: they are in the estate from now on, unprovisioned',
+          description:
+            'All or nothing. JSON has everything; CSV and NDJSON have the SIMs, as an import has, and the query names carrier and tracking number.',
+          tags,
+          consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
+          params: OrderParams,
+          querystring: ShipmentQuery,
+          body: Shipment,
+          response,
+        },
+      },
+      (request, reply) =>
+        onceInTenant(ground, { request, reply }, (tx) =>
+          shipOrder(tx, request.params.orderId, request.body, request.simFile ?? undefined),
+        ),
+    )
+  }
+  await app.register(shipping)
+
+  app.post(
+    '/orders/:orderId/complete',
+    {
+      config: {
+        problems: FULFILMENT_PROBLEMS,
+        also: { body: noneTwice('iccids') },
+      },
+      schema: {
+        operationId: 'completeOrder',
+        summary: 'Make the profiles of an eSIM order: they are in the estate from now on, unprovisioned',
+        description: 'All or nothing. ICCIDs are made where none are given. 10,000 profiles take some half a minute.',
+        tags,
+        params: OrderParams,
+        body: Completion,
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { tenantId, body } = request
+      const { orderId } = request.params
+      const codes = await codesFor(ground, { tenantId, orderId, ...body }, esim)
+      return onceInTenant(ground, { request, reply }, (tx) => completeOrder(tx, { orderId, codes, ...body }, esim))
+    },
+  )
+
+  app.post(
+    '/orders/:orderId/fail',
+    {
+      config: { problems: ['order_not_found', 'order_state_conflict'] },
+      schema: {
+        operationId: 'failOrder',
+        summary: 'Give up an order that is pending or being processed',
+        tags,
+        params: OrderParams,
+        body: Failure,
+        response,
+      },
+    },
+    (request, reply) =>
+      onceInTenant(ground, { request, reply }, (tx) => failOrder(tx, request.params.orderId, request.body.reason)),
+  )
+}

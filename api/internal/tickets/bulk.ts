@@ -1,0 +1,147 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { PageQuery, pageOf } from '../../../domain/page.ts'
+import {
+  BulkAsk,
+  BulkAskQuery,
+  BulkItem,
+  BulkItemQuery,
+  BulkPlan,
+  BulkRun,
+  BulkRunDetail,
+} from '../../../domain/tickets/bulk.ts'
+import {
+  cancelBulkTickets,
+  noBulkRun,
+  planBulkTickets,
+  runOf,
+  startBulkTickets,
+} from '../../../operations/tickets/bulk.ts'
+import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { pageOfItems, pageOfRuns, runExists } from '../../../store/tickets/bulk-reads.ts'
+import { TERMS_OF_A_BULK_RUN } from '../../description/together.ts'
+import { takeBulkFiles } from '../../files/bulk-csv.ts'
+import { takeNoBody } from '../../http/app.ts'
+import { changeInTenant } from '../../http/change.ts'
+import { onceInTenant } from '../../http/idempotency.ts'
+import { BulkParams, bulkIdOf } from '../../http/params.ts'
+import type { InternalOptions } from '../../options.ts'
+
+/** 100,000 SIMs in the longest form. */
+const ASK_BYTES = 8 * 1024 * 1024
+
+export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const tags = ['Bulk tickets']
+
+  const files: FastifyPluginAsyncTypebox = async (scope) => {
+    takeBulkFiles(scope)
+    scope.post(
+      '/bulk-tickets',
+      {
+        bodyLimit: ASK_BYTES,
+        config: {
+          problems: [
+            'pool_not_found',
+            'tariff_not_found',
+            'tariff_inactive',
+            'tariff_needs_pool',
+            'tariff_has_no_effect',
+            'bulk_too_large',
+          ],
+          also: { body: TERMS_OF_A_BULK_RUN },
+          files: { 'text/csv': 'iccid\n8999900000000000017\n' },
+        },
+        schema: {
+          operationId: 'startBulkTickets',
+          summary: 'Open a ticket on each of many SIMs; as a dry run only say on which, and which are refused',
+          description:
+            'SIMs by id, by ICCID, by a filter, or as CSV with a column iccid or simId; with CSV the other fields ' +
+            'stand in the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the ' +
+            'answer, run after run. A SIM that cannot have the ticket is refused by itself.',
+          tags,
+          consumes: ['application/json', 'text/csv'],
+          querystring: BulkAskQuery,
+          body: BulkAsk,
+          response: { 200: BulkPlan, 202: BulkRunDetail },
+        },
+      },
+      (request, reply) => {
+        const asked = { ...request.query, ...request.body }
+        // Whoever asks for a dry run in either place wants one. Its Idempotency-Key stays free for the run itself.
+        if (request.query.dryRun === true || request.body.dryRun === true) {
+          return inTenant(slowly(ground), request.tenantId, (tx) => planBulkTickets(tx, asked))
+        }
+        return onceInTenant(slowly(ground), { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
+      },
+    )
+  }
+  await app.register(files)
+
+  app.get(
+    '/bulk-tickets',
+    {
+      schema: {
+        operationId: 'listBulkTickets',
+        summary: 'Bulk runs, newest first',
+        tags,
+        querystring: PageQuery,
+        response: { 200: pageOf(BulkRun) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfRuns(tx, query)),
+  )
+
+  app.get(
+    '/bulk-tickets/:id',
+    {
+      config: { problems: ['bulk_not_found'] },
+      schema: {
+        operationId: 'getBulkTickets',
+        summary: 'A bulk run, with its SIMs by what has become of them',
+        tags,
+        params: BulkParams,
+        response: { 200: BulkRunDetail },
+      },
+    },
+    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => runOf(tx, bulkIdOf(params.id))),
+  )
+
+  app.get(
+    '/bulk-tickets/:id/items',
+    {
+      config: { problems: ['bulk_not_found'] },
+      schema: {
+        operationId: 'listBulkTicketItems',
+        summary: 'The SIMs of a bulk run, in the order of its request',
+        tags,
+        params: BulkParams,
+        querystring: BulkItemQuery,
+        response: { 200: pageOf(BulkItem) },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const id = bulkIdOf(params.id)
+        if (!(await runExists(tx, id))) throw noBulkRun(id)
+        return pageOfItems(tx, id, query)
+      }),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/bulk-tickets/:id',
+      {
+        config: { bodiless: true, problems: ['bulk_not_found', 'bulk_ended'] },
+        schema: {
+          operationId: 'cancelBulkTickets',
+          summary: 'Cancel what a bulk run has not opened yet, and its pending tickets',
+          tags,
+          params: BulkParams,
+          response: { 200: BulkRunDetail },
+        },
+      },
+      (request) => changeInTenant(ground, request, (tx) => cancelBulkTickets(tx, bulkIdOf(request.params.id))),
+    )
+  }
+  await app.register(withoutBody)
+}

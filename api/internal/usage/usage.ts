@@ -1,0 +1,142 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import { ServiceError } from '../../../domain/errors.ts'
+import { pageOf } from '../../../domain/page.ts'
+import { Id, strictObject } from '../../../domain/schema.ts'
+import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
+import { UsageRecord } from '../../../domain/usage/usage-record.ts'
+import { recordUsage, type UsageTerms } from '../../../operations/usage/record-usage.ts'
+import { type Ground, inTenant } from '../../../store/tenancy.ts'
+import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../store/usage/deliveries.ts'
+import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
+import { onBehalfOf } from '../../http/change.ts'
+import { UsageDeliveryParams } from '../../http/params.ts'
+import type { InternalOptions } from '../../options.ts'
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+const UsageAnswer = strictObject({
+  deliveryId: Id('Delivery id: `GET /internal/usage-deliveries/{id}` keeps who sent it, and these counts'),
+  accepted: count('Records counted'),
+  duplicates: count('Records that had been sent before'),
+  rejectedCount: count('Records that were refused'),
+  rejected: Type.Array(
+    strictObject({ index: count('Place in the delivery, from 0'), code: Type.String(), detail: Type.String() }),
+    { description: 'The first 1,000 of them' },
+  ),
+})
+
+/** A bad record rejects itself and not the rest, so that anything may stand in its place. */
+const USAGE = Type.Object({
+  records: Type.Array(Type.Union([UsageRecord, Type.Unsafe<unknown>({ description: 'Anything else: rejected' })]), {
+    description: 'Any number; each is judged by itself',
+  }),
+})
+
+/** Records of one transaction: enough to be set-wise, few enough to hold locks only for moments. */
+const CHUNK = 1000
+const MOST_REJECTED = 1000
+
+export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, usage }) => {
+  takeUsage(app)
+  app.post<{ Body: Readable | undefined }>(
+    '/usage',
+    {
+      config: {
+        once: false,
+        streamed: USAGE,
+        files: {
+          'text/csv':
+            'recordId,iccid,at,bytesUp,bytesDown\ncdr-17,8999900000000000017,2026-11-20T11:58:07Z,1200,48000\n',
+          'application/x-ndjson':
+            '{"recordId":"cdr-17","iccid":"8999900000000000017","at":"2026-11-20T11:58:07Z","bytesDown":48000}\n',
+        },
+      },
+      schema: {
+        operationId: 'recordUsage',
+        summary: 'Take in usage records: JSON, NDJSON or CSV, gzip accepted',
+        description:
+          'Each record counts once, however often it is sent: (recordId, at) is its identity. A bad record rejects itself, not the rest. Committed in chunks: send a broken delivery again.',
+        tags: ['Usage'],
+        consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
+        response: { 200: UsageAnswer },
+      },
+    },
+    (request) => takeIn(ground, request, usage),
+  )
+
+  app.get(
+    '/usage-deliveries',
+    {
+      schema: {
+        operationId: 'listUsageDeliveries',
+        summary: 'Deliveries of usage: who sent what, when, and what was made of it; newest first',
+        description: 'Part of the audit trail. Records that were counted name the delivery they first came with.',
+        tags: ['Usage'],
+        querystring: UsageDeliveryQuery,
+        response: { 200: pageOf(UsageDelivery) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfDeliveries(tx, query)),
+  )
+
+  app.get(
+    '/usage-deliveries/:id',
+    {
+      config: { problems: ['usage_delivery_not_found'] },
+      schema: {
+        operationId: 'getUsageDelivery',
+        summary: 'A delivery of usage',
+        tags: ['Usage'],
+        params: UsageDeliveryParams,
+        response: { 200: UsageDelivery },
+      },
+    },
+    ({ tenantId, params: { id } }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const delivery = await findDelivery(tx, id)
+        if (delivery !== undefined) return delivery
+        throw new ServiceError('usage_delivery_not_found', `There is no delivery of usage ${id}.`)
+      }),
+  )
+}
+
+/** Takes in a delivery; its row is written when it begins and when it ends, however it ends. */
+async function takeIn(
+  ground: Ground,
+  request: UsageRequest,
+  terms: UsageTerms | undefined,
+): Promise<Static<typeof UsageAnswer>> {
+  const { tenantId } = request
+  const arrived = new Arrived()
+  const deliveryId = await inTenant(onBehalfOf(ground, request), tenantId, insertDelivery)
+  const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }
+  const rejected: { index: number; code: string; detail: string }[] = []
+  let chunk: unknown[] = []
+  let index = 0
+  const commit = async () => {
+    const counted = await recordUsage(ground, tenantId, chunk, index, { ...terms, deliveryId })
+    index += chunk.length
+    chunk = []
+    answer.accepted += counted.accepted
+    answer.duplicates += counted.duplicates
+    answer.rejectedCount += counted.rejected.length
+    rejected.push(...counted.rejected.slice(0, MOST_REJECTED - rejected.length))
+  }
+  let outcome: 'complete' | 'broken' = 'broken'
+  try {
+    // Not before: a stream that fails while nobody reads it ends the process.
+    for await (const record of usageRecords(request, arrived)) {
+      chunk.push(record)
+      if (chunk.length >= CHUNK) await commit()
+    }
+    if (chunk.length > 0) await commit()
+    outcome = 'complete'
+  } finally {
+    const { rejectedCount, ...counts } = answer
+    const came = { bytes: arrived.bytes, sha256: arrived.sha256() }
+    const end = { ...counts, ...came, rejected: rejectedCount, outcome }
+    await inTenant(ground, tenantId, (tx) => endDelivery(tx, deliveryId, end))
+  }
+  return { deliveryId, ...answer, rejected }
+}

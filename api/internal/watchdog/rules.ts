@@ -1,0 +1,84 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
+import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { onBehalfOf } from '../../http/change.ts'
+import type { InternalOptions } from '../../options.ts'
+
+const Rules = strictObject({
+  version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
+  activatedAt: nullable(Instant('Since when it is in force')),
+  refused: nullable(
+    strictObject(
+      {
+        version: Type.Integer({ minimum: 1, description: 'Version of the set that was put in force last' }),
+        reason: Type.String({ description: 'Its first fault, and how many more there are' }),
+      },
+      { description: 'Where this build refuses the set put in force last: the newest it accepts stays; else null' },
+    ),
+  ),
+  rules: Type.Array(
+    strictObject({
+      name: Type.String(),
+      subject: Type.Unsafe<'sim' | 'pool' | 'tenant'>({ type: 'string', enum: ['sim', 'pool', 'tenant'] }),
+      file: Type.String({ description: 'Path below the rules folder' }),
+      stage: Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES] }),
+    }),
+  ),
+})
+
+const RuleFiles = strictObject({
+  files: Type.Array(
+    strictObject({
+      file: Type.String({ minLength: 1, maxLength: 300, description: 'Path below the rules folder' }),
+      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'The file as it is' }),
+    }),
+    { minItems: 1, maxItems: BOUNDS.files, description: 'The whole set: what is not in it is no longer in force' },
+  ),
+  author: Type.String({ minLength: 1, maxLength: 100, description: 'Who loads it' }),
+})
+const RULES_BYTES = 8 * 1024 * 1024
+
+export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+  const inForce = rulesInForce()
+  app.get(
+    '/rules',
+    {
+      config: { tenant: 'none' },
+      schema: { operationId: 'listRules', summary: 'The rule set in force', tags: ['Rules'], response: { 200: Rules } },
+    },
+    async () => {
+      const set = await inPlatform(ground, inForce)
+      return {
+        version: set.version,
+        activatedAt: set.activatedAt?.toISOString() ?? null,
+        refused: set.refused,
+        rules: set.rules.map(({ name, subject, file, event }) => ({ name, subject, file, stage: event.params.stage })),
+      }
+    },
+  )
+
+  app.post(
+    '/rules',
+    {
+      bodyLimit: RULES_BYTES,
+      config: { tenant: 'none', problems: ['rules_rejected'], once: false },
+      schema: {
+        operationId: 'loadRules',
+        summary: 'Put a rule set in force, the whole of it or nothing',
+        description: 'Checked as a whole; with any fault the set before stays, and the answer lists every fault.',
+        tags: ['Rules'],
+        body: RuleFiles,
+        response: {
+          200: strictObject({
+            version: Type.Integer({ minimum: 1, description: 'Version of the set' }),
+            changed: Type.Boolean({ description: 'False where it was in force already' }),
+          }),
+        },
+      },
+    },
+    (request) => activateRules(onBehalfOf(ground, request), request.body.files, request.body.author),
+  )
+}

@@ -1,0 +1,137 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { strictObject } from '../../../domain/schema.ts'
+import {
+  Batch,
+  BatchAsk,
+  BatchAskQuery,
+  BatchNotes,
+  BatchSim,
+  BatchSimQuery,
+  BatchSims,
+  BatchStarted,
+} from '../../../domain/workflows/provision-batch.ts'
+import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../operations/workflows/provision-batches.ts'
+import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { batchExists, pageOfBatch } from '../../../store/workflows/provision-batches.ts'
+import { takeProvisionFiles } from '../../files/provision-csv.ts'
+import { onceInTenant } from '../../http/idempotency.ts'
+import { BatchParams, batchIdOf } from '../../http/params.ts'
+import type { InternalOptions } from '../../options.ts'
+
+/** 100,000 SIMs in the longest form, tags included. */
+const ASK_BYTES = 32 * 1024 * 1024
+
+export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, terms }) => {
+  const tags = ['Workflows']
+
+  const files: FastifyPluginAsyncTypebox = async (scope) => {
+    takeProvisionFiles(scope)
+    scope.post(
+      '/workflows/provision-in-bulk',
+      {
+        bodyLimit: ASK_BYTES,
+        config: {
+          problems: ['pool_not_found', 'tariff_not_found', 'tariff_inactive', 'batch_refused'],
+          files: { 'text/csv': 'iccid,tag\n8999900000000000017,door 4\n' },
+        },
+        schema: {
+          operationId: 'startProvisionInBulk',
+          summary: 'Take many SIMs from unprovisioned to active',
+          description:
+            'At most 100,000 SIMs, as JSON, or as CSV with the columns iccid or simId, and poolId, tariffId, tag as ' +
+            'wanted; with CSV the other fields stand in the query. A row that a start of its own would be refused ' +
+            'for refuses the whole, with its code, unless `skipInvalid` leaves it out. The list is kept with the ' +
+            'answer; the workflow is started after it, as soon as Temporal can be reached.',
+          tags,
+          consumes: ['application/json', 'text/csv'],
+          querystring: BatchAskQuery,
+          body: BatchAsk,
+          response: { 202: BatchStarted },
+        },
+      },
+      (request, reply) => {
+        const { poolId = null, tariffId = null, ...query } = request.query
+        const asked = { ...query, ...request.body, defaults: { poolId, tariffId, ...request.body.defaults } }
+        return onceInTenant(slowly(ground), { request, reply }, (tx) => startBatch(tx, asked, terms), { status: 202 })
+      },
+    )
+  }
+  await app.register(files)
+
+  app.get(
+    '/provision-batches/:id',
+    {
+      config: { problems: ['batch_not_found'] },
+      schema: {
+        operationId: 'getProvisionBatch',
+        summary: 'A batch of SIMs on their way to active, counted by what has become of them',
+        tags,
+        params: BatchParams,
+        response: { 200: Batch },
+      },
+    },
+    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => batchOf(tx, batchIdOf(params.id))),
+  )
+
+  app.get(
+    '/provision-batches/:id/sims',
+    {
+      config: { problems: ['batch_not_found'] },
+      schema: {
+        operationId: 'listProvisionBatchSims',
+        summary: 'The SIMs of a batch, in the order of its request',
+        tags,
+        params: BatchParams,
+        querystring: BatchSimQuery,
+        response: { 200: BatchSims },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const id = batchIdOf(params.id)
+        if (!(await batchExists(tx, id))) throw noBatch(id)
+        return pageOfBatch(tx, id, query)
+      }),
+  )
+
+  app.post(
+    '/provision-batches/:id/outcomes',
+    {
+      config: { problems: ['batch_not_found'], once: false },
+      schema: {
+        operationId: 'noteProvisionBatch',
+        summary: 'What the workflow of a batch tells of its SIMs',
+        tags,
+        params: BatchParams,
+        body: BatchNotes,
+        response: { 200: strictObject({}) },
+      },
+    },
+    ({ tenantId, params, body }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        await noteBatch(tx, batchIdOf(params.id), body)
+        return {}
+      }),
+  )
+
+  app.post(
+    '/provision-batches/:id/end',
+    {
+      config: { problems: ['batch_not_found'], once: false },
+      schema: {
+        operationId: 'endProvisionBatch',
+        summary: 'The workflow of a batch has ended: what was not begun is cancelled',
+        tags,
+        params: BatchParams,
+        response: {
+          200: strictObject({
+            batch: Batch,
+            failures: Type.Array(BatchSim, { description: 'The first 100 that did not become active' }),
+          }),
+        },
+      },
+    },
+    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => closeBatch(tx, batchIdOf(params.id))),
+  )
+}

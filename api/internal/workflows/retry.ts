@@ -1,0 +1,77 @@
+/** Workflows that do not go on: what they hang on, and starting them again. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { StartAnswer, WorkflowPending } from '../../../domain/workflows/workflow.ts'
+import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
+import { noteChange } from '../../../store/audit.ts'
+import { releaseRun } from '../../../store/outbox.ts'
+import { onceElsewhere } from '../../http/idempotency.ts'
+import type { InternalOptions } from '../../options.ts'
+
+const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
+
+export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles }) => {
+  const tags = ['Workflows']
+
+  app.get(
+    '/workflows/:workflowId/pending',
+    {
+      config: { problems: ['workflow_not_found'] },
+      schema: {
+        operationId: 'readPending',
+        summary: 'What a workflow waits for at Temporal: activities with their attempts and failures, workers',
+        tags,
+        description: "Answers without a worker too. What it waits for in its own words is in the workflow's `state`.",
+        params: WorkflowId,
+        response: { 200: WorkflowPending },
+      },
+    },
+    async ({ tenantId, params }) => {
+      const pending = await lifecycles.pending(params.workflowId, tenantId)
+      return { ...pending, activities: [...pending.activities], children: [...pending.children] }
+    },
+  )
+
+  app.post(
+    '/workflows/:workflowId/retry',
+    {
+      config: { problems: ['workflow_not_found', 'workflow_not_retryable'] },
+      schema: {
+        operationId: 'retryWorkflow',
+        summary: 'Start a workflow that has failed again, under its id and with its input',
+        tags,
+        description:
+          'For a run that failed, was cancelled, was stopped at Temporal or timed out, and for one that ended with ' +
+          'the outcome failed, compensated, cancelled or doneWithFailures. Also where its id may not run again ' +
+          'otherwise. A suspension takes over its SIM as the run before has left it; a month end begins anew and finds ' +
+          'done what is done. Not for a month-end-batch, nor for a provision-in-bulk that is through its list.',
+        params: WorkflowId,
+        response: { 202: StartAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { tenantId } = request
+      const { workflowId } = request.params
+      const last = await lifecycles.look(workflowId, tenantId)
+      return onceElsewhere(
+        ground,
+        { request, reply },
+        {
+          before: async (tx, key) => {
+            // Asked again under its key, because its answer was not kept: it is started and in the trail.
+            if (last.startId === key) return
+            retryOf(last)
+            const after = { retry: true, after: last.runId }
+            await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
+            await releaseRun(tx, workflowId)
+          },
+          ask: async (key) => {
+            const { runId, status } = last.startId === key ? last : await lifecycles.startAgain(retryOf(last), key)
+            return { workflowId, runId, status }
+          },
+        },
+        { status: 202 },
+      )
+    },
+  )
+}

@@ -1,0 +1,79 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { ServiceError } from '../../../domain/errors.ts'
+import { UpdateAnswer, UpdateArgs, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../../domain/workflows/updates.ts'
+import { noteChange } from '../../../store/audit.ts'
+import { onceElsewhere } from '../../http/idempotency.ts'
+import { invalid } from '../../http/problems.ts'
+import type { InternalOptions } from '../../options.ts'
+import { mustBeOwn } from './own-workflow.ts'
+
+const UpdateParams = Type.Object({
+  workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
+  name: Type.String({
+    maxLength: 50,
+    description: 'Name of the update; which there are depends on the type of workflow',
+  }),
+})
+
+/** @throws ServiceError invalid_request for a name that the workflow's type does not have */
+function updateNamed(workflowId: string, name: string): WorkflowUpdate {
+  const taken = WORKFLOW_UPDATES[workflowId.split(':')[0] ?? ''] ?? {}
+  const update = Object.hasOwn(taken, name) ? taken[name] : undefined
+  if (update !== undefined) return update
+  const names = Object.keys(taken)
+  const expected = names.length === 0 ? 'none: this workflow takes no updates' : names.join(', ')
+  const detail = `got '${name}', expected ${expected}`
+  throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
+}
+
+/** @throws ServiceError invalid_request */
+function mustFit(request: FastifyRequest, { args, oneOf }: WorkflowUpdate): void {
+  const fits = request.compileValidationSchema(args, 'body')
+  if (!fits(request.body)) throw invalid(fits.errors ?? [], 'body')
+  if (oneOf === undefined) return
+  const given = oneOf.filter((name) => Object(request.body)[name] != null)
+  if (given.length === 1) return
+  const detail = `give one of ${oneOf.join(', ')}; got ${given.length === 0 ? 'none' : given.join(' and ')}`
+  throw new ServiceError('invalid_request', detail, { errors: [{ pointer: '', detail }] })
+}
+
+export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles }) => {
+  app.post(
+    '/workflows/:workflowId/updates/:name',
+    {
+      config: {
+        problems: ['workflow_not_found', 'workflow_not_running', 'update_refused'],
+        also: { parameters: { name: { enum: Object.values(WORKFLOW_UPDATES).flatMap(Object.keys) } } },
+      },
+      schema: {
+        operationId: 'updateWorkflow',
+        summary: 'Ask a running workflow for a change; it judges it by where it stands, and answers',
+        description:
+          'suspend-on-overage takes `resume` `{}`, `keepSuspended` `{until?}` and `extendGrace` `{by}` or `{until}`; ' +
+          'month-end-reprovision `retryFailedChanges` `{}`. ' +
+          'With an `Idempotency-Key` a request that got no answer can be sent again: the workflow does it once.',
+        tags: ['Workflows'],
+        params: UpdateParams,
+        body: UpdateArgs,
+        response: { 200: UpdateAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { tenantId, body } = request
+      const { workflowId, name } = request.params
+      mustBeOwn(workflowId, tenantId)
+      mustFit(request, updateNamed(workflowId, name))
+      return onceElsewhere(
+        ground,
+        { request, reply },
+        {
+          before: (tx) =>
+            noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { update: name, ...body } }),
+          ask: (key) => lifecycles.update(workflowId, name, body, key),
+        },
+      )
+    },
+  )
+}

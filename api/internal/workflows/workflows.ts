@@ -1,0 +1,268 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { ServiceError } from '../../../domain/errors.ts'
+import { pageOf, pageRequest, toPage } from '../../../domain/page.ts'
+import { strictObject } from '../../../domain/schema.ts'
+import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { WORKFLOW_SIGNALS } from '../../../domain/temporal/signals.ts'
+import { ASSIGNMENT_PROBLEMS } from '../../../domain/tickets/decisions.ts'
+import {
+  StartAnswer,
+  StartMonthEnd,
+  StartProvision,
+  StartSuspend,
+  WorkflowInfo,
+  WorkflowQuery,
+} from '../../../domain/workflows/workflow.ts'
+import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../../operations/workflows/inputs.ts'
+import type { LifecycleClient, Started } from '../../../queues/temporal.ts'
+import { noteChange } from '../../../store/audit.ts'
+import { endWorkflowRequest } from '../../../store/outbox.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { eitherOf } from '../../description/together.ts'
+import { onBehalfOf } from '../../http/change.ts'
+import { onceElsewhere } from '../../http/idempotency.ts'
+import type { InternalOptions } from '../../options.ts'
+import { mustBeOwn } from './own-workflow.ts'
+
+const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
+const SignalParams = Type.Object({
+  workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
+  name: Type.String({
+    maxLength: 50,
+    description: 'Name of the signal; which there are depends on the type of workflow',
+  }),
+})
+
+/** 202 for a start, 200 where that id runs or may not run again. */
+function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: Started) {
+  reply.code(started ? 202 : 200)
+  return { workflowId, runId, status }
+}
+const startAnswers = { 200: StartAnswer, 202: StartAnswer }
+
+/** The latest run of an id, where Temporal knows it. */
+async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: string) {
+  try {
+    return await lifecycles.look(workflowId, tenantId)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'workflow_not_found') return undefined
+    throw error
+  }
+}
+
+export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
+  app,
+  { ground, lifecycles, terms, historyUrl },
+) => {
+  const tags = ['Workflows']
+
+  /** What is asked of a workflow is in the audit trail before Temporal hears of it. */
+  const noteAsk = (request: FastifyRequest, workflowId: string, after: object) =>
+    inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+      noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after }),
+    )
+
+  app.post(
+    '/workflows/provision-and-activate',
+    {
+      config: {
+        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
+        once: false,
+        also: { body: eitherOf('simId', 'iccid'), needed: true },
+      },
+      schema: {
+        operationId: 'startProvisionAndActivate',
+        summary: 'Take a SIM from unprovisioned to active',
+        tags,
+        body: StartProvision,
+        response: startAnswers,
+      },
+    },
+    async (request, reply) => {
+      const { tenantId, body } = request
+      const simId = await inTenant(ground, tenantId, (tx) => simNamed(tx, body))
+      const workflowId = provisionAndActivateId(tenantId, simId)
+      const run = await known(lifecycles, workflowId, tenantId)
+      if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
+      const input = await inTenant(ground, tenantId, (tx) => provisionInput(tx, simId, body, terms))
+      await noteAsk(request, workflowId, input)
+      return answerStart(reply, await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
+    },
+  )
+
+  app.post(
+    '/workflows/suspend-on-overage',
+    {
+      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], once: false },
+      schema: {
+        operationId: 'startSuspendOnOverage',
+        summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
+        tags,
+        body: StartSuspend,
+        response: startAnswers,
+      },
+    },
+    async (request, reply) => {
+      const { tenantId, body } = request
+      const start = await inTenant(onBehalfOf(ground, request), tenantId, (tx) => takeSuspendStart(tx, body, terms))
+      const { workflowId } = start
+      if (start.do === 'answer') {
+        const { before, input } = start
+        const run = await known(lifecycles, workflowId, tenantId)
+        if (run !== undefined || before.isComing) {
+          return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'running' }
+        }
+        if (before.held) {
+          const detail = `A person has ended enforcement on SIM ${input.simId} for cycle ${input.cycleKey}.`
+          throw new ServiceError('sim_state_conflict', detail)
+        }
+        // It has run in this cycle and may not run again, though Temporal no longer lists it.
+        return { workflowId, runId: '', status: 'completed' as const }
+      }
+      try {
+        const run = await lifecycles.signalWithStart(start.request)
+        await inTenant(ground, tenantId, (tx) => endWorkflowRequest(tx, start.requestId))
+        return answerStart(reply, run)
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error
+        // It is accepted: the outbox carries it out as soon as Temporal answers.
+        return answerStart(reply, { workflowId, runId: '', status: 'running', started: true })
+      }
+    },
+  )
+
+  app.post(
+    '/workflows/month-end-reprovision',
+    {
+      config: { problems: ['cycle_not_found', 'cycle_open'], once: false },
+      schema: {
+        operationId: 'startMonthEnd',
+        summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
+        tags,
+        body: StartMonthEnd,
+        response: startAnswers,
+      },
+    },
+    async (request, reply) => {
+      const { tenantId, body } = request
+      const input = await inTenant(ground, tenantId, (tx) => monthEndInput(tx, body, terms))
+      const { cycleKey } = input
+      if (body.dryRun !== true) await noteAsk(request, monthEndId(tenantId, cycleKey), input)
+      const run =
+        body.dryRun === true
+          ? await lifecycles.start({
+              type: 'month-end-plan',
+              workflowId: monthEndPlanId(tenantId, cycleKey, ground.clock()),
+              input: { tenantId, cycleKey },
+            })
+          : await lifecycles.start({
+              type: 'month-end-reprovision',
+              workflowId: monthEndId(tenantId, cycleKey),
+              input,
+            })
+      return answerStart(reply, run)
+    },
+  )
+
+  app.get(
+    '/workflows',
+    {
+      schema: {
+        operationId: 'listWorkflows',
+        summary: 'Workflows of a tenant, the newest first',
+        tags,
+        querystring: WorkflowQuery,
+        response: { 200: pageOf(WorkflowInfo) },
+      },
+    },
+    async ({ tenantId, query: { page: _page, pageSize: _pageSize, ...filter }, query }) => {
+      const page = pageRequest(query)
+      const { items, totalItems } = await lifecycles.list({ tenantId, ...filter }, page)
+      return toPage(page, totalItems, [...items])
+    },
+  )
+
+  app.get(
+    '/workflows/:workflowId',
+    {
+      config: { problems: ['workflow_not_found'] },
+      schema: {
+        operationId: 'readWorkflow',
+        summary: 'A workflow: where it stands, what it was given, how it ended',
+        tags,
+        description: "Where Temporal's own page is known, the header `Link` (rel=history) leads to the run's history.",
+        params: WorkflowId,
+        response: { 200: WorkflowInfo },
+      },
+    },
+    async ({ tenantId, params }, reply) => {
+      const { startId: _startId, ...run } = await lifecycles.describe(params.workflowId, tenantId)
+      if (historyUrl != null) reply.header('link', `<${historyUrl(run)}>; rel="history"`)
+      return run
+    },
+  )
+
+  app.post(
+    '/workflows/:workflowId/signals/:name',
+    {
+      config: {
+        problems: ['workflow_not_found', 'workflow_not_running'],
+        once: false,
+        also: { parameters: { name: { enum: [...new Set(Object.values(WORKFLOW_SIGNALS).flat())] } } },
+      },
+      schema: {
+        operationId: 'signalWorkflow',
+        summary: 'Signal a running workflow',
+        tags,
+        params: SignalParams,
+        response: { 202: strictObject({}) },
+      },
+    },
+    async (request, reply) => {
+      const { tenantId } = request
+      const { workflowId, name } = request.params
+      mustBeOwn(workflowId, tenantId)
+      const taken = WORKFLOW_SIGNALS[workflowId.split(':')[0] ?? ''] ?? []
+      if (!taken.includes(name)) {
+        const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
+        throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
+      }
+      await noteAsk(request, workflowId, { signal: name })
+      await lifecycles.signal(workflowId, name)
+      return reply.code(202).send({})
+    },
+  )
+
+  app.post(
+    '/workflows/:workflowId/cancel',
+    {
+      config: { problems: ['workflow_not_found', 'workflow_not_running'] },
+      schema: {
+        operationId: 'cancelWorkflow',
+        summary: 'Ask a running workflow to cancel itself',
+        tags,
+        params: WorkflowId,
+        response: { 202: strictObject({}) },
+      },
+    },
+    async (request, reply) => {
+      const { workflowId } = request.params
+      mustBeOwn(workflowId, request.tenantId)
+      return onceElsewhere(
+        ground,
+        { request, reply },
+        {
+          before: (tx) =>
+            noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { cancel: true } }),
+          ask: async () => {
+            await lifecycles.cancel(workflowId)
+            return {}
+          },
+        },
+        { status: 202 },
+      )
+    },
+  )
+}

@@ -1,0 +1,134 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import {
+  filterOf,
+  NewOrder,
+  Order,
+  OrderAnswer,
+  OrderMetadata,
+  OrderQuery,
+  OrderStatusAnswer,
+  orderMetadata,
+  PricingEntry,
+} from '../../domain/orders/order.ts'
+import { pageOf } from '../../domain/page.ts'
+import { createOrder } from '../../operations/orders/create-order.ts'
+import { toPrices } from '../../operations/orders/set-order-prices.ts'
+import { cancelOrder, orderNotFound } from '../../operations/orders/steps.ts'
+import { findOrder, pageOfOrders, toOrder } from '../../store/orders/orders.ts'
+import { pricesInForce } from '../../store/orders/prices.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { takeNoBody } from '../http/app.ts'
+import { changeInTenant } from '../http/change.ts'
+import { answersVersion } from '../http/etag.ts'
+import { onceInTenant } from '../http/idempotency.ts'
+import { OrderParams } from '../http/params.ts'
+import type { RouteOptions } from '../options.ts'
+
+export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Orders']
+
+  app.get(
+    '/orders',
+    {
+      schema: {
+        operationId: 'listOrders',
+        summary: 'Orders, newest first',
+        description: 'Newest first; all filters that are given hold.',
+        tags,
+        querystring: OrderQuery,
+        response: { 200: pageOf(Order) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfOrders(tx, filterOf(query))),
+  )
+
+  app.post(
+    '/orders',
+    {
+      config: { problems: ['order_type_unavailable'] },
+      schema: {
+        operationId: 'createOrder',
+        summary: 'Order SIMs at the price of this moment',
+        description: 'The unit price is fixed now. The address may be left out, and brought by whoever ships it.',
+        tags,
+        body: NewOrder,
+        response: { 200: OrderAnswer },
+      },
+    },
+    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => createOrder(tx, request.body)),
+  )
+
+  app.get(
+    '/orders/pricing',
+    {
+      schema: {
+        operationId: 'getOrderPricing',
+        summary: 'What a unit of each type that can be ordered costs now',
+        description: 'Of one SIM, in units of the currency. A type that is not in the list cannot be ordered.',
+        tags,
+        response: { 200: Type.Array(PricingEntry) },
+      },
+    },
+    ({ tenantId }) => inTenant(ground, tenantId, async (tx) => toPrices(await pricesInForce(tx))),
+  )
+
+  app.get(
+    '/orders/metadata',
+    {
+      schema: {
+        operationId: 'getOrderMetadata',
+        summary: 'Labels of order types',
+        description: 'The codes of `type`, each with its label. The status of an order is a word, not a code.',
+        tags,
+        response: { 200: OrderMetadata },
+      },
+    },
+    async () => orderMetadata,
+  )
+
+  app.get(
+    '/orders/:orderId',
+    {
+      config: { problems: ['order_not_found'], versioned: true },
+      schema: {
+        operationId: 'getOrder',
+        summary: 'One order',
+        description: 'Fields that are null are not known: no address was given, nothing was shipped or invoiced yet.',
+        tags,
+        params: OrderParams,
+        response: { 200: Order },
+      },
+    },
+    ({ tenantId, params: { orderId } }, reply) =>
+      inTenant(ground, tenantId, async (tx) => {
+        const order = await findOrder(tx, orderId)
+        answersVersion(reply, order?.version)
+        if (order === undefined) throw orderNotFound(orderId)
+        return toOrder(order)
+      }),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/orders/:orderId',
+      {
+        config: { bodiless: true, versioned: true, problems: ['order_not_found', 'order_not_pending'] },
+        schema: {
+          operationId: 'cancelOrder',
+          summary: 'Cancel a pending order',
+          description: 'Takes no body. Only a Pending order can be cancelled; it can still be read, as Cancelled.',
+          tags,
+          params: OrderParams,
+          response: { 200: OrderStatusAnswer },
+        },
+      },
+      (request) => {
+        const { orderId } = request.params
+        return changeInTenant(ground, request, (tx) => cancelOrder(tx, orderId), { kind: 'order', id: orderId })
+      },
+    )
+  }
+  await app.register(withoutBody)
+}

@@ -1,0 +1,198 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { NewPool, Pool, PoolMetadata, PoolUpdate, poolMetadata } from '../../domain/estate/pool.ts'
+import { SimSummary } from '../../domain/estate/sim.ts'
+import { PageQuery, pageOf } from '../../domain/page.ts'
+import { IdAnswer } from '../../domain/schema.ts'
+import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
+import { createPool } from '../../operations/estate/create-pool.ts'
+import { deletePool } from '../../operations/estate/delete-pool.ts'
+import { updatePool } from '../../operations/estate/update-pool.ts'
+import { findPool, pageOfPools, readPool } from '../../store/estate/pools.ts'
+import { simsOfPool } from '../../store/estate/sims.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { versionOf } from '../../store/versions.ts'
+import { pageOfLog } from '../../store/watchdog/log.ts'
+import { takeNoBody } from '../http/app.ts'
+import { changeInTenant } from '../http/change.ts'
+import { answersVersion } from '../http/etag.ts'
+import { onceInTenant } from '../http/idempotency.ts'
+import { PoolParams } from '../http/params.ts'
+import type { RouteOptions } from '../options.ts'
+
+const resourceOf = ({ id }: { readonly id: number }) => ({ kind: 'pool', id }) as const
+const notFound = (id: number) => new ServiceError('pool_not_found', `There is no pool ${id}.`)
+
+async function mustExist(tx: TenantTx, id: number): Promise<void> {
+  if ((await findPool(tx, id)) === undefined) throw notFound(id)
+}
+
+export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Pools']
+
+  app.get(
+    '/pools',
+    {
+      schema: {
+        operationId: 'listPools',
+        summary: 'Pools, with their usage of the running cycle',
+        description:
+          'By id. Figures are of the running billing cycle: MB of 10^6 bytes, minutes of voice, numbers of SMS.',
+        tags,
+        querystring: PageQuery,
+        response: { 200: pageOf(Pool) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfPools(tx, query)),
+  )
+
+  app.post(
+    '/pools',
+    {
+      config: { problems: ['tariff_not_found', 'tariff_inactive', 'tariff_pool_mismatch'] },
+      schema: {
+        operationId: 'createPool',
+        summary: 'Make a pool; it is active at once',
+        description:
+          'A Standard pool (0) takes a Standard or Fixed Pool tariff, a Dynamic pool (1) a Dynamic Pool tariff. ' +
+          'Fields that are null or left out have no value.',
+        tags,
+        body: NewPool,
+        response: { 200: IdAnswer },
+      },
+    },
+    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => createPool(tx, request.body)),
+  )
+
+  app.get(
+    '/pools/metadata',
+    {
+      schema: {
+        operationId: 'getPoolMetadata',
+        summary: 'Labels of pool statuses and types',
+        description: 'The codes of `status` and `type`, each with its label.',
+        tags,
+        response: { 200: PoolMetadata },
+      },
+    },
+    async () => poolMetadata,
+  )
+
+  app.get(
+    '/pools/:id',
+    {
+      config: { problems: ['pool_not_found'], versioned: true },
+      schema: {
+        operationId: 'getPool',
+        summary: 'One pool',
+        description:
+          'Figures are of the running billing cycle. With a Standard tariff limit and overage are the sums of ' +
+          "the SIMs' own, so that a pool can be in overage below its limit; with the others the SIMs share one " +
+          'capacity.',
+        tags,
+        params: PoolParams,
+        response: { 200: Pool },
+      },
+    },
+    ({ tenantId, params }, reply) =>
+      inTenant(ground, tenantId, async (tx) => {
+        answersVersion(reply, await versionOf(tx, resourceOf(params)))
+        const pool = await readPool(tx, params.id)
+        if (pool === undefined) throw notFound(params.id)
+        return pool
+      }),
+  )
+
+  app.put(
+    '/pools/:id',
+    {
+      config: { problems: ['pool_not_found'], versioned: true },
+      schema: {
+        operationId: 'updatePool',
+        summary: "Replace a pool's name and watchdog settings",
+        description:
+          'What is left out of the nullable fields becomes null. A pool can be sent back as it was read: the fields ' +
+          'that are not replaced are ignored, whatever they say.',
+        tags,
+        params: PoolParams,
+        body: PoolUpdate,
+        response: { 200: IdAnswer },
+      },
+    },
+    (request) =>
+      changeInTenant(
+        ground,
+        request,
+        (tx) => updatePool(tx, { ...request.body, id: request.params.id }),
+        resourceOf(request.params),
+      ),
+  )
+
+  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
+    takeNoBody(scope)
+    scope.delete(
+      '/pools/:id',
+      {
+        config: { problems: ['pool_not_found', 'pool_in_use'], versioned: true },
+        schema: {
+          operationId: 'deletePool',
+          summary: 'Delete a pool that has no SIMs, and none queued to move into it',
+          description:
+            'Takes no body. Its log entries and statements stay. A pool with SIMs in it, or queued to move into ' +
+            'it, is refused.',
+          tags,
+          params: PoolParams,
+          response: { 204: Type.Null({ description: 'The pool is permanently deleted' }) },
+        },
+      },
+      async (request, reply) => {
+        const { params } = request
+        await changeInTenant(ground, request, (tx) => deletePool(tx, params.id), resourceOf(params))
+        return reply.code(204).send(null)
+      },
+    )
+  }
+  await app.register(withoutBody)
+
+  app.get(
+    '/pools/:id/sims',
+    {
+      config: { problems: ['pool_not_found'] },
+      schema: {
+        operationId: 'listPoolSims',
+        summary: 'All SIMs that are in the pool now',
+        description: "By id, without pages. Watchdog settings are those in effect: the SIM's own, else the pool's.",
+        tags,
+        params: PoolParams,
+        response: { 200: Type.Array(SimSummary) },
+      },
+    },
+    ({ tenantId, params }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        await mustExist(tx, params.id)
+        return simsOfPool(tx, params.id)
+      }),
+  )
+
+  app.get(
+    '/pools/:id/watchdog-logs',
+    {
+      config: { problems: ['pool_not_found'] },
+      schema: {
+        operationId: 'listPoolWatchdogLogs',
+        summary: 'Watchdog log entries of the pool',
+        description: 'Newest first; all filters that are given hold.',
+        tags,
+        params: PoolParams,
+        querystring: SubjectLogQuery,
+        response: { 200: pageOf(WatchdogLogEntry) },
+      },
+    },
+    ({ tenantId, params, query }) =>
+      inTenant(ground, tenantId, async (tx) => {
+        await mustExist(tx, params.id)
+        return pageOfLog(tx, { ...query, poolId: params.id })
+      }),
+  )
+}

@@ -1,0 +1,70 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ServiceError } from '../../domain/errors.ts'
+import { Tenant, TenantAnswer, TenantBillingEmail, TenantName } from '../../domain/tenants/tenant.ts'
+import { changeTenant } from '../../operations/tenants/change-tenant.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { findTenant } from '../../store/tenants/tenants.ts'
+import { versionOf } from '../../store/versions.ts'
+import { changeInTenant } from '../http/change.ts'
+import { answersVersion } from '../http/etag.ts'
+import type { RouteOptions } from '../options.ts'
+
+export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+  const tags = ['Tenant']
+  const config = { scope: 'admin' } as const
+  const resource = { kind: 'tenant' } as const
+
+  app.get(
+    '/tenant',
+    {
+      config: { versioned: true },
+      schema: {
+        operationId: 'getTenant',
+        summary: 'The tenant the key acts for',
+        description: "A tenant's key has one tenant; an operator key names it with `X-Tenant-Id`.",
+        tags,
+        response: { 200: Tenant },
+      },
+    },
+    ({ tenantId }, reply) =>
+      inTenant(ground, tenantId, async (tx) => {
+        answersVersion(reply, await versionOf(tx, resource))
+        const tenant = await findTenant(tx)
+        if (tenant === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tenantId}.`)
+        return tenant
+      }),
+  )
+
+  app.patch(
+    '/tenant/name',
+    {
+      config: { ...config, versioned: true },
+      schema: {
+        operationId: 'renameTenant',
+        summary: 'Change the display name',
+        description: 'Takes a key with the scope admin.',
+        tags,
+        body: TenantName,
+        response: { 200: TenantAnswer },
+      },
+    },
+    (request) => changeInTenant(ground, request, (tx) => changeTenant(tx, 'name', request.body.name), resource),
+  )
+
+  app.patch(
+    '/tenant/billing-email',
+    {
+      config: { ...config, versioned: true },
+      schema: {
+        operationId: 'changeBillingEmail',
+        summary: 'Change where alerts and statements are mailed to',
+        description: 'Takes a key with the scope admin.',
+        tags,
+        body: TenantBillingEmail,
+        response: { 200: TenantAnswer },
+      },
+    },
+    (request) =>
+      changeInTenant(ground, request, (tx) => changeTenant(tx, 'billingEmail', request.body.billingEmail), resource),
+  )
+}
