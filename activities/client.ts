@@ -1,9 +1,9 @@
 /** The service's REST interfaces, as activities call them: for one tenant, with the operator key. */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
 import createClient, { type Client } from 'openapi-fetch'
+import type { paths as InternalPaths } from '../client/internal.d.ts'
+import type { paths as PublicPaths } from '../client/public.d.ts'
 import { failureOfAnswer, failureOfConnection } from './failures.ts'
-import type { paths as InternalPaths } from './generated/internal.d.ts'
-import type { paths as PublicPaths } from './generated/public.d.ts'
 import { fixedKey, type ServiceKey, sendWithKey } from './service-key.ts'
 
 export interface ServiceAddress {

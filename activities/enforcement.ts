@@ -1,5 +1,6 @@
 /** Activities of the watchdog's enforcement: look again, suspend, tell, pick a pool's SIMs and arm them. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
+import type { paths as InternalPaths } from '../client/internal.d.ts'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
 import type { ActionAsk, SimEnforcement } from '../domain/enforcement/enforcement.ts'
 import { toMB } from '../domain/units.ts'
@@ -7,7 +8,6 @@ import type { ArmAsk } from '../domain/workflows/workflow.ts'
 import type { pickTargets } from '../rules/alerts/pick-sims.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import type { paths as InternalPaths } from './generated/internal.d.ts'
 import { cancelTicket, isStateConflict, openTicket, type TicketAsk, ticketOfStep } from './tickets.ts'
 
 export interface SuspensionAsk {

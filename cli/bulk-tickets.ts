@@ -1,7 +1,7 @@
 /** `simherd tickets bulk <type>` */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { components } from '../activities/generated/internal.d.ts'
+import type { components } from '../client/internal.d.ts'
 import type { Settings } from '../config/index.ts'
 import type { SimStatus } from '../domain/codes.ts'
 import type { BulkAsk, BulkPlan, BulkType } from '../domain/tickets/bulk.ts'

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import createClient, { type Client } from 'openapi-fetch'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { paths as InternalPaths } from '../activities/generated/internal.d.ts'
-import type { paths as PublicPaths } from '../activities/generated/public.d.ts'
+import type { paths as InternalPaths } from '../client/internal.d.ts'
+import type { paths as PublicPaths } from '../client/public.d.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 
 export type PublicClient = Client<PublicPaths>

@@ -22,11 +22,11 @@ async function descriptions(): Promise<{ readonly document: GeneratedFile; reado
   return [
     {
       document: { path: 'api/generated/openapi.json', content: documentText(await openapiDocument()) },
-      types: 'activities/generated/public.d.ts',
+      types: 'client/public.d.ts',
     },
     {
       document: { path: 'api/generated/internal-openapi.json', content: documentText(await internalOpenapiDocument()) },
-      types: 'activities/generated/internal.d.ts',
+      types: 'client/internal.d.ts',
     },
   ]
 }

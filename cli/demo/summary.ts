@@ -1,6 +1,6 @@
 /** Step 7: what came of it, every figure read back through the interfaces. */
 
-import type { components, operations } from '../../activities/generated/internal.d.ts'
+import type { components, operations } from '../../client/internal.d.ts'
 import { answerOf } from '../service.ts'
 import type { Tell } from '../start/tell.ts'
 import { type Cell, table } from '../table.ts'

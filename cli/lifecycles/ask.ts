@@ -1,5 +1,5 @@
 /** Asking the internal interface about workflows, for the commands. */
-import type { components } from '../../activities/generated/internal.d.ts'
+import type { components } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { tenantOfWorkflow } from '../../domain/temporal/lifecycle.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'

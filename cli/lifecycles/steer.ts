@@ -1,5 +1,5 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
-import type { paths } from '../../activities/generated/internal.d.ts'
+import type { paths } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
