@@ -1,7 +1,7 @@
 /** `simherd rules load [folder]` */
 import { userInfo } from 'node:os'
 import type { Settings } from '../config/index.ts'
-import { readRuleFiles } from '../worker/rules.ts'
+import { readRuleFiles } from '../process/rule-files.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 import { print } from './print.ts'
 import { answerOf, internalClient, ServiceAnswer } from './service.ts'

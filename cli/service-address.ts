@@ -1,6 +1,6 @@
 /** Which service a command asks, and with which key. */
 import type { Settings } from '../config/index.ts'
-import { readServiceKey } from '../worker/key-file.ts'
+import { readServiceKey } from '../process/key-file.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { readStack } from './start/stack-file.ts'
 

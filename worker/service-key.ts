@@ -1,6 +1,6 @@
 /** The workers' own key to the service: from a file, which may change while they run, or from a setting. */
 import { type ServiceKey, sendWithKey } from '../activities/service-key.ts'
-import { type KeySettings, readServiceKey } from './key-file.ts'
+import { type KeySettings, readServiceKey } from '../process/key-file.ts'
 
 export interface WorkersKey extends ServiceKey {
   /** Why the service refuses the key that there is now; undefined where it does not. */

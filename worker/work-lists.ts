@@ -1,5 +1,6 @@
 /** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
 import type { Bell } from '../domain/jobs.ts'
+import type { Sweep } from '../process/sweeps.ts'
 import type { MonthEndSchedule } from '../queues/temporal-schedules.ts'
 import { tenantsDue } from '../store/due.ts'
 import { forgetAnswers } from '../store/idempotency.ts'
@@ -12,7 +13,6 @@ import { tenantsWithBulkWork } from '../store/tickets/bulk.ts'
 import { dueTicketWork } from '../store/tickets/tickets.ts'
 import { currentCycle, tenantTerms } from '../store/usage/cycles.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
-import type { Sweep } from './sweeps.ts'
 
 /** Bells of one round; what is beyond it is found by the next. */
 const MOST_BELLS = 1000

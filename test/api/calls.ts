@@ -4,7 +4,7 @@
  */
 import { internalOpenapiDocument, openapiDocument } from '../../api/openapi.ts'
 import type { AuditSubject } from '../../domain/tenants/audit.ts'
-import { readRuleFiles } from '../../worker/rules.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
 import {
   activeSim,
   type Estate,

@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bell } from '../../domain/jobs.ts'
+import type { Sweep } from '../../process/sweeps.ts'
 import type { Handlers } from '../../queues/backend.ts'
 import { dedupeId, type QueueName } from '../../queues/catalog.ts'
-import type { Sweep } from '../../worker/sweeps.ts'
 
 const SWEEP_EVERY_MS = 100
 const RESTS_WITHIN_MS = 20_000

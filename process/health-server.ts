@@ -1,9 +1,9 @@
 /** The worker's own small server: alive, ready, figures. On the address of the internal interface. */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import { buildApp } from '../api/http/app.ts'
-import { type Dependency, healthRoutes } from '../process/health.ts'
-import type { Metrics } from '../process/metrics.ts'
 import type { Queues } from '../queues/backend.ts'
+import { type Dependency, healthRoutes } from './health.ts'
+import type { Metrics } from './metrics.ts'
 
 export interface HealthOptions {
   readonly host: string

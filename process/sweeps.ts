@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { everySoOften } from './persistence.ts'
+import { everySoOften } from './retry.ts'
 
 export interface Sweep {
   readonly name: string
