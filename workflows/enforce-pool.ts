@@ -21,8 +21,8 @@ import {
 } from '@temporalio/workflow'
 import type { PoolPick } from '../activities/enforcement.ts'
 import type { EnforcePoolInput, EnforcePoolSignal, EnforcePoolState, WaitsFor } from '../domain/temporal/lifecycle.ts'
-import { failureOf, long, short } from './calls.ts'
-import { answerState, openDiary, showState } from './visibility.ts'
+import { failureOf, long, short } from './run/activities.ts'
+import { answerState, openDiary, showState } from './run/timeline.ts'
 
 /** What a continued run takes over. */
 interface Carried extends EnforcePoolState {

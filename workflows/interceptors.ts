@@ -1,6 +1,6 @@
 /** One line for each activity and timer in Temporal's UI: what it does to what, or what is waited for. */
 import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow'
-import { waitText } from './visibility.ts'
+import { waitText } from './run/timeline.ts'
 
 /** The server takes 400 bytes, and a character may be three. */
 const LONGEST = 130

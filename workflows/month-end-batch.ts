@@ -4,8 +4,8 @@
  * Waits for no ticket: the service notes by itself how each ends, and the month end counts them.
  */
 import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/temporal/lifecycle.ts'
-import { long, short, slow, stepKey } from './calls.ts'
-import { answerState, type Diary, openDiary } from './visibility.ts'
+import { long, short, slow, stepKey } from './run/activities.ts'
+import { answerState, type Diary, openDiary } from './run/timeline.ts'
 
 type Counts = { -readonly [K in keyof MonthEndBatchResult]: number }
 

@@ -1,7 +1,7 @@
 /** A dry run of the month end: answers all it would do and changes nothing. */
 import type { LifecycleView, MonthEndPlanInput } from '../domain/temporal/lifecycle.ts'
-import { slow } from './calls.ts'
-import { answerState, openDiary, showState } from './visibility.ts'
+import { slow } from './run/activities.ts'
+import { answerState, openDiary, showState } from './run/timeline.ts'
 
 /** Where a dry run stands. */
 interface PlanState extends LifecycleView {

@@ -10,12 +10,12 @@
  */
 import { ApplicationFailure, allHandlersFinished, condition, defineUpdate, setHandler } from '@temporalio/workflow'
 import type { MonthEndInput, MonthEndResult, MonthEndUpdates, RetryFailedAnswer } from '../domain/temporal/lifecycle.ts'
-import { long, stepKey } from './calls.ts'
-import { endCancelled, heedingCancel } from './cancelling.ts'
 import { begunText } from './month-end-batch.ts'
-import { beginRun, enter, type MonthEndRun, stateOf } from './month-end-run.ts'
-import { awaitBoundary, close, openChanges, renew, settle } from './month-end-steps.ts'
-import { answerState } from './visibility.ts'
+import { beginRun, enter, type MonthEndRun, stateOf } from './month-end-reprovision/run.ts'
+import { awaitBoundary, close, openChanges, renew, settle } from './month-end-reprovision/steps.ts'
+import { long, stepKey } from './run/activities.ts'
+import { endCancelled, heedingCancel } from './run/cancellation.ts'
+import { answerState } from './run/timeline.ts'
 
 export async function monthEndReprovision(input: MonthEndInput): Promise<MonthEndResult> {
   const { run, result } = await heedingCancel(async (cancel) => {

@@ -8,8 +8,8 @@
 import { ApplicationFailure, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { LifecycleView, MonthEndTimerInput } from '../domain/temporal/lifecycle.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
-import { short, waiting } from './calls.ts'
-import { answerState, openDiary, showState } from './visibility.ts'
+import { short, waiting } from './run/activities.ts'
+import { answerState, openDiary, showState } from './run/timeline.ts'
 
 export interface TimerResult {
   /** How the month end of each cycle ended, in the order they ran: the last 100. */

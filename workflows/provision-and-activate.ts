@@ -16,10 +16,10 @@ import type {
   ProvisionAndActivateResult,
   ProvisionAndActivateState,
 } from '../domain/temporal/lifecycle.ts'
-import { failureOf, short, stepKey, waiting } from './calls.ts'
-import { type Cancel, endCancelled, heedingCancel } from './cancelling.ts'
-import { endOfTicket, orWithdrawn } from './tickets.ts'
-import { answerState, type Diary, openDiary, showState } from './visibility.ts'
+import { failureOf, short, stepKey, waiting } from './run/activities.ts'
+import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
+import { endOfTicket, orWithdrawn } from './run/tickets.ts'
+import { answerState, type Diary, openDiary, showState } from './run/timeline.ts'
 
 /** How often a SIM is asked again on which tickets of others are open, in milliseconds: they end within seconds. */
 const AGAIN_FIRST_MS = 1000

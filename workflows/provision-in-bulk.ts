@@ -16,11 +16,11 @@ import type {
   ProvisionInBulkResult,
   ProvisionInBulkState,
 } from '../domain/temporal/lifecycle.ts'
-import { NO_TICKETS, type Terms, type UnderWay, untilEnd } from './batch-sims.ts'
-import { failureOf, long, short } from './calls.ts'
-import { endCancelled, heedingCancel } from './cancelling.ts'
-import { openPace, type Pace, type PaceMark } from './pace.ts'
-import { answerState, type Diary, openDiary, showState } from './visibility.ts'
+import { NO_TICKETS, type Terms, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
+import { failureOf, long, short } from './run/activities.ts'
+import { endCancelled, heedingCancel } from './run/cancellation.ts'
+import { openPace, type Pace, type PaceMark } from './run/rate.ts'
+import { answerState, type Diary, openDiary, showState } from './run/timeline.ts'
 
 /** Outcomes are written back so often, or so many at once: what a reader of the counts is behind. */
 const NOTE_EVERY_MS = 2000

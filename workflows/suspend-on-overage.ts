@@ -13,16 +13,24 @@
  */
 import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/temporal/lifecycle.ts'
-import { short } from './calls.ts'
-import { endCancelled, heedingCancel } from './cancelling.ts'
-import { sitOutGrace } from './suspend-grace.ts'
-import { end, openMailbox } from './suspend-messages.ts'
-import { bringBack, recordUntil } from './suspend-return.ts'
-import { beforeBoundary, beginRun, type Carried, carriedOf, phaseTo, type SuspendRun, stateOf } from './suspend-run.ts'
-import { suspend } from './suspend-steps.ts'
-import { takeOver } from './suspend-take-over.ts'
-import { takeUpdates } from './suspend-updates.ts'
-import { answerState, showState } from './visibility.ts'
+import { short } from './run/activities.ts'
+import { endCancelled, heedingCancel } from './run/cancellation.ts'
+import { answerState, showState } from './run/timeline.ts'
+import { sitOutGrace } from './suspend-on-overage/grace.ts'
+import { end, openMailbox } from './suspend-on-overage/messages.ts'
+import { bringBack, recordUntil } from './suspend-on-overage/return.ts'
+import {
+  beforeBoundary,
+  beginRun,
+  type Carried,
+  carriedOf,
+  phaseTo,
+  type SuspendRun,
+  stateOf,
+} from './suspend-on-overage/run.ts'
+import { suspend } from './suspend-on-overage/steps.ts'
+import { takeOver } from './suspend-on-overage/take-over.ts'
+import { takeUpdates } from './suspend-on-overage/updates.ts'
 
 /** @param carried what a continued run takes over; absent on the first */
 export async function suspendOnOverage(

@@ -13,12 +13,12 @@ import type {
   UndoSuspensionsResult,
   UndoSuspensionsState,
 } from '../domain/temporal/lifecycle.ts'
-import { failureOf, long, short, stepKey } from './calls.ts'
-import { type Cancel, endCancelled, heedingCancel } from './cancelling.ts'
-import { inLanes } from './lanes.ts'
-import { openPace, type Pace, type PaceMark } from './pace.ts'
-import { endOfTicket } from './tickets.ts'
-import { answerState, type Diary, openDiary, showState } from './visibility.ts'
+import { failureOf, long, short, stepKey } from './run/activities.ts'
+import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
+import { inLanes } from './run/concurrency.ts'
+import { openPace, type Pace, type PaceMark } from './run/rate.ts'
+import { endOfTicket } from './run/tickets.ts'
+import { answerState, type Diary, openDiary, showState } from './run/timeline.ts'
 
 type Failure = UndoSuspensionsResult['failures'][number]
 

@@ -12,7 +12,7 @@
 
 import { iccidOf } from '../../domain/identifiers.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
-import { inLanes } from '../../workflows/lanes.ts'
+import { inLanes } from '../../workflows/run/concurrency.ts'
 import { roomyCycle } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'
 import { until } from '../setup/soon.ts'

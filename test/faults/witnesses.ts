@@ -4,7 +4,7 @@
  */
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client'
 import pg from 'pg'
-import { inLanes } from '../../workflows/lanes.ts'
+import { inLanes } from '../../workflows/run/concurrency.ts'
 import type { CarrierEntry, OwnServers } from '../setup/own-servers.ts'
 
 /** A SIM as the database has it. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openPace } from '../../workflows/pace.ts'
+import { openPace } from '../../workflows/run/rate.ts'
 
 describe('the pace of a long run', () => {
   beforeEach(() => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21) }))

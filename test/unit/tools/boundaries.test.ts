@@ -10,10 +10,10 @@ describe('boundaries', () => {
     ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
     ['types of a folder that gives it types', 'store/mail/mails.ts', file('notify/notification.ts')],
     ['the value that is named', 'operations/tickets/apply-ticket.ts', file('network/network.ts', 'CarrierError')],
-    ['a file of the bundle', 'workflows/pace.ts', file('domain/time/duration.ts', 'durationMs')],
+    ['a file of the bundle', 'workflows/run/rate.ts', file('domain/time/duration.ts', 'durationMs')],
     ['types of any package', 'domain/page.ts', packaged('kysely')],
     ['a package of its list', 'store/mail/mails.ts', packaged('kysely', 'sql')],
-    ['anything, for a test', 'test/unit/x.test.ts', file('workflows/pace.ts', 'pace')],
+    ['anything, for a test', 'test/unit/x.test.ts', file('workflows/run/rate.ts', 'pace')],
   ])('allow %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
   })

@@ -7,8 +7,8 @@ import {
   rootCause,
   workflowInfo,
 } from '@temporalio/workflow'
-import type { Activities } from '../activities/index.ts'
-import { WAITING_TASK_QUEUE } from '../domain/temporal/lifecycle.ts'
+import type { Activities } from '../../activities/index.ts'
+import { WAITING_TASK_QUEUE } from '../../domain/temporal/lifecycle.ts'
 
 /**
  * Activities of one to three requests. 30 s: three times a request's own limit. Tried again for as

@@ -16,12 +16,12 @@ import {
   type MonthEndWork,
   monthEndBatchId,
   startOf,
-} from '../domain/temporal/lifecycle.ts'
-import { cancellable, short, slow } from './calls.ts'
-import { unlessCancelled } from './cancelling.ts'
-import { inLanes } from './lanes.ts'
-import { begunText, type monthEndBatch } from './month-end-batch.ts'
-import { enter, goOnAsNew, type MonthEndRun, note } from './month-end-run.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { begunText, type monthEndBatch } from '../month-end-batch.ts'
+import { cancellable, short, slow } from '../run/activities.ts'
+import { unlessCancelled } from '../run/cancellation.ts'
+import { inLanes } from '../run/concurrency.ts'
+import { enter, goOnAsNew, type MonthEndRun, note } from './run.ts'
 
 /** Batches that are asked for at once, for each that is under way: the lanes seldom wait for the next page. */
 const PAGES_AHEAD = 4

@@ -1,8 +1,8 @@
 /** A suspend-on-overage that was started again under its id: finds out what the last run has left behind. */
 import { workflowInfo } from '@temporalio/workflow'
-import { failureOf, waiting } from './calls.ts'
-import { end } from './suspend-messages.ts'
-import { phaseTo, type SuspendRun } from './suspend-run.ts'
+import { failureOf, waiting } from '../run/activities.ts'
+import { end } from './messages.ts'
+import { phaseTo, type SuspendRun } from './run.ts'
 
 /**
  * Looks at the SIM when no ticket of it is open any more: what this workflow has suspended it owns again; else it

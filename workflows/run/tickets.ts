@@ -1,8 +1,8 @@
 /** Waiting for the end of a ticket, with the choice to take it back. */
 import { condition } from '@temporalio/workflow'
-import type { TicketEnd, TicketRef } from '../activities/tickets.ts'
-import type { Waits } from '../domain/temporal/lifecycle.ts'
-import { short, waiting } from './calls.ts'
+import type { TicketEnd, TicketRef } from '../../activities/tickets.ts'
+import type { Waits } from '../../domain/temporal/lifecycle.ts'
+import { short, waiting } from './activities.ts'
 
 export interface OpenTicket {
   readonly tenantId: string

@@ -1,11 +1,11 @@
 /** Suspending the SIM: asked for as long as it is wanted, held by the guard where that says so. */
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { SuspensionAnswer } from '../activities/enforcement.ts'
-import type { TicketAsk, TicketEnd } from '../activities/tickets.ts'
-import { failureOf, short, stepKey, waiting } from './calls.ts'
-import { end } from './suspend-messages.ts'
-import { backoffMs, beforeBoundary, isWanted, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
-import { orWithdrawn, type Waited } from './tickets.ts'
+import type { SuspensionAnswer } from '../../activities/enforcement.ts'
+import type { TicketAsk, TicketEnd } from '../../activities/tickets.ts'
+import { failureOf, short, stepKey, waiting } from '../run/activities.ts'
+import { orWithdrawn, type Waited } from '../run/tickets.ts'
+import { end } from './messages.ts'
+import { backoffMs, beforeBoundary, isWanted, phaseTo, type SuspendRun, tell } from './run.ts'
 
 type Refused = Extract<SuspensionAnswer, { do: 'refuse' }>
 

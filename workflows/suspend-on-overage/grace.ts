@@ -1,7 +1,7 @@
 /** The grace period of suspend-on-overage: how long a SIM may stay over its limit. */
 import { condition } from '@temporalio/workflow'
-import { durationMs } from '../domain/time/duration.ts'
-import { isWanted, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
+import { durationMs } from '../../domain/time/duration.ts'
+import { isWanted, phaseTo, type SuspendRun, tell } from './run.ts'
 
 /** The warning before the end comes after nine tenths of the grace, but not more than an hour before its end. */
 const warningMs = (graceMs: number): number => Math.min(graceMs / 10, 3_600_000)

@@ -3,10 +3,10 @@
  * then. Like a signal's, a handler only notes and the body decides: so it answers at once, whatever is under way.
  */
 import { defineUpdate, setHandler } from '@temporalio/workflow'
-import type { SuspendOnOverageState, SuspendUpdateAnswer, SuspendUpdates } from '../domain/temporal/lifecycle.ts'
-import { durationMs } from '../domain/time/duration.ts'
-import { end } from './suspend-messages.ts'
-import { phaseTo, type SuspendRun, stateOf } from './suspend-run.ts'
+import type { SuspendOnOverageState, SuspendUpdateAnswer, SuspendUpdates } from '../../domain/temporal/lifecycle.ts'
+import { durationMs } from '../../domain/time/duration.ts'
+import { end } from './messages.ts'
+import { phaseTo, type SuspendRun, stateOf } from './run.ts'
 
 /** Takes the run's updates from now on, and at once those that came before: call when the first phase has begun. */
 export function takeUpdates(run: SuspendRun): void {

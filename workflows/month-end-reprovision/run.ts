@@ -1,6 +1,6 @@
 /** What one run of a month end knows, and how it tells of itself. */
 import { allHandlersFinished, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow'
-import type { MonthEndLook } from '../activities/month-end.ts'
+import type { MonthEndLook } from '../../activities/month-end.ts'
 import type {
   MonthEndCarried,
   MonthEndInput,
@@ -9,10 +9,10 @@ import type {
   MonthEndWork,
   StepFigures,
   WorkLooks,
-} from '../domain/temporal/lifecycle.ts'
-import { durationMs } from '../domain/time/duration.ts'
-import type { Cancel } from './cancelling.ts'
-import { type Diary, openDiary, showState } from './visibility.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { durationMs } from '../../domain/time/duration.ts'
+import type { Cancel } from '../run/cancellation.ts'
+import { type Diary, openDiary, showState } from '../run/timeline.ts'
 
 export interface MonthEndRun {
   readonly input: MonthEndInput

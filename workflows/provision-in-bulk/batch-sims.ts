@@ -13,16 +13,16 @@ import {
   startChild,
   TemporalFailure,
 } from '@temporalio/workflow'
-import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
+import type { BatchItem, SimEnd } from '../../activities/provision-batches.ts'
 import {
   type ProvisionAndActivateInput,
   type ProvisionAndActivateResult,
   type ProvisionInBulkInput,
   provisionAndActivateId,
   startOf,
-} from '../domain/temporal/lifecycle.ts'
-import { waiting } from './calls.ts'
-import { type Cancel, unlessCancelled } from './cancelling.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { waiting } from '../run/activities.ts'
+import { type Cancel, unlessCancelled } from '../run/cancellation.ts'
 
 /** A SIM that is under way. */
 export interface UnderWay {

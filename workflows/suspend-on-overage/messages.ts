@@ -4,7 +4,7 @@
  * A handler only notes; the body decides. So a signal may come at any moment, before its workflow too.
  */
 import { defineSignal, setHandler } from '@temporalio/workflow'
-import type { SuspendSignal } from '../domain/temporal/lifecycle.ts'
+import type { SuspendSignal } from '../../domain/temporal/lifecycle.ts'
 
 /**
  * What the watchdog wants of the SIM: the last of overLimit, cleared and standDown. `refused`: not suspended when it

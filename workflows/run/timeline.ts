@@ -1,6 +1,6 @@
 /** What Temporal's own lists and UI show of a workflow: its readable state, and the query for all of it. */
 import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
-import type { LifecycleView, StepDone, WaitsFor } from '../domain/temporal/lifecycle.ts'
+import type { LifecycleView, StepDone, WaitsFor } from '../../domain/temporal/lifecycle.ts'
 
 /**
  * Answers the query `state`.

@@ -1,14 +1,14 @@
 /** What one run of suspend-on-overage knows, and how it tells of itself. */
 import { ActivityFailure, condition, log, workflowInfo } from '@temporalio/workflow'
-import type { SimAction } from '../domain/enforcement/enforcement.ts'
+import type { SimAction } from '../../domain/enforcement/enforcement.ts'
 import type {
   SuspendOnOverageInput,
   SuspendOnOverageResult,
   SuspendOnOverageState,
-} from '../domain/temporal/lifecycle.ts'
-import { short } from './calls.ts'
-import type { Demand, Mailbox } from './suspend-messages.ts'
-import { type Diary, openDiary, showState } from './visibility.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { short } from '../run/activities.ts'
+import { type Diary, openDiary, showState } from '../run/timeline.ts'
+import type { Demand, Mailbox } from './messages.ts'
 
 type Counts = Partial<Record<SimAction, number>>
 type Phase = SuspendOnOverageState['phase']

@@ -1,10 +1,10 @@
 /** Bringing a suspended SIM back, and keeping it where a person wants that. */
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { TicketAsk, TicketEnd } from '../activities/tickets.ts'
-import { failureOf, short } from './calls.ts'
-import { end } from './suspend-messages.ts'
-import { backoffMs, phaseTo, type SuspendRun, tell } from './suspend-run.ts'
-import { ticketOf, waitFor } from './suspend-steps.ts'
+import type { TicketAsk, TicketEnd } from '../../activities/tickets.ts'
+import { failureOf, short } from '../run/activities.ts'
+import { end } from './messages.ts'
+import { backoffMs, phaseTo, type SuspendRun, tell } from './run.ts'
+import { ticketOf, waitFor } from './steps.ts'
 
 /** After two days of failed activations the run gives up, and says so: someone has to look. */
 const RETURN_ATTEMPTS = 48
