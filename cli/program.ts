@@ -1,13 +1,13 @@
 /** The `simherd` command: what there is, and how it is asked for. Each command is loaded when it is run. */
 import { Command } from 'commander'
 import { readSettings, type Settings } from '../config/index.ts'
-import { addEnforcementCommands } from './enforcement-commands.ts'
-import { addEstateCommands } from './estate-commands.ts'
+import { addEnforcementCommands } from './commands/enforcement-commands.ts'
+import { addEstateCommands } from './commands/estate-commands.ts'
+import type { MigrateFlags } from './commands/migrate.ts'
 import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
 import { ASKS } from './help-text.ts'
-import { addWorkflowCommands } from './lifecycles/commands.ts'
-import type { MigrateFlags } from './migrate.ts'
 import { port } from './option-values.ts'
+import { addWorkflowCommands } from './workflows/commands.ts'
 
 export const program = new Command('simherd')
   .description('Connectivity management for estates of IoT SIMs.')
@@ -110,7 +110,7 @@ Example:
   .action(async () => {
     const settings = settingsWith({})
     const [{ runApi }, { createLog }, { runUntilSignal }] = await Promise.all([
-      import('./api.ts'),
+      import('./commands/api.ts'),
       import('./log.ts'),
       import('./run-until-signal.ts'),
     ])
@@ -167,7 +167,7 @@ Examples:
   DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate --contract`,
   )
   .action(async (flags: MigrateFlags) => {
-    const { migrateDatabase } = await import('./migrate.ts')
+    const { migrateDatabase } = await import('./commands/migrate.ts')
     await migrateDatabase(settingsWith({}), flags)
   })
 
@@ -201,7 +201,7 @@ Example:
   npx simherd schedule ${action} --tenant t0123456789ab`,
     )
     .action(async ({ tenant }: { readonly tenant: string }) => {
-      const { setSchedule } = await import('./schedule.ts')
+      const { setSchedule } = await import('./commands/schedule.ts')
       await setSchedule(settingsWith({}), action, tenant)
     })
 }
@@ -214,7 +214,7 @@ program
   .option('--name <name>', 'what it is for', 'made by the command line')
   .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://simherd@db/simherd npx simherd keys create-operator')
   .action(async ({ name }: { readonly name: string }) => {
-    const { createOperatorKey } = await import('./keys.ts')
+    const { createOperatorKey } = await import('./commands/keys.ts')
     await createOperatorKey(settingsWith({}), name)
   })
 
@@ -234,7 +234,7 @@ Example:
   npx simherd rules load ./my-rules`,
   )
   .action(async (folder: string) => {
-    const { loadRules } = await import('./rules.ts')
+    const { loadRules } = await import('./commands/rules.ts')
     await loadRules(settingsWith({}), folder)
   })
 

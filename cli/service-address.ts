@@ -2,7 +2,7 @@
 import type { Settings } from '../config/index.ts'
 import { readServiceKey } from '../process/key-file.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
-import { readStack } from './start/stack-file.ts'
+import { readStack } from './stack-file.ts'
 
 /** The service that the settings name, else the one that `simherd start` runs in the data folder. */
 export async function serviceOf(settings: Settings): Promise<{ readonly url: string; readonly key: string }> {

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SimStatus } from '../../domain/codes.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
+import type { Tell } from '../reporter.ts'
 import { answerOf, type InternalClient, ServiceAnswer } from '../service.ts'
-import type { Tell } from '../start/tell.ts'
 import type { Play } from './prepare.ts'
 import { allSims, idOf, type SetUp } from './set-up.ts'
 

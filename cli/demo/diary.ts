@@ -1,7 +1,7 @@
 /** `<data folder>/demo.json`: how far the demonstration has come, so that an interrupted one goes on where it stopped. */
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { readJson, writeJson } from '../start/files.ts'
+import { readJson, writeJson } from '../files.ts'
 
 const Instant = Type.Integer({ description: 'Epoch milliseconds' })
 

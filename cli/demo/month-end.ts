@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monthEndId } from '../../domain/temporal/lifecycle.ts'
 import { wordsOf } from '../failures.ts'
+import type { Tell } from '../reporter.ts'
 import { answerOf, ServiceAnswer } from '../service.ts'
-import type { Tell } from '../start/tell.ts'
 import type { Mapping } from './diary.ts'
 import type { Play } from './prepare.ts'
 

@@ -1,7 +1,7 @@
 /** What the watchdog writes while the month goes by, told as it comes. */
 import { LogLevel, labelOf } from '../../domain/codes.ts'
+import type { Tell } from '../reporter.ts'
 import { answerOf, type PublicClient } from '../service.ts'
-import type { Tell } from '../start/tell.ts'
 
 /** More at once would scroll away unread; the rest is counted. */
 const MOST_AT_ONCE = 4

@@ -8,7 +8,7 @@ import {
   publicClient,
   ServiceAnswer,
 } from '../service.ts'
-import type { Stack } from '../start/stack-file.ts'
+import type { Stack } from '../stack-file.ts'
 import { type Diary, newDiary, readDiary, writeDiary } from './diary.ts'
 
 /** The demonstration's month: five minutes. */

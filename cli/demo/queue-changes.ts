@@ -1,7 +1,7 @@
 /** The changes that wait for the month's end: moves, tariffs, and SIMs that are handed back. */
 import type { Estate } from '../../examples/estate.ts'
+import type { Tell } from '../reporter.ts'
 import { answerOf, ServiceAnswer } from '../service.ts'
-import type { Tell } from '../start/tell.ts'
 import type { Play } from './prepare.ts'
 import { idOf, type SetUp } from './set-up.ts'
 

@@ -1,7 +1,7 @@
 /** Step 2: the month's usage, delivered as time passes, in the order in which the carrier delivered it. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { span, type Tell } from '../reporter.ts'
 import { answerOf, delivered } from '../service.ts'
-import { span, type Tell } from '../start/tell.ts'
 import type { Mapping } from './diary.ts'
 import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'

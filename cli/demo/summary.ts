@@ -1,8 +1,8 @@
 /** Step 7: what came of it, every figure read back through the interfaces. */
 
 import type { components, operations } from '../../client/internal.d.ts'
+import type { Tell } from '../reporter.ts'
 import { answerOf } from '../service.ts'
-import type { Tell } from '../start/tell.ts'
 import { type Cell, table } from '../table.ts'
 import type { Diary, Mapping } from './diary.ts'
 import { allOf } from './pages.ts'

@@ -11,7 +11,7 @@ import { presentTemporalServer } from '../../stack/temporal-binary.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
 import { answerOf, internalClient } from '../service.ts'
-import type { Stack } from '../start/stack-file.ts'
+import type { Stack } from '../stack-file.ts'
 import { reachTcp } from './reach.ts'
 
 export interface Finding {

@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { printable } from '../print.ts'
-import { readStack } from '../start/stack-file.ts'
+import { readStack } from '../stack-file.ts'
 import { CHECKS, type Finding, type Looked } from './checks.ts'
 
 const MARK = { ok: styleText('green', '✓'), missing: styleText('red', '✗'), absent: styleText('dim', '–') } as const

@@ -3,7 +3,7 @@ import { createWriteStream, existsSync, mkdirSync, renameSync, statSync } from '
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Tell } from './tell.ts'
+import type { Tell } from '../reporter.ts'
 
 /** 20 MB, and as much of the run before. */
 const FILE_LIMIT_BYTES = 20_000_000

@@ -2,8 +2,8 @@
  * How `simherd start` ends: at the first Ctrl-C (or SIGTERM, or a closed terminal) in order, at the second at once.
  */
 import { wordsOf } from '../failures.ts'
-import type { Pids } from './stack-file.ts'
-import type { Tell } from './tell.ts'
+import type { Tell } from '../reporter.ts'
+import type { Pids } from '../stack-file.ts'
 
 /** What has to be ended, and the signal to do so. */
 export class Ending {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startedAt } from '../../stack/pids.ts'
 import { wordsOf } from '../failures.ts'
-import type { Tell } from './tell.ts'
+import type { Tell } from '../reporter.ts'
 
 interface Server {
   readonly pid: number

@@ -8,8 +8,8 @@ import { inPlatform, type PlatformTx } from '../../store/tenancy.ts'
 import { findKey } from '../../store/tenants/keys.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
+import { readJson, writeJson } from '../files.ts'
 import { commandGround } from '../on-behalf.ts'
-import { readJson, writeJson } from './files.ts'
 
 const Keys = Type.Object({ operatorKey: Type.String(), serviceKey: Type.String() })
 

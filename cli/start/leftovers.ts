@@ -3,8 +3,8 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcess, readPid, startedAt } from '../../stack/pids.ts'
 import { standInFor } from '../../stack/postgres-binaries.ts'
-import { readStack, removeStack } from './stack-file.ts'
-import type { Tell } from './tell.ts'
+import type { Tell } from '../reporter.ts'
+import { readStack, removeStack } from '../stack-file.ts'
 
 /** A word of each process's command line: a pid may have been given to another program since. */
 const KNOWN_BY = {

@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { freePort, isPortFree } from '../../stack/ports.ts'
+import { readJson, writeJson } from '../files.ts'
 import { claimPort, claimsFolder } from './claims.ts'
-import { readJson, writeJson } from './files.ts'
 
 const Ports = Type.Object({
   temporal: Type.Integer(),

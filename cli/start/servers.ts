@@ -12,11 +12,11 @@ import { startPostgres } from '../../stack/postgres.ts'
 import { supervise } from '../../stack/processes.ts'
 import { startTemporal } from '../../stack/temporal.ts'
 import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import type { Tell } from '../reporter.ts'
+import type { Pids } from '../stack-file.ts'
 import { answers } from './answers.ts'
 import { keepServer } from './keep-server.ts'
 import type { Ports } from './ports.ts'
-import type { Pids } from './stack-file.ts'
-import type { Tell } from './tell.ts'
 
 export interface ServerContext {
   readonly settings: Settings

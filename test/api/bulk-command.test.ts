@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { type BulkFlags, bulkTickets } from '../../cli/bulk-tickets.ts'
+import { type BulkFlags, bulkTickets } from '../../cli/commands/bulk-tickets.ts'
 import { CommandFailure } from '../../cli/failures.ts'
 import type { BulkType } from '../../domain/tickets/bulk.ts'
 import { executeTickets } from '../../operations/tickets/execute-tickets.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changeEnforcement, decide, showEnforcement } from '../../cli/enforcement.ts'
+import { changeEnforcement, decide, showEnforcement } from '../../cli/commands/enforcement.ts'
 import { CommandFailure, ExitCode } from '../../cli/failures.ts'
 import { useCommandHouse } from './command-house.ts'
 import { aSim } from './house.ts'

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { migrateDatabase } from '../../cli/migrate.ts'
+import { migrateDatabase } from '../../cli/commands/migrate.ts'
 import { readSettings } from '../../config/index.ts'
 import { startPresence } from '../../process/presence.ts'
 import { connect } from '../../store/connect.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { Pending, Run } from '../../../cli/lifecycles/ask.ts'
-import { liveLine } from '../../../cli/lifecycles/live-line.ts'
-import { standOf } from '../../../cli/lifecycles/progress.ts'
-import { pendingLines, runLines } from '../../../cli/lifecycles/run-text.ts'
+import type { Pending, Run } from '../../../cli/workflows/ask.ts'
+import { liveLine } from '../../../cli/workflows/live-line.ts'
+import { standOf } from '../../../cli/workflows/progress.ts'
+import { pendingLines, runLines } from '../../../cli/workflows/run-text.ts'
 
 const TICKET = '7f3a1c2e-0000-4000-8000-000000000001'
 const aRun = (over: Partial<Run> = {}): Run => ({

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeOwnFolder } from '../../../cli/start/files.ts'
+import { makeOwnFolder } from '../../../cli/files.ts'
 
 test('the data folder is its owner’s alone, also one that was open to all', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'simherd-folder-'))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { liveLine } from '../../../cli/lifecycles/live-line.ts'
 import { printable } from '../../../cli/print.ts'
-import { createTell } from '../../../cli/start/tell.ts'
+import { createTell } from '../../../cli/reporter.ts'
 import { table } from '../../../cli/table.ts'
+import { liveLine } from '../../../cli/workflows/live-line.ts'
 
 const TAG = 'meter\u001b[2J\u009b1;31m\r\u202e17\nsecond line'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { cancelWorkflow, retryWorkflow, updateWorkflow } from '../../../cli/lifecycles/steer.ts'
+import { cancelWorkflow, retryWorkflow, updateWorkflow } from '../../../cli/workflows/steer.ts'
 import { readSettings } from '../../../config/index.ts'
 import { standInCheck } from '../../setup/documents.ts'
 

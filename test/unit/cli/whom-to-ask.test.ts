@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { tenantOf } from '../../../cli/lifecycles/ask.ts'
 import { serviceOf } from '../../../cli/service-address.ts'
+import { tenantOf } from '../../../cli/workflows/ask.ts'
 import { readSettings } from '../../../config/index.ts'
 
 test.each([

@@ -1,12 +1,12 @@
 /** `simherd sims …`, `export` and `tickets bulk`: what there is and how it is asked for. */
 import { Argument, type Command, InvalidArgumentError } from 'commander'
-import type { Settings } from '../config/index.ts'
-import type { SimStatus } from '../domain/codes.ts'
-import type { BulkType } from '../domain/tickets/bulk.ts'
+import type { Settings } from '../../config/index.ts'
+import type { SimStatus } from '../../domain/codes.ts'
+import type { BulkType } from '../../domain/tickets/bulk.ts'
+import { ASKS } from '../help-text.ts'
+import { id } from '../option-values.ts'
 import type { BulkFlags } from './bulk-tickets.ts'
 import type { ExportedList } from './export.ts'
-import { ASKS } from './help-text.ts'
-import { id } from './option-values.ts'
 
 /** @param settings reads them, where a command needs them */
 export function addEstateCommands(program: Command, settings: () => Settings): void {

@@ -1,7 +1,7 @@
 /** A workflow in lines for the terminal. Times are in UTC. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { span } from '../start/tell.ts'
+import { span } from '../reporter.ts'
 import { table } from '../table.ts'
 import type { Pending, Run } from './ask.ts'
 

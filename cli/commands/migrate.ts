@@ -1,15 +1,15 @@
 /** `simherd migrate [--plan] [--contract]` */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settings } from '../config/index.ts'
-import { connect } from '../store/connect.ts'
-import { migrate, pendingFiles } from '../store/migrate.ts'
-import type { MigrationFile } from '../store/migration-files.ts'
-import { processesBefore } from '../store/processes.ts'
-import { type TableSize, tablesIn } from '../store/table-sizes.ts'
-import { inPlatform } from '../store/tenancy.ts'
-import { CommandFailure, ExitCode } from './failures.ts'
-import { print } from './print.ts'
-import { table } from './table.ts'
+import type { Settings } from '../../config/index.ts'
+import { connect } from '../../store/connect.ts'
+import { migrate, pendingFiles } from '../../store/migrate.ts'
+import type { MigrationFile } from '../../store/migration-files.ts'
+import { processesBefore } from '../../store/processes.ts'
+import { type TableSize, tablesIn } from '../../store/table-sizes.ts'
+import { inPlatform } from '../../store/tenancy.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { print } from '../print.ts'
+import { table } from '../table.ts'
 
 export interface MigrateFlags {
   /** Only says what would be done. */

@@ -1,9 +1,9 @@
 /** `simherd enforcement …`: what there is and how it is asked for. */
 import { Argument, type Command } from 'commander'
-import type { Settings } from '../config/index.ts'
+import type { Settings } from '../../config/index.ts'
+import { ASKS } from '../help-text.ts'
+import { decimal, id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags, TenantFlags } from './enforcement.ts'
-import { ASKS } from './help-text.ts'
-import { decimal, id, wholeNumber } from './option-values.ts'
 
 /** @param settings reads them, where a command needs them */
 export function addEnforcementCommands(program: Command, settings: () => Settings): void {

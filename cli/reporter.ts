@@ -1,6 +1,6 @@
 /** What `simherd start` says: one line a fact, and a sign of life where something takes its time. */
 import { styleText } from 'node:util'
-import { printable } from '../print.ts'
+import { printable } from './print.ts'
 
 export interface Tell {
   /** A plain line. */

@@ -1,7 +1,7 @@
 /** `simherd sims unqueue --tenant <id> --sim <id>` */
-import type { Settings } from '../config/index.ts'
-import { asking } from './lifecycles/ask.ts'
-import { answerOf } from './service.ts'
+import type { Settings } from '../../config/index.ts'
+import { answerOf } from '../service.ts'
+import { asking } from '../workflows/ask.ts'
 
 /** Takes back what is queued for a SIM, and says so. @throws CommandFailure with what the service answered */
 export const unqueueSim = (

@@ -1,16 +1,16 @@
 /** `simherd tickets bulk <type>` */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { components } from '../client/internal.d.ts'
-import type { Settings } from '../config/index.ts'
-import type { SimStatus } from '../domain/codes.ts'
-import type { BulkAsk, BulkPlan, BulkType } from '../domain/tickets/bulk.ts'
-import { CommandFailure, ExitCode } from './failures.ts'
-import { print } from './print.ts'
-import { answerOf, delivered, type InternalClient, internalClient, once, refused } from './service.ts'
-import { serviceOf } from './service-address.ts'
-import { createTell } from './start/tell.ts'
-import { table } from './table.ts'
+import type { components } from '../../client/internal.d.ts'
+import type { Settings } from '../../config/index.ts'
+import type { SimStatus } from '../../domain/codes.ts'
+import type { BulkAsk, BulkPlan, BulkType } from '../../domain/tickets/bulk.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { print } from '../print.ts'
+import { createTell } from '../reporter.ts'
+import { answerOf, delivered, type InternalClient, internalClient, once, refused } from '../service.ts'
+import { serviceOf } from '../service-address.ts'
+import { table } from '../table.ts'
 
 /** What `simherd tickets bulk` was asked for. */
 export interface BulkFlags {

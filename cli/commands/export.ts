@@ -2,11 +2,11 @@
 import { open, rename, rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { paths as InternalPaths } from '../client/internal.d.ts'
-import type { Settings } from '../config/index.ts'
-import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { internalClient, refused, streamOf } from './service.ts'
-import { serviceOf } from './service-address.ts'
+import type { paths as InternalPaths } from '../../client/internal.d.ts'
+import type { Settings } from '../../config/index.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { internalClient, refused, streamOf } from '../service.ts'
+import { serviceOf } from '../service-address.ts'
 
 /** Lists there are, by the names of their paths. */
 type Named<Path> = Path extends `/internal/exports/${infer Name}.csv` ? Name : never

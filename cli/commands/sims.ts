@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import type { Settings } from '../config/index.ts'
-import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { print } from './print.ts'
-import { answerOf, delivered, internalClient, once, refused } from './service.ts'
-import { serviceOf } from './service-address.ts'
-import { table } from './table.ts'
+import type { Settings } from '../../config/index.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { print } from '../print.ts'
+import { answerOf, delivered, internalClient, once, refused } from '../service.ts'
+import { serviceOf } from '../service-address.ts'
+import { table } from '../table.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',

@@ -1,8 +1,8 @@
 /** `simherd schedule pause|resume --tenant <id>` */
-import type { Settings } from '../config/index.ts'
-import { print } from './print.ts'
-import { answerOf, internalClient, refused } from './service.ts'
-import { serviceOf } from './service-address.ts'
+import type { Settings } from '../../config/index.ts'
+import { print } from '../print.ts'
+import { answerOf, internalClient, refused } from '../service.ts'
+import { serviceOf } from '../service-address.ts'
 
 /** A person waits. */
 const PATIENCE_MS = 5000

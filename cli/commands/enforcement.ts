@@ -1,12 +1,12 @@
 /** `simherd enforcement …`: what a tenant's watchdog may suspend, and what its guard holds. */
-import type { Settings } from '../config/index.ts'
-import type { EnforcementSettings, Hold } from '../domain/enforcement/guard.ts'
-import { CommandFailure, ExitCode } from './failures.ts'
-import { asking } from './lifecycles/ask.ts'
-import { at } from './lifecycles/run-text.ts'
-import { print } from './print.ts'
-import { answerOf, once } from './service.ts'
-import { table } from './table.ts'
+import type { Settings } from '../../config/index.ts'
+import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { print } from '../print.ts'
+import { answerOf, once } from '../service.ts'
+import { table } from '../table.ts'
+import { asking } from '../workflows/ask.ts'
+import { at } from '../workflows/run-text.ts'
 
 /** Holds that are shown: more than a person decides at once. */
 const SHOWN = 50

@@ -1,11 +1,11 @@
 /** `simherd keys create-operator`: the platform's first key, which every other call asks for. */
-import type { Settings } from '../config/index.ts'
-import { createKey } from '../operations/tenants/create-key.ts'
-import { connect } from '../store/connect.ts'
-import { inPlatform } from '../store/tenancy.ts'
-import { requireSettings } from './failures.ts'
-import { commandGround } from './on-behalf.ts'
-import { print } from './print.ts'
+import type { Settings } from '../../config/index.ts'
+import { createKey } from '../../operations/tenants/create-key.ts'
+import { connect } from '../../store/connect.ts'
+import { inPlatform } from '../../store/tenancy.ts'
+import { requireSettings } from '../failures.ts'
+import { commandGround } from '../on-behalf.ts'
+import { print } from '../print.ts'
 
 /** Makes an operator key straight in the database at DATABASE_URL, and prints it: it is shown this once. */
 export async function createOperatorKey(settings: Settings, name: string): Promise<void> {

@@ -1,11 +1,11 @@
 /** `simherd rules load [folder]` */
 import { userInfo } from 'node:os'
-import type { Settings } from '../config/index.ts'
-import { readRuleFiles } from '../process/rule-files.ts'
-import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-import { print } from './print.ts'
-import { answerOf, internalClient, ServiceAnswer } from './service.ts'
-import { serviceOf } from './service-address.ts'
+import type { Settings } from '../../config/index.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { print } from '../print.ts'
+import { answerOf, internalClient, ServiceAnswer } from '../service.ts'
+import { serviceOf } from '../service-address.ts'
 
 /** A person waits. */
 const PATIENCE_MS = 5000
