@@ -1,5 +1,5 @@
 /** The OpenAPI documents as files need them: made without a database, from the same applications that serve. */
-import { lifecycleClient } from '../queues/temporal.ts'
+import { lifecycleClient } from '../queues/temporal/client.ts'
 import { connect } from '../store/connect.ts'
 import type { Ground } from '../store/tenancy.ts'
 import type { App } from './http/app.ts'

@@ -3,7 +3,7 @@ import type { EsimTerms } from '../operations/orders/esim-profiles.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { UsageTerms } from '../operations/usage/record-usage.ts'
 import type { LifecycleTerms } from '../operations/workflows/inputs.ts'
-import type { LifecycleClient } from '../queues/temporal.ts'
+import type { LifecycleClient } from '../queues/temporal/client.ts'
 import type { Ground } from '../store/tenancy.ts'
 
 /** What the routes of the service document work with. */

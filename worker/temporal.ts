@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { ServiceAddress } from '../activities/client.ts'
 import { createActivities } from '../activities/index.ts'
 import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/temporal/lifecycle.ts'
-import { registerSearchAttributes } from '../queues/temporal-attributes.ts'
+import { registerSearchAttributes } from '../queues/temporal/attributes.ts'
 import { pickTargets } from '../rules/alerts/pick-sims.ts'
 
 export interface TemporalWorkerOptions extends ServiceAddress {

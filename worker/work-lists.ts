@@ -1,7 +1,7 @@
 /** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
 import type { Bell } from '../domain/jobs.ts'
 import type { Sweep } from '../process/sweeps.ts'
-import type { MonthEndSchedule } from '../queues/temporal-schedules.ts'
+import type { MonthEndSchedule } from '../queues/temporal/schedules.ts'
 import { tenantsDue } from '../store/due.ts'
 import { forgetAnswers } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mail/mails.ts'

@@ -1,6 +1,6 @@
 /** `simherd workflows list` */
 import type { Settings } from '../../config/index.ts'
-import type { LifecycleFilter } from '../../queues/temporal-list.ts'
+import type { LifecycleFilter } from '../../queues/temporal/list.ts'
 import { print } from '../print.ts'
 import { answerOf } from '../service.ts'
 import { table } from '../table.ts'

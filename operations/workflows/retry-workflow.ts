@@ -3,8 +3,8 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { ServiceError } from '../../domain/errors.ts'
 import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/lifecycle.ts'
-import type { StartRequest, WorkflowInput } from '../../queues/temporal.ts'
-import type { Lifecycle } from '../../queues/temporal-read.ts'
+import type { StartRequest, WorkflowInput } from '../../queues/temporal/client.ts'
+import type { Lifecycle } from '../../queues/temporal/read.ts'
 
 /** Outcomes of a run that Temporal calls completed, after which what was asked for is not so. */
 const FAILED_OUTCOMES: ReadonlySet<string> = new Set(['failed', 'compensated', 'cancelled', 'doneWithFailures'])

@@ -14,7 +14,7 @@ const redis = requireRedis('lifecycles whose Redis is killed') !== undefined
 
 /** How long a server is away that the test brings back. */
 const AWAY_MS = 3000
-/** Longer than a call to Temporal is tried by itself (CALL_TIMEOUT_MS of queues/temporal.ts): it has to be made again. */
+/** Longer than a call to Temporal is tried by itself (CALL_TIMEOUT_MS of queues/temporal/client.ts): it has to be made again. */
 const TEMPORAL_AWAY_MS = 12_000
 /** Some fifty lifecycles. */
 const A_QUARTER = 0.25

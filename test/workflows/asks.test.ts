@@ -5,7 +5,7 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
-import { lifecycleClient } from '../../queues/temporal.ts'
+import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { LINES, OPERATIONS } from '../api/calls.ts'

@@ -10,7 +10,7 @@ import {
 } from '../../domain/temporal/lifecycle.ts'
 import type { FailedRun } from '../../operations/enforcement/failed-runs.ts'
 import { carryOutWorkflowRequests } from '../../operations/workflows/deliver-outbox.ts'
-import { lifecycleClient } from '../../queues/temporal.ts'
+import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { aPool, aSim, useHouse } from '../api/house.ts'

@@ -1,7 +1,7 @@
 /** What a test of workflows runs on: workers, the lifecycle client, and the service the activities call. */
 import { pino } from 'pino'
 import type { WorkflowType } from '../../domain/temporal/lifecycle.ts'
-import { lifecycleClient, type WorkflowInput } from '../../queues/temporal.ts'
+import { lifecycleClient, type WorkflowInput } from '../../queues/temporal/client.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { until } from '../setup/soon.ts'

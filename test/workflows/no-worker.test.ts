@@ -6,7 +6,7 @@ import {
   provisionAndActivateId,
   suspendOnOverageId,
 } from '../../domain/temporal/lifecycle.ts'
-import { lifecycleClient } from '../../queues/temporal.ts'
+import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { useHouse } from '../api/house.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { WAITS } from './service-model.ts'

@@ -16,7 +16,7 @@ import {
   WorkflowQuery,
 } from '../../../domain/workflows/workflow.ts'
 import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../../operations/workflows/inputs.ts'
-import type { LifecycleClient, Started } from '../../../queues/temporal.ts'
+import type { LifecycleClient, Started } from '../../../queues/temporal/client.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { endWorkflowRequest } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'

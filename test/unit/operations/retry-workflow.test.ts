@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { WorkflowType } from '../../../domain/temporal/lifecycle.ts'
 import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
-import type { LifecycleStatus } from '../../../queues/temporal-read.ts'
+import type { LifecycleStatus } from '../../../queues/temporal/read.ts'
 
 const INPUT = { tenantId: 't0123456789ab', simId: 7, tag: 'door 4' }
 const retry = (type: WorkflowType, status: LifecycleStatus, outcome: string | null, input: unknown = INPUT) =>

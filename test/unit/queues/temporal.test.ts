@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { temporal } from '@temporalio/proto'
 import { onTestFinished, test } from 'vitest'
-import { lifecycleClient, type WorkflowInput } from '../../../queues/temporal.ts'
+import { lifecycleClient, type WorkflowInput } from '../../../queues/temporal/client.ts'
 
 /** gRPC status codes. */
 const OK = 0

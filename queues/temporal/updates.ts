@@ -1,7 +1,7 @@
 /** Updates: changes that a running workflow is asked for, judges by where it stands, and answers. */
 import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
-import { ServiceError } from '../domain/errors.ts'
+import { ServiceError } from '../../domain/errors.ts'
 
 type OnRunning = <T>(workflowId: string, act: (client: Client) => Promise<T>) => Promise<T>
 

@@ -1,7 +1,7 @@
 /** What Temporal knows of a run that explains why it does not go on. */
 import type { Client } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto'
-import { describeOfTenant, type LifecycleStatus, statusOf } from './temporal-read.ts'
+import { describeOfTenant, type LifecycleStatus, statusOf } from './read.ts'
 
 /** Why an attempt ended: the stable code where the service gave one, and text for people. */
 interface Fault {

@@ -8,8 +8,8 @@ import {
   type ScheduleHandle,
   ScheduleOverlapPolicy,
 } from '@temporalio/client'
-import { monthEndScheduleId, monthEndTimerId, SEARCH_ATTRIBUTES, TASK_QUEUE } from '../domain/temporal/lifecycle.ts'
-import { parseBillingCycle } from '../domain/time/cycle.ts'
+import { monthEndScheduleId, monthEndTimerId, SEARCH_ATTRIBUTES, TASK_QUEUE } from '../../domain/temporal/lifecycle.ts'
+import { parseBillingCycle } from '../../domain/time/cycle.ts'
 
 export interface MonthEndSchedule {
   readonly tenantId: string

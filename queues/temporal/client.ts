@@ -8,26 +8,19 @@ import {
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from '@temporalio/client'
-import { ServiceError } from '../domain/errors.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import {
   type LifecycleSubject,
   startOf,
   type WorkflowRequest,
   type WorkflowType,
-} from '../domain/temporal/lifecycle.ts'
-import { addSearchAttributes } from './temporal-attributes.ts'
-import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './temporal-list.ts'
-import { type PendingWork, readPending } from './temporal-pending.ts'
-import {
-  type LatestRun,
-  type LifecycleStatus,
-  readLatestRun,
-  readLifecycle,
-  startIdOf,
-  statusOf,
-} from './temporal-read.ts'
-import { type ScheduleCalls, scheduleCalls } from './temporal-schedules.ts'
-import { updateCalls } from './temporal-updates.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { addSearchAttributes } from './attributes.ts'
+import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './list.ts'
+import { type PendingWork, readPending } from './pending.ts'
+import { type LatestRun, type LifecycleStatus, readLatestRun, readLifecycle, startIdOf, statusOf } from './read.ts'
+import { type ScheduleCalls, scheduleCalls } from './schedules.ts'
+import { updateCalls } from './updates.ts'
 
 export interface StartRequest {
   readonly type: WorkflowType

@@ -1,7 +1,7 @@
 /** One workflow as the internal interface shows it. */
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
 import { ApplicationFailure, type TypedSearchAttributes } from '@temporalio/common'
-import { SEARCH_ATTRIBUTES } from '../domain/temporal/lifecycle.ts'
+import { SEARCH_ATTRIBUTES } from '../../domain/temporal/lifecycle.ts'
 
 export type LifecycleStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut'
 

@@ -1,6 +1,6 @@
 /** Lists of workflows, by search attributes. */
 import type { Client } from '@temporalio/client'
-import { type Lifecycle, type LifecycleStatus, toLifecycle } from './temporal-read.ts'
+import { type Lifecycle, type LifecycleStatus, toLifecycle } from './read.ts'
 
 export interface LifecycleFilter {
   readonly tenantId: string
