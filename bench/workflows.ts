@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
 import { childEnv } from '../config/child-env.ts'
-import { supervise } from '../stack/processes.ts'
+import { supervise } from '../stack/supervise.ts'
 import { startService } from '../tools/conformance/service.ts'
 import { BARE_QUEUE } from './bare-worker.ts'
 

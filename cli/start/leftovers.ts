@@ -2,7 +2,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcess, readPid, startedAt } from '../../stack/pids.ts'
-import { standInFor } from '../../stack/postgres-binaries.ts'
+import { standInFor } from '../../stack/postgres/binaries.ts'
 import type { Tell } from '../reporter.ts'
 import { readStack, removeStack } from '../stack-file.ts'
 
@@ -10,7 +10,7 @@ import { readStack, removeStack } from '../stack-file.ts'
 const KNOWN_BY = {
   worker: 'simherd.js worker',
   api: 'simherd.js api',
-  carrier: 'carrier-main',
+  carrier: 'stack/carrier',
   temporal: 'temporal',
   postgres: 'postgres',
 } as const

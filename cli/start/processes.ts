@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'
-import { supervise } from '../../stack/processes.ts'
+import { supervise } from '../../stack/supervise.ts'
 import { answers } from './answers.ts'
 import type { ServerContext } from './servers.ts'
 

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
-import { startInbox } from '../../stack/inbox.ts'
+import { startInbox } from '../../stack/inbox/inbox.ts'
 import { requireFreePort } from '../../stack/ports.ts'
-import { startPostgres } from '../../stack/postgres.ts'
-import { supervise } from '../../stack/processes.ts'
-import { startTemporal } from '../../stack/temporal.ts'
-import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { startPostgres } from '../../stack/postgres/postgres.ts'
+import { supervise } from '../../stack/supervise.ts'
+import { findTemporalServer } from '../../stack/temporal/binary.ts'
+import { startTemporal } from '../../stack/temporal/temporal.ts'
 import type { Tell } from '../reporter.ts'
 import type { Pids } from '../stack-file.ts'
 import { answers } from './answers.ts'
@@ -97,7 +97,7 @@ export async function bringUpCarrier(context: ServerContext): Promise<{ url: str
   const carrier = await tell.step('simulated carrier', () =>
     supervise({
       name: 'carrier',
-      args: [fileURLToPath(new URL('../../stack/carrier-main.ts', import.meta.url))],
+      args: [fileURLToPath(new URL('../../stack/carrier/main.ts', import.meta.url))],
       env: {
         ...childEnv({}),
         CARRIER_FILE: join(folder, 'journal.jsonl'),

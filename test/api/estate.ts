@@ -16,7 +16,7 @@ import { type OpenTicketRequest, openTicket } from '../../operations/tickets/ope
 import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
-import { startInbox } from '../../stack/inbox.ts'
+import { startInbox } from '../../stack/inbox/inbox.ts'
 import { lockLine } from '../../store/estate/sim-state.ts'
 import { rememberStarts } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'

@@ -1,6 +1,6 @@
 /** A worker that is told to stop with work in hand: as a deployment and `docker stop` do, with SIGTERM. */
 import { afterAll, expect, test } from 'vitest'
-import type { Knobs } from '../../stack/carrier-knobs.ts'
+import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
 import { startService } from '../setup/service.ts'
 import { soon, until } from '../setup/soon.ts'

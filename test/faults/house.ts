@@ -1,6 +1,6 @@
 /** A service whose every server can be killed, and the play of a fault on it: raise a herd, strike, wait, ask. */
 import { expect } from 'vitest'
-import type { Knobs } from '../../stack/carrier-knobs.ts'
+import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
 import { startService } from '../setup/service.ts'
 import { soon, until } from '../setup/soon.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../stack/ports.ts'
-import { startPostgres } from '../../stack/postgres.ts'
+import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
 import { administrate, freshDatabase } from '../setup/database.ts'
 import { temporaryFolder } from '../setup/folder.ts'

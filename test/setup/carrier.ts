@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { httpNetwork } from '../../network/http.ts'
-import { startCarrier } from '../../stack/carrier.ts'
-import type { Knobs } from '../../stack/carrier-knobs.ts'
+import { startCarrier } from '../../stack/carrier/carrier.ts'
+import type { Knobs } from '../../stack/carrier/knobs.ts'
 
 const SECRET = 'secret-of-the-tests'
 

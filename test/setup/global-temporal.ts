@@ -1,9 +1,9 @@
 /** One Temporal development server (in memory) for the whole run, and the one that skips time where Java is there. */
 import type { TestProject } from 'vitest/node'
 import { userCacheDir } from '../../stack/downloads.ts'
-import { timeSkippingServer } from '../../stack/java.ts'
-import { startTemporal } from '../../stack/temporal.ts'
-import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { findTemporalServer } from '../../stack/temporal/binary.ts'
+import { timeSkippingServer } from '../../stack/temporal/java.ts'
+import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { share } from './shared.ts'
 
 declare module 'vitest' {

@@ -7,20 +7,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Knobs } from '../../stack/carrier-knobs.ts'
+import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { startedAt } from '../../stack/pids.ts'
 import { freePort } from '../../stack/ports.ts'
-import { startPostgres } from '../../stack/postgres.ts'
-import { supervise } from '../../stack/processes.ts'
+import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
-import { startTemporal } from '../../stack/temporal.ts'
-import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { supervise } from '../../stack/supervise.ts'
+import { findTemporalServer } from '../../stack/temporal/binary.ts'
+import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { migrate } from '../../store/migrate.ts'
 import { noteServer } from './notes.ts'
 import type { Servers } from './service.ts'
 
-const CARRIER = fileURLToPath(new URL('../../stack/carrier-main.ts', import.meta.url))
+const CARRIER = fileURLToPath(new URL('../../stack/carrier/main.ts', import.meta.url))
 const SECRET = 'secret-of-the-tests'
 
 /** A server that is killed, away for a while, and back. */

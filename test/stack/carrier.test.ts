@@ -1,9 +1,9 @@
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type CarrierOptions, startCarrier } from '../../stack/carrier.ts'
+import { type CarrierOptions, startCarrier } from '../../stack/carrier/carrier.ts'
 import { freePort } from '../../stack/ports.ts'
-import { supervise } from '../../stack/processes.ts'
+import { supervise } from '../../stack/supervise.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -139,7 +139,7 @@ describe('the simulated carrier', () => {
     const { call, operate } = clientOf(`http://127.0.0.1:${port}`)
     const process_ = await supervise({
       name: 'carrier',
-      args: ['stack/carrier-main.ts'],
+      args: ['stack/carrier/main.ts'],
       env: { ...process.env, CARRIER_FILE: file, CARRIER_SECRET: 'secret', CARRIER_PORT: String(port) },
       onLine: () => undefined,
       ready: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,

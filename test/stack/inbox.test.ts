@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type InboxOptions, startInbox } from '../../stack/inbox.ts'
-import type { Mail } from '../../stack/inbox-mails.ts'
+import { type InboxOptions, startInbox } from '../../stack/inbox/inbox.ts'
+import type { Mail } from '../../stack/inbox/mails.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
 async function anInbox(options: Partial<InboxOptions> = {}) {

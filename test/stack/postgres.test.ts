@@ -7,8 +7,8 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startedAt } from '../../stack/pids.ts'
 import { freePort } from '../../stack/ports.ts'
-import { startPostgres } from '../../stack/postgres.ts'
-import { postgresUser } from '../../stack/postgres-binaries.ts'
+import { postgresUser } from '../../stack/postgres/binaries.ts'
+import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requireRoot } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
@@ -26,7 +26,7 @@ async function query(url: string, statement: string): Promise<object[]> {
 /** Starts a server from another process, which is then killed: its server is left running. */
 async function abandonedServer(dataDir: string): Promise<{ url: string; pid: number }> {
   const script = `
-    import { startPostgres } from ${JSON.stringify(new URL('../../stack/postgres.ts', import.meta.url).href)}
+    import { startPostgres } from ${JSON.stringify(new URL('../../stack/postgres/postgres.ts', import.meta.url).href)}
     const { url, pid } = await startPostgres({ dataDir: ${JSON.stringify(dataDir)} })
     process.stdout.write(JSON.stringify({ url, pid }))
     setInterval(() => undefined, 1000)`

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startedAt } from '../../stack/pids.ts'
-import { supervise } from '../../stack/processes.ts'
+import { supervise } from '../../stack/supervise.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -71,7 +71,7 @@ describe('a supervised process', () => {
   test('ends in order when its supervisor is killed', async () => {
     const { file } = await supervised(`${STAYS}; process.on('SIGTERM', () => process.exit(0))`)
     const supervisor = `
-      import { supervise } from ${JSON.stringify(new URL('../../stack/processes.ts', import.meta.url).href)}
+      import { supervise } from ${JSON.stringify(new URL('../../stack/supervise.ts', import.meta.url).href)}
       await supervise({ name: 'child', args: [${JSON.stringify(file)}], onLine: (line) => console.log(line),
         onPid: (pid) => console.log('pid=' + pid) })`
     const lines: string[] = []

@@ -8,8 +8,8 @@ import proto from '@temporalio/proto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { startedAt } from '../../stack/pids.ts'
-import { startTemporal } from '../../stack/temporal.ts'
-import { findTemporalServer } from '../../stack/temporal-binary.ts'
+import { findTemporalServer } from '../../stack/temporal/binary.ts'
+import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -115,7 +115,7 @@ describe('the embedded Temporal server', () => {
   test('replaces the server that a killed process left running', async () => {
     const dataDir = await temporaryFolder()
     const script = `
-      import { startTemporal } from ${JSON.stringify(new URL('../../stack/temporal.ts', import.meta.url).href)}
+      import { startTemporal } from ${JSON.stringify(new URL('../../stack/temporal/temporal.ts', import.meta.url).href)}
       const { pid } = await startTemporal(${JSON.stringify({ program, dataDir })})
       process.stdout.write(String(pid))
       setInterval(() => undefined, 1000)`

@@ -7,7 +7,7 @@ import { readStack } from '../../cli/stack-file.ts'
 import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'
 import { freePort } from '../../stack/ports.ts'
-import { supervise } from '../../stack/processes.ts'
+import { supervise } from '../../stack/supervise.ts'
 import type { Addresses } from './estate.ts'
 
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))

@@ -1,5 +1,5 @@
 /**
- * Lets the Temporal SDK download its development server: `node temporal-download.ts <folder> <version>`.
+ * Lets the Temporal SDK download its development server: `node stack/temporal/download.ts <folder> <version>`.
  *
  * A process of its own, because the SDK keeps its native runtime for as long as the process lives.
  */

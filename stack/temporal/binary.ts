@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { findOnPath, isExecutable, type Progress, runWithProgress } from './downloads.ts'
+import { findOnPath, isExecutable, type Progress, runWithProgress } from '../downloads.ts'
 
 /** The newest command line tool that `go install` can build: later ones have a `replace` in their go.mod. */
 const TEMPORAL_CLI_VERSION = '1.5.1'
@@ -83,7 +83,7 @@ async function downloadedIn(folder: string): Promise<string | undefined> {
 }
 
 async function download(folder: string, onProgress: Progress): Promise<string> {
-  const script = fileURLToPath(new URL('temporal-download.ts', import.meta.url))
+  const script = fileURLToPath(new URL('download.ts', import.meta.url))
   await runWithProgress(process.execPath, [script, folder, TEMPORAL_CLI_VERSION], {
     doing: 'downloading the Temporal server',
     onProgress,

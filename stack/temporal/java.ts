@@ -1,7 +1,7 @@
 /** Temporal's test server that skips time. It exists only for Java: Maven fetches it once into the user's cache. */
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { exists, findOnPath, keepFolder, type Progress, runWithProgress } from './downloads.ts'
+import { exists, findOnPath, keepFolder, type Progress, runWithProgress } from '../downloads.ts'
 
 const VERSION = '1.38.0'
 const FETCH_TIMEOUT_MS = 300_000

@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import proto from '@temporalio/proto'
-import { endProcess, readPid, writePid } from './pids.ts'
-import { freePort, LOOPBACK, requireFreePort } from './ports.ts'
+import { endProcess, readPid, writePid } from '../pids.ts'
+import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
 
 /** It is up in a second; a minute is for a machine that does something else. */
 const START_TIMEOUT_MS = 60_000

@@ -12,9 +12,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Value } from 'typebox/value'
-import { type CarrierBook, OperationBody, openBook } from './carrier-book.ts'
-import { drawMishaps, type Knobs, turnKnobs } from './carrier-knobs.ts'
-import { answerJson, readJson, serve } from './http.ts'
+import { answerJson, readJson, serve } from '../http.ts'
+import { type CarrierBook, OperationBody, openBook } from './book.ts'
+import { drawMishaps, type Knobs, turnKnobs } from './knobs.ts'
 
 export interface CarrierOptions {
   /** Its journal; made where it is missing. */

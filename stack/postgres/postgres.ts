@@ -16,9 +16,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { claimFolder, commandOf } from './pids.ts'
-import { freePort, isPortFree, LOOPBACK, requireFreePort } from './ports.ts'
-import { canEnter, type PostgresUser, postgresPrograms, postgresUser, standInFor } from './postgres-binaries.ts'
+import { claimFolder, commandOf } from '../pids.ts'
+import { freePort, isPortFree, LOOPBACK, requireFreePort } from '../ports.ts'
+import { canEnter, type PostgresUser, postgresPrograms, postgresUser, standInFor } from './binaries.ts'
 
 const USER = 'simherd'
 const START_TIMEOUT_SECONDS = 60

@@ -1,5 +1,5 @@
 /** The inbox as web pages: a list, and one mail. No script, nothing from elsewhere. */
-import type { Mail, StoredMail } from './inbox-mails.ts'
+import type { Mail, StoredMail } from './mails.ts'
 
 /** Text that stands for itself in HTML, in an attribute too. */
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -9,10 +9,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
-import { answerJson, answerText, serve } from './http.ts'
-import { type Mails, openMails } from './inbox-mails.ts'
-import { listPage, mailPage } from './inbox-page.ts'
-import { freePort, LOOPBACK, requireFreePort } from './ports.ts'
+import { answerJson, answerText, serve } from '../http.ts'
+import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
+import { type Mails, openMails } from './mails.ts'
+import { listPage, mailPage } from './page.ts'
 
 /** 25 MB, as the large mail providers have it. */
 const SIZE_LIMIT_BYTES = 25_000_000

@@ -1,5 +1,5 @@
 /**
- * The simulated carrier as a process: `node stack/carrier-main.ts`, steered by CARRIER_FILE, CARRIER_PORT,
+ * The simulated carrier as a process: `node stack/carrier/main.ts`, steered by CARRIER_FILE, CARRIER_PORT,
  * CARRIER_SECRET and CARRIER_KNOBS (JSON). It prints its address on one line when it is ready.
  */
 import { startCarrier } from './carrier.ts'

@@ -5,8 +5,8 @@
  */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { type Effect, makeLines, OPERATIONS, type OperationRequest } from './carrier-lines.ts'
-import { openJournal } from './journal.ts'
+import { openJournal } from '../journal.ts'
+import { type Effect, makeLines, OPERATIONS, type OperationRequest } from './lines.ts'
 
 export const OperationBody = Type.Object({
   ticketId: Type.String({ minLength: 1, maxLength: 100 }),
