@@ -96,7 +96,7 @@ ANSWERS = collections.defaultdict(collections.Counter)
 
 @schemathesis.hook
 def after_call(ctx, case, response):
-    """What each operation answered, for tools/conformance.ts: one that never succeeded was not tried."""
+    """What each operation answered, for tools/conformance/conformance.ts: one that never succeeded was not tried."""
     ANSWERS[operation_of(case)["operationId"]][str(response.status_code)] += 1
 
 

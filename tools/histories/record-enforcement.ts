@@ -1,15 +1,15 @@
 /** Histories of a pool's enforcement and of undoing what a rule has suspended: a part of record-histories.ts. */
-import { ServiceError } from '../domain/errors.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import {
   type EnforcePoolSignal,
   enforcePoolId,
   type SuspendOnOverageInput,
   suspendOnOverageId,
   undoSuspensionsId,
-} from '../domain/temporal/lifecycle.ts'
-import { until } from '../test/setup/soon.ts'
-import { clear, type startHouse } from '../test/workflows/house.ts'
-import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { until } from '../../test/setup/soon.ts'
+import { clear, type startHouse } from '../../test/workflows/house.ts'
+import { aSim, TENANT, WAITS } from '../../test/workflows/service-model.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history under a name. */

@@ -4,10 +4,10 @@ import {
   type SuspendSignal,
   type SuspendUpdates,
   suspendOnOverageId,
-} from '../domain/temporal/lifecycle.ts'
-import { until } from '../test/setup/soon.ts'
-import { clear, type startHouse } from '../test/workflows/house.ts'
-import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
+} from '../../domain/temporal/lifecycle.ts'
+import { until } from '../../test/setup/soon.ts'
+import { clear, type startHouse } from '../../test/workflows/house.ts'
+import { aSim, TENANT, WAITS } from '../../test/workflows/service-model.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history under a name. */

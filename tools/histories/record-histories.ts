@@ -1,6 +1,6 @@
 /**
  * Records the histories that test/workflows/replay.test.ts replays: one of each path of each workflow, from runs
- * on a development server. Usage: node tools/record-histories.ts
+ * on a development server. Usage: node tools/histories/record-histories.ts
  *
  * A history stands for runs that users have open: record one for a new path, and keep the old ones.
  * Files that are there already are left as they are. A new one gets its line in recorded.jsonl; should one have to be
@@ -10,20 +10,20 @@ import { existsSync } from 'node:fs'
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
-import { monthEndPlanId } from '../domain/temporal/lifecycle.ts'
-import { userCacheDir } from '../stack/downloads.ts'
-import { findTemporalServer } from '../stack/temporal/binary.ts'
-import { startTemporal } from '../stack/temporal/temporal.ts'
-import { digestOf, writtenHistory } from '../test/workflows/history-files.ts'
-import { clear, startHouse } from '../test/workflows/house.ts'
-import { TENANT } from '../test/workflows/service-model.ts'
+import { monthEndPlanId } from '../../domain/temporal/lifecycle.ts'
+import { userCacheDir } from '../../stack/downloads.ts'
+import { findTemporalServer } from '../../stack/temporal/binary.ts'
+import { startTemporal } from '../../stack/temporal/temporal.ts'
+import { digestOf, writtenHistory } from '../../test/workflows/history-files.ts'
+import { clear, startHouse } from '../../test/workflows/house.ts'
+import { TENANT } from '../../test/workflows/service-model.ts'
 import { recordContinued } from './record-continued.ts'
 import { recordEnforcement } from './record-enforcement.ts'
 import { recordMonthEnds } from './record-month-ends.ts'
 import { recordProvisions } from './record-provisions.ts'
 import { recordSuspensions } from './record-suspensions.ts'
 
-const folder = fileURLToPath(new URL('../test/histories/', import.meta.url))
+const folder = fileURLToPath(new URL('../../test/histories/', import.meta.url))
 await mkdir(folder, { recursive: true })
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: console.log })
 type House = Awaited<ReturnType<typeof startHouse>>

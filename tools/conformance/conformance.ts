@@ -14,12 +14,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { childEnv } from '../config/child-env.ts'
-import { type Estate, makeEstate } from './conformance/estate.ts'
-import { schemathesisPython } from './conformance/python.ts'
-import { type Service, startService } from './conformance/service.ts'
+import { childEnv } from '../../config/child-env.ts'
+import { type Estate, makeEstate } from './estate.ts'
+import { schemathesisPython } from './python.ts'
+import { type Service, startService } from './service.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 
 /** What we read of Schemathesis's report. */
 const Report = Type.Object({

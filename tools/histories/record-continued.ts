@@ -2,10 +2,10 @@
  * Histories of runs that continue as new because their history has grown: a part of record-histories.ts, on a server
  * that suggests it after a few events.
  */
-import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../domain/temporal/lifecycle.ts'
-import { until } from '../test/setup/soon.ts'
-import { clear, type startHouse } from '../test/workflows/house.ts'
-import { aSim, TENANT, WAITS } from '../test/workflows/service-model.ts'
+import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { until } from '../../test/setup/soon.ts'
+import { clear, type startHouse } from '../../test/workflows/house.ts'
+import { aSim, TENANT, WAITS } from '../../test/workflows/service-model.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps the history of one of its runs, the last if none is named. */
