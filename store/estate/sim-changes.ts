@@ -1,4 +1,4 @@
-/** Writing SIMs: import, tag, queued changes, watchdog settings. What tickets change is in lines.ts. */
+/** Writing SIMs: import, tag, queued changes, watchdog settings. What tickets change is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { NewSim } from '../../domain/estate/sim.ts'
