@@ -133,8 +133,9 @@ Example:
   )
   .action(async () => {
     const settings = settingsWith({})
-    const [{ startWorker }, { createLog }, { runUntilSignal }] = await Promise.all([
+    const [{ startWorker }, { buildApp }, { createLog }, { runUntilSignal }] = await Promise.all([
       import('../worker/main.ts'),
+      import('../api/http/app.ts'),
       import('./log.ts'),
       import('./run-until-signal.ts'),
     ])
@@ -147,7 +148,7 @@ Example:
       ...(settings.SERVICE_KEY_FILE === '' ? (['SERVICE_KEY'] as const) : []),
     ])
     const log = createLog(settings, 'worker')
-    await runUntilSignal(log, () => startWorker(settings, log))
+    await runUntilSignal(log, () => startWorker(settings, log, buildApp({})))
   })
 
 program

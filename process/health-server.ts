@@ -1,11 +1,13 @@
 /** The worker's own small server: alive, ready, figures. On the address of the internal interface. */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
-import { buildApp } from '../api/http/app.ts'
+import type { FastifyInstance } from 'fastify'
 import type { Queues } from '../queues/backend.ts'
 import { type Dependency, healthRoutes } from './health.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface HealthOptions {
+  /** The HTTP server, as that of the interfaces is. */
+  readonly app: FastifyInstance
   readonly host: string
   readonly port: number
   readonly dependencies: readonly Dependency[]
@@ -13,8 +15,12 @@ export interface HealthOptions {
 }
 
 /** @throws Error where the port is taken */
-export async function startHealth({ host, port, ...options }: HealthOptions): Promise<{ stop: () => Promise<void> }> {
-  const app = buildApp({})
+export async function startHealth({
+  app,
+  host,
+  port,
+  ...options
+}: HealthOptions): Promise<{ stop: () => Promise<void> }> {
   await app.register(healthRoutes, options)
   await app.listen({ host, port })
   return { stop: () => app.close() }

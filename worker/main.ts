@@ -7,6 +7,7 @@
  *
  * A dependency that is away, at the start or later, is waited for: the process stays, `/readyz` says what is away.
  */
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/time/duration.ts'
@@ -37,10 +38,15 @@ const MONTHS_AHEAD_LEAST = 2
 /**
  * Starts a worker.
  *
+ * @param app its HTTP server, for health and figures
  * @returns once it listens on its health port; what it needs may still be away
  * @throws Error where a setting cannot be used, the rules have faults, or the port is taken
  */
-export async function startWorker(settings: Settings, log: Logger): Promise<{ readonly stop: () => Promise<void> }> {
+export async function startWorker(
+  settings: Settings,
+  log: Logger,
+  app: FastifyInstance,
+): Promise<{ readonly stop: () => Promise<void> }> {
   const stopping = new AbortController()
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
   const key = await workersKey(settings, (refusal) => {
@@ -90,6 +96,7 @@ export async function startWorker(settings: Settings, log: Logger): Promise<{ re
     workflows,
   })
   const health = await startHealth({
+    app,
     host: settings.INTERNAL_HOST,
     port: settings.WORKER_PORT,
     metrics,

@@ -1,5 +1,6 @@
 /** The audit trail of the internal interface. */
 import { type Static, Type } from 'typebox'
+import { Actor, KeyId, RequestId } from '../caller.ts'
 import { DateFilter, pageQuery } from '../page.ts'
 import { Id, Instant, nullable, strictObject } from '../schema.ts'
 
@@ -29,13 +30,6 @@ const Subject = Type.Unsafe<AuditSubject>({
   description: 'The kind of thing that was changed',
 })
 const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
-export const Actor = Type.String({
-  maxLength: 300,
-  description: 'Who changed it: key:<id>, cli:<user>@<host> for a command, service:<process> for the service itself',
-  examples: ['key:6a34354728b4'],
-})
-export const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
-export const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
 const WorkflowId = Type.String({
   maxLength: 300,
   description: 'The workflow that asked for the change, with the workers’ key',

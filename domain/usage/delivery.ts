@@ -1,8 +1,8 @@
 /** Deliveries of usage, as the internal interface shows them. */
 import { type Static, Type } from 'typebox'
+import { Actor, KeyId, RequestId } from '../caller.ts'
 import { DateFilter, pageQuery } from '../page.ts'
 import { Id, Instant, nullable, strictObject } from '../schema.ts'
-import { Actor, KeyId, RequestId } from '../tenants/audit.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 

@@ -5,7 +5,7 @@ import { noteCreated } from '../../store/audit.ts'
 import { missingSims } from '../../store/estate/sims.ts'
 import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { cycleNamed } from '../month-end/steps.ts'
+import { cycleNamed } from '../../store/usage/cycles.ts'
 import { type LifecycleTerms, suspendInputOf } from '../workflows/inputs.ts'
 
 /**

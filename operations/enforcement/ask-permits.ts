@@ -26,9 +26,9 @@ import { insertEvent } from '../../store/events.ts'
 import { insertNotifications } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
+import { cycleNamed } from '../../store/usage/cycles.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 import { activeRuleSet, activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
-import { cycleNamed } from '../month-end/steps.ts'
 
 /** The window that suspensions are counted in. */
 const WINDOW_MS = 3_600_000

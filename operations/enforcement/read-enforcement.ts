@@ -8,10 +8,9 @@ import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts
 import { findPool } from '../../store/estate/pools.ts'
 import { rememberedStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { currentCycle, cycleNamed, tenantTerms } from '../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../store/usage/figures.ts'
 import { isFiring } from '../../store/watchdog/alerts.ts'
-import { cycleNamed } from '../month-end/steps.ts'
 
 /** SIMs that one answer names. What is picked of more is stopped by then, and makes room for those after it. */
 export const MOST_ROWS = 10_000

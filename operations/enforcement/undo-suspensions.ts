@@ -8,8 +8,7 @@ import { suspensionsToUndo } from '../../store/enforcement/undo.ts'
 import { missingSims } from '../../store/estate/sims.ts'
 import { holdRuns } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle } from '../../store/usage/cycles.ts'
-import { cycleNamed } from '../month-end/steps.ts'
+import { currentCycle, cycleNamed } from '../../store/usage/cycles.ts'
 import type { LifecycleTerms } from '../workflows/inputs.ts'
 
 /** Two requests a page, each of a few seconds at the most. */

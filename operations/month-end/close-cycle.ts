@@ -22,10 +22,9 @@ import {
 } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
-import { holdCycleAlone, lockPools, openCycle } from '../../store/usage/cycles.ts'
+import { cycleNamed, endedCycle, holdCycleAlone, lockPools, openCycle } from '../../store/usage/cycles.ts'
 import { divideOverage } from '../../store/usage/figures.ts'
 import { changedSince, settleRestated } from '../../store/usage/restatements.ts'
-import { cycleNamed, endedCycle } from './steps.ts'
 
 export interface Closed {
   /** False where nothing was in the cycle: it is closed by a row, without mail. */

@@ -26,11 +26,10 @@ import {
 } from '../../store/month-end/changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertTickets, openTicketsOf, ticketsThatExist } from '../../store/tickets/tickets.ts'
-import { closedCycles, holdCycles } from '../../store/usage/cycles.ts'
+import { closedCycles, endedCycle, holdCycles } from '../../store/usage/cycles.ts'
 import { stepTicketId } from '../tickets/cause.ts'
 import { noteFailures } from '../tickets/change-outcome.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
-import { endedCycle } from './steps.ts'
 
 /** SIMs of a transaction, which holds their locks: about a fifth of a second. */
 const MOST = 500

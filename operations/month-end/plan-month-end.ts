@@ -23,11 +23,10 @@ import { queuedChanges } from '../../store/month-end/progress.ts'
 import { adjustmentTotals } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { openTicketsOf, type TicketRecord } from '../../store/tickets/tickets.ts'
-import { openCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { cycleNamed, openCycle, tenantTerms } from '../../store/usage/cycles.ts'
 import { changedSince } from '../../store/usage/restatements.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
 import { type Capacities, readCapacities } from './next-capacities.ts'
-import { cycleNamed } from './steps.ts'
 
 /** Changes of one read: some hundred kilobytes. */
 const PAGE = 1000

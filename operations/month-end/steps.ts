@@ -1,8 +1,7 @@
 /** The steps of a month end that the service does itself; their order is the workflow's. */
 
-import { ServiceError } from '../../domain/errors.ts'
 import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
-import { type Cycle, cycleOfKey, nextCycle } from '../../domain/time/cycle.ts'
+import { nextCycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import {
   batchesOf,
@@ -14,34 +13,15 @@ import {
 } from '../../store/month-end/changes.ts'
 import { findCycle } from '../../store/month-end/progress.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { holdCycleAlone, markSettled, openCycle, settleContributors, tenantTerms } from '../../store/usage/cycles.ts'
-
-/**
- * The cycle a key names for this tenant.
- *
- * @throws ServiceError `cycle_not_found`
- */
-export async function cycleNamed(tx: TenantTx, key: string): Promise<Cycle> {
-  const { billingCycle } = await tenantTerms(tx)
-  const cycle = cycleOfKey(billingCycle, key)
-  if (cycle === undefined) {
-    throw new ServiceError('cycle_not_found', `'${key}' names no billing cycle of ${billingCycle}.`)
-  }
-  return cycle
-}
-
-/**
- * As {@link cycleNamed}, of a cycle that has ended.
- *
- * @throws ServiceError `cycle_not_found`, `cycle_open`
- */
-export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
-  const cycle = await cycleNamed(tx, key)
-  if (tx.now.getTime() < cycle.endsAt) {
-    throw new ServiceError('cycle_open', `Cycle ${key} runs until ${new Date(cycle.endsAt).toISOString()}.`)
-  }
-  return cycle
-}
+import {
+  cycleNamed,
+  endedCycle,
+  holdCycleAlone,
+  markSettled,
+  openCycle,
+  settleContributors,
+  tenantTerms,
+} from '../../store/usage/cycles.ts'
 
 /** A page of the changes queued before the cycle's end. */
 export async function changesOf(

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../../domain/temporal/lifecycle.ts'
 import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../../store/outbox.ts'
 import { type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
-import { type FailedRun, failedRun, tellFailedRun } from '../enforcement/failed-runs.ts'
+import { type FailedRun, failedRun, tellFailedRun } from './failed-runs.ts'
 
 /** The run of an id as a start or signal has met it. */
 export interface Met {

@@ -19,8 +19,7 @@ import { lockLine } from '../../store/estate/sim-state.ts'
 import { findSimId } from '../../store/estate/sims.ts'
 import { type RememberedStart, rememberedStart, rememberStarts, requestOwnStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, tenantTerms } from '../../store/usage/cycles.ts'
-import { cycleNamed, endedCycle } from '../month-end/steps.ts'
+import { currentCycle, cycleNamed, endedCycle, tenantTerms } from '../../store/usage/cycles.ts'
 import { type Conflict, checkAssignment } from '../tickets/open-ticket.ts'
 
 /** Settings that go into the workflows' inputs. */

@@ -10,7 +10,6 @@ import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { containing, readPage } from '../paging.ts'
 import type { Ground, TenantTx } from '../tenancy.ts'
-import { openTicketCounts } from '../tickets/tickets.ts'
 import { currentCycle } from '../usage/cycles.ts'
 import { type SimFigures, simFigures } from '../usage/figures.ts'
 import { findTariffs } from './tariffs.ts'
@@ -267,4 +266,13 @@ export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Prom
     select distinct pool_id as id from sims
      where tenant_id = app_tenant() and id = any(${[...simIds]}::bigint[]) and pool_id is not null`.execute(tx.q)
   return rows.map(({ id }) => id)
+}
+
+/** How many open tickets each of these SIMs has; SIMs without any are left out. */
+export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await sql<{ sim_id: number; open: number }>`
+    select sim_id, count(*)::integer as open from tickets
+     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
+     group by sim_id`.execute(tx.q)
+  return new Map(rows.map((row) => [row.sim_id, row.open]))
 }

@@ -196,15 +196,6 @@ export async function oldestOpenTicket(tx: TenantTx, simId: number): Promise<Tic
   return rows[0] && toRecord(rows[0])
 }
 
-/** How many open tickets each of these SIMs has; SIMs without any are left out. */
-export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
-  const { rows } = await sql<{ sim_id: number; open: number }>`
-    select sim_id, count(*)::integer as open from tickets
-     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
-     group by sim_id`.execute(tx.q)
-  return new Map(rows.map((row) => [row.sim_id, row.open]))
-}
-
 /** How many of the tenant's open tickets count in its quota. @param atMost counts no further */
 export async function countedTickets(tx: TenantTx, atMost: number): Promise<number> {
   const { rows } = await sql<{ open: number }>`

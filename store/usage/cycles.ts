@@ -1,6 +1,7 @@
 /** Billing cycles of a tenant, and the opening of a new one. */
 import { type RawBuilder, sql } from 'kysely'
-import { type Cycle, cycleAt } from '../../domain/time/cycle.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
 import { markAllDue, markDue, SubjectKind } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
@@ -27,6 +28,33 @@ export async function currentCycle(tx: TenantTx): Promise<Cycle> {
   const { billingCycle } = await tenantTerms(tx)
   const cycle = cycleAt(billingCycle, tx.now.getTime())
   await openCycle(tx, cycle)
+  return cycle
+}
+
+/**
+ * The cycle a key names for this tenant.
+ *
+ * @throws ServiceError `cycle_not_found`
+ */
+export async function cycleNamed(tx: TenantTx, key: string): Promise<Cycle> {
+  const { billingCycle } = await tenantTerms(tx)
+  const cycle = cycleOfKey(billingCycle, key)
+  if (cycle === undefined) {
+    throw new ServiceError('cycle_not_found', `'${key}' names no billing cycle of ${billingCycle}.`)
+  }
+  return cycle
+}
+
+/**
+ * As {@link cycleNamed}, of a cycle that has ended.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
+  const cycle = await cycleNamed(tx, key)
+  if (tx.now.getTime() < cycle.endsAt) {
+    throw new ServiceError('cycle_open', `Cycle ${key} runs until ${new Date(cycle.endsAt).toISOString()}.`)
+  }
   return cycle
 }
 

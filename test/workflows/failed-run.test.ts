@@ -8,8 +8,8 @@ import {
   suspendOnOverageId,
   TASK_QUEUE,
 } from '../../domain/temporal/lifecycle.ts'
-import type { FailedRun } from '../../operations/enforcement/failed-runs.ts'
 import { carryOutWorkflowRequests } from '../../operations/workflows/deliver-outbox.ts'
+import type { FailedRun } from '../../operations/workflows/failed-runs.ts'
 import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'

@@ -14,15 +14,10 @@ import {
 import { Id, Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../operations/month-end/open-changes.ts'
-import {
-  changesOf,
-  cycleNamed,
-  monthEndBatches,
-  monthEndCounts,
-  renewCycle,
-} from '../../../operations/month-end/steps.ts'
+import { changesOf, monthEndBatches, monthEndCounts, renewCycle } from '../../../operations/month-end/steps.ts'
 import { listCycles, suspensionsToRenew } from '../../../store/month-end/progress.ts'
 import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { cycleNamed } from '../../../store/usage/cycles.ts'
 import { onceInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 

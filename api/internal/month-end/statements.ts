@@ -6,7 +6,6 @@ import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, strictObject } from '../../../domain/schema.ts'
 import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
 import { STATEMENT_COLUMNS, statementRows } from '../../../operations/month-end/statement-csv.ts'
-import { cycleNamed } from '../../../operations/month-end/steps.ts'
 import {
   allLines,
   type StatementLine as Line,
@@ -14,6 +13,7 @@ import {
   statementTotals,
 } from '../../../store/month-end/statements.ts'
 import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { cycleNamed } from '../../../store/usage/cycles.ts'
 import { streamedCsv } from '../../files/csv.ts'
 import type { InternalOptions } from '../../options.ts'
 

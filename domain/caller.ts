@@ -1,0 +1,10 @@
+/** Who asked, as the audit trail and the deliveries of usage keep it. */
+import { Type } from 'typebox'
+
+export const Actor = Type.String({
+  maxLength: 300,
+  description: 'Who changed it: key:<id>, cli:<user>@<host> for a command, service:<process> for the service itself',
+  examples: ['key:6a34354728b4'],
+})
+export const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })
+export const RequestId = Type.String({ maxLength: 128, description: 'X-Request-Id of the request that changed it' })
