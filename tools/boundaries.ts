@@ -15,6 +15,8 @@ const FOLDERS = [
   'notify',
   'network',
   'operations',
+  'client',
+  'process',
   'activities',
   'workflows',
   'api',
@@ -99,9 +101,19 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   },
   activities: {
     why: 'activities/ reach the service through its REST interface, like any client: never its database or its code',
-    imports: ['domain'],
+    imports: ['domain', 'client'],
     types: ['rules'],
     packages: ['@temporalio/activity', '@temporalio/common', 'openapi-fetch'],
+  },
+  client: {
+    why: 'client/ is the REST interfaces as callers see them: it knows none of those who answer',
+    imports: ['domain'],
+    packages: ['openapi-fetch'],
+  },
+  process: {
+    why: 'process/ is what every long-running process has: it knows no door, and which process it is in is told to it',
+    imports: ['domain', 'rules', 'store', 'operations', 'queues'],
+    types: ['config'],
   },
   workflows: {
     why: 'workflows/ is replayed, so its bundle holds only workflows/ and three files of domain/ that import nothing',
@@ -112,21 +124,17 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   },
   api: {
     why: 'api/ is the HTTP door: it asks operations/ and store/, and knows no other door and no workflow code',
-    imports: ['domain', 'rules', 'store', 'operations', 'queues'],
+    imports: ['domain', 'rules', 'store', 'operations', 'queues', 'process'],
     types: ['notify'],
   },
   worker: {
-    why: 'worker/ is wired by cli/ and gets its settings and servers handed in',
-    imports: FOLDERS.filter(
-      (folder) => !['config', 'cli', 'stack', 'examples', 'bench', 'test', 'tools', 'workflows'].includes(folder),
-    ),
+    why: 'worker/ is the door of jobs and workflows: wired by cli/, its settings handed in; it knows no other door',
+    imports: ['domain', 'rules', 'store', 'queues', 'notify', 'network', 'operations', 'activities', 'process'],
     types: ['config'],
   },
   cli: {
     why: 'cli/ runs what is shipped: tests and tools are not',
     imports: FOLDERS.filter((folder) => !['bench', 'test', 'tools', 'workflows', 'activities'].includes(folder)),
-    // The interfaces' types are generated there.
-    types: ['activities'],
   },
   stack: {
     why: 'stack/ starts servers and knows nothing of what they are for',
@@ -147,6 +155,22 @@ export interface Import {
   readonly isPackage: boolean
   /** What it takes besides types; `*`: all there is. */
   readonly values: readonly string[]
+}
+
+/** Floors that have a folder a noun. */
+const BY_NOUN = ['domain', 'store', 'operations']
+/** Nouns, and those that each may import on its own floor. A floor's root is beneath them: it imports none. */
+const NOUNS: Readonly<Record<string, readonly string[]>> = {
+  tenants: [],
+  usage: [],
+  estate: ['usage'],
+  tickets: ['estate', 'usage'],
+  orders: ['estate'],
+  workflows: ['tickets', 'estate'],
+  enforcement: ['workflows', 'estate'],
+  watchdog: ['enforcement', 'workflows'],
+  'month-end': ['tickets', 'usage'],
+  mail: ['month-end'],
 }
 
 const PACKAGES = [...Object.keys(packageJson.dependencies), ...builtinModules.map((name) => `node:${name}`)]
@@ -170,9 +194,25 @@ export function whyNotImport(file: string, wanted: Import): string | undefined {
     return isFree ? undefined : refuse(`of ${target} it imports types only`)
   }
   const to = target.split('/')[0] ?? ''
+  if (to === folder && BY_NOUN.includes(folder)) return whyNotNoun(file, target)
   if (to === folder || !FOLDERS.includes(to) || floor.imports.includes(to)) return undefined
   const named = floor.values?.[target]
   if (named === 'any' || (named !== undefined && values.every((value) => named.includes(value)))) return undefined
   if (floor.types?.includes(to) === true) return isTypesOnly ? undefined : refuse(`of ${target} it imports types only`)
   return refuse(`it does not import ${target}`)
+}
+
+/** The noun of a file on a floor that has them; undefined: it lies beside them. */
+const nounOf = (path: string): string | undefined => {
+  const [, noun = '', file] = path.split('/')
+  return file !== undefined && noun in NOUNS ? noun : undefined
+}
+
+function whyNotNoun(file: string, target: string): string | undefined {
+  const [from, to] = [nounOf(file), nounOf(target)]
+  if (to === undefined || from === to) return undefined
+  const allowed = from === undefined ? [] : (NOUNS[from] ?? [])
+  if (allowed.includes(to)) return undefined
+  const which = allowed.length === 0 ? 'no other noun' : `of the nouns only ${allowed.join(' and ')}`
+  return `${from ?? 'the root of a floor'} imports ${which}; it does not import ${target}. (tools/boundaries.ts)`
 }

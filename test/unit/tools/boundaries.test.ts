@@ -14,6 +14,9 @@ describe('boundaries', () => {
     ['types of any package', 'domain/page.ts', packaged('kysely')],
     ['a package of its list', 'store/mail/mails.ts', packaged('kysely', 'sql')],
     ['anything, for a test', 'test/unit/x.test.ts', file('workflows/run/rate.ts', 'pace')],
+    ['a noun that another stands on', 'store/tickets/tickets.ts', file('store/estate/sims.ts', 'simLabels')],
+    ['the root of a floor', 'store/tickets/tickets.ts', file('store/tenancy.ts', 'inTenant')],
+    ['any noun of a floor below', 'operations/mail/send-mails.ts', file('store/watchdog/alerts.ts', 'saveAlerts')],
   ])('allow %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
   })
@@ -36,6 +39,8 @@ describe('boundaries', () => {
       file('domain/codes.ts', 'labelOf'),
       'enters the bundle',
     ],
+    ['a noun that stands on it', 'store/estate/sims.ts', file('store/tickets/tickets.ts', 'x'), 'only usage; it does'],
+    ['a noun, from the root', 'store/tenancy.ts', file('store/tickets/tickets.ts'), 'no other noun; it does not'],
   ])('refuse %s', (_, from, wanted, why) => {
     expect(whyNotImport(from, wanted)).toContain(why)
   })
