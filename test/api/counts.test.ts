@@ -6,7 +6,7 @@ import { inTenant } from '../../store/tenancy.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/notify/notifications.ts'
-import { useHouse } from './house.ts'
+import { useHouse } from './harness.ts'
 
 const house = useHouse()
 

@@ -8,7 +8,7 @@
  */
 import { afterAll, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
-import { type Fault, type House, killSupervised, openHouse, type Played, play, tableOf } from './house.ts'
+import { type Fault, type House, killSupervised, openHouse, type Played, play, tableOf } from './harness.ts'
 
 const redis = requireRedis('lifecycles whose Redis is killed') !== undefined
 

@@ -9,7 +9,7 @@ import { monthEndId, suspendOnOverageId } from '../../domain/temporal/lifecycle.
 import { inLanes } from '../../workflows/run/concurrency.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import { soon, until } from '../setup/soon.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './harness.ts'
 import { witnessesOf } from './witnesses.ts'
 
 const SIZES = { moved: 60, leaving: 20, suspended: 14 } as const

@@ -13,7 +13,7 @@ import { type Ground, inPlatform } from '../../store/tenancy.ts'
 import { dueTicketWork, findTicket } from '../../store/tickets/tickets.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aGround, aTariff } from '../setup/estate.ts'
-import { aHouse, evaluationTerms } from './house.ts'
+import { aHouse, evaluationTerms } from './harness.ts'
 
 const ground = await aGround()
 const carrier = await aCarrier()

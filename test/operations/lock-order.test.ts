@@ -17,7 +17,7 @@ import { aGround, aPool, aTariff } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/notify/notifications.ts'
-import { aHouse } from './house.ts'
+import { aHouse } from './harness.ts'
 
 const ground = await aGround()
 await activateRules(ground, await readRuleFiles(''), 'the tests')

@@ -17,7 +17,7 @@ import { freshDatabase } from '../setup/database.ts'
 import { aTenant, someSims } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
-import { aGate, aWhile, houseAt, type Where } from './house.ts'
+import { aGate, aWhile, houseAt, type Where } from './harness.ts'
 
 const redisUrl = requireRedis('queues on Redis')
 const database = await freshDatabase()

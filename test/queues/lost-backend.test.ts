@@ -7,7 +7,7 @@ import { administrate, freshDatabase } from '../setup/database.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
-import { houseAt } from './house.ts'
+import { houseAt } from './harness.ts'
 
 const redisUrl = requireRedis('queues on a Redis that is lost')
 

@@ -3,10 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Projects that come before the others. */
 const FIRST = ['unit']
-/** By their names: those that take minutes, in turns one that waits most of the time and one that works. */
-const LONG = ['main-job', 'month-end-service', 'two-of-each', 'true-service', 'lifecycles'].map(
-  (name) => `/${name}.test.ts`,
-)
+/** Those that take minutes, in turns one that waits most of the time and one that works. */
+const LONG = [
+  'e2e/main-job',
+  'real-service/month-end',
+  'e2e/two-of-each',
+  'real-service/service',
+  'faults/lifecycles',
+].map((name) => `/${name}.test.ts`)
 const THEN = ['workflows', 'stack', 'queues']
 
 /** Less comes before more. */

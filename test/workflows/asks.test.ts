@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
-import { LINES, OPERATIONS } from '../api/calls.ts'
-import { useEstates } from '../api/estate.ts'
-import { isDoneOnce, type Keys, leavesItsTrail, opensToNobodyElse, someKeys } from '../api/route-checks.ts'
+import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
+import { isDoneOnce, type Keys, leavesItsTrail, opensToNobodyElse, someKeys } from '../api/every-route/route-checks.ts'
+import { useEstates } from '../api/full-tenant.ts'
 import { freshNamespace } from '../setup/service.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]

@@ -5,10 +5,10 @@ import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/lifecyc
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import { useCommonHouse } from '../setup/common-house.ts'
+import { useCommonHouse } from '../setup/common-harness.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHouse } from './house.ts'
-import { aSim, TENANT, WAITS } from './service-model.ts'
+import { clear, startHouse } from './harness.ts'
+import { aSim, TENANT, WAITS } from './model/service.ts'
 
 describe('a run whose history has grown', () => {
   let house: Awaited<ReturnType<typeof startHouse>>

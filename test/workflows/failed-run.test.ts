@@ -13,9 +13,9 @@ import type { FailedRun } from '../../operations/workflows/failed-runs.ts'
 import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { aPool, aSim, useHouse } from '../api/house.ts'
+import { aPool, aSim, useHouse } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
-import { WAITS } from './service-model.ts'
+import { WAITS } from './model/service.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const lifecycles = lifecycleClient({ address, namespace })

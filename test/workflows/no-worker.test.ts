@@ -7,9 +7,9 @@ import {
   suspendOnOverageId,
 } from '../../domain/temporal/lifecycle.ts'
 import { lifecycleClient } from '../../queues/temporal/client.ts'
-import { useHouse } from '../api/house.ts'
+import { useHouse } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
-import { WAITS } from './service-model.ts'
+import { WAITS } from './model/service.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const lifecycles = lifecycleClient({ address, namespace })

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type ProvisionAndActivateResult, provisionAndActivateId } from '../../domain/temporal/lifecycle.ts'
-import { useCommonHouse } from '../setup/common-house.ts'
+import { useCommonHouse } from '../setup/common-harness.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, type SkippingHouse, startSkippingHouse } from './house.ts'
-import { aSim, TENANT, WAITS } from './service-model.ts'
+import { clear, type SkippingHouse, startSkippingHouse } from './harness.ts'
+import { aSim, TENANT, WAITS } from './model/service.ts'
 
 const path = requireJava('provision-and-activate in skipped time')
 

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHouse } from './house.ts'
-import { aSim, TENANT, WAITS } from './service-model.ts'
+import { clear, startHouse } from './harness.ts'
+import { aSim, TENANT, WAITS } from './model/service.ts'
 
 describe('a run that is reset days later', () => {
   let house: Awaited<ReturnType<typeof startHouse>>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { buildInternal } from '../../api/server.ts'
 import { carryOutWorkflowRequests } from '../../operations/workflows/deliver-outbox.ts'
 import { lifecycleClient } from '../../queues/temporal/client.ts'
-import { aPool, aSim, asking, INTERNAL, provisioned, useHouse } from '../api/house.ts'
+import { aPool, aSim, asking, INTERNAL, provisioned, useHouse } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 

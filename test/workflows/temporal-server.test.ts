@@ -21,11 +21,11 @@ import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
-import { useCommonHouse } from '../setup/common-house.ts'
+import { useCommonHouse } from '../setup/common-harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHouse } from './house.ts'
-import { aSim, TENANT, WAITS } from './service-model.ts'
+import { clear, startHouse } from './harness.ts'
+import { aSim, TENANT, WAITS } from './model/service.ts'
 
 describe('on a Temporal server', () => {
   let house: Awaited<ReturnType<typeof startHouse>>

@@ -4,8 +4,8 @@
  */
 import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { until } from '../../test/setup/soon.ts'
-import { clear, type startHouse } from '../../test/workflows/house.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/service-model.ts'
+import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps the history of one of its runs, the last if none is named. */

@@ -1,8 +1,8 @@
 /** Histories of month ends, their batches and the timer: a part of record-histories.ts. */
 import { type MonthEndInput, monthEndBatchId, monthEndId, monthEndTimerId } from '../../domain/temporal/lifecycle.ts'
 import { until } from '../../test/setup/soon.ts'
-import { clear, type startHouse } from '../../test/workflows/house.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/service-model.ts'
+import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history under a name. */

@@ -1,9 +1,9 @@
 /** Histories of SIMs on their way to Active, one by one and in batches: a part of record-histories.ts. */
 import { provisionAndActivateId, provisionInBulkId } from '../../domain/temporal/lifecycle.ts'
 import { until } from '../../test/setup/soon.ts'
-import { aBatchSim } from '../../test/workflows/batch-model.ts'
-import { clear, type startHouse } from '../../test/workflows/house.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/service-model.ts'
+import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
+import { aBatchSim } from '../../test/workflows/provision-in-bulk/batch-model.ts'
 
 type House = Awaited<ReturnType<typeof startHouse>>
 /** Waits for the end of a workflow and keeps its history, or that of one of its runs, under a name. */

@@ -1,6 +1,6 @@
 /** Bodies are strict, on every operation of the service document that changes something: 400, and where it is wrong. */
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, useHouse } from '../house.ts'
+import { aPool, aSim, aTariff, useHouse } from '../harness.ts'
 import { NO_TICKET } from './estate.ts'
 
 const house = useHouse()

@@ -8,7 +8,7 @@ import { lockLine } from '../../../store/estate/sim-state.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket, findTicket, startAttempt } from '../../../store/tickets/tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
-import { aPool, aSim, type House, type Tenant } from '../house.ts'
+import { aPool, aSim, type House, type Tenant } from '../harness.ts'
 
 /** An id nobody has. */
 export const NOBODY = 4_711_000

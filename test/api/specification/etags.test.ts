@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import { aPool, aSim, aTariff, NOON, useHouse } from '../harness.ts'
 import { anActiveSim, complete, used } from './estate.ts'
 
 const house = useHouse()

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aSim, NOON, type Tenant, useHouse } from '../house.ts'
+import { aSim, NOON, type Tenant, useHouse } from '../harness.ts'
 import { anActiveSim, NOBODY } from './estate.ts'
 import { codes, EVENT, expectPage, expectShape } from './shape.ts'
 

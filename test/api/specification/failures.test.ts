@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { buildPublic } from '../../../api/server.ts'
 import { connect } from '../../../store/connect.ts'
-import { aPool, aSim, asking, useHouse } from '../house.ts'
+import { aPool, aSim, asking, useHouse } from '../harness.ts'
 import { NO_TICKET } from './estate.ts'
 import { SECTIONS } from './rows.ts'
 

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aPool, aSim, aTariff, useHouse } from '../house.ts'
+import { anIccid, aPool, aSim, aTariff, useHouse } from '../harness.ts'
 import { logged } from './estate.ts'
 import { expectShape, PAGINATION } from './shape.ts'
 

@@ -1,6 +1,6 @@
 /** Service document, sections 4.5, 2.6 and 3. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aSim, NOON, type Tenant, useHouse } from '../house.ts'
+import { aSim, NOON, type Tenant, useHouse } from '../harness.ts'
 import { expectPage, expectShape, ORDER } from './shape.ts'
 
 const house = useHouse()

@@ -1,6 +1,6 @@
 /** Service document, sections 4.2 and 2.3. */
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import { aPool, aSim, aTariff, NOON, useHouse } from '../harness.ts'
 import {
   anActiveSim,
   BAD_LOG_QUERIES,

@@ -1,7 +1,7 @@
 /** Service document, sections 4.3, 2.4 and 3. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { aBridge } from '../../setup/bridge.ts'
-import { aPool, aSim, aTariff, aTenant, NOON, useHouse } from '../house.ts'
+import { aPool, aSim, aTariff, aTenant, NOON, useHouse } from '../harness.ts'
 import {
   anActiveSim,
   BAD_LOG_QUERIES,

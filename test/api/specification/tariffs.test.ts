@@ -1,6 +1,6 @@
 /** Service document, sections 4.7 and 2.8. */
 import { expect, test } from 'vitest'
-import { aTariff, useHouse } from '../house.ts'
+import { aTariff, useHouse } from '../harness.ts'
 import { inactive, NOBODY } from './estate.ts'
 import { codes, expectShape, TARIFF } from './shape.ts'
 

@@ -10,7 +10,7 @@ import { insertNotifications } from '../../../store/mail/mails.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'
-import { asking, useHouse } from '../house.ts'
+import { asking, useHouse } from '../harness.ts'
 import { expectShape, TENANT } from './shape.ts'
 
 const house = useHouse()

@@ -1,7 +1,7 @@
 /** Service document, sections 4.4, 2.5 and 3. */
 import { describe, expect, test } from 'vitest'
 import { aBridge } from '../../setup/bridge.ts'
-import { aPool, aSim, aTariff, NOON, useHouse } from '../house.ts'
+import { aPool, aSim, aTariff, NOON, useHouse } from '../harness.ts'
 import { anActiveSim, claim, done, inactive, NO_TICKET, NOBODY, workOff } from './estate.ts'
 import { codes, expectShape, TICKET } from './shape.ts'
 

@@ -1,6 +1,6 @@
 /** Service document, sections 4.1 and 2.2. */
 import { expect, test } from 'vitest'
-import { useHouse } from '../house.ts'
+import { useHouse } from '../harness.ts'
 import { BAD_LOG_QUERIES, letters, logQueries, useLog } from './estate.ts'
 import { codes, expectPage, expectShape, LOG_ENTRY } from './shape.ts'
 

@@ -5,7 +5,7 @@ import type { Tally } from '../../setup/tally.ts'
 
 const NOTES: Notes = { servers: [], skips: [], properties: [] }
 const CI = { exitCode: 0, inCI: true }
-const FILE = 'test/workflows/month-end.test.ts'
+const FILE = 'test/workflows/month-end-reprovision/month-end.test.ts'
 const OF_JAVA = { file: FILE, skipped: 'month end in skipped time', why: 'there is no Java', isLack: true }
 const OF_ROOT = { file: FILE, skipped: 'goes to /var/lib', why: 'root does not run the tests', isLack: false }
 const aTally = (skipped: Tally['skipped'] = []): Tally => ({ passed: 3, failures: [], skipped })

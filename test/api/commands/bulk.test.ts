@@ -1,0 +1,94 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { type BulkFlags, bulkTickets } from '../../../cli/commands/bulk-tickets.ts'
+import { CommandFailure } from '../../../cli/failures.ts'
+import type { BulkType } from '../../../domain/tickets/bulk.ts'
+import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
+import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
+import { aCarrier } from '../../setup/carrier.ts'
+import { aPool, aSim } from '../harness.ts'
+import { useCommandHouse } from './harness.ts'
+
+const command = useCommandHouse()
+const { house, lines } = command
+const carrier = await aCarrier()
+const TERMS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1, patienceMs: 3_600_000 }
+const bulk = (type: BulkType, flags: Omit<BulkFlags, 'tenant'>) =>
+  bulkTickets(command.settings, type, { ...flags, tenant: house.tenant.id })
+
+/** What a worker does. */
+async function work(): Promise<void> {
+  const { id: tenantId } = house.tenant
+  const simIds: number[] = []
+  await openBulkTickets(
+    house.ground,
+    async (bells) => void simIds.push(...bells.flatMap((bell) => (bell.queue === 'tickets' ? [bell.simId] : []))),
+    tenantId,
+  )
+  for (const simId of simIds) await executeTickets(house.ground, carrier.network, TERMS, tenantId, simId)
+}
+
+async function inAPool(count: number) {
+  const poolId = await aPool(house.tenant)
+  const sims = []
+  for (let made = 0; made < count; made++) {
+    const sim = await aSim(house.tenant)
+    await house.tenant.inside('POST', '/internal/tickets/provision', { simId: sim.id, poolId })
+    await executeTickets(house.ground, carrier.network, TERMS, house.tenant.id, sim.id)
+    sims.push(sim)
+  }
+  return { poolId, sims }
+}
+
+describe('tickets bulk', () => {
+  test('says as a dry run how many SIMs would get a ticket, and which not and why', async () => {
+    const { sims } = await inAPool(2)
+    const fresh = await aSim(house.tenant)
+    const file = join(command.folder, 'sims.csv')
+    await writeFile(file, `iccid\n${[...sims, fresh].map(({ iccid }) => iccid).join('\n')}\n`)
+
+    await bulk('activate', { file, dryRun: true })
+
+    expect(lines[0]).toBe('dry run: of 3 SIM(s) 2 would get a ticket, 1 would be refused')
+    expect(lines).toContainEqual(expect.stringMatching(/^sim_state_conflict +1$/))
+    expect(lines.at(-1)).toMatch(new RegExp(`^ {2}3\\. ${fresh.iccid}: .*unprovisioned`))
+    expect((await house.tenant.inside('GET', '/internal/bulk-tickets')).body.data).toEqual([])
+  })
+
+  test('waits until every ticket of a filter has ended, and says how', async () => {
+    const { poolId } = await inAPool(2)
+
+    const waiting = bulk('activate', { filterPool: poolId, filterStatus: 2, wait: true })
+    await vi.waitUntil(() => lines.length > 0)
+    await work()
+    await waiting
+
+    expect(lines[0]).toMatch(/^bulk run [0-9a-f-]{36}: 2 SIM\(s\) get a ticket, 0 refused so far$/)
+    expect(lines).toContainEqual(expect.stringMatching(/^complete +2$/))
+  })
+
+  test('fails where a ticket has failed', async () => {
+    const { poolId } = await inAPool(1)
+    await carrier.turn({ failureRate: 1 })
+
+    const waiting = bulk('activate', { filterPool: poolId, wait: true }).catch((error: unknown) => error)
+    await vi.waitUntil(() => lines.length > 0)
+    await work()
+    const failure = await waiting
+    await carrier.turn({ failureRate: 0 })
+
+    expect(failure).toBeInstanceOf(CommandFailure)
+    expect(failure).toMatchObject({ exitCode: 1, message: expect.stringMatching(/^1 ticket\(s\) have failed/) })
+  })
+
+  test.each<[string, BulkType, Omit<BulkFlags, 'tenant'>, number, RegExp]>([
+    ['no SIMs', 'refresh', {}, 2, /which SIMs/],
+    ['SIMs in two ways', 'refresh', { all: true, search: 'x' }, 2, /which SIMs/],
+    ['a file that is not there', 'refresh', { file: '/nowhere.csv' }, 2, /nowhere/],
+    ['a pool that is not there', 'provision', { all: true, pool: 999_999 }, 3, /There is no pool 999999/],
+    ['an SMS without a text', 'send-sms', { all: true }, 2, /message/],
+  ])('refuses %s', async (_, type, flags, exitCode, message) => {
+    await expect(bulk(type, flags)).rejects.toMatchObject({ exitCode, message: expect.stringMatching(message) })
+  })
+})

@@ -1,0 +1,130 @@
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { exportList } from '../../../cli/commands/export.ts'
+import { importSimFile } from '../../../cli/commands/sims.ts'
+import { unqueueSim } from '../../../cli/commands/unqueue.ts'
+import { failureOf } from '../../setup/command-failure.ts'
+import { anIccid, aSim } from '../harness.ts'
+import { useCommandHouse } from './harness.ts'
+
+const command = useCommandHouse()
+const { house, lines } = command
+async function aFile(name: string, text: string): Promise<string> {
+  const file = join(command.folder, name)
+  await writeFile(file, text)
+  return file
+}
+
+describe('sims unqueue', () => {
+  test('takes back what is queued for a SIM, and says so; a SIM that is not there is named', async () => {
+    const { id } = await aSim(house.tenant)
+    await house.tenant.ask('POST', '/api/tickets/provision', { simId: id })
+    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+    const ours = { tenant: house.tenant.id }
+
+    await unqueueSim(command.settings, { ...ours, sim: id })
+
+    expect(lines).toEqual([`nothing is queued for SIM ${id} at the end of the billing cycle`])
+    expect((await house.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject({ pendingUnassign: false })
+    await expect(unqueueSim(command.settings, { ...ours, sim: 999_999 })).rejects.toMatchObject({ exitCode: 3 })
+  })
+})
+
+describe('sims import', () => {
+  test('says what was created and rejected, and fails where something was; a dry run writes nothing', async () => {
+    const iccid = anIccid()
+    const file = await aFile('delivery.csv', `iccid;tag\r\n${iccid};A\r\n8,94E+18;B\r\n`)
+    const tenantId = house.tenant.id
+
+    const dry = await failureOf(importSimFile(command.settings, { file, tenantId, dryRun: true }))
+    const said = lines.splice(0)
+    const run = await failureOf(importSimFile(command.settings, { file, tenantId, dryRun: false }))
+
+    expect([dry.exitCode, dry.message]).toEqual([1, '1 of 2 records would be rejected'])
+    expect(said.slice(0, 4)).toEqual([
+      'dry run: nothing was written',
+      'would be created  1',
+      'rejected          1',
+      'warnings          1',
+    ])
+    expect(said).toContainEqual(
+      expect.stringMatching(/^ {2}record 1: line 3: iccid: got "8,94E\+18", which is a number/),
+    )
+    expect([run.exitCode, run.message]).toEqual([1, '1 of 2 records were rejected'])
+    expect(lines[0]).toBe('created   1')
+  })
+
+  test('is content where all is well', async () => {
+    const file = await aFile('more.ndjson', `{"iccid":"${anIccid()}"}\n`)
+
+    await importSimFile(command.settings, { file, tenantId: house.tenant.id, dryRun: false })
+
+    expect(lines[0]).toBe('created   1')
+  })
+
+  test.each([
+    ['another ending', 'sims.xlsx', 2, 'expected a file that ends in .csv'],
+    ['no file', 'missing.csv', 3, 'cannot be read'],
+    ['a column that is none', 'wrong.csv', 2, 'did you mean iccid?'],
+  ])('refuses %s', async (_, name, exitCode, message) => {
+    if (name === 'wrong.csv') await aFile(name, 'icid\n1\n')
+    const failure = await failureOf(
+      importSimFile(command.settings, { file: join(command.folder, name), tenantId: house.tenant.id, dryRun: false }),
+    )
+
+    expect([failure.exitCode, failure.message]).toEqual([exitCode, expect.stringContaining(message)])
+  })
+})
+
+describe('export', () => {
+  const ask = { what: 'sims' as const, filters: ['search=only this'], spreadsheet: false }
+
+  test('writes the list that the filters ask for', async () => {
+    await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), tag: 'Only this' }] })
+    const out = join(command.folder, 'sims.csv')
+
+    await exportList(command.settings, { ...ask, tenantId: house.tenant.id, out })
+
+    const csv = await readFile(out, 'utf8')
+    expect(csv.split('\r\n')).toHaveLength(3)
+    expect(csv).toContain('Only this')
+  })
+
+  test('leaves no part of a file where the service breaks off', async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/csv' })
+      response.write('id,tag\r\n1,A\r\n', () => response.destroy())
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const there = { ...command.settings, SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}` }
+
+    const failure = await failureOf(
+      exportList(there, { ...ask, tenantId: house.tenant.id, out: join(command.folder, 'broken.csv') }),
+    )
+    server.close()
+
+    expect(failure.message).toContain('ended before it was whole')
+    expect((await readdir(command.folder)).filter((name) => name.startsWith('broken'))).toEqual([])
+  })
+
+  test('leaves no file where it fails', async () => {
+    const out = join(command.folder, 'none.csv')
+
+    const unknown = await failureOf(exportList(command.settings, { ...ask, tenantId: 't000000000000', out }))
+    const wrong = await failureOf(
+      exportList(command.settings, { ...ask, filters: ['status=9'], tenantId: house.tenant.id, out }),
+    )
+    const shape = await failureOf(
+      exportList(command.settings, { ...ask, filters: ['status'], tenantId: house.tenant.id, out }),
+    )
+
+    expect([unknown.exitCode, wrong.exitCode, shape.exitCode]).toEqual([3, 2, 2])
+    expect(wrong.message).toContain('status')
+    expect((await readdir(command.folder)).filter((name) => name.startsWith('none'))).toEqual([])
+  })
+})

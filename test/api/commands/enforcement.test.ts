@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { changeEnforcement, decide, showEnforcement } from '../../../cli/commands/enforcement.ts'
+import { CommandFailure, ExitCode } from '../../../cli/failures.ts'
+import { aSim } from '../harness.ts'
+import { useCommandHouse } from './harness.ts'
+
+const command = useCommandHouse()
+const { house, lines } = command
+const ours = () => ({ tenant: house.tenant.id })
+
+/** Two SIMs that a rule may not suspend any more within this hour. @returns the hold */
+async function aHold(): Promise<number> {
+  const sims = [await aSim(house.tenant), await aSim(house.tenant)]
+  const { body } = await house.tenant.inside('POST', '/internal/enforcement/permits', {
+    rule: 'sim-overage',
+    cycle: '2026-11',
+    simIds: sims.map(({ id }) => id),
+    workflowId: 'w',
+  })
+  return body.holdId
+}
+
+describe('enforcement', () => {
+  test('shows the switch, the limits and what is held, and decides a hold once', async () => {
+    await changeEnforcement(command.settings, { ...ours(), least: 0, pct: 0 })
+    const hold = await aHold()
+    lines.length = 0
+
+    await showEnforcement(command.settings, ours())
+    await decide(command.settings, 'discard', hold, ours())
+    await showEnforcement(command.settings, ours())
+
+    expect(lines[0]).toBe('enforcement is on')
+    expect(lines[1]).toBe(
+      'guard: one rule suspends at most 0 SIM(s) an hour, or 0 % of its pool (else of the tenant) where that is more; the rest is held',
+    )
+    expect(lines).toContainEqual(
+      expect.stringMatching(new RegExp(`^ {2}${hold} +sim-overage +none +\\d{4}-\\d\\d .* 2 +0$`)),
+    )
+    expect(lines).toContain(`hold ${hold} is discarded: 2 SIM(s) are left alone until their alert has cleared`)
+    expect(lines.at(-1)).toBe('nothing is held')
+    await expect(decide(command.settings, 'release', hold, ours())).rejects.toMatchObject({ exitCode: 4 })
+  })
+
+  test('switches off and on, and changes one limit alone', async () => {
+    await changeEnforcement(command.settings, { ...ours(), least: 7 })
+    await changeEnforcement(command.settings, ours(), false)
+    expect(lines).toContain('enforcement is off: nothing is suspended, rules only say what they would do')
+    lines.length = 0
+
+    await changeEnforcement(command.settings, ours(), true)
+
+    expect(lines[0]).toBe('enforcement is on')
+    expect(lines[1]).toContain('at most 7 SIM(s) an hour')
+  })
+
+  test('asked to change no limit says which there are, and names a tenant that is not there', async () => {
+    await expect(changeEnforcement(command.settings, ours())).rejects.toEqual(
+      new CommandFailure('got no limit, expected --least, --pct or both', ExitCode.usage),
+    )
+    await expect(showEnforcement(command.settings, { tenant: 't000000000000' })).rejects.toMatchObject({ exitCode: 3 })
+  })
+})

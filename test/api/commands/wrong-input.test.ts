@@ -1,0 +1,145 @@
+/** Every command, as it is typed wrongly: a line that says what is wrong, and an exit code of its own. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { program } from '../../../cli/program.ts'
+import { run } from '../../../cli/run.ts'
+import { useCommandHouse } from './harness.ts'
+
+const command = useCommandHouse()
+const NONSENSE = 'nonsense'
+/** Nobody listens there. */
+const NOWHERE = 'postgres://simherd:secret-word@127.0.0.1:9/simherd'
+
+interface Leaf {
+  readonly name: string
+  readonly path: readonly string[]
+  readonly leaf: Command
+}
+const leaves = (parent: Command, above: readonly string[] = []): Leaf[] =>
+  parent.commands.flatMap((child) => {
+    const path = [...above, child.name()]
+    return child.commands.length === 0 ? [{ name: path.join(' '), path, leaf: child }] : leaves(child, path)
+  })
+const ALL = leaves(program)
+
+/** What it cannot do without, each of it nonsense. */
+const withNonsense = (leaf: Command): string[] => [
+  ...leaf.registeredArguments.map(() => NONSENSE),
+  ...leaf.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', NONSENSE]),
+]
+
+let said: string[] = []
+let restore: () => void = () => undefined
+beforeEach(() => {
+  vi.stubEnv('SERVICE_INTERNAL_URL', command.settings.SERVICE_INTERNAL_URL)
+  vi.stubEnv('SERVICE_KEY', command.settings.SERVICE_KEY)
+  vi.stubEnv('DATA_DIR', join(command.folder, 'none'))
+  said = []
+  const spies = [
+    vi.spyOn(console, 'error').mockImplementation((line: string) => said.push(line)),
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0),
+  ]
+  restore = () => spies.forEach((spy) => spy.mockRestore())
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  restore()
+})
+
+/** Runs a command that fails. @returns its exit code and what it said */
+async function failing(...args: readonly string[]): Promise<{ exitCode: number; text: string }> {
+  const exitCode = await run(args)
+  const text = said.join('\n').trim()
+  expect(text, 'a stack trace').not.toMatch(/^\s+at /m)
+  expect(text).toMatch(/^(simherd|error): \S/)
+  return { exitCode, text }
+}
+
+test.each(ALL)('$name with an option that it does not have is wrong usage', async ({ path }) => {
+  const { exitCode, text } = await failing(...path, '--nonsense-option')
+
+  expect(exitCode).toBe(2)
+  expect(text).toMatch(/unknown option|required option|missing required argument/)
+})
+
+// The others ask no service: what they can be given wrongly is below.
+test.each(ALL.filter(({ leaf }) => withNonsense(leaf).length > 0))(
+  '$name with nonsense says what it got',
+  async ({ path, leaf }) => {
+    const { exitCode, text } = await failing(...path, ...withNonsense(leaf))
+
+    expect([2, 3]).toContain(exitCode)
+    expect(text).toMatch(/nonsense|got (neither|no )/)
+  },
+)
+
+describe('settings', () => {
+  test.each([
+    [
+      'DATABASE_URL',
+      'postgres//simherd:secret-word@db/simherd',
+      'DATABASE_URL=postgres//simherd:***@db/simherd: must be a URL',
+    ],
+    ['SERVICE_INTERNAL_URL', 'nonsense', 'SERVICE_INTERNAL_URL=nonsense: must be a URL such as http://'],
+    ['SERVICE_KEY', 'secret-word\nand more', 'SERVICE_KEY (20 characters, not shown): must be printable'],
+    ['TEMPORAL_ADDRESS', 'temporal', 'TEMPORAL_ADDRESS=temporal: must be host:port'],
+    ['SWEEP_EVERY', '5', 'SWEEP_EVERY=5: must be an ISO 8601 duration'],
+    ['PORT', 'http', 'PORT=http: must be integer'],
+  ])('a wrong %s is named with what would be right, and no secret is shown', async (name, value, message) => {
+    vi.stubEnv(name, value)
+    const { exitCode, text } = await failing('schedule', 'pause', '--tenant', 't0123456789ab')
+
+    expect(exitCode).toBe(2)
+    expect(text).toContain(message)
+    expect(text).not.toContain('secret-word')
+  })
+
+  test.each(['api', 'worker', 'migrate', 'keys create-operator'])(
+    '%s without a database is wrong usage',
+    async (name) => {
+      vi.stubEnv('DATABASE_URL', '')
+      const { exitCode, text } = await failing(...name.split(' '))
+
+      expect(exitCode).toBe(2)
+      expect(text).toContain('DATABASE_URL')
+    },
+  )
+
+  test.each(['migrate', 'keys create-operator'])('%s says that the database is not there', async (name) => {
+    vi.stubEnv('DATABASE_URL', NOWHERE)
+    const { exitCode, text } = await failing(...name.split(' '))
+
+    expect(exitCode).toBe(5)
+    expect(text).toMatch(/ECONNREFUSED 127\.0\.0\.1:9.*check the address/)
+    expect(text).not.toContain('secret-word')
+  })
+
+  test('a key that the service does not know is told in a line', async () => {
+    vi.stubEnv('SERVICE_KEY', 'nobodys')
+    const { exitCode, text } = await failing('schedule', 'pause', '--tenant', 't0123456789ab')
+
+    expect(exitCode).toBe(1)
+    expect(text).toMatch(/401/)
+  })
+})
+
+test('an output that cannot be written is told with its name', async () => {
+  const tenant = ['--tenant', command.house.tenant.id]
+  const { exitCode, text } = await failing('export', 'sims', ...tenant, '--out', '/nowhere/sims.csv')
+
+  expect(exitCode).toBe(2)
+  expect(text).toMatch(/--out \/nowhere\/sims\.csv cannot be written: ENOENT/)
+})
+
+test.each([
+  ['a folder that is not there', ['rules', 'load', '/nowhere'], 3, 'the rule files in /nowhere cannot be read'],
+  ['a file for a folder', ['rules', 'load', import.meta.filename], 3, 'ENOTDIR'],
+  ['a folder for a file', ['sims', 'import', '/tmp.csv/', '--tenant', 't0123456789ab'], 3, 'cannot be read'],
+  ['a folder that cannot be made', ['start', '--data-dir', `${import.meta.filename}/data`], 2, 'DATA_DIR'],
+])('%s is told with its name', async (_, args, exitCode, message) => {
+  const failure = await failing(...args)
+
+  expect(failure.text).toContain(message)
+  expect(failure.exitCode).toBe(exitCode)
+})

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const CYCLE = '2026-11'
+const NOBODY = 999_999
+
+describe('GET /internal/sims/{id}/enforcement', () => {
+  test('answers for the running cycle where none is named', async () => {
+    const sim = await aSim(house.tenant)
+    const poolId = await aPool(house.tenant, { tariffId: await aTariff(house.tenant), watchdogMode: 2 })
+    await provisioned(house, house.tenant, sim.id, { poolId })
+    const read = async (query: string) =>
+      (await house.tenant.inside('GET', `/internal/sims/${sim.id}/enforcement${query}`)).body
+
+    expect(await read('')).toMatchObject({ simId: sim.id, poolId, mode: 2, overLimit: false })
+    expect(await read('')).toEqual(await read(`?cycle=${CYCLE}`))
+    expect(await read('?cycle=yesterday')).toMatchObject({ status: 404, code: 'cycle_not_found' })
+  })
+})
+
+describe('what workflows report', () => {
+  const action = { cycle: CYCLE, rule: null, action: 'suspended', counter: 0, detail: 'd', workflowId: 'w' }
+
+  test('of a SIM that is not there is answered 404', async () => {
+    const { status, body } = await house.tenant.inside('POST', '/internal/watchdog/actions', {
+      ...action,
+      simId: NOBODY,
+    })
+
+    expect([status, body.code]).toEqual([404, 'sim_not_found'])
+  })
+
+  test('of a SIM of another tenant is answered the same', async () => {
+    const { id: simId } = await aSim(house.other)
+    const { status, body } = await house.tenant.inside('POST', '/internal/watchdog/actions', { ...action, simId })
+
+    expect([status, body.code]).toEqual([404, 'sim_not_found'])
+  })
+
+  test('of a pool with too little to pick is in the log of the pool', async () => {
+    const poolId = await aPool(house.tenant, { name: 'meters' })
+    const report = { ...action, action: 'tooLittleToPick', poolId, detail: 'it is 3 MB over' }
+    const answers = [
+      await house.tenant.inside('POST', '/internal/watchdog/actions', report),
+      await house.tenant.inside('POST', '/internal/watchdog/actions', report),
+    ]
+
+    expect(answers.map(({ body }) => body)).toEqual([{ logged: true }, { logged: false }])
+    const log = await house.tenant.ask('GET', `/api/pools/${poolId}/watchdog-logs`)
+    expect(log.body.data).toMatchObject([
+      { poolId, simId: null, level: 2, message: 'Pool meters stays over its capacity: it is 3 MB over' },
+    ])
+  })
+})
+
+describe('an ask of the guard', () => {
+  test('is for 1 to 1000 SIMs', async () => {
+    const ask = (count: number) =>
+      house.tenant.inside('POST', '/internal/enforcement/permits', {
+        rule: 'sim-overage',
+        cycle: CYCLE,
+        simIds: Array.from({ length: count }, (_, i) => NOBODY + i),
+        workflowId: 'w',
+      })
+
+    expect(await ask(1000)).toMatchObject({ status: 404, body: { code: 'sim_not_found' } })
+    for (const count of [0, 1001]) {
+      expect(await ask(count)).toMatchObject({ status: 400, body: { errors: [{ pointer: '/simIds' }] } })
+    }
+  })
+})

@@ -1,0 +1,155 @@
+/** Activation codes of eSIMs: who sees them, and what is left of it in the audit trail. */
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ownDatabase } from '../../setup/login.ts'
+import { type Ask, aSim, asking, type House, useHouse } from '../harness.ts'
+
+const house = useHouse({ database: ownDatabase })
+
+interface Shown {
+  readonly id: number
+  readonly iccid: string
+  readonly esimQrPayload: string | null
+  readonly esimQrDataUrl: string | null
+}
+
+let esims: Shown[]
+beforeAll(async () => {
+  const order = (await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 2 })).body.id
+  const once = { 'idempotency-key': 'the codes are not kept' }
+  await house.tenant.inside('POST', `/internal/orders/${order}/process`)
+  await house.tenant.inside('POST', `/internal/orders/${order}/complete`, {}, once)
+  await aSim(house.tenant)
+  const { data } = (await house.tenant.ask('GET', '/api/sims')).body
+  esims = data.filter(({ type }: { type: number }) => type === 1)
+})
+
+const keyOf = async (body: object): Promise<{ ask: Ask; id: string }> => {
+  const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  return { ask: asking(house.outside, { authorization: `Bearer ${made.body.key}` }), id: made.body.id }
+}
+
+/** What a caller sees of the first eSIM: in the list, in a search, by id and by ICCID. */
+async function seen(ask: Ask): Promise<Shown[]> {
+  const [{ id, iccid } = { id: 0, iccid: '' }] = esims
+  const lists = [await ask('GET', '/api/sims'), await ask('GET', `/api/sims?search=${iccid}`)]
+  const alone = [await ask('GET', `/api/sims/${id}`), await ask('GET', `/api/sims/${iccid}`)]
+  const listed = lists.map(({ body }) => body.data.find((sim: Shown) => sim.id === id))
+  return [...listed, ...alone.map(({ body }) => body)]
+}
+
+const scopesOf = async (id: string) => {
+  const { body } = await house.tenant.inside('GET', '/internal/keys')
+  return body.find((key: { id: string }) => key.id === id).scopes
+}
+
+describe('codes of eSIMs', () => {
+  const HIDDEN = { esimQrPayload: null, esimQrDataUrl: null }
+  const SHOWN = { esimQrPayload: expect.stringMatching(/^LPA:1\$/), esimQrDataUrl: expect.stringMatching(/^data:/) }
+
+  test.each([
+    ['a key that only reads does not see them', { scopes: ['read'] }, HIDDEN, ['read']],
+    ['a key that writes sees them', { scopes: ['write'] }, SHOWN, ['write', 'esim']],
+    ['a key that administrates sees them', { scopes: ['admin'] }, SHOWN, ['admin', 'esim']],
+    ['one that reads and was given the scope sees them', { scopes: ['read', 'esim'] }, SHOWN, ['read', 'esim']],
+    ['one that writes and was not given it does not', { scopes: ['write'], esim: false }, HIDDEN, ['write']],
+  ])('%s, in lists or alone', async (_who, body, codes, scopes) => {
+    const key = await keyOf(body)
+
+    for (const sim of await seen(key.ask)) expect(sim).toMatchObject(codes)
+    expect(await scopesOf(key.id)).toEqual(scopes)
+  })
+
+  test('the tenant’s first key sees them, an operator key only where it was given the scope', async () => {
+    const made = await house.operate('POST', '/internal/keys', { name: 'k', scopes: ['operator', 'esim'] })
+    const named = { 'x-tenant-id': house.tenant.id }
+    const plain = asking(house.outside, { authorization: `Bearer ${house.operatorKey}`, ...named })
+    const given = asking(house.outside, { authorization: `Bearer ${made.body.key}`, ...named })
+
+    for (const sim of await seen(house.tenant.ask)) expect(sim).toMatchObject(SHOWN)
+    for (const sim of await seen(plain)) expect(sim).toMatchObject(HIDDEN)
+    for (const sim of await seen(given)) expect(sim).toMatchObject(SHOWN)
+  })
+
+  test.each([
+    ['alone', { scopes: ['esim'] }, '/scopes'],
+    ['given and taken at once', { scopes: ['read', 'esim'], esim: false }, '/esim'],
+  ])('the scope is refused %s', async (_how, body, pointer) => {
+    const refused = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
+
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
+  })
+
+  test('a key that is rotated sees what the old one saw', async () => {
+    for (const body of [{ scopes: ['read'] }, { scopes: ['write'] }]) {
+      const old = await keyOf(body)
+      const made = await house.tenant.inside('POST', `/internal/keys/${old.id}/rotate`)
+      expect(await scopesOf(made.body.id)).toEqual(await scopesOf(old.id))
+    }
+  })
+
+  test('each request that shows them leaves one row in the audit trail, and one that does not leaves none', async () => {
+    const [first = null, second = null] = esims.map(({ id }) => id)
+    const reader = await keyOf({ scopes: ['read'] })
+    const trailOf = async (ask: Ask, url: string) => {
+      const requestId = `codes-${randomUUID()}`
+      expect((await ask('GET', url, undefined, { 'x-request-id': requestId })).status).toBe(200)
+      const { body } = await house.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)
+      return body.data
+    }
+    const { ask, key } = house.tenant
+    const row = { subject: 'esim-codes', keyId: key.split('_')[1], before: null }
+
+    expect(await trailOf(ask, `/api/sims/${first}`)).toMatchObject([
+      { ...row, action: 'getSim', subjectId: String(first), after: { simIds: [first] } },
+    ])
+    expect(await trailOf(ask, '/api/sims')).toMatchObject([
+      { ...row, action: 'listSims', subjectId: `${first} to ${second}`, after: { simIds: [first, second] } },
+    ])
+    expect(await trailOf(ask, '/api/sims?search=nothing-of-the-kind')).toEqual([])
+    expect(await trailOf(reader.ask, '/api/sims')).toEqual([])
+  })
+
+  test('stand in no other table: kept answers, audit trail, events and mails have none', async () => {
+    const { rows: tables } = await sql<{ name: string }>`
+      select relname as name from pg_class
+       where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(house.root)
+    const found: string[] = []
+    for (const { name } of tables) {
+      const { rows } =
+        await sql`select 1 from ${sql.table(name)} t where t::text ~ 'LPA:1|iVBORw0KGgo' limit 1`.execute(house.root)
+      if (rows.length > 0) found.push(name)
+    }
+
+    expect(found).toEqual(['sims'])
+  })
+})
+
+describe('the migration', () => {
+  test('gives the scope to keys of tenants that write, and to no others', async () => {
+    const scopes = [['read'], ['write'], ['read', 'write', 'admin'], ['operator'], ['read', 'esim']]
+    for (const [n, of] of scopes.entries()) await insertKey(house, `before-${n}`, of)
+    const text = await readFile(new URL('../../../store/migrations/0021_esim_scope.sql', import.meta.url), 'utf8')
+
+    // As the owner of the tables, who is no superuser: forced row-level security binds it.
+    await house.ground.db.transaction().execute((tx) => sql.raw(text).execute(tx))
+
+    const { rows } = await sql<{ scopes: string[] }>`
+      select scopes from api_keys where id like 'before-%' order by id`.execute(house.root)
+    expect(rows.map((row) => row.scopes)).toEqual([
+      ['read'],
+      ['write', 'esim'],
+      ['read', 'write', 'admin', 'esim'],
+      ['operator'],
+      ['read', 'esim'],
+    ])
+  })
+})
+
+const insertKey = ({ root, tenant }: House, id: string, scopes: string[]) =>
+  sql`
+  insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at)
+  values (${id}, ${scopes.includes('operator') ? null : tenant.id}, ${id}, ${scopes}::text[], '', now())`.execute(root)

@@ -1,0 +1,159 @@
+import { parse } from 'csv-parse/sync'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { Sim } from '../../../domain/estate/sim.ts'
+import { importSims } from '../../../operations/estate/import-sims.ts'
+import { insertEvent, insertPlatformEvent } from '../../../store/events.ts'
+import { KEYSET_PAGE } from '../../../store/keyset.ts'
+import { inPlatform, inTenant } from '../../../store/tenancy.ts'
+import { anIccid, aPool, aSim, aTariff, NOON, provisioned, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const get = (what: string, query = '', tenant = house.tenant) =>
+  tenant.inside('GET', `/internal/exports/${what}.csv${query}`)
+const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { columns: true, record_delimiter: '\r\n' })
+const rows = async (what: string, query = '', tenant = house.tenant) => rowsOf((await get(what, query, tenant)).body)
+/** The cells that a field of an answer makes. */
+const cellsOf = (value: unknown, name: string): [string, string][] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, item]) => cellsOf(item, `${name}.${key}`))
+    : [[name, value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)]]
+
+let simId: number
+let poolId: number
+beforeAll(async () => {
+  poolId = await aPool(house.tenant, { name: 'Zähler, "Nord"; Süd' })
+  simId = (
+    await aSim(house.tenant, { tag: '=HYPERLINK("http://x")', msisdn: '+491701234567', imsi: '001010000000017' })
+  ).id
+  await provisioned(house, house.tenant, simId, { poolId })
+  await aSim(house.tenant, { tag: '-5' })
+  await aSim(house.other, { tag: 'Theirs' })
+})
+
+describe('SIMs', () => {
+  test('have the columns and values of the public object; activation codes stay out, of the tariff its name is in', async () => {
+    const answer = await get('sims')
+    const { body } = await house.tenant.ask('GET', `/api/sims/${simId}`)
+
+    expect(answer.status).toBe(200)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'content-disposition': 'attachment; filename="sims.csv"',
+    })
+    const [first, second] = rowsOf(answer.body)
+    const { esimQrPayload: _, esimQrDataUrl: __, tariff, ...shown } = body
+    expect(first).toEqual({
+      ...Object.fromEntries(Object.entries(shown).flatMap(([name, value]) => cellsOf(value, name))),
+      tag: `'=HYPERLINK("http://x")`,
+      'tariff.id': String(tariff.id),
+      'tariff.displayName': tariff.displayName,
+      'tariff.type': String(tariff.type),
+    })
+    expect(Object.keys(first ?? {}).slice(0, 3)).toEqual(Object.keys(Sim.properties).slice(0, 3))
+    expect(second).toMatchObject({ tag: '-5', 'tariff.id': '', poolId: '' })
+    expect(answer.body).not.toContain('Theirs')
+  })
+
+  test('take the filters of the list', async () => {
+    expect(await rows('sims', `?poolId=${poolId}`)).toHaveLength(1)
+    expect(await rows('sims', '?search=HYPER&status=2')).toHaveLength(1)
+    expect(await rows('sims', '?status=1')).toEqual([])
+    expect((await get('sims', '?status=9')).status).toBe(400)
+  })
+
+  test('for a spreadsheet program keep every digit', async () => {
+    const { body } = await get('sims', `?spreadsheet=true&poolId=${poolId}`)
+
+    expect(body.startsWith('\uFEFFid,tag,iccid,')).toBe(true)
+    const [row] = rowsOf(body)
+    expect(row?.iccid).toMatch(/^="\d{19}"$/)
+    expect(row).toMatchObject({ imsi: '="001010000000017"', msisdn: '="+491701234567"', imei: '' })
+  })
+
+  test('of several pages are all there once, by id', async () => {
+    const count = KEYSET_PAGE * 2 + 1
+    const { id } = house.other
+    await inTenant(house.ground, id, (tx) =>
+      importSims(
+        tx,
+        Array.from({ length: count }, () => ({ iccid: anIccid() })),
+      ),
+    )
+
+    const found = (await rows('sims', '?search=8944', house.other)).map((row) => Number(row.id))
+
+    expect(new Set(found).size).toBe(count + 1)
+    expect(found).toEqual(found.toSorted((a, b) => a - b))
+  })
+})
+
+test('pools carry text of any kind through', async () => {
+  const [pool] = await rows('pools')
+  const { body } = await house.tenant.ask('GET', `/api/pools/${poolId}`)
+
+  expect(pool).toEqual(
+    Object.fromEntries(Object.entries(body as object).flatMap(([name, value]) => cellsOf(value, name))),
+  )
+  expect(pool?.name).toBe('Zähler, "Nord"; Süd')
+})
+
+test('tariffs and tickets are flat', async () => {
+  const tariffId = await aTariff(house.tenant, 2)
+
+  const tariff = (await rows('tariffs')).find(({ id }) => id === String(tariffId))
+  const [ticket] = await rows('tickets')
+
+  expect(tariff).toMatchObject({ 'fixedPoolTariff.fixedCapacityGb': '100', 'standardTariff.smsFee': '' })
+  expect(ticket).toMatchObject({ simId: String(simId), 'provisioningInfo.pendingPoolId': String(poolId) })
+})
+
+test('orders have the filters of their list', async () => {
+  await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2.5 }] })
+  const made = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, shippingCity: '@home' })
+
+  expect(await rows('orders', '?status=pending')).toMatchObject([
+    { id: String(made.body.id), total: '7.5', shippingCity: "'@home" },
+  ])
+  expect(await rows('orders', '?status=Failed')).toEqual([])
+  expect((await get('orders', '?status=Lost')).status).toBe(400)
+})
+
+describe('events and the watchdog log', () => {
+  test('are whole and newest first, though many have one instant and some are the platform’s', async () => {
+    const count = KEYSET_PAGE + 7
+    house.now = NOON + 60_000
+    const event = { type: 2, severity: 1, title: 'Many', description: 'of one instant' } as const
+    await inTenant(house.ground, house.tenant.id, async (tx) => {
+      for (let i = 0; i < count; i++) await insertEvent(tx, event)
+    })
+    await inPlatform(house.ground, (tx) => insertPlatformEvent(tx, { ...event, title: 'Ours, many' }))
+
+    const found = await rows('events', '?searchTerm=MANY&severity=1')
+
+    expect(found).toHaveLength(count + 1)
+    const ids = found.map(({ id }) => Number(id))
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a))
+    expect(found[0]).toEqual({
+      id: expect.any(String),
+      type: '2',
+      severity: '1',
+      title: 'Ours, many',
+      description: 'of one instant',
+      date: new Date(house.now).toISOString(),
+    })
+  })
+
+  test('an empty export is its line of columns', async () => {
+    expect((await get('watchdog-logs', '?level=2&date=2026-01-01')).body).toBe('id,simId,poolId,level,message,date\r\n')
+  })
+
+  test('a filter that means nothing is answered before anything is sent', async () => {
+    expect(await get('events', '?date=2026-02-30')).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+  })
+})
+
+test('a tenant’s own key has no exports', async () => {
+  const headers = { authorization: `Bearer ${house.tenant.key}` }
+
+  expect((await house.inside.inject({ url: '/internal/exports/sims.csv', headers })).statusCode).toBe(403)
+})

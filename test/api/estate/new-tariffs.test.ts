@@ -1,0 +1,58 @@
+/** Tariffs as the internal interface takes them. */
+import { expect, test } from 'vitest'
+import { useHouse } from '../harness.ts'
+
+const house = useHouse()
+const made = (terms: object) =>
+  house.tenant.inside('POST', '/internal/tariffs', { displayName: 'T', type: 0, ...terms })
+const FEES = { simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 1 }
+
+test.each([
+  ['neither bytes nor GB', {}, 400, 'invalid_request'],
+  ['bytes and GB that differ', { baseTariffBytes: 1_000_000_001, baseTariffGb: 1 }, 422, 'tariff_units_disagree'],
+  ['bytes and GB alike', { baseTariffBytes: 1_500_000_000, baseTariffGb: 1.5 }, 201, undefined],
+])('a tariff with %s: %i', async (_what, data, status, code) => {
+  const answer = await made({ standardTariff: { ...data, ...FEES } })
+
+  expect([answer.status, answer.body.code]).toEqual([status, code])
+})
+
+test('a tariff has at most a terabyte for a SIM', async () => {
+  const of = (baseTariffBytes: number) => made({ type: 1, dynamicPoolTariff: { baseTariffBytes, ...FEES } })
+
+  expect((await of(10 ** 12)).status).toBe(201)
+  expect(await of(10 ** 12 + 1)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+})
+
+test('a tariff without the block of its type is refused', async () => {
+  const answer = await made({ fixedPoolTariff: { fixedCapacityGb: 1, fixedBucketCost: 1, ...FEES } })
+
+  expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/fixedPoolTariff' }] } })
+})
+
+test('a tariff that is withdrawn takes no new assignment, is listed on, and is offered again', async () => {
+  const { body } = await made({ standardTariff: { baseTariffGb: 1, ...FEES } })
+  const path = `/internal/tariffs/${body.id}`
+  const offered = async () => (await house.tenant.ask('GET', `/api/tariffs/${body.id}`)).body.isActive
+  const pool = () => house.tenant.ask('POST', '/api/pools', { type: 0, tariffId: body.id, watchdogMode: 0 })
+
+  expect(await house.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({ status: 200, body })
+  expect(await offered()).toBe(false)
+  expect(await pool()).toMatchObject({ status: 422, body: { code: 'tariff_inactive' } })
+  await house.tenant.inside('PATCH', path, { isActive: true })
+  expect(await offered()).toBe(true)
+  expect((await pool()).status).toBe(200)
+})
+
+test('a tariff of the platform is withdrawn by the platform alone', async () => {
+  const terms = { displayName: 'Everybody', type: 0, standardTariff: { baseTariffGb: 1, ...FEES } }
+  const { id } = (await house.operate('POST', '/internal/tariffs', terms)).body
+  const path = `/internal/tariffs/${id}`
+
+  expect(await house.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({
+    status: 404,
+    body: { code: 'tariff_not_found' },
+  })
+  expect((await house.operate('PATCH', path, { isActive: false })).status).toBe(200)
+  expect((await house.other.ask('GET', `/api/tariffs/${id}`)).body.isActive).toBe(false)
+})

@@ -1,0 +1,149 @@
+/** A tariff that is named for a SIM: where another governs it is refused, whoever asks and by whatever door. */
+import { describe, expect, test } from 'vitest'
+import { anIccid, aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
+
+const house = useHouse()
+
+interface Place {
+  readonly simId: number
+  readonly poolId: number
+  readonly tariffId?: number
+}
+type Refusal = readonly [status: number, code: string | undefined]
+
+const refusalOf = ({ status, body }: { readonly status: number; readonly body: any }): Refusal => [status, body.code]
+const first = ({ body }: { readonly body: any }): string => body.errors?.[0]?.code ?? body.refused?.sims[0]?.code
+
+const fresh = async () => (await aSim(house.tenant)).id
+const inUse = async () => {
+  const id = await fresh()
+  await provisioned(house, house.tenant, id, {})
+  return id
+}
+
+/** Each door a tariff comes in by: the SIM it is for, and what is answered. */
+const DOORS: Record<string, { sim: () => Promise<number>; ask: (place: Place) => Promise<Refusal> }> = {
+  provision: {
+    sim: fresh,
+    ask: async (place) => refusalOf(await house.tenant.ask('POST', '/api/tickets/provision', place)),
+  },
+  'queue-reprovision': {
+    sim: inUse,
+    ask: async ({ simId, ...to }) =>
+      refusalOf(await house.tenant.ask('POST', `/api/sims/${simId}/queue-reprovision`, to)),
+  },
+  'internal provision': {
+    sim: fresh,
+    ask: async (place) => refusalOf(await house.tenant.inside('POST', '/internal/tickets/provision', place)),
+  },
+  'a bulk run': {
+    sim: fresh,
+    ask: async ({ simId, ...to }) => {
+      const run = { type: 'provision', sims: { ids: [simId] }, ...to }
+      return refusalOf(await house.tenant.inside('POST', '/internal/bulk-tickets', run))
+    },
+  },
+  'a row of a batch': {
+    sim: fresh,
+    ask: async (place) => {
+      const answer = await house.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims: [place] })
+      return answer.status === 422 ? [422, first(answer)] : refusalOf(answer)
+    },
+  },
+  'a row of a batch, with defaults for it': {
+    sim: fresh,
+    ask: async ({ simId, ...defaults }) => {
+      const batch = { sims: [{ simId }], defaults }
+      const answer = await house.tenant.inside('POST', '/internal/workflows/provision-in-bulk', batch)
+      return answer.status === 422 ? [422, first(answer)] : refusalOf(answer)
+    },
+  },
+}
+
+const SHARED = { Dynamic: { type: 1, tariffType: 1 }, Fixed: { type: 0, tariffType: 2 } } as const
+const aSharedPool = async (kind: keyof typeof SHARED) => {
+  const { type, tariffType } = SHARED[kind]
+  const tariffId = await aTariff(house.tenant, tariffType)
+  return { poolId: await aPool(house.tenant, { type, tariffId }), tariffId }
+}
+
+describe.each(Object.entries(DOORS))('%s', (_, door) => {
+  test.each(['Dynamic', 'Fixed'] as const)(
+    'into a %s pool takes the pool’s tariff or none, and no other',
+    async (kind) => {
+      const { poolId, tariffId } = await aSharedPool(kind)
+      const alike = await aTariff(house.tenant, SHARED[kind].tariffType)
+      const standard = await aTariff(house.tenant)
+      const ask = async (more: { tariffId?: number }) => door.ask({ simId: await door.sim(), poolId, ...more })
+
+      expect(await ask({ tariffId: standard })).toEqual([422, 'tariff_has_no_effect'])
+      expect(await ask({ tariffId: alike })).toEqual([422, 'tariff_has_no_effect'])
+      for (const place of [{ tariffId }, {}]) {
+        const [status, code] = await ask(place)
+        expect([status < 300, code]).toEqual([true, undefined])
+      }
+    },
+  )
+
+  test('into a Standard pool takes a Standard tariff of the SIM', async () => {
+    const poolId = await aPool(house.tenant)
+    const tariffId = await aTariff(house.tenant)
+
+    const [status] = await door.ask({ simId: await door.sim(), poolId, tariffId })
+
+    expect(status).toBeLessThan(300)
+  })
+})
+
+describe('queue-reprovision', () => {
+  const queue = (simId: number, body: object) => house.tenant.ask('POST', `/api/sims/${simId}/queue-reprovision`, body)
+
+  test('judges the tariff by the pool the SIM is in, where none is named', async () => {
+    const { poolId, tariffId } = await aSharedPool('Dynamic')
+    const simId = await fresh()
+    await provisioned(house, house.tenant, simId, { poolId })
+
+    const refused = await queue(simId, { tariffId: await aTariff(house.tenant) })
+
+    expect(refused).toMatchObject({ status: 422, body: { code: 'tariff_has_no_effect' } })
+    expect(refused.body.detail).toContain(`pool ${poolId}, whose tariff ${tariffId} governs`)
+    expect((await queue(simId, { tariffId })).status).toBe(200)
+  })
+
+  test('judges a tariff that was queued before by the pool that is queued now', async () => {
+    const { poolId, tariffId } = await aSharedPool('Fixed')
+    const simId = await inUse()
+    await queue(simId, { tariffId: await aTariff(house.tenant) })
+
+    const refused = await queue(simId, { poolId })
+
+    expect(refused).toMatchObject({ status: 422, body: { code: 'tariff_has_no_effect' } })
+    expect((await queue(simId, { poolId, tariffId })).status).toBe(200)
+  })
+
+  test('lets a SIM keep its own tariff on its way into a pool whose tariff governs', async () => {
+    const { poolId } = await aSharedPool('Dynamic')
+    const simId = await fresh()
+    const tariffId = await aTariff(house.tenant)
+    await provisioned(house, house.tenant, simId, { tariffId })
+
+    expect((await queue(simId, { poolId })).status).toBe(200)
+  })
+})
+
+test('defaults of a batch that do not go together refuse only the rows that have both', async () => {
+  const { poolId } = await aSharedPool('Dynamic')
+  const [tariffId, standardPool] = [await aTariff(house.tenant), await aPool(house.tenant)]
+  const sims = [{ simId: await fresh() }, { simId: await fresh(), poolId: standardPool }, { iccid: anIccid() }]
+
+  const { status, body } = await house.tenant.inside('POST', '/internal/workflows/provision-in-bulk', {
+    sims,
+    defaults: { poolId, tariffId },
+  })
+
+  expect(status).toBe(422)
+  expect(body.errors.map(({ pointer, code }: any) => [pointer, code])).toEqual([
+    ['/sims/0', 'tariff_has_no_effect'],
+    ['/sims/2', 'sim_not_found'],
+  ])
+})

@@ -1,0 +1,68 @@
+/** Pools: what a change of theirs sets in motion, and what keeps them from being deleted. */
+
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { SubjectKind } from '../../../store/due.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const whole = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: true }
+
+const dueOf = (ids: readonly { kind: number; id: number }[]) =>
+  inTenant(house.ground, house.tenant.id, async (tx) => {
+    const { rows } = await sql<{ kind: number; id: number }>`
+      select subject_kind as kind, subject_id as id from due_subjects where due_at <= ${tx.now}
+       order by subject_kind, subject_id`.execute(tx.q)
+    return rows.filter((row) => ids.some(({ kind, id }) => kind === row.kind && id === row.id))
+  })
+
+const notDue = () => inTenant(house.ground, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
+
+describe('a change of a pool', () => {
+  test('of its watchdog has pool and SIMs evaluated anew, and is told; of its name alone is not', async () => {
+    const { tenant } = house
+    const id = await aPool(tenant)
+    const sim = await aSim(tenant)
+    await provisioned(house, tenant, sim.id, { poolId: id })
+    const subjects = [
+      { kind: SubjectKind.sim, id: sim.id },
+      { kind: SubjectKind.pool, id },
+    ]
+
+    await notDue()
+    expect((await tenant.ask('PUT', `/api/pools/${id}`, whole)).body).toEqual({ id })
+    expect(await dueOf(subjects)).toEqual(subjects)
+    await notDue()
+    expect((await tenant.ask('PUT', `/api/pools/${id}`, { ...whole, name: 'Fleet 2' })).status).toBe(200)
+    expect((await tenant.ask('PUT', `/api/pools/${id}`, { ...whole, name: 'Fleet 2' })).status).toBe(200)
+    expect(await dueOf(subjects)).toEqual([])
+
+    const { data } = (await tenant.ask('GET', '/api/events?searchTerm=watchdog changed: pool')).body
+    expect(data.map((event: { description: string }) => event.description)).toEqual([
+      `Watchdog of pool Fleet (${id}): mode Enforce, threshold 80 %, burn rate alerts; before: mode Monitor, no threshold, no burn rate alerts.`,
+    ])
+  })
+})
+
+describe('a pool that is being deleted', () => {
+  test('and a SIM on its way into it: one of the two is refused, whoever comes first', async () => {
+    const { tenant } = house
+    const tariffId = await aTariff(tenant)
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const id = await aPool(tenant, { tariffId })
+        const { id: simId } = await aSim(tenant)
+        const [deleted, opened] = await Promise.all([
+          tenant.ask('DELETE', `/api/pools/${id}`),
+          tenant.ask('POST', '/api/tickets/provision', { simId, poolId: id }),
+        ])
+        return `${deleted.status}/${opened.status} ${deleted.body.code ?? opened.body.code}`
+      }),
+    )
+
+    expect(new Set([...outcomes, '204/404 pool_not_found', '409/200 pool_in_use'])).toEqual(
+      new Set(['204/404 pool_not_found', '409/200 pool_in_use']),
+    )
+  })
+})

@@ -1,0 +1,127 @@
+/** The audit trail: what every change leaves in it, and how it is read. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { useEstates } from '../full-tenant.ts'
+import { LINES, OPERATIONS } from './calls.ts'
+import { leavesItsTrail } from './route-checks.ts'
+
+const estates = useEstates()
+const { house } = estates
+
+const CHANGES = OPERATIONS.filter(({ method }) => method !== 'GET')
+const here = CHANGES.filter(({ operationId }) => LINES[operationId]?.asksTemporal !== true)
+
+test('every change says what it leaves in the trail, or why nothing', () => {
+  const silent = CHANGES.filter(({ operationId }) => LINES[operationId]?.audit === undefined)
+  const reading = OPERATIONS.filter(({ method, operationId }) => method === 'GET' && LINES[operationId]?.audit)
+
+  expect(silent).toEqual([])
+  expect(reading).toEqual([])
+})
+
+describe('a change is in the trail with its request, its key and what was before and after:', () => {
+  test.each(here)('$method $path', async (operation) => {
+    await leavesItsTrail(estates, operation)
+  })
+})
+
+describe('is not in the trail:', () => {
+  test.each([
+    ['a dry run of an import', '/internal/sims?dryRun=true', { sims: [{ iccid: '894450017199999991' }] }],
+    ['a dry run of bulk tickets', '/internal/bulk-tickets?dryRun=true', { type: 'suspend', sims: { filter: {} } }],
+    ['what is refused', '/internal/tickets/activate', { simId: 1 }],
+    ['what changes nothing', '/internal/sims', { sims: [] }],
+  ])('%s', async (what, url, body) => {
+    const { tenant } = estates.ours
+    const requestId = `silent-${what.replaceAll(' ', '-')}`
+
+    await tenant.inside('POST', url, body, { 'x-request-id': requestId })
+
+    const trail = await tenant.inside('GET', `/internal/audit?requestId=${requestId}`)
+    expect(trail.body.pagination.totalItems).toBe(0)
+  })
+})
+
+describe('GET /internal/audit', () => {
+  const read = async (query: string, of = estates.ours.tenant.inside) => {
+    const { status, body } = await of('GET', `/internal/audit?${query}`)
+    expect(status, JSON.stringify(body)).toBe(200)
+    return body
+  }
+  interface Entry {
+    readonly id: number
+    readonly subject: string
+    readonly subjectId: string
+    readonly action: string
+    readonly keyId: string
+    readonly at: string
+  }
+
+  test('finds by subject, its id, key, request, action and day', async () => {
+    const { tenant, simId } = estates.ours
+    await tenant.ask('PATCH', `/api/sims/${simId}/tag`, { tag: 'one' }, { 'x-request-id': 'find-me' })
+    await tenant.ask('PATCH', `/api/sims/${simId}/tag`, { tag: 'two' }, { 'x-request-id': 'not-me' })
+    const keyId = tenant.key.split('_')[1]
+
+    const [found] = (await read(`requestId=find-me&subject=sim&subjectId=${simId}&action=tagSim&keyId=${keyId}`)).data
+    expect(found).toEqual({
+      id: expect.any(Number),
+      at: expect.stringMatching(/^2026-11-20T12:00:0/),
+      actor: `key:${keyId}`,
+      keyId,
+      requestId: 'find-me',
+      workflowId: null,
+      action: 'tagSim',
+      subject: 'sim',
+      subjectId: String(simId),
+      before: { tag: expect.any(String) },
+      after: { tag: 'one' },
+    })
+    const all: Entry[] = (await read('pageSize=100')).data
+    for (const [query, holds] of [
+      ['subject=pool', (entry: Entry) => entry.subject === 'pool'],
+      [`subjectId=${simId}`, (entry: Entry) => entry.subjectId === String(simId)],
+      ['action=createOrder', (entry: Entry) => entry.action === 'createOrder'],
+      [`keyId=${keyId}`, (entry: Entry) => entry.keyId === keyId],
+    ] as const) {
+      const { data } = await read(`${query}&pageSize=100`)
+      expect(data.length, query).toBeGreaterThan(0)
+      expect(data.every(holds), query).toBe(true)
+      expect(data.length, query).toBeLessThan(all.length + 1)
+    }
+    expect((await read('date=2026-10-20')).data.every(({ at }: Entry) => at.startsWith('2026-10-20'))).toBe(true)
+    expect((await read('date=2026-09-01T00:00:00Z')).pagination.totalItems).toBeGreaterThan(0)
+    expect((await read('date=2026-09-01')).data).toEqual([])
+  })
+
+  test('pages, newest first', async () => {
+    const { totalItems } = (await read('pageSize=1')).pagination
+    const pages = [await read('pageSize=3&page=1'), await read('pageSize=3&page=2')]
+
+    const ids = pages.flatMap(({ data }) => data.map(({ id }: Entry) => id))
+    expect(ids).toEqual([...ids].sort((a, b) => b - a))
+    expect(new Set(ids).size).toBe(6)
+    expect((await read('page=9999')).pagination.totalItems).toBe(totalItems)
+  })
+
+  test('without a tenant shows the platform’s own changes, and with one those of no other', async () => {
+    const made = await house.operate('POST', '/internal/keys', { name: 'trail', scopes: ['operator'] })
+
+    const platform = (await read('pageSize=100', house.operate)).data
+    const ofKey = (entry: Entry) => entry.subject === 'key' && entry.subjectId === made.body.id
+    expect(platform.some(ofKey)).toBe(true)
+    expect(new Set(platform.map(({ subject }: Entry) => subject))).toEqual(new Set(['key', 'rules']))
+    expect((await read(`subject=key&subjectId=${made.body.id}`)).data).toEqual([])
+    const theirs = (await read('pageSize=100', estates.theirs.tenant.inside)).data
+    const ours = new Set((await read('pageSize=100')).data.map(({ id }: Entry) => id))
+    expect(theirs.some(({ id }: Entry) => ours.has(id))).toBe(false)
+  })
+
+  test('an entry is never changed or deleted, not even by the service', async () => {
+    const { rows } = await sql<{ rights: string }>`
+      select distinct lower(privilege_type) as rights from information_schema.role_table_grants
+       where table_name = 'audit_log' and grantee in ('simherd_tenant', 'simherd_platform')`.execute(house.root)
+
+    expect(rows.map(({ rights }) => rights).toSorted()).toEqual(['insert', 'select'])
+  })
+})

@@ -1,0 +1,568 @@
+/**
+ * A call of every operation of both interfaces that succeeds in an estate. The tables of tests that go over every
+ * route are made of it and of the routes themselves: a route without its line here fails them by name.
+ */
+import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
+import type { AuditSubject } from '../../../domain/tenants/audit.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import {
+  activeSim,
+  type Estate,
+  freshIccid,
+  freshOrder,
+  freshSim,
+  freshTariff,
+  next,
+  queuedInSeptember,
+  shipment,
+  suspendedSim,
+  watchdogSuspendedSim,
+} from '../full-tenant.ts'
+
+export interface Call {
+  /** Values of the path's parameters. */
+  readonly path?: Readonly<Record<string, string | number>>
+  readonly query?: Readonly<Record<string, string | number>>
+  readonly body?: unknown
+}
+
+export interface Line {
+  /** A call with ids of the estate; what it uses up is made for it. */
+  readonly call: (estate: Estate) => Call | Promise<Call>
+  /**
+   * What another tenant is answered that sends the same. Left out: 404 for ids in the path, and what anybody is
+   * answered where the call names nothing. `empty`: a page with nothing on it.
+   */
+  readonly foreign?: number | 'empty'
+  /** A call on what is the other tenant's own that names something of the estate in its body. Answered 404. */
+  readonly mixed?: (theirs: Estate, ours: Estate) => Call | Promise<Call>
+  /** The subjects of the audit entries of one call; or why there is none. Only of what changes something. */
+  readonly audit?: readonly AuditSubject[] | string
+  /** Asks a Temporal server: test/workflows/asks.test.ts has one. */
+  readonly asksTemporal?: true
+  /** The answer is given once. */
+  readonly secret?: true
+  /** Why a POST takes no Idempotency-Key. */
+  readonly notOnce?: string
+}
+
+const none = () => ({})
+const pool = ({ poolId }: Estate) => ({ path: { id: poolId } })
+const sim = ({ simId }: Estate) => ({ path: { id: simId } })
+const order = ({ orderId }: Estate) => ({ path: { orderId } })
+const bulk = ({ bulkId }: Estate) => ({ path: { id: bulkId } })
+const orderAfter =
+  (type: 1 | 2, ...steps: string[]) =>
+  async (estate: Estate) => ({ path: { orderId: await freshOrder(estate, type, ...steps) } })
+/** A cycle long ago that nobody has opened yet. */
+const oldCycle = () => {
+  const month = next() * 2
+  return `${1990 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`
+}
+const cycle = () => ({ path: { key: '2026-10' } })
+const runId = ({ tenant, simId }: Estate) => `suspend-on-overage:${tenant.id}:${simId}:2026-11`
+/** A workflow that was started for it, and that no worker takes on. */
+async function startedRun(estate: Estate) {
+  const { id: simId } = await activeSim(estate)
+  const run = await estate.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
+  return { path: { workflowId: run.body.workflowId as string } }
+}
+async function stoppedRun(estate: Estate) {
+  const run = await startedRun(estate)
+  await estate.house.terminate(run.path.workflowId)
+  return run
+}
+/** A hold of the guard, opened by a rule of its own on a tenant that lets nothing through. */
+async function openHold({ tenant, simId, word }: Estate) {
+  const settings = { guardLeast: 0, guardPct: 0 }
+  await tenant.inside('PATCH', '/internal/tenant/enforcement', settings)
+  const ask = { rule: `rule-${next()}`, cycle: '2026-11', simIds: [simId], workflowId: word }
+  const { body } = await tenant.inside('POST', '/internal/enforcement/permits', ask)
+  return { path: { id: body.holdId as number } }
+}
+/** A batch of one SIM; no workflow works it off here. */
+async function batchOf(estate: Estate) {
+  const sims = [{ simId: (await freshSim(estate)).id, tag: `${estate.word} ${next()}` }]
+  const batch = await estate.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims })
+  return { path: { id: batch.body.id as string } }
+}
+const enforcement = { query: { cycle: '2026-11', rule: 'sim-overage' } }
+const onSim =
+  (make: (estate: Estate) => Promise<{ id: number }>, more: object = {}) =>
+  async (estate: Estate) => ({ body: { simId: (await make(estate)).id, ...more } })
+async function pendingTicket(estate: Estate): Promise<string> {
+  const { id } = await activeSim(estate)
+  return (await estate.tenant.ask('POST', '/api/tickets/suspend', { simId: id })).body.id
+}
+const ticketToCancel = async (estate: Estate) => ({ path: { id: await pendingTicket(estate) } })
+async function keyToEnd({ tenant, word }: Estate) {
+  const { body } = await tenant.inside('POST', '/internal/keys', { name: `${word} short-lived`, scopes: ['read'] })
+  return { path: { id: body.id as string } }
+}
+
+const TICKET: Pick<Line, 'audit' | 'foreign'> = { audit: ['ticket'], foreign: 404 }
+const STEP: Pick<Line, 'audit'> = { audit: ['order'] }
+const OWN_IDENTITY = 'a start has its own identity: the workflow id'
+
+export const LINES: Readonly<Record<string, Line>> = {
+  // The service document.
+  listWatchdogLogs: { call: ({ simId }) => ({ query: { simId } }), foreign: 'empty' },
+  getWatchdogMetadata: { call: none },
+  listPools: { call: none },
+  createPool: {
+    call: ({ tariffId, word }) => ({ body: { type: 0, tariffId, watchdogMode: 1, name: `${word} ${next()}` } }),
+    foreign: 404,
+    audit: ['pool'],
+  },
+  getPoolMetadata: { call: none },
+  getPool: { call: pool },
+  updatePool: {
+    call: (estate) => ({ ...pool(estate), body: { name: `${estate.word} pool ${next()}`, watchdogMode: 2 } }),
+    audit: ['pool'],
+  },
+  deletePool: {
+    call: async ({ tenant, tariffId, word }) => {
+      const { body } = await tenant.ask('POST', '/api/pools', {
+        type: 0,
+        tariffId,
+        watchdogMode: 1,
+        name: `${word} gone`,
+      })
+      return { path: { id: body.id } }
+    },
+    audit: ['pool'],
+  },
+  listPoolSims: { call: pool },
+  listPoolWatchdogLogs: { call: pool },
+  listSims: { call: ({ poolId }) => ({ query: { poolId } }), foreign: 'empty' },
+  getSimMetadata: { call: none },
+  getSim: {
+    call: ({ iccid }) => ({ path: { idOrIccid: iccid } }),
+    mixed: (_, { simId }) => ({ path: { idOrIccid: simId } }),
+  },
+  tagSim: {
+    call: (estate) => ({ ...sim(estate), body: { tag: `${estate.word} tag ${next()}` } }),
+    audit: ['sim'],
+  },
+  takeBackQueuedChange: {
+    call: async (estate) => {
+      const { id } = await activeSim(estate)
+      await estate.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+      return { path: { id } }
+    },
+    audit: ['sim'],
+  },
+  queueReprovision: {
+    call: async (estate) => ({ path: { id: (await activeSim(estate)).id }, body: { poolId: estate.otherPoolId } }),
+    mixed: (theirs, { poolId }) => ({ ...sim(theirs), body: { poolId } }),
+    audit: ['sim'],
+  },
+  queueUnprovision: { call: async (estate) => ({ path: { id: (await activeSim(estate)).id } }), audit: ['sim'] },
+  listSimWatchdogLogs: { call: sim },
+  listTickets: { call: none },
+  getTicketMetadata: { call: none },
+  getTicket: { call: ({ ticketId }) => ({ path: { id: ticketId } }) },
+  cancelTicket: { call: ticketToCancel, audit: ['ticket'] },
+  activateSim: { call: onSim(suspendedSim), ...TICKET },
+  suspendSim: { call: onSim(activeSim), ...TICKET },
+  refreshSim: { call: onSim(activeSim), ...TICKET },
+  sendSms: { call: onSim(activeSim, { message: 'hello' }), ...TICKET },
+  provisionSim: {
+    call: async (estate) => ({ body: { simId: (await freshSim(estate)).id, poolId: estate.poolId } }),
+    mixed: async (theirs, { poolId }) => ({ body: { simId: (await freshSim(theirs)).id, poolId } }),
+    ...TICKET,
+  },
+  listOrders: { call: none },
+  createOrder: {
+    call: () => ({ body: { type: 1, quantity: 1 + next(), shippingLine1: '2 Lane' } }),
+    audit: ['order'],
+  },
+  getOrderPricing: { call: none },
+  getOrderMetadata: { call: none },
+  getOrder: { call: order },
+  cancelOrder: { call: orderAfter(1), audit: ['order'] },
+  getTenant: { call: none },
+  renameTenant: { call: () => ({ body: { name: `Renamed ${next()}` } }), audit: ['tenant'] },
+  changeBillingEmail: { call: () => ({ body: { billingEmail: `m${next()}@renamed.example` } }), audit: ['tenant'] },
+  listTariffs: { call: none },
+  getTariffMetadata: { call: none },
+  getTariff: { call: ({ tariffId }) => ({ path: { id: tariffId } }) },
+  listEvents: { call: none },
+  getEventMetadata: { call: none },
+  getEvent: { call: ({ eventId }) => ({ path: { id: eventId } }) },
+
+  // Tenants, keys, tariffs, prices, rules.
+  createTenant: {
+    call: () => ({ body: { name: `Third ${next()}`, billingEmail: 'third@example.com' } }),
+    audit: ['tenant', 'key'],
+    secret: true,
+  },
+  createKey: {
+    call: () => ({ body: { name: `key ${next()}`, scopes: ['read'] } }),
+    audit: ['key'],
+    secret: true,
+  },
+  listKeys: { call: none },
+  rotateKey: { call: keyToEnd, audit: ['key', 'key'], secret: true },
+  revokeKey: { call: keyToEnd, audit: ['key'] },
+  createTariff: {
+    call: () => ({
+      body: {
+        displayName: `Tariff ${next()}`,
+        type: 0,
+        standardTariff: { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 },
+      },
+    }),
+    audit: ['tariff'],
+  },
+  offerTariff: {
+    call: async (estate) => ({ path: { id: await freshTariff(estate) }, body: { isActive: false } }),
+    audit: ['tariff'],
+  },
+  getOrderPrices: { call: none },
+  setOrderPrices: { call: () => ({ body: { prices: [{ type: 2, price: next() }] } }), audit: ['order-prices'] },
+  listRules: { call: none },
+  loadRules: {
+    call: async () => {
+      const files = (await readRuleFiles('')).map(({ file, text }) => ({ file, text: `${text}${' '.repeat(next())}` }))
+      return { body: { files, author: 'the tests' } }
+    },
+    audit: ['rules'],
+    notOnce: 'a set that is in force already stays as it is',
+  },
+  listAudit: { call: ({ keyId }) => ({ query: { subjectId: keyId } }), foreign: 'empty' },
+
+  // SIMs and tickets.
+  importSims: {
+    call: (estate) => ({ body: { sims: [{ iccid: freshIccid(estate) }, { iccid: estate.iccid }] } }),
+    foreign: 200,
+    audit: ['sim'],
+  },
+  setSimWatchdog: {
+    call: (estate) => ({ ...sim(estate), body: { warningThresholdPct: 1 + (next() % 100) } }),
+    audit: ['sim'],
+  },
+  setSuspensionUntil: {
+    call: async (estate) => {
+      const workflowId = `suspend-on-overage:${estate.tenant.id}:${next()}:2026-11`
+      const { id } = await watchdogSuspendedSim(estate, workflowId)
+      return { path: { id }, body: { until: 'manual', workflowId } }
+    },
+    audit: ['sim'],
+  },
+  openProvisionTicket: {
+    call: async (estate) => ({ body: { simId: (await freshSim(estate)).id, poolId: estate.poolId } }),
+    mixed: async (theirs, { poolId }) => ({ body: { simId: (await freshSim(theirs)).id, poolId } }),
+    ...TICKET,
+  },
+  openUnassignTicket: { call: onSim(activeSim), ...TICKET },
+  openSuspendTicket: { call: onSim(activeSim), ...TICKET },
+  openActivateTicket: { call: onSim(suspendedSim), ...TICKET },
+  getTicketDetail: { call: ({ ticketId }) => ({ path: { id: ticketId } }) },
+  cancelTicketInternally: { call: ticketToCancel, audit: ['ticket'] },
+  startBulkTickets: {
+    call: async (estate) => ({ body: { type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } } }),
+    // The run is theirs, and refuses SIMs that they do not have.
+    foreign: 202,
+    mixed: async (theirs, { poolId }) => ({
+      body: { type: 'provision', poolId, sims: { ids: [(await freshSim(theirs)).id] } },
+    }),
+    audit: ['bulk-tickets'],
+  },
+  listBulkTickets: { call: none },
+  getBulkTickets: { call: bulk },
+  listBulkTicketItems: { call: bulk },
+  cancelBulkTickets: {
+    call: async (estate) => {
+      const body = { type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } }
+      const run = await estate.tenant.inside('POST', '/internal/bulk-tickets', body)
+      return { path: { id: run.body.id } }
+    },
+    audit: ['bulk-tickets'],
+  },
+
+  // Orders.
+  getOrderDetail: { call: order },
+  listOrderSims: { call: order },
+  setOrderPayment: {
+    call: (estate) => ({ ...order(estate), body: { paymentInvoiceId: `${estate.word}-${next()}` } }),
+    ...STEP,
+  },
+  processOrder: { call: orderAfter(1), ...STEP },
+  shipOrder: {
+    call: async (estate) => ({ ...(await orderAfter(1, 'process')(estate)), body: shipment(estate) }),
+    // The SIMs of an order are found by it: their entry is the order's.
+    audit: ['order'],
+  },
+  deliverOrder: { call: orderAfter(1, 'process', 'ship'), ...STEP },
+  completeOrder: { call: orderAfter(2, 'process'), ...STEP },
+  failOrder: { call: async (estate) => ({ ...(await orderAfter(1)(estate)), body: { reason: 'none left' } }), ...STEP },
+
+  // Usage and cycles. The key of a cycle is a month: every tenant has it.
+  recordUsage: {
+    call: ({ simId, word }) => ({
+      body: { records: [{ recordId: `${word}-${next()}`, simId, at: '2026-11-20T11:00:00Z', bytesDown: 10 }] },
+    }),
+    foreign: 200,
+    audit: 'its delivery is a row of its own: GET /internal/usage-deliveries',
+    notOnce: 'each record has its own identity',
+  },
+  listUsageDeliveries: { call: none },
+  getUsageDelivery: {
+    call: async ({ tenant }) => {
+      const { body } = await tenant.inside('POST', '/internal/usage', { records: [] })
+      return { path: { id: body.deliveryId as number } }
+    },
+  },
+  listCycles: { call: none },
+  listQueuedChanges: { call: cycle, foreign: 200 },
+  listSuspensionsToRenew: { call: () => ({ path: { key: '2026-11' } }), foreign: 200 },
+  listMonthEndBatches: { call: () => ({ ...cycle(), query: { kind: 'renew' } }), foreign: 200 },
+  readMonthEndProgress: { call: cycle, foreign: 200 },
+  applyQueuedChanges: {
+    call: async (estate) => {
+      const { id, key } = await queuedInSeptember(estate, { poolId: estate.otherPoolId })
+      return { path: { key }, body: { kind: 'move', afterSimId: id - 1, throughSimId: id } }
+    },
+    foreign: 200,
+    audit: ['cycle'],
+  },
+  retryFailedChanges: {
+    call: async (estate) => {
+      const tariffId = await freshTariff(estate)
+      const { id, key } = await queuedInSeptember(estate, { tariffId })
+      const { inside } = estate.tenant
+      await inside('PATCH', `/internal/tariffs/${tariffId}`, { isActive: false })
+      const range = { afterSimId: id - 1, throughSimId: id }
+      await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', ...range })
+      return { path: { key }, body: { kind: 'move', afterSimId: id - 1 } }
+    },
+    foreign: 200,
+    audit: ['cycle'],
+  },
+  returnSuspendedSims: {
+    call: async (estate) => ({
+      path: { key: '2026-09' },
+      body: { simIds: [(await watchdogSuspendedSim(estate, 'gone', '2026-09')).id] },
+    }),
+    foreign: 200,
+    audit: ['cycle'],
+  },
+  renewCycle: { call: () => ({ path: { key: oldCycle() } }), foreign: 200, audit: ['cycle'] },
+  closeCycle: {
+    call: () => ({ path: { key: oldCycle() }, body: { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 } }),
+    foreign: 200,
+    audit: ['cycle'],
+  },
+  readStatement: { call: cycle, foreign: 200 },
+  exportStatement: { call: cycle, foreign: 200 },
+  planMonthEnd: { call: cycle, foreign: 200 },
+
+  // Enforcement.
+  readSimEnforcement: { call: (estate) => ({ ...sim(estate), ...enforcement }) },
+  readPoolEnforcement: { call: (estate) => ({ ...pool(estate), ...enforcement }) },
+  logAction: {
+    call: (estate) => ({
+      body: {
+        simId: estate.simId,
+        cycle: '2026-11',
+        rule: 'sim-overage',
+        action: 'suspended',
+        counter: next(),
+        detail: `of ${estate.word}`,
+        workflowId: runId(estate),
+      },
+    }),
+    foreign: 404,
+    audit: 'it adds to the watchdog log, which is never changed',
+  },
+  readEnforcement: { call: none },
+  changeEnforcement: { call: () => ({ body: { guardLeast: 1000 + next() } }), audit: ['tenant'] },
+  askPermits: {
+    call: (estate) => ({
+      body: { rule: 'sim-overage', cycle: '2026-11', simIds: [estate.simId], workflowId: runId(estate) },
+    }),
+    foreign: 404,
+    mixed: ({ simId }, { poolId }) => ({
+      body: { rule: 'pool-overage', cycle: '2026-11', poolId, simIds: [simId], workflowId: 'theirs' },
+    }),
+    audit: 'the workflows ask it: what it answers is in the holds',
+    notOnce: 'asked again, the answer is the same',
+  },
+  listSuspensionsOfRule: {
+    call: () => ({ query: { rule: 'sim-overage', since: '2026-11-01T00:00:00Z', until: '2026-12-01T00:00:00Z' } }),
+  },
+  passOverSims: {
+    call: async (estate) => ({ body: { simIds: [(await activeSim(estate)).id] } }),
+    foreign: 404,
+    audit: ['workflow'],
+    notOnce: 'a SIM that is passed over stays so',
+  },
+  listHolds: { call: none },
+  releaseHold: { call: openHold, audit: ['hold'] },
+  discardHold: { call: openHold, audit: ['hold'] },
+  armSuspensions: {
+    call: async (estate) => ({
+      body: {
+        simIds: [(await activeSim(estate)).id],
+        cycle: '2026-11',
+        rule: 'sim-overage',
+        ruleFile: 'sim/sim-overage.json',
+        grace: 'PT0S',
+        until: 'renewal',
+        signal: 'overLimit',
+      },
+    }),
+    foreign: 404,
+    audit: ['workflow'],
+    notOnce: OWN_IDENTITY,
+  },
+
+  // Workflows.
+  startProvisionAndActivate: {
+    call: async (estate) => ({ body: { iccid: (await freshSim(estate)).iccid, poolId: estate.poolId } }),
+    foreign: 404,
+    mixed: async (theirs, { simId }) => ({ body: { simId } }),
+    audit: ['workflow'],
+    asksTemporal: true,
+    notOnce: OWN_IDENTITY,
+  },
+  startProvisionInBulk: {
+    call: async (estate) => ({
+      body: { sims: [{ iccid: (await freshSim(estate)).iccid }], defaults: { poolId: estate.poolId } },
+    }),
+    foreign: 404,
+    mixed: async (theirs, { poolId }) => ({
+      body: { sims: [{ simId: (await freshSim(theirs)).id }], defaults: { poolId } },
+    }),
+    audit: ['workflow'],
+  },
+  getProvisionBatch: { call: batchOf },
+  listProvisionBatchSims: { call: batchOf },
+  noteProvisionBatch: {
+    call: async (estate) => ({ ...(await batchOf(estate)), body: { started: [0], ended: [] } }),
+    audit: "the batch's own workflow tells how it gets on: its start is in the trail",
+    notOnce: 'what is told twice of a SIM says no more than once',
+  },
+  endProvisionBatch: {
+    call: batchOf,
+    audit: "the batch's own workflow tells that it has ended: its cancellation is in the trail",
+    notOnce: 'a batch that has ended stays so',
+  },
+  startSuspendOnOverage: {
+    call: onSim(activeSim),
+    foreign: 404,
+    audit: ['workflow'],
+    asksTemporal: true,
+    notOnce: OWN_IDENTITY,
+  },
+  startUndoSuspensions: {
+    call: () => ({ body: { rule: `rule-${next()}`, since: '2026-11-01T00:00:00Z' } }),
+    audit: ['workflow'],
+    asksTemporal: true,
+    notOnce: OWN_IDENTITY,
+  },
+  startMonthEnd: {
+    call: () => ({ body: { cycle: '2026-10' } }),
+    audit: ['workflow'],
+    asksTemporal: true,
+    notOnce: OWN_IDENTITY,
+  },
+  listWorkflows: { call: ({ simId }) => ({ query: { simId } }), foreign: 'empty', asksTemporal: true },
+  readWorkflow: { call: startedRun, asksTemporal: true },
+  signalWorkflow: {
+    call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'standDown' } }),
+    audit: ['workflow'],
+    asksTemporal: true,
+    notOnce: 'a signal that comes twice says no more than once',
+  },
+  updateWorkflow: {
+    call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'resume' }, body: {} }),
+    audit: ['workflow'],
+    asksTemporal: true,
+  },
+  cancelWorkflow: { call: startedRun, audit: ['workflow'], asksTemporal: true },
+  readPending: { call: startedRun, asksTemporal: true },
+  retryWorkflow: { call: stoppedRun, audit: ['workflow'], asksTemporal: true },
+  readMonthEndSchedule: { call: none, asksTemporal: true },
+  pauseMonthEndSchedule: {
+    call: none,
+    audit: ['schedule'],
+    asksTemporal: true,
+    notOnce: 'a Schedule that is paused stays so',
+  },
+  resumeMonthEndSchedule: {
+    call: none,
+    audit: ['schedule'],
+    asksTemporal: true,
+    notOnce: 'a Schedule that runs goes on',
+  },
+
+  // Operation.
+  readCounts: { call: none },
+  listMails: { call: none },
+  exportSims: { call: none },
+  exportPools: { call: none },
+  exportTariffs: { call: none },
+  exportTickets: { call: none },
+  exportOrders: { call: none },
+  exportEvents: { call: none },
+  exportWatchdogLogs: { call: ({ simId }) => ({ query: { simId } }), foreign: 200 },
+}
+
+export interface Operation {
+  readonly operationId: string
+  /** In upper case. */
+  readonly method: string
+  /** With its parameters in braces. */
+  readonly path: string
+  readonly listener: 'outside' | 'inside'
+  /** Headers it takes. */
+  readonly headers: readonly string[]
+}
+
+interface Described {
+  readonly operationId: string
+  readonly security?: readonly unknown[]
+  readonly parameters?: readonly { readonly $ref?: string }[]
+}
+type Document = { readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>> }
+
+const operationsOf = (document: Document, listener: Operation['listener']): Operation[] =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([, { security }]) => security === undefined || security.length > 0)
+      .map(([method, { operationId, parameters = [] }]) => ({
+        operationId,
+        method: method.toUpperCase(),
+        path,
+        listener,
+        headers: parameters.flatMap(({ $ref }) => $ref?.split('/').at(-1) ?? []),
+      })),
+  )
+
+/** Every operation of both interfaces that asks for a key. */
+export const OPERATIONS: readonly Operation[] = [
+  ...operationsOf((await openapiDocument()) as Document, 'outside'),
+  ...operationsOf((await internalOpenapiDocument()) as Document, 'inside'),
+]
+
+/** The line of an operation. @throws Error that names the operation, where it has none */
+export function lineOf({ operationId, method, path }: Operation): Line {
+  const line = LINES[operationId]
+  if (line === undefined)
+    throw new Error(`${method} ${path} (${operationId}) has no line in test/api/every-route/calls.ts`)
+  return line
+}
+
+/** The address of a call. */
+export function urlOf({ path, operationId }: Operation, call: Call): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = call.path?.[name]
+    if (value === undefined) throw new Error(`${operationId} has no example of {${name}}`)
+    return encodeURIComponent(value)
+  })
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(call.query ?? {})) query.set(name, String(value))
+  return query.size === 0 ? filled : `${filled}?${query.toString()}`
+}

@@ -1,0 +1,169 @@
+/** What reading lists costs the database: as many statements for a hundred SIMs as for one, and none over the records. */
+import { sql } from 'kysely'
+import pg from 'pg'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { recordUsage } from '../../../operations/usage/record-usage.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { aPool, aSim, aTariff, aTenant, type Tenant, useHouse } from '../harness.ts'
+
+const house = useHouse()
+
+/** SIMs over pools of every type, with own tariffs, usage and open tickets. */
+async function anEstate(sims: number) {
+  const tenant = await aTenant(house, 'Meadow')
+  const tariffs = [await aTariff(tenant, 1), await aTariff(tenant, 0), await aTariff(tenant, 2)]
+  const pools: number[] = []
+  for (let n = 0; n < Math.ceil(sims / 2); n++) {
+    pools.push(await aPool(tenant, { type: n % 3 === 0 ? 1 : 0, tariffId: tariffs[n % 3] }))
+  }
+  const made: number[] = []
+  for (let n = 0; n < sims; n++) made.push((await aSim(tenant)).id)
+  await inTenant(house.ground, tenant.id, async (tx) => {
+    await sql`
+      update sims s set status = 1, pool_id = p.pool, tariff_id = case when s.id % 2 = 0 then ${tariffs[1]}::integer end
+        from (select sim, (${pools}::integer[])[1 + (n % ${pools.length})::integer] as pool
+                from unnest(${made}::bigint[]) with ordinality as u(sim, n)) p
+       where s.id = p.sim`.execute(tx.q)
+    await sql`
+      insert into memberships (sim_id, pool_id, tariff_id, from_at)
+      select id, pool_id, tariff_id, ${new Date(house.now - 3_600_000)} from sims where tenant_id = ${tenant.id}`.execute(
+      tx.q,
+    )
+  })
+  await use(tenant, made, 'first')
+  await tenant.ask('POST', '/api/tickets/refresh', { simId: made[0] })
+  return { tenant, sims: made, pools }
+}
+
+const use = (tenant: Tenant, sims: readonly number[], what: string) =>
+  recordUsage(
+    house.ground,
+    tenant.id,
+    sims.map((simId) => ({
+      recordId: `${what} ${simId}`,
+      simId,
+      at: new Date(house.now).toISOString(),
+      bytesDown: 700_000_000,
+    })),
+  )
+
+/** Statements that the work sends to the database. */
+async function statements(work: () => Promise<unknown>): Promise<string[]> {
+  const seen: string[] = []
+  const query = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+    this: pg.Client,
+    ...args: unknown[]
+  ) {
+    const [statement] = args
+    seen.push(typeof statement === 'string' ? statement : String((statement as { text?: string }).text))
+    return Reflect.apply(original, this, args)
+  } as never)
+  onTestFinished(() => query.mockRestore())
+  await work()
+  query.mockRestore()
+  return seen
+}
+// oxlint-disable-next-line typescript/unbound-method -- called with the client it came from
+const original = pg.Client.prototype.query
+
+describe('a list costs as many statements', () => {
+  const estates: Awaited<ReturnType<typeof anEstate>>[] = []
+  beforeAll(async () => {
+    for (const size of [1, 10, 100]) estates.push(await anEstate(size))
+  })
+
+  const lists = [
+    ['SIMs', () => '/api/sims?pageSize=100'],
+    ['pools', () => '/api/pools?pageSize=100'],
+    ['the SIMs of a pool', (pool: number) => `/api/pools/${pool}/sims`],
+    ['tickets', () => '/api/tickets'],
+    ['events', () => '/api/events'],
+  ] as const
+  test.each(lists)('of %s, for 1, 10 and 100 of them', async (_, path) => {
+    const counts: number[][] = []
+    for (const { tenant, sims, pools } of estates) {
+      const url = path(pools[0] ?? 0)
+      // Once with divisions of overage to be made, once with none.
+      await use(tenant, sims, `again ${url}`)
+      const fresh = await statements(() => tenant.ask('GET', url))
+      const again = await statements(() => tenant.ask('GET', url))
+      counts.push([fresh.length, again.length])
+    }
+    const [one] = counts
+    expect(one?.[0]).toBeGreaterThan(2)
+    expect(one?.[0]).toBeLessThan(20)
+    expect(counts).toEqual([one, one, one])
+  })
+
+  test('and shows all of it', async () => {
+    const [, , large] = estates
+    const answer = await large?.tenant.ask('GET', '/api/sims?pageSize=100')
+    expect(answer?.body.data).toHaveLength(100)
+    expect(answer?.body.data.filter(({ usageMB }: { usageMB: number }) => usageMB >= 700)).toHaveLength(100)
+  })
+})
+
+test('lists do without the usage records', async () => {
+  const { tenant, sims, pools } = await anEstate(3)
+  await sql`revoke select on usage_records from simherd_tenant`.execute(house.ground.db)
+  onTestFinished(async () => {
+    await sql`grant select on usage_records to simherd_tenant`.execute(house.ground.db)
+  })
+
+  await expect(use(tenant, sims, 'refused'), 'the right is really gone').rejects.toThrow('permission denied')
+  for (const path of [
+    '/api/sims',
+    `/api/sims/${sims[0]}`,
+    '/api/pools',
+    `/api/pools/${pools[0]}`,
+    `/api/pools/${pools[0]}/sims`,
+  ]) {
+    expect([path, (await tenant.ask('GET', path)).status]).toEqual([path, 200])
+  }
+})
+
+describe('pages', () => {
+  test('show each SIM once, though SIMs change and come in between', async () => {
+    const { tenant, sims } = await anEstate(10)
+    const seen: number[] = []
+    for (let page = 1, more = true; more; page++) {
+      const { body } = await tenant.ask('GET', `/api/sims?pageSize=3&page=${page}`)
+      seen.push(...body.data.map(({ id }: { id: number }) => id))
+      more = body.pagination.hasNextPage
+      await tenant.ask('PATCH', `/api/sims/${sims[9 - page]}/tag`, { tag: `seen ${page}` })
+      await tenant.ask('POST', '/api/tickets/suspend', { simId: sims[page] })
+      if (page < 3) await aSim(tenant)
+    }
+
+    expect(seen.slice(0, 10)).toEqual(sims)
+    expect(seen).toHaveLength(12)
+    expect(new Set(seen).size).toBe(12)
+  })
+
+  const LISTS = ['/api/sims', '/api/pools', '/api/events', '/api/watchdog/logs', '/api/orders']
+  const WRONG = ['0', '-1', '1.5', 'abc', '9007199254740992', '٣', 'null', 'NaN']
+  test.each(LISTS)('of %s take whole numbers from 1, and at most 100 items', async (path) => {
+    const queries = [
+      ...WRONG.flatMap((wrong) => [`page=${wrong}`, `pageSize=${wrong}`]),
+      'pageSize=101',
+      'page=1&page=2',
+    ]
+    for (const query of queries) {
+      const { status, body } = await house.tenant.ask('GET', `${path}?${encodeURI(query)}`)
+      expect([query, status, body.code]).toEqual([query, 400, 'invalid_request'])
+    }
+  })
+
+  test.each(LISTS)('of %s have right totals past the last one', async (path) => {
+    const all = (await house.tenant.ask('GET', `${path}?pageSize=1`)).body.pagination
+    const { body } = await house.tenant.ask('GET', `${path}?pageSize=1&page=2147483647`)
+
+    expect(body.data).toEqual([])
+    expect(body.pagination).toEqual({
+      ...all,
+      page: 2_147_483_647,
+      hasNextPage: false,
+      hasPreviousPage: all.totalItems > 0,
+    })
+  })
+})

@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest'
+import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
+import { type Ask, aSim, useHouse } from '../harness.ts'
+
+const house = useHouse()
+
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly format?: string
+  readonly minimum?: number
+  readonly minLength?: number
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+interface Operation {
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+}
+type Paths = Record<string, Record<string, Operation>>
+
+const SEGMENTS = [
+  '0',
+  '-1',
+  '1',
+  '1.5',
+  '1e3',
+  '0x10',
+  '2147483648',
+  '9007199254740993',
+  '%00',
+  '0000-01-01',
+  '0000-01-01T00:00:00Z',
+  '2026-11-31T00:00:00Z',
+  '%ED%A0%80',
+  '%F0%9F%92%A9',
+  "'--",
+  'null',
+  '..%2F..',
+]
+const VALUES = [
+  null,
+  true,
+  -1,
+  0,
+  1.5,
+  2 ** 31,
+  2 ** 53,
+  1e300,
+  '2016-12-31T23:59:60Z',
+  '0000-01-01T00:00:00Z',
+  '2026-11-31T00:00:00Z',
+  '2026-11-20T12:00:00+05',
+  '',
+  '1',
+  "'; drop table sims --",
+  '\u0000',
+  'half \ud800',
+  '\udc00',
+  '💩'.repeat(2000),
+  [],
+  {},
+  [1],
+]
+// What asks Temporal is tested with a Temporal server.
+const ELSEWHERE = /workflows|schedules/
+
+const FORMATS: Record<string, string> = { email: 'a@example.com', 'date-time': '2026-11-20T12:00:00Z', uuid: '1' }
+
+/** A value that fits a schema. */
+function sample(schema: Schema): unknown {
+  if (schema.enum !== undefined) return schema.enum[0]
+  const type = [schema.type ?? 'null'].flat()[0]
+  if (type === 'integer' || type === 'number') return schema.minimum ?? 1
+  if (type === 'boolean') return true
+  if (type === 'string') return FORMATS[schema.format ?? ''] ?? 'a'.repeat(schema.minLength ?? 1)
+  if (type === 'array') return schema.items === undefined ? [] : [sample(schema.items)]
+  if (type !== 'object') return null
+  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, field]) => [name, sample(field)]))
+}
+
+const fill = (path: string, segment: string) => path.replaceAll(/\{\w+\}/g, segment)
+
+/** @returns what was answered with 500 or worse, or with neither JSON nor CSV */
+async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {
+  const failures: string[] = []
+  const look = async (method: string, url: string, body?: unknown) => {
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+    const answer = await ask(method, url, body === undefined ? undefined : JSON.stringify(body), headers)
+    const isRead = /json|csv/.test(answer.headers['content-type'] ?? '')
+    if (answer.status >= 500 || !isRead)
+      failures.push(`${method} ${url} ${JSON.stringify(body)?.slice(0, 100)}: ${answer.status}`)
+  }
+  for (const [path, item] of Object.entries(paths)) {
+    if (ELSEWHERE.test(path) || !/^\/(api|internal)/.test(path)) continue
+    for (const [name, operation] of Object.entries(item)) {
+      const method = name.toUpperCase()
+      if (path.includes('{'))
+        for (const segment of SEGMENTS) await look(method, fill(path, segment), method === 'GET' ? undefined : {})
+      const filters = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+      for (const filter of filters) {
+        for (const segment of SEGMENTS) await look(method, `${fill(path, '1')}?${filter.name}=${segment}`)
+      }
+      const body = operation.requestBody?.content['application/json']?.schema
+      if (body === undefined) continue
+      const fitting = sample(body)
+      for (const value of [fitting, ...VALUES]) await look(method, fill(path, '1'), value)
+      for (const field of Object.keys(body.properties ?? {})) {
+        for (const value of VALUES) await look(method, fill(path, '1'), { ...(fitting as object), [field]: value })
+      }
+    }
+  }
+  return failures
+}
+
+test('nothing a caller sends to the public interface makes it fail', async () => {
+  await aSim(house.tenant)
+  const { paths } = (await openapiDocument()) as { paths: Paths }
+
+  expect(await failuresOf(house.tenant.ask, paths)).toEqual([])
+}, 60_000)
+
+test('nothing a caller sends to the internal interface makes it fail', async () => {
+  const { paths } = (await internalOpenapiDocument()) as { paths: Paths }
+
+  expect(await failuresOf(house.tenant.inside, paths)).toEqual([])
+}, 120_000)
+
+test.each([
+  [' \t\r\n', 200],
+  ['\f', 400],
+  ['\v', 400],
+  ['\u00a0', 400],
+  ['\ufeff', 400],
+])('a body of white space is no body where JSON calls it white space: %j is answered %i', async (body, status) => {
+  const { id } = await aSim(house.tenant)
+  const headers = { 'content-type': 'application/json' }
+
+  expect((await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, body, headers)).status).toBe(status)
+  const cancelled = await house.tenant.inside('DELETE', `/internal/sims/${id}/queued-change`, body, headers)
+  expect(cancelled.status === 400).toBe(status === 400)
+})

@@ -1,0 +1,168 @@
+/** What has to hold of every route, checked on one of them in two estates. */
+import { sql } from 'kysely'
+import { expect } from 'vitest'
+import { type Estates, fingerprintOf, spyOn } from '../full-tenant.ts'
+import { type Ask, asking, type House, NOON } from '../harness.ts'
+import { type Call, lineOf, type Operation, urlOf } from './calls.ts'
+
+/** What only an admin of the tenant may do. */
+const ADMIN_ONLY = ['renameTenant', 'changeBillingEmail']
+
+const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string, string> = {}) =>
+  ask(operation.method, urlOf(operation, call), call.body, headers)
+
+const questionOf = (operation: Operation, call: Call) => `${urlOf(operation, call)} ${JSON.stringify(call.body)}`
+const textOf = (answer: { headers: object; body: unknown }) => JSON.stringify([answer.headers, answer.body])
+
+/** How the tenant, or the operator in its name, asks for it. */
+const askerOf = ({ listener }: Operation, tenant: { readonly ask: Ask; readonly inside: Ask }): Ask =>
+  listener === 'outside' ? tenant.ask : tenant.inside
+
+/** Keys of each kind, good and bad. The clock goes on by the second in which the expired ones have expired. */
+export async function someKeys(house: House) {
+  const expiresAt = new Date(NOON + 1000).toISOString()
+  const aKey = async (ask: Ask, body: object) => {
+    const made = await ask('POST', '/internal/keys', { name: 'matrix', ...body })
+    return made.body as { id: string; key: string }
+  }
+  const badOnes = async (ask: Ask, scopes: string[]) => {
+    const [expired, revoked] = [await aKey(ask, { scopes, expiresAt }), await aKey(ask, { scopes })]
+    await ask('DELETE', `/internal/keys/${revoked.id}`)
+    return { expired: expired.key, revoked: revoked.key }
+  }
+  const ofTenant = async (scope: string) => (await aKey(house.tenant.inside, { scopes: [scope] })).key
+  const keys = {
+    outside: await badOnes(house.tenant.inside, ['admin']),
+    inside: await badOnes(house.operate, ['operator']),
+    read: await ofTenant('read'),
+    write: await ofTenant('write'),
+    admin: await ofTenant('admin'),
+  }
+  house.now = NOON + 1000
+  return keys
+}
+export type Keys = Awaited<ReturnType<typeof someKeys>>
+
+type Refusal = readonly [who: string, status: 401 | 403, headers: Record<string, string>]
+
+/** Who must be refused, and how. */
+function refusals(house: House, keys: Keys, { operationId, method, listener }: Operation): Refusal[] {
+  const ours: Record<string, string> = listener === 'inside' ? { 'x-tenant-id': house.tenant.id } : {}
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}`, ...ours })
+  const everywhere: Refusal[] = [
+    ['no key', 401, ours],
+    ['no key that is one', 401, bearer('hello')],
+    ['a wrong secret', 401, bearer(house.operatorKey.replace(/.{8}$/, 'AAAAAAAA'))],
+    ['an expired key', 401, bearer(keys[listener].expired)],
+    ['a revoked key', 401, bearer(keys[listener].revoked)],
+  ]
+  if (listener === 'inside') return [...everywhere, ["a tenant's key", 403, bearer(keys.admin)]]
+  return [
+    ...everywhere,
+    ...(method === 'GET' ? [] : [['a key that only reads', 403, bearer(keys.read)] as const]),
+    ...(ADMIN_ONLY.includes(operationId) ? [['a key that writes', 403, bearer(keys.write)] as const] : []),
+    ['a key that names another tenant', 403, { ...bearer(keys.admin), 'x-tenant-id': house.other.id }],
+  ]
+}
+
+/** A call is refused to every wrong key, shows another tenant nothing and changes nothing; with the right key it is a good one. */
+export async function opensToNobodyElse(estates: Estates, keys: Keys, operation: Operation): Promise<void> {
+  const { house, ours, theirs } = estates
+  const line = lineOf(operation)
+  const call = await line.call(ours)
+  const spy = await spyOn(ours)
+  const found = (answer: { headers: object; body: unknown }, asked: Call) =>
+    spy(textOf(answer), questionOf(operation, asked))
+  const before = await fingerprintOf(house, house.tenant.id)
+
+  for (const [who, status, headers] of refusals(house, keys, operation)) {
+    const answer = await send(asking(house[operation.listener], headers), operation, call)
+    expect([answer.status, answer.body.code], who).toEqual([status, status === 401 ? 'unauthorized' : 'forbidden'])
+    if (status === 401) expect(answer.headers['www-authenticate'], who).toBe('Bearer realm="simherd"')
+    expect(found(answer, call), who).toEqual([])
+  }
+
+  if (operation.headers.includes('X-Tenant-Id')) {
+    const ask = askerOf(operation, theirs.tenant)
+    const answer = await send(ask, operation, call)
+    const told = `the other tenant: ${answer.status} ${JSON.stringify(answer.body)}`
+    expect(found(answer, call), told).toEqual([])
+    const namesIds = operation.path.includes('{') || spy(questionOf(operation, call), '').length > 0
+    if (line.foreign === 'empty') {
+      expect(answer, told).toMatchObject({ status: 200, body: { data: [], pagination: { totalItems: 0 } } })
+    } else if (line.foreign !== undefined || namesIds) expect(answer.status, told).toBe(line.foreign ?? 404)
+    else expect(answer.status, told).toBeLessThan(300)
+    if (line.mixed !== undefined) {
+      const mixed = await line.mixed(theirs, ours)
+      const refused = await send(ask, operation, mixed)
+      expect(refused.status, JSON.stringify(refused.body)).toBe(404)
+      expect(found(refused, mixed)).toEqual([])
+    }
+  }
+  expect(await fingerprintOf(house, house.tenant.id), 'nothing of ours has changed').toEqual(before)
+
+  const answer = await send(askerOf(operation, ours.tenant), operation, call)
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+}
+
+interface AuditRow {
+  readonly tenantId: string | null
+  readonly keyId: string
+  readonly action: string
+  readonly subject: string
+  readonly subjectId: string
+  readonly before: object | null
+  readonly after: object | null
+}
+
+/** A call that succeeds leaves the audit entries that its line says, and no others. */
+export async function leavesItsTrail({ house, ours }: Estates, operation: Operation): Promise<void> {
+  const { call, audit } = lineOf(operation)
+  const asked = await call(ours)
+  const requestId = `trail-${operation.operationId}`
+
+  const answer = await send(askerOf(operation, ours.tenant), operation, asked, { 'x-request-id': requestId })
+
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+  const { rows } = await sql<AuditRow>`
+    select tenant_id as "tenantId", key_id as "keyId", action, subject, subject_id as "subjectId", before, after
+      from audit_log where request_id = ${requestId} order by subject, id`.execute(house.root)
+  const subjects = typeof audit === 'object' ? audit : []
+  expect(rows.map(({ subject }) => subject)).toEqual(subjects.toSorted())
+  const key = operation.listener === 'outside' ? ours.tenant.key : house.operatorKey
+  const owners: Record<string, string | null> = { createTenant: answer.body.id, loadRules: null }
+  const owner = operation.operationId in owners ? owners[operation.operationId] : ours.tenant.id
+  for (const row of rows) {
+    expect(row).toMatchObject({ action: operation.operationId, keyId: key.split('_')[1], tenantId: owner })
+    expect(row.subjectId).not.toBe('')
+    // Something was, or is now; and where both, they are not the same.
+    expect(row.before).not.toEqual(row.after)
+    expect(JSON.stringify(row)).not.toMatch(/sim_[0-9a-f]{12}_/)
+  }
+}
+
+/** The same request under one Idempotency-Key is done once, and another one under it is refused. */
+export async function isDoneOnce({ house, ours }: Estates, operation: Operation): Promise<void> {
+  const line = lineOf(operation)
+  const [call, other] = [await line.call(ours), await line.call(ours)]
+  const ask = askerOf(operation, ours.tenant)
+  const headers = { 'idempotency-key': `once ${operation.operationId}` }
+
+  const first = await send(ask, operation, call, headers)
+  expect(first.status, JSON.stringify(first.body)).toBeLessThan(300)
+  expect(first.headers['idempotency-replayed']).toBeUndefined()
+  const done = await fingerprintOf(house, house.tenant.id)
+
+  const again = await send(ask, operation, call, headers)
+  if (line.secret) expect(again).toMatchObject({ status: 409, body: { code: 'secret_already_shown' } })
+  else {
+    expect(again).toMatchObject({ status: first.status, body: first.body })
+    expect(again.headers['idempotency-replayed']).toBe('true')
+  }
+  // Of a call that is the same each time another address makes another request.
+  const another =
+    questionOf(operation, other) === questionOf(operation, call) ? { ...call, query: { another: 1 } } : other
+  const refused = await send(ask, operation, another, headers)
+  expect(refused).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+  expect(await fingerprintOf(house, house.tenant.id), 'nothing is done by the second and the third').toEqual(done)
+}

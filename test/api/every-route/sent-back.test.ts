@@ -1,0 +1,80 @@
+/** What was read is sent back whole: what takes it, and what does not, which docs/interface.md lists as stricter. */
+import { describe, expect, test } from 'vitest'
+import { aPool, aSim, aTariff, useHouse } from '../harness.ts'
+import { OPERATIONS } from './calls.ts'
+
+const house = useHouse()
+
+describe('PUT /api/pools/{id}', () => {
+  test.each([
+    ['Standard', 0, 0],
+    ['Dynamic', 1, 1],
+    ['Fixed', 0, 2],
+  ] as const)('takes a %s pool as it was read, with a setting changed', async (_, type, tariffType) => {
+    const tariffId = await aTariff(house.tenant, tariffType)
+    const settings = { name: 'meters', warningThresholdPct: 80, enableBurnRateAlerts: true }
+    const id = await aPool(house.tenant, { type, tariffId, ...settings })
+    const url = `/api/pools/${id}`
+    const { body: pool } = await house.tenant.ask('GET', url)
+
+    const unchanged = await house.tenant.ask('PUT', url, pool)
+    const changed = await house.tenant.ask('PUT', url, { ...pool, watchdogMode: 2 })
+
+    expect([unchanged.status, changed.status]).toEqual([200, 200])
+    expect((await house.tenant.ask('GET', url)).body).toEqual({
+      ...pool,
+      watchdogMode: 2,
+      updatedAt: expect.any(String),
+    })
+  })
+
+  test('ignores what it does not replace, and still refuses what no pool has', async () => {
+    const id = await aPool(house.tenant, { name: 'lamps' })
+    const url = `/api/pools/${id}`
+    const { body: pool } = await house.tenant.ask('GET', url)
+
+    const other = { ...pool, id: id + 1, type: 1, tariffId: pool.tariffId + 1, status: 0, limitMB: 5, name: 'lamps 2' }
+    const ignored = await house.tenant.ask('PUT', url, other)
+    const misspelt = await house.tenant.ask('PUT', url, { ...pool, warningTresholdPct: 3 })
+
+    expect(ignored).toMatchObject({ status: 200, body: { id } })
+    expect((await house.tenant.ask('GET', url)).body).toEqual({ ...pool, name: 'lamps 2' })
+    expect(misspelt).toMatchObject({ status: 400, body: { errors: [{ pointer: '/warningTresholdPct' }] } })
+  })
+})
+
+/** The other changes by PUT and PATCH, each with what reads the object. */
+const ONE_FIELD: Record<string, { read: string; change: string }> = {
+  tagSim: { read: '/api/sims/{sim}', change: '/api/sims/{sim}/tag' },
+  renameTenant: { read: '/api/tenant', change: '/api/tenant/name' },
+  changeBillingEmail: { read: '/api/tenant', change: '/api/tenant/billing-email' },
+}
+
+describe('PATCHes of the document take their one field, and no whole object:', () => {
+  test('these are all there are', () => {
+    const changes = OPERATIONS.filter(
+      ({ method, path }) => ['PUT', 'PATCH'].includes(method) && path.startsWith('/api/'),
+    )
+
+    expect(changes.map(({ operationId }) => operationId).toSorted()).toEqual(
+      [...Object.keys(ONE_FIELD), 'updatePool'].toSorted(),
+    )
+  })
+
+  test.each(Object.entries(ONE_FIELD))('%s', async (_, { read, change }) => {
+    const { id } = await aSim(house.tenant)
+    const at = (path: string) => path.replace('{sim}', String(id))
+    const { body } = await house.tenant.ask('GET', at(read))
+
+    const whole = await house.tenant.ask('PATCH', at(change), body)
+
+    expect(whole).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+  })
+})
+
+test('the operator’s settings are taken as they were read', async () => {
+  const url = '/internal/tenant/enforcement'
+  const { body } = await house.tenant.inside('GET', url)
+
+  expect(await house.tenant.inside('PATCH', url, body)).toMatchObject({ status: 200, body })
+})

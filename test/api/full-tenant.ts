@@ -1,0 +1,350 @@
+/**
+ * A tenant with something in every table of the tenants, each value of it recognisable: texts have a word of the
+ * tenant in them, ids have 8 digits, ICCIDs have a prefix of their own.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { beforeAll } from 'vitest'
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { renderMail } from '../../notify/render.ts'
+import { createTransport } from '../../notify/transport.ts'
+import { sendMails } from '../../operations/mail/send-mails.ts'
+import { applyTicket } from '../../operations/tickets/apply-ticket.ts'
+import { type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
+import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
+import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
+import { startInbox } from '../../stack/inbox/inbox.ts'
+import { lockLine } from '../../store/estate/sim-state.ts'
+import { rememberStarts } from '../../store/outbox.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
+import { ownDatabase } from '../setup/login.ts'
+import { type House, INTERNAL, NOON, type Tenant, useHouse } from './harness.ts'
+
+const OCTOBER = Date.UTC(2026, 9, 20, 12)
+const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
+
+/** What tells one tenant's values from another's. */
+export interface Marks {
+  /** Is in every text of the tenant. */
+  readonly word: string
+  /** Ids are from here on, 8 digits, so that they are known from counts. */
+  readonly firstId: number
+  /** ICCIDs begin with it: 12 digits. */
+  readonly iccidPrefix: string
+}
+
+export interface Estate extends Marks {
+  readonly tenant: Tenant
+  readonly house: House
+  readonly tariffId: number
+  readonly poolId: number
+  readonly otherPoolId: number
+  /** Active, in the pool, over its limit. */
+  readonly simId: number
+  readonly iccid: string
+  readonly ticketId: string
+  readonly eventId: number
+  readonly orderId: number
+  readonly bulkId: string
+  readonly keyId: string
+}
+
+let serial = 0
+/** Numbers that come once in a run, for what has to differ from call to call. */
+export const next = (): number => ++serial
+
+/** Has all ids that are made from now on begin here. */
+async function countFrom(house: House, first: number): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select format('%I', sequencename) as name from pg_sequences
+     where schemaname = 'public' and sequencename like '%\_id\_seq'`.execute(house.root)
+  for (const { name } of rows) await sql.raw(`alter sequence ${name} restart with ${first}`).execute(house.root)
+}
+
+/** Answers what went well, and throws what did not: an estate is whole or there is none. */
+async function made<T>(answer: Promise<{ status: number; body: T }>): Promise<T> {
+  const { status, body } = await answer
+  if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`)
+  return body
+}
+
+export const freshIccid = ({ iccidPrefix }: Marks): string => `${iccidPrefix}${String(next()).padStart(7, '0')}`
+
+/** A SIM that is not provisioned. */
+export async function freshSim(estate: Pick<Estate, 'tenant' | keyof Marks>): Promise<{ id: number; iccid: string }> {
+  const iccid = freshIccid(estate)
+  const tail = iccid.slice(-9)
+  const sim = { iccid, tag: `${estate.word} meter ${tail}`, imsi: `206019${tail}`, msisdn: `+3246${tail}` }
+  const { created } = await made(estate.tenant.inside('POST', '/internal/sims', { sims: [sim] }))
+  return created[0]
+}
+
+export async function freshTariff({ tenant, word }: Pick<Estate, 'tenant' | keyof Marks>): Promise<number> {
+  const terms = { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
+  const tariff = { displayName: `${word} tariff ${next()}`, type: 0, standardTariff: terms }
+  return (await made(tenant.inside('POST', '/internal/tariffs', tariff))).id
+}
+
+/** Opens a ticket and completes it as if the carrier had said yes. */
+async function carriedOut(
+  { house, tenant }: Pick<Estate, 'house' | 'tenant'>,
+  ask: Omit<OpenTicketRequest, 'cause'> & Partial<Pick<OpenTicketRequest, 'cause'>>,
+): Promise<string> {
+  return inTenant(house.ground, tenant.id, async (tx) => {
+    const id = await openTicket(tx, { cause: { by: 'user' }, ...ask })
+    const [line, ticket] = [await lockLine(tx, ask.simId), await findTicket(tx, id)]
+    if (line === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
+    await applyTicket(tx, line, ticket)
+    await endTicket(tx, ticket, TicketStatus.Complete, null)
+    return id
+  })
+}
+
+/** A SIM that is Active in the estate's pool. */
+export async function activeSim(estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>) {
+  const sim = await freshSim(estate)
+  await carriedOut(estate, { simId: sim.id, type: TicketType.Provision, poolId: estate.poolId })
+  const ticketId = await carriedOut(estate, { simId: sim.id, type: TicketType.Activate })
+  return { ...sim, ticketId }
+}
+
+/** A SIM that a workflow of the watchdog has suspended until the renewal. */
+export async function watchdogSuspendedSim(
+  estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>,
+  workflowId: string,
+  cycle = '2026-11',
+) {
+  const sim = await activeSim(estate)
+  const cause = { by: 'watchdog', rule: 'sim-overage', cycle, until: 'renewal', workflowId } as const
+  await carriedOut(estate, { simId: sim.id, type: TicketType.Suspend, cause })
+  return sim
+}
+
+/** A SIM whose move was queued in September 2026, a cycle that has ended and is not closed. @returns its key */
+export async function queuedInSeptember(estate: Estate, change: object): Promise<{ id: number; key: string }> {
+  const { house, tenant } = estate
+  const { now } = house
+  const { id } = await activeSim(estate)
+  house.now = Date.parse('2026-09-15T12:00:00Z')
+  try {
+    await made(tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, change))
+  } finally {
+    house.now = now
+  }
+  return { id, key: '2026-09' }
+}
+
+export async function suspendedSim(estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>) {
+  const sim = await activeSim(estate)
+  await carriedOut(estate, { simId: sim.id, type: TicketType.Suspend })
+  return sim
+}
+
+/** An order, as far as these steps take it. */
+export async function freshOrder(estate: Pick<Estate, 'tenant' | keyof Marks>, type: 1 | 2, ...steps: string[]) {
+  const { tenant, word } = estate
+  const { id } = await made(
+    tenant.ask('POST', '/api/orders', {
+      type,
+      quantity: 1,
+      shippingCompany: `${word} Ltd`,
+      shippingLine1: `1 ${word} Lane`,
+      shippingCity: `${word} City`,
+    }),
+  )
+  for (const step of steps) {
+    const body = step === 'ship' ? shipment(estate) : undefined
+    await made(tenant.inside('POST', `/internal/orders/${id}/${step}`, body))
+  }
+  return id as number
+}
+
+export const shipment = (marks: Marks) => ({
+  shippingCarrier: `${marks.word} Post`,
+  trackingNumber: `${marks.word}-${next()}`,
+  iccids: [freshIccid(marks)],
+})
+
+/** Fills a tenant's tables. The clock goes from October to the house's noon in November. */
+async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Estate> {
+  const { word } = marks
+  await countFrom(house, marks.firstId)
+  house.now = OCTOBER
+  const inside = (method: string, url: string, body?: unknown, headers = {}) =>
+    made(tenant.inside(method, url, body, headers))
+  const ask = (method: string, url: string, body?: unknown) => made(tenant.ask(method, url, body))
+
+  await ask('PATCH', '/api/tenant/name', { name: `${word} Metering` })
+  await ask('PATCH', '/api/tenant/billing-email', { billingEmail: `billing@${word}.example` })
+  const standardTariff = { baseTariffBytes: 1_000_000, ...FEES }
+  const tariff = await inside(
+    'POST',
+    '/internal/tariffs',
+    { displayName: `${word} Standard`, type: 0, standardTariff },
+    { 'idempotency-key': `${word}-tariff` },
+  )
+  const pool = { type: 0, tariffId: tariff.id, watchdogMode: 2, warningThresholdPct: 50 }
+  const poolId = (await ask('POST', '/api/pools', { ...pool, name: `${word} meters` })).id
+  const otherPoolId = (await ask('POST', '/api/pools', { ...pool, name: `${word} cars` })).id
+  const key = await inside('POST', '/internal/keys', { name: `${word} export`, scopes: ['read'] })
+  await inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 3.25 }] })
+
+  const soFar = { ...marks, house, tenant, poolId }
+  const sim = await activeSim(soFar)
+  const use = (at: number) =>
+    inside('POST', '/internal/usage', {
+      records: [
+        {
+          recordId: `${word}-${next()}`,
+          simId: sim.id,
+          at: new Date(at).toISOString(),
+          bytesDown: 9_000_000,
+          smsCount: 2,
+        },
+      ],
+    })
+  await use(OCTOBER)
+  house.now = NOON
+  await use(NOON)
+  await inside('POST', '/internal/cycles/2026-10/renew')
+  await inside('POST', '/internal/cycles/2026-10/close', { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 })
+  await evaluateSubjects(
+    house.ground,
+    { rules: rulesInForce(), ...INTERNAL.terms, groupFirstMs: 0, groupNextMs: 0 },
+    tenant.id,
+  )
+  await mailsSent(house, tenant.id)
+
+  const workflowId = `suspend-on-overage:${tenant.id}:${sim.id}:2026-11`
+  const watchdog = { by: 'watchdog', rule: 'sim-overage', cycle: '2026-11', until: 'renewal', workflowId } as const
+  const suspended = await activeSim(soFar)
+  await carriedOut(soFar, { simId: suspended.id, type: TicketType.Suspend, cause: watchdog })
+  await inTenant(house.ground, tenant.id, (tx) => rememberStarts(tx, [workflowId]))
+  const orderId = await freshOrder(soFar, 1, 'process', 'ship')
+  await freshOrder(soFar, 2, 'process', 'complete')
+  const bulk = await inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: [sim.id] } })
+  // Work that waits: a ticket, and a notice that came after the mails had left.
+  await ask('POST', '/api/tickets/refresh', { simId: sim.id })
+  const action = { simId: sim.id, cycle: '2026-11', rule: 'sim-overage', action: 'graceStarted', counter: 0 }
+  await inside('POST', '/internal/watchdog/actions', { ...action, detail: `of ${word}`, workflowId })
+  const events = await ask('GET', '/api/events?type=1')
+  return {
+    ...soFar,
+    tariffId: tariff.id,
+    otherPoolId,
+    simId: sim.id,
+    iccid: sim.iccid,
+    ticketId: sim.ticketId,
+    eventId: events.data[0].id,
+    orderId,
+    bulkId: bulk.id,
+    keyId: key.id,
+  }
+}
+
+/** What the guard holds, a change that a month end has begun, a batch, and a record that came after its statement. */
+async function unfinished(estate: Estate): Promise<void> {
+  const { tenant, otherPoolId, simId, word, house } = estate
+  const inside = (method: string, url: string, body: unknown) => made(tenant.inside(method, url, body))
+  await inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
+  const permit = { rule: 'sim-silent', cycle: '2026-11', simIds: [simId], workflowId: `${word}:guarded` }
+  await inside('POST', '/internal/enforcement/permits', permit)
+  await inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 20, guardPct: 5 })
+
+  const { id, key } = await queuedInSeptember(estate, { poolId: otherPoolId })
+  await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', afterSimId: id - 1, throughSimId: id })
+  const { iccid } = await freshSim(estate)
+  await inside('POST', '/internal/workflows/provision-in-bulk', { sims: [{ iccid, tag: `${word} door` }] })
+  const late = { recordId: `${word}-${next()}`, simId, at: new Date(OCTOBER).toISOString(), bytesDown: 1_000_000 }
+  await inside('POST', '/internal/usage', { records: [late] })
+  house.now = NOON
+}
+
+/** A house with two tenants that both have all there is, over a database that it reaches as an installation does. */
+export function useEstates(options: Parameters<typeof useHouse>[0] = {}) {
+  const house = useHouse({ database: ownDatabase, ...options })
+  const estates = { house } as { readonly house: House; ours: Estate; theirs: Estate }
+  beforeAll(async () => {
+    await house.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
+    const { tenant, other } = house
+    const marks = { word: 'meadowlark', firstId: 71_000_000, iccidPrefix: '894450017100' }
+    estates.ours = await anEstate(house, tenant, marks)
+    await unfinished(estates.ours)
+    estates.theirs = await anEstate(house, other, { word: 'bittern', firstId: 82_000_000, iccidPrefix: '894450018200' })
+    await unfinished(estates.theirs)
+  }, 60_000)
+  return estates
+}
+export type Estates = ReturnType<typeof useEstates>
+
+/** What is due leaves by SMTP, into an inbox that nobody reads. */
+async function mailsSent(house: House, tenantId: string): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'simherd-estate-'))
+  const inbox = await startInbox({ dir })
+  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 3000 })
+  try {
+    await sendMails(house.ground, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 2 }, tenantId)
+  } finally {
+    transport.close()
+    await inbox.stop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** Every table with rows of tenants, partitions by their whole. */
+export async function tenantTables(house: House): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     order by c.relname`.execute(house.root)
+  return rows.map(({ name }) => name)
+}
+
+/** Number and hash of a tenant's rows in every table, and of its own; read past row-level security. */
+export async function fingerprintOf(house: House, tenantId: string): Promise<Record<string, string>> {
+  // When a key was used last changes with every request that it is refused.
+  const of = (table: string, column: string) => sql`
+    select ${table}::text as name,
+           count(*) || ' ' || coalesce(md5(string_agg(line, '|' order by line)), '') as print
+      from (select (to_jsonb(t) - 'last_used_at')::text as line from ${sql.table(table)} t
+             where ${sql.ref(column)} = ${tenantId}) lines`
+  const tables = (await tenantTables(house)).map((table) => of(table, 'tenant_id'))
+  const { rows } = await sql<{ name: string; print: string }>`
+    ${sql.join([of('tenants', 'id'), ...tables], sql` union all `)}`.execute(house.root)
+  return Object.fromEntries(rows.map(({ name, print }) => [name, print]))
+}
+
+/** All rows of a tenant as text; null: the platform's. */
+async function rowsOf(house: House, tenantId: string | null): Promise<string> {
+  const of = (table: string) => sql`
+    select to_jsonb(t)::text as line from ${sql.table(table)} t where tenant_id is not distinct from ${tenantId}`
+  const tables = (await tenantTables(house)).map(of)
+  const { rows } = await sql<{ line: string }>`${sql.join(tables, sql` union all `)}`.execute(house.root)
+  return rows.map(({ line }) => line).join('\n')
+}
+
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
+const LONG_NUMBER = /\d{11,}/g
+/** What `countFrom` has ids begin with, alone and not as a part of something longer. */
+const ID = /(?<![\w.-])[78]\d{7}(?![\w-])/g
+const namesIn = (text: string): Set<string> =>
+  new Set([UUID, LONG_NUMBER, ID].flatMap((pattern) => text.match(pattern) ?? []))
+
+/** Looks for anything of a tenant's in a text, but what the question itself had in it. */
+export async function spyOn({ house, tenant, word }: Estate): Promise<(answer: string, question: string) => string[]> {
+  const { id: otherId } = tenant.id === house.tenant.id ? house.other : house.tenant
+  const shared = namesIn(`${await rowsOf(house, otherId)} ${await rowsOf(house, null)}`)
+  const own = new Set([...namesIn(await rowsOf(house, tenant.id))].filter((name) => !shared.has(name)))
+  return (answer, question) => {
+    const words = answer.match(new RegExp(`[\\w@.-]*${word}[\\w@.-]*`, 'gi')) ?? []
+    const secrets = [tenant.id, tenant.key].filter((value) => answer.includes(value))
+    const names = [...namesIn(answer)].filter((name) => own.has(name))
+    const asked = question.toLowerCase()
+    return [...words, ...secrets, ...names].filter((value) => !asked.includes(value.toLowerCase()))
+  }
+}

@@ -1,0 +1,121 @@
+/** Deliveries of usage whose lines do not end: read in bounded memory, plain and gzipped. */
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { useHouse } from '../harness.ts'
+
+const house = useHouse()
+const MIB = 1024 * 1024
+const NDJSON = 'application/x-ndjson'
+const CSV = 'text/csv'
+
+/** Gzip allows several streams one after the other: an endless line costs little to make. */
+const endless = (text: string, mebibytes: number) => {
+  const one = gzipSync(text.repeat(MIB / text.length))
+  return Buffer.concat(Array.from({ length: mebibytes }, () => one))
+}
+
+async function aSim(): Promise<string> {
+  const iccid = `89445001020${String(Date.now() % 1e8).padStart(8, '0')}`
+  await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
+  return iccid
+}
+
+/** Sends a delivery. @returns the answer, and by how many bytes the process grew at the most while it was read */
+async function send(body: Buffer | string, type: string, more = {}) {
+  globalThis.gc?.()
+  const before = process.memoryUsage.rss()
+  let most = before
+  const look = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss())
+  }, 5)
+  try {
+    const answer = await house.tenant.inside('POST', '/internal/usage', body, { 'content-type': type, ...more })
+    return { ...answer, grown: Math.max(most, process.memoryUsage.rss()) - before }
+  } finally {
+    clearInterval(look)
+  }
+}
+const GZIP = { 'content-encoding': 'gzip' }
+/** What a process may grow by while it reads a delivery, however long that is. */
+const BOUND = 120 * MIB
+
+describe('a line without end', () => {
+  test('of NDJSON is rejected by itself, and the records around it count', async () => {
+    const iccid = await aSim()
+    const record = (recordId: string) =>
+      JSON.stringify({ recordId, iccid, at: '2026-11-20T10:00:00Z', bytesUp: 1, imei: '' })
+    const body = Buffer.concat([
+      gzipSync(`${record('before')}\n`),
+      endless('x', 200),
+      gzipSync(`\n\r\n${record('after')}\r\n${record('last')}`),
+    ])
+
+    const { status, body: answer, grown } = await send(body, NDJSON, GZIP)
+
+    expect(status).toBe(200)
+    expect(answer).toEqual({
+      deliveryId: expect.any(Number),
+      accepted: 3,
+      duplicates: 0,
+      rejectedCount: 1,
+      rejected: [{ index: 1, code: 'invalid_record', detail: 'record: the line is longer than 65536 bytes' }],
+    })
+    expect(grown).toBeLessThan(BOUND)
+  })
+
+  test.each([
+    ['a cell', 'x'],
+    ['cells without anything in them', ','],
+    ['quoted cells of lines', '"\n",,,,,'],
+  ])('of CSV, %s, breaks the delivery off, and says where', async (_, text) => {
+    const iccid = await aSim()
+    const head = `recordId,iccid,at\r\na,${iccid},2026-11-20T10:00:00Z\r\n`
+
+    const answer = await send(Buffer.concat([gzipSync(head), endless(text, 64)]), CSV, GZIP)
+    const plain = await send(`${head}${text.repeat(100_000)}`, CSV)
+
+    for (const { status, body } of [answer, plain]) {
+      expect([status, body.detail]).toEqual([
+        400,
+        'The CSV cannot be read: the record in line 3 is longer than 65536 bytes',
+      ])
+    }
+    expect(answer.grown).toBeLessThan(BOUND)
+  })
+
+  test('of JSON is refused at 32 MiB', async () => {
+    const body = Buffer.concat([gzipSync('{"records":["'), endless('x', 200)])
+
+    const { status, grown } = await send(body, 'application/json', GZIP)
+
+    expect(status).toBe(413)
+    expect(grown).toBeLessThan(3 * BOUND)
+  })
+})
+
+test('a line of 65,536 bytes is read, in whatever pieces it comes', async () => {
+  const iccid = await aSim()
+  const record = JSON.stringify({ recordId: 'ü', iccid, at: '2026-11-20T10:00:00Z', bytesUp: 1 })
+  const lines = [record.padEnd(65_536 - 1, ' '), record.padEnd(65_536, ' '), 'ü'.repeat(40_000)]
+
+  const { body } = await send(lines.join('\n'), NDJSON)
+
+  expect([body.accepted, body.duplicates, body.rejectedCount]).toEqual([1, 0, 2])
+})
+
+describe('a list of SIMs', () => {
+  test.each([
+    ['/internal/sims', CSV, 'iccid\n'],
+    ['/internal/bulk-tickets?type=2', CSV, 'iccid\n'],
+    ['/internal/workflows/provision-in-bulk', CSV, 'iccid\n'],
+    ['/internal/sims', NDJSON, ''],
+  ])('to %s as %s with a line of 6 MiB is not made into records', async (url, type, head) => {
+    const { status, body } = await house.tenant.inside('POST', url, head + ','.repeat(6 * MIB), {
+      'content-type': type,
+    })
+
+    const said = JSON.stringify([body.detail, body.rejected])
+    expect([200, 400]).toContain(status)
+    expect(said).toMatch(/line [12]\b.*longer than 65536 bytes/)
+  })
+})

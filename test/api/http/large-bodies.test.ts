@@ -1,0 +1,131 @@
+/** Bodies that are large, deep or wrong in very many places: they cost little, and nobody else waits for them. */
+import { describe, expect, test } from 'vitest'
+import { type Ask, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const MIB = 1024 * 1024
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+/** An object of fields that nobody knows, as many as a text of this length has. */
+function unknownFields(length: number): string {
+  const fields: string[] = []
+  for (let used = 2; used < length - 20; used += (fields.at(-1)?.length ?? 0) + 1) fields.push(`"f${fields.length}":1`)
+  return `{${fields.join(',')}}`
+}
+const wide = (fields: number) => Object.fromEntries(Array.from({ length: fields }, (_, n) => [`f${n}`, n]))
+const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+/**
+ * What others wait for while something is asked: time of the thread that serves all, in milliseconds, however busy
+ * the machine is.
+ */
+async function waitedFor(ask: () => Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage()
+  await ask()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1000
+}
+
+const listeners = [
+  { listener: 'public', ask: (body: string) => house.tenant.ask('PATCH', '/api/tenant/name', body, JSON_TYPE) },
+  { listener: 'internal', ask: (body: string) => house.operate('POST', '/internal/tenants', body, JSON_TYPE) },
+]
+
+describe.each(listeners)('the $listener listener', ({ ask }) => {
+  test('refuses a MiB of unknown fields at once', async () => {
+    const body = unknownFields(MIB)
+    let answer: Awaited<ReturnType<Ask>> | undefined
+
+    const waited = await waitedFor(async () => {
+      answer = await ask(body)
+    })
+
+    expect(answer?.status).toBe(400)
+    expect(answer?.body).toMatchObject({
+      code: 'invalid_request',
+      detail: 'body has more fields than the 200 an object may have.',
+      errors: [{ pointer: '', detail: 'has more fields than the 200 an object may have' }],
+    })
+    expect(waited).toBeLessThan(100)
+  }, 300_000)
+
+  test('tells a hundred faults and how many more there are', async () => {
+    const { status, body } = await ask(JSON.stringify(wide(150)))
+
+    const faults = new Set(body.errors.map(({ pointer }: { pointer: string }) => pointer))
+    expect(status).toBe(400)
+    expect([body.errors.length, faults.size]).toEqual([100, 100])
+    expect(body.detail).toMatch(/; and 5\d more\.$/)
+  })
+
+  test('refuses what is nested deeper than 64 levels, with its place', async () => {
+    const answers = [await ask(`{"name": {"a/b": [0, ${deep(62)}]}}`), await ask(deep(500_000))]
+
+    expect(answers.map(({ status, body }) => [status, body.errors[0].pointer])).toEqual([
+      [400, `/name/a~1b/1${'/0'.repeat(61)}`],
+      [400, '/0'.repeat(64)],
+    ])
+    expect(answers[0]?.body.errors[0].detail).toBe('is nested deeper than the 64 levels there may be')
+  })
+
+  test('reads 64 levels and 200 fields as any others', async () => {
+    const answers = [await ask(`{"name": ${deep(63)}}`), await ask(JSON.stringify({ name: wide(200) }))]
+
+    for (const { status, body } of answers) {
+      expect([status, body.errors.some(({ pointer }: { pointer: string }) => pointer === '/name')]).toEqual([400, true])
+      expect(body.errors[0].detail).not.toMatch(/may (be|have)/)
+    }
+  })
+
+  test.each(['{', '{"', '{"a', '{"a\\', '[}', ']', '{]', '}{', '{"a":1,,}', '{:1}', '"', '[,]'])(
+    'refuses %j, which is no JSON',
+    async (body) => {
+      expect((await ask(body)).status).toBe(400)
+    },
+  )
+})
+
+describe('a list', () => {
+  test('that is wrong in a hundred thousand places is refused for the first of them, at once', async () => {
+    const body = `{"shippingCarrier":"a","trackingNumber":"1","iccids":[${'{},'.repeat(MIB / 3 - 50)}1]}`
+    let answer: Awaited<ReturnType<Ask>> | undefined
+
+    const waited = await waitedFor(async () => {
+      answer = await house.tenant.inside('POST', '/internal/orders/1/ship', body, JSON_TYPE)
+    })
+
+    expect(answer?.status).toBe(400)
+    expect(answer?.body.errors).toEqual([{ pointer: '/iccids', detail: 'must NOT have more than 10000 items' }])
+    expect(waited).toBeLessThan(1000)
+  }, 300_000)
+
+  test('of SIMs as NDJSON rejects a line that is too deep or has too many fields, and takes the rest', async () => {
+    const lines = ['{"iccid":"8944500102999999991"}', deep(10_000), JSON.stringify(wide(5000))]
+    const { status, body } = await house.tenant.inside('POST', '/internal/sims', lines.join('\n'), {
+      'content-type': 'application/x-ndjson',
+    })
+
+    expect(status).toBe(200)
+    expect(body.created.length).toBe(1)
+    expect(body.rejected.map(({ detail }: { detail: string }) => detail)).toEqual([
+      expect.stringContaining('is nested deeper than the 64 levels there may be'),
+      expect.stringContaining('has more fields than the 200 an object may have'),
+    ])
+  })
+
+  test('of usage records rejects such a line too; as JSON it is refused with the place', async () => {
+    const record = { recordId: 'x', iccid: '8944500102999999991', at: '2026-11-20T10:00:00Z' }
+    const lines = [deep(10_000), JSON.stringify({ ...record, ...wide(1000) })].join('\n')
+    const ndjson = await house.tenant.inside('POST', '/internal/usage', lines, {
+      'content-type': 'application/x-ndjson',
+    })
+    const json = await house.tenant.inside('POST', '/internal/usage', { records: [record, wide(201)] })
+
+    expect(ndjson.body).toMatchObject({ accepted: 0, rejectedCount: 2 })
+    expect(ndjson.body.rejected.map(({ detail }: { detail: string }) => detail)).toEqual([
+      expect.stringMatching(/^record: \S+ is nested deeper than the 64 levels there may be$/),
+      'record: has more fields than the 200 an object may have',
+    ])
+    expect([json.status, json.body.errors?.[0].pointer]).toEqual([400, '/records/1'])
+  })
+})

@@ -1,0 +1,115 @@
+/** Deliveries of more than one chunk (1,000 records are a transaction), over HTTP as mediation sends them. */
+import { gzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { anIccid, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const AT = '2026-11-20T10:00:00Z'
+const NDJSON = 'application/x-ndjson'
+const MIB = 1024 * 1024
+
+let url: string
+let iccid: string
+beforeAll(async () => {
+  url = await house.inside.listen({ host: '127.0.0.1', port: 0 })
+  iccid = anIccid()
+  await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
+})
+
+async function send(type: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${url}/internal/usage`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${house.operatorKey}`,
+      'x-tenant-id': house.tenant.id,
+      'content-type': type,
+      ...headers,
+    },
+    body,
+    duplex: 'half',
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
+  return { status: answer.status, body: (await answer.json()) as any }
+}
+const usageOf = async () => (await house.tenant.ask('GET', `/api/sims/${iccid}`)).body.usageMB
+
+/** Records, each of 1,000 bytes; those at `bad` have a time that is none. */
+const records = (name: string, count: number, bad: readonly number[] = []) =>
+  Array.from({ length: count }, (_, i) => ({
+    recordId: `${name}-${i}`,
+    iccid,
+    at: bad.includes(i) ? 'yesterday' : AT,
+    bytesUp: 1000,
+  }))
+const asLines = (all: readonly object[]) => all.map((record) => JSON.stringify(record)).join('\n')
+
+describe.each([
+  ['JSON', 'application/json', (all: readonly object[]) => JSON.stringify({ records: all })],
+  ['NDJSON', NDJSON, asLines],
+  [
+    'CSV',
+    'text/csv',
+    (all: readonly object[]) => ['recordId,iccid,at,bytesUp', ...all.map((r) => Object.values(r).join())].join('\n'),
+  ],
+])('2,500 records as %s', (name, type, text) => {
+  test('count once each over all chunks, and rejected ones are told by their place in the delivery', async () => {
+    const before = await usageOf()
+    const bad = [0, 999, 1000, 1001, 2499]
+    const body = gzipSync(text(records(name, 2500, bad)))
+
+    const first = await send(type, body, { 'content-encoding': 'gzip' })
+    const again = await send(type, body, { 'content-encoding': 'gzip' })
+
+    expect([first.status, first.body.accepted, first.body.duplicates, first.body.rejectedCount]).toEqual([
+      200, 2495, 0, 5,
+    ])
+    expect(first.body.rejected.map(({ index }: { index: number }) => index)).toEqual(bad)
+    expect([again.body.accepted, again.body.duplicates, again.body.rejectedCount]).toEqual([0, 2495, 5])
+    expect((await usageOf()) - before).toBeCloseTo(2.495, 6)
+  })
+})
+
+test('of 2,100 rejected records the first 1,000 are told, and all are counted', async () => {
+  const bad = Array.from({ length: 2100 }, (_, i) => i + 200)
+
+  const { body } = await send(NDJSON, asLines(records('cap', 2500, bad)))
+
+  expect([body.accepted, body.rejectedCount, body.rejected.length]).toEqual([400, 2100, 1000])
+  expect([body.rejected[0].index, body.rejected.at(-1).index]).toEqual([200, 1199])
+})
+
+describe('a body of more than 32 MiB', () => {
+  const padded = (i: number) =>
+    `${JSON.stringify(records('long', 1)[0]).replace('long-0', `long-${i}`)}${' '.repeat(30_000)}`
+
+  test('as NDJSON is a stream of any length', async () => {
+    const body = Array.from({ length: 1200 }, (_, i) => padded(i)).join('\n')
+    expect(body.length).toBeGreaterThan(34 * MIB)
+
+    const answer = await send(NDJSON, body)
+
+    expect([answer.status, answer.body.accepted, answer.body.rejectedCount]).toEqual([200, 1200, 0])
+  })
+
+  test('as JSON is refused with what to send instead, and counts nothing', async () => {
+    const before = await usageOf()
+    const body = `{"records":[${Array.from({ length: 1200 }, (_, i) => padded(i + 5000)).join()}]}`
+
+    const plain = await send('application/json', body)
+    const packed = await send('application/json', gzipSync(body), { 'content-encoding': 'gzip' })
+
+    for (const { status, body: problem } of [plain, packed]) {
+      expect([status, problem.code]).toEqual([413, 'payload_too_large'])
+      expect(problem.detail).toContain('send NDJSON or CSV')
+    }
+    expect(await usageOf()).toBe(before)
+    // What was left of the bodies stands before no other request of their connections.
+    expect((await send(NDJSON, asLines(records('after', 1)))).body).toMatchObject({ accepted: 1 })
+  })
+
+  test('as JSON of letters that take two bytes each is measured in bytes', async () => {
+    const body = `{"records":[],"comment":"${'ü'.repeat(17 * MIB)}"}`
+
+    expect((await send('application/json', body)).status).toBe(413)
+  })
+})

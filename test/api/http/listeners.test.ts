@@ -1,0 +1,119 @@
+import { connect as connectTo } from 'node:net'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pino } from 'pino'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { startApi } from '../../../api/main.ts'
+import { buildInternal } from '../../../api/server.ts'
+import { databaseDependency } from '../../../process/health.ts'
+import { INTERNAL, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const local = { host: '127.0.0.1', internalHost: '127.0.0.1', ...INTERNAL }
+
+describe('startApi', () => {
+  test('listens on both ports, tells what it depends on, and stops', async () => {
+    const away = { name: 'carrier', check: () => Promise.reject(new Error('connection refused')) }
+    const api = await startApi({
+      ...local,
+      ground: house.ground,
+      port: 0,
+      internalPort: 0,
+      dependencies: [databaseDependency(house.ground.db), away],
+    })
+
+    const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': house.tenant.key } })
+    const ready = await fetch(`${api.internalUrl}/readyz`)
+    const state = await ready.json()
+    await api.close()
+
+    expect(pools.status).toBe(200)
+    expect(ready.status).toBe(503)
+    expect(state).toEqual({
+      ok: false,
+      dependencies: [
+        { name: 'postgresql', ok: true, detail: 'reachable and migrated' },
+        { name: 'carrier', ok: false, detail: 'connection refused' },
+      ],
+    })
+    await expect(fetch(`${api.apiUrl}/api/pools`)).rejects.toThrow('fetch failed')
+  })
+
+  test('a port that is taken is told, and nothing is left listening', async () => {
+    const first = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [] })
+    const taken = Number(new URL(first.internalUrl).port)
+
+    const second = startApi({ ...local, ground: house.ground, port: 0, internalPort: taken, dependencies: [] })
+
+    await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await first.close()
+  })
+
+  test('the log has the request id and no key', async () => {
+    const lines: string[] = []
+    const to = new Writable({
+      write: (chunk, _encoding, done) => {
+        lines.push(String(chunk))
+        done()
+      },
+    })
+    const logger = pino(to)
+    const api = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [], logger })
+
+    const headers = { authorization: `Bearer ${house.tenant.key}`, 'x-request-id': 'find-me' }
+    await fetch(`${api.apiUrl}/api/pools`, { headers })
+    await api.close()
+
+    const log = lines.join('')
+    expect(log).toContain('find-me')
+    expect(log).not.toContain(house.tenant.key.slice(-43))
+  })
+
+  test('what is not HTTP is answered with a problem too', async () => {
+    const api = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [] })
+    const socket = connectTo(Number(new URL(api.apiUrl).port), '127.0.0.1')
+
+    socket.write('HELLO\r\n\r\n')
+    const answer = await text(socket)
+    await api.close()
+
+    expect(answer).toMatch(/^HTTP\/1.1 400 /)
+    expect(answer).toContain('application/problem+json')
+    expect(answer).toContain('"code":"invalid_request"')
+  })
+
+  test('a body that does not arrive is answered, and its connection ended; a file has longer', async () => {
+    const terms = { ground: house.ground, ...INTERNAL, dependencies: [], refusalLimit: 0 }
+    const app = await buildInternal(terms, { arrivalMs: 300, uploadMs: 60_000 })
+    onTestFinished(() => app.close())
+    const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+    const begin = (path: string) => {
+      const socket = connectTo(Number(url.port), '127.0.0.1')
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${house.operatorKey}\r\n` +
+          `x-tenant-id: ${house.tenant.id}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+      )
+      return socket
+    }
+
+    const slow = await text(begin('/internal/keys'))
+    const upload = begin('/internal/sims')
+    const ended = vi.fn()
+    upload.on('close', ended)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+
+    expect(slow).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/)
+    expect(slow).toContain('did not arrive in time')
+    expect(ended).not.toHaveBeenCalled()
+    upload.destroy()
+  })
+
+  test('every answer says that it is of the type it names, and is kept by nobody', async () => {
+    const paths = ['/api/pools', '/api/none', '/openapi.json', '/docs/', '/api/%zz']
+    for (const path of paths) {
+      const { headers } = await house.outside.inject({ method: 'GET', url: path })
+
+      expect(headers, path).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
+    }
+  })
+})

@@ -1,0 +1,86 @@
+/** The limit of requests a key may make in a minute. */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { RequestLimit } from '../../../api/http/rate-limit.ts'
+import { buildPublic } from '../../../api/server.ts'
+import { openRequestCounts } from '../../../queues/request-counts.ts'
+import { requireRedis } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { asking, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const redisUrl = requireRedis('limits of requests that several processes count together')
+
+/** One more process with the public interface. */
+async function aProcess(requestLimit: RequestLimit) {
+  const app = await buildPublic({ ground: house.ground, requestLimit })
+  onTestFinished(() => app.close())
+  return (key: string, tenantId?: string) =>
+    asking(app, { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) })
+}
+
+const statuses = async (times: number, ask: () => Promise<{ status: number }>) => {
+  const all: number[] = []
+  for (let i = 0; i < times; i++) all.push((await ask()).status)
+  return all
+}
+
+describe('a limit of requests', () => {
+  test('is of a key over all its paths, says how much is left, and answers 429 with Retry-After', async () => {
+    const by = await aProcess({ perMinute: 3 })
+    const ours = by(house.tenant.key)
+
+    const first = await ours('GET', '/api/tenant')
+    expect(first.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '2' })
+    expect((await ours('GET', '/api/sims')).status).toBe(200)
+    expect((await ours('PATCH', '/api/tenant/name', { name: 'Ours again' })).status).toBe(200)
+    const refused = await ours('GET', '/api/pools')
+
+    expect(refused.status).toBe(429)
+    expect(refused.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(refused.body).toMatchObject({ code: 'rate_limited', status: 429, instance: '/api/pools' })
+    expect(refused.body.detail).toMatch(/^This key may make 3 requests a minute: go on in \d+ second\(s\)\.$/)
+    expect(await statuses(3, () => by(house.other.key)('GET', '/api/tenant'))).toEqual([200, 200, 200])
+  })
+
+  test('does not count operator keys: the workers go on', async () => {
+    const by = await aProcess({ perMinute: 1 })
+
+    expect(await statuses(4, () => by(house.operatorKey, house.tenant.id)('GET', '/api/tenant'))).toEqual([
+      200, 200, 200, 200,
+    ])
+  })
+
+  test('of 0 is none', async () => {
+    const by = await aProcess({ perMinute: 0 })
+    const { headers } = await by(house.tenant.key)('GET', '/api/tenant')
+
+    expect(headers['ratelimit-limit']).toBeUndefined()
+  })
+
+  test('lets requests pass while the counts cannot be reached', async () => {
+    const lost: Error[] = []
+    const counts = openRequestCounts('redis://127.0.0.1:1', (error) => lost.push(error))
+    onTestFinished(counts.close)
+    const by = await aProcess({ perMinute: 1, redis: counts.redis })
+    const from = performance.now()
+
+    expect(await statuses(3, () => by(house.tenant.key)('GET', '/api/tenant'))).toEqual([200, 200, 200])
+    expect(performance.now() - from).toBeLessThan(3 * 1000)
+    expect(lost.length).toBeGreaterThan(0)
+  })
+
+  test.skipIf(redisUrl === undefined)('is one over all processes that share a Redis', async () => {
+    const processes = await Promise.all(
+      [1, 2].map(async () => {
+        const counts = openRequestCounts(redisUrl ?? '', (error) => expect.fail(error.message))
+        onTestFinished(counts.close)
+        await soon(() => expect(counts.redis.status).toBe('ready'))
+        return (await aProcess({ perMinute: 2, redis: counts.redis }))(house.tenant.key)
+      }),
+    )
+    const answers = await Promise.all([...processes, ...processes].map((ask) => ask('GET', '/api/tenant')))
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429])
+  })
+})

@@ -1,0 +1,148 @@
+/** Requests that are refused for their key: without the database, and bounded by address. */
+import type { InjectOptions } from 'fastify'
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { buildInternal, buildPublic } from '../../../api/server.ts'
+import { connect } from '../../../store/connect.ts'
+import type { Db } from '../../../store/tenancy.ts'
+import { INTERNAL, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const ADDRESS = '192.0.2.7'
+const WRONG = `sim_0123456789ab_${'x'.repeat(43)}`
+const LIMIT = 60
+
+beforeEach(() => {
+  house.now += 3_600_000
+})
+
+type Asking = (options?: { key?: string; from?: string; url?: string }) => Promise<{
+  status: number
+  retryAfter: unknown
+  code: string | undefined
+}>
+
+/** Both listeners over one connection, which is taken away for a while by `held`. */
+async function aProcess() {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(house.root)
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/${rows[0]?.name}`
+  const { db, close } = connect(url.href, { max: 1 })
+  const ground = { ...house.ground, db }
+  const outside = await buildPublic({ ground })
+  const inside = await buildInternal({ ground, ...INTERNAL, dependencies: [] })
+  onTestFinished(async () => {
+    await Promise.all([outside.close(), inside.close()])
+    await close()
+  })
+  const asking =
+    (app: typeof outside, path: string): Asking =>
+    async ({ key, from = ADDRESS, url = path } = {}) => {
+      const request: InjectOptions = { method: 'GET', url, remoteAddress: from }
+      const answer = await app.inject({
+        ...request,
+        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      })
+      return {
+        status: answer.statusCode,
+        retryAfter: answer.headers['retry-after'],
+        code: answer.statusCode < 400 ? undefined : answer.json().code,
+      }
+    }
+  return { db, outside: asking(outside, '/api/tenant'), inside: asking(inside, '/internal/keys') }
+}
+
+/** Does something while the only connection is taken by somebody else. */
+const held = <T>(db: Db, work: () => Promise<T>): Promise<T> => db.connection().execute(work)
+
+const times401 = (count: number) => Array.from({ length: count }, () => [401, 'unauthorized'])
+
+const times = async <T>(count: number, ask: () => Promise<T>): Promise<T[]> => {
+  const all: T[] = []
+  for (let n = 0; n < count; n++) all.push(await ask())
+  return all
+}
+
+describe.each(['outside', 'inside'] as const)('a request without a key, %s', (listener) => {
+  test('is refused without the database, also where it has not the form of a key', async () => {
+    const process = await aProcess()
+    const ask = process[listener]
+
+    const answers = await held(process.db, async () => [
+      await ask(),
+      await ask({ key: 'sim_1_2' }),
+      await ask({ key: '' }),
+    ])
+
+    expect(answers.map(({ status, code }) => [status, code])).toEqual(times401(3))
+  })
+
+  test('is told to wait after 60 in a minute, and then for its key again', async () => {
+    const { [listener]: ask } = await aProcess()
+
+    const first = await times(LIMIT, () => ask())
+    const next = await ask()
+    house.now += 60_000
+    const later = await ask()
+
+    expect(first.map(({ status, code }) => [status, code])).toEqual(times401(LIMIT))
+    expect(next).toEqual({ status: 429, code: 'rate_limited', retryAfter: '60' })
+    expect(later.status).toBe(401)
+  })
+})
+
+describe('beyond the bound of an address', () => {
+  test('a wrong key of the right form takes no connection, and a key that works passes', async () => {
+    const { db, outside: ask } = await aProcess()
+    const key = house.tenant.key
+    const flood = await times(LIMIT, () => ask({ key: WRONG }))
+
+    const wrong = [await ask({ key: WRONG })]
+    const right = await ask({ key })
+    wrong.push(...(await held(db, () => times(20, () => ask({ key: WRONG })))))
+
+    expect(flood.map(({ status }) => status)).toEqual(flood.map(() => 401))
+    expect(wrong.map(({ status, code }) => [status, code])).toEqual(wrong.map(() => [429, 'rate_limited']))
+    expect(right.status).toBe(200)
+  })
+
+  test('a key that is made now passes within 10 seconds; one that is revoked does not', async () => {
+    const { outside: ask } = await aProcess()
+    await times(LIMIT, () => ask())
+    await ask({ key: WRONG })
+    const made = await house.tenant.inside('POST', '/internal/keys', { name: 'new', scopes: ['read'] })
+
+    const atOnce = await ask({ key: made.body.key })
+    house.now += 10_000
+    const later = await ask({ key: made.body.key })
+    await house.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
+    const revoked = await ask({ key: made.body.key })
+
+    expect([atOnce.status, later.status, revoked.status]).toEqual([429, 200, 401])
+  })
+
+  test('the secret counts, not the id of a key', async () => {
+    const { outside: ask } = await aProcess()
+    await times(LIMIT, () => ask())
+
+    const forged = `${house.tenant.key.slice(0, -43)}${'x'.repeat(43)}`
+
+    expect([await ask({ key: forged }), await ask({ key: house.tenant.key })].map(({ status }) => status)).toEqual([
+      429, 200,
+    ])
+  })
+
+  test('others are asked for their key as before; of IPv6 a network is one', async () => {
+    const { outside: ask } = await aProcess()
+    await times(LIMIT, () => ask({ from: '2001:db8:0:1::a' }))
+
+    const answers = [
+      await ask({ from: '2001:db8:0:1:ffff::b' }),
+      await ask({ from: '2001:db8:0:2::a' }),
+      await ask({ from: ADDRESS }),
+      await ask({ from: `::ffff:${ADDRESS}` }),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual([429, 401, 401, 401])
+  })
+})

@@ -1,0 +1,140 @@
+import { parse } from 'csv-parse/sync'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { aPool, aSim, aTariff, NOON, provisioned, useHouse } from '../harness.ts'
+import { used } from '../specification/estate.ts'
+
+const house = useHouse()
+const CLOSED = Date.UTC(2026, 11, 2)
+/** Eight messages, and six megabytes of SIMs that were never active: without allowance and fee. */
+const TOTAL = 8 * 50_000 + 6 * 2250
+const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+const get = (what: string, key = '2026-11') => house.tenant.inside('GET', `/internal/cycles/${key}/${what}`)
+/** Key, kind, pool and SIM of a line tell it from all others. */
+const names = (lines: { kind: string; poolId: number; simId: number | null; adjusts: string | null }[]) =>
+  lines.map(({ kind, poolId, simId, adjusts }) => [kind, poolId, simId, adjusts])
+
+let pools: number[]
+let sims: number[]
+let outside: number
+beforeAll(async () => {
+  const { tenant } = house
+  pools = [await aPool(tenant, { name: 'North' }), await aPool(tenant, { name: '=South' })]
+  sims = []
+  for (const poolId of pools) {
+    for (let n = 0; n < 3; n++) {
+      const { id } = await aSim(tenant)
+      await provisioned(house, tenant, id, { poolId })
+      await used(house, tenant, id, { bytesDown: 1_000_000, smsCount: 1 })
+      sims.push(id)
+    }
+  }
+  outside = (await aSim(tenant)).id
+  await provisioned(house, tenant, outside, { tariffId: await aTariff(tenant) })
+  await used(house, tenant, outside, { smsCount: 2 })
+  house.now = CLOSED
+  await tenant.inside('POST', '/internal/cycles/2026-11/close', STEPS)
+  // It comes a month late.
+  await tenant.inside('POST', '/internal/usage', {
+    records: [{ recordId: 'late', simId: sims[0], at: new Date(NOON).toISOString(), smsCount: 3 }],
+  })
+  house.now = Date.UTC(2027, 0, 2)
+  await tenant.inside('POST', '/internal/cycles/2026-12/close', STEPS)
+})
+
+describe('GET /internal/cycles/{key}/statement', () => {
+  test('has all lines in pages: pools by id, each before its SIMs, and adjustments after them', async () => {
+    const pages: Parameters<typeof names>[0][] = []
+    for (let after: number | null = 0; after !== null; ) {
+      const { body }: Awaited<ReturnType<typeof get>> = await get(`statement?limit=4&afterLine=${after}`)
+      expect(body).toMatchObject({ cycle: '2026-11', lineCount: 9, totalMicro: TOTAL })
+      pages.push(body.lines)
+      after = body.nextAfterLine
+    }
+    expect(pages.map((page) => page.length)).toEqual([4, 4, 1])
+    expect(names(pages.flat())).toEqual([
+      ['sim', 0, outside, null],
+      ['pool', pools[0], null, null],
+      ...sims.slice(0, 3).map((id) => ['sim', pools[0], id, null]),
+      ['pool', pools[1], null, null],
+      ...sims.slice(3).map((id) => ['sim', pools[1], id, null]),
+    ])
+    const { body } = await get('statement', '2026-12')
+    expect(body).toMatchObject({ lineCount: 2, totalMicro: 3 * 50_000, nextAfterLine: null })
+    expect(names(body.lines)).toEqual([
+      ['adjustment', pools[0], null, '2026-11'],
+      ['adjustment', pools[0], sims[0], '2026-11'],
+    ])
+    expect(body.lines[1]).toMatchObject({ smsCount: 3, smsMicro: 150_000, feeMicro: 0, poolName: 'North' })
+  })
+
+  test('has the lines of a pool or a SIM alone, and the total of all', async () => {
+    const ofPool = (await get(`statement?poolId=${pools[1]}`)).body
+    expect(names(ofPool.lines)).toEqual([
+      ['pool', pools[1], null, null],
+      ...sims.slice(3).map((id) => ['sim', pools[1], id, null]),
+    ])
+    expect(ofPool.totalMicro).toBe(TOTAL)
+    expect(names((await get('statement?poolId=0')).body.lines)).toEqual([['sim', 0, outside, null]])
+    expect(names((await get(`statement?simId=${sims[4]}`)).body.lines)).toEqual([['sim', pools[1], sims[4], null]])
+    expect((await get(`statement?simId=${sims[0]}`, '2026-12')).body.lines).toHaveLength(1)
+    expect((await get('statement?poolId=9007199254740991&simId=9007199254740991')).body.lines).toEqual([])
+  })
+
+  test('is empty while the cycle is not closed, and 404 for no cycle', async () => {
+    expect((await get('statement', '2027-01')).body).toEqual({
+      cycle: '2027-01',
+      totalMicro: 0,
+      lineCount: 0,
+      lines: [],
+      nextAfterLine: null,
+    })
+    expect((await get('statement', '2027-13')).body).toMatchObject({ status: 404, code: 'cycle_not_found' })
+    expect((await get('statement?limit=10001')).status).toBe(400)
+  })
+
+  test('shows another tenant nothing', async () => {
+    const { body } = await house.other.inside('GET', '/internal/cycles/2026-11/statement')
+    expect(body).toMatchObject({ totalMicro: 0, lines: [] })
+  })
+})
+
+describe('GET /internal/cycles/{key}/statement.csv', () => {
+  const rows = (csv: string): Record<string, string>[] =>
+    parse(csv, { columns: true, record_delimiter: '\r\n', bom: true })
+
+  test('has every line as it is mailed, and runs no formula', async () => {
+    const { status, headers, body } = await get('statement.csv')
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'content-disposition': 'attachment; filename="statement-2026-11.csv"',
+    })
+    expect(rows(body)).toHaveLength(9)
+    expect(rows(body)[5]).toMatchObject({ line: 'pool', pool: "'=South", usageMB: '3', total: '0.000000', adjusts: '' })
+    expect(rows((await get('statement.csv', '2026-12')).body)).toMatchObject([
+      { line: 'adjustment', pool: 'North', iccid: '', smsCount: '3', adjusts: '2026-11' },
+      { line: 'adjustment', pool: 'North', smsCount: '3', sms: '0.150000', total: '0.150000', adjusts: '2026-11' },
+    ])
+    expect(rows((await get(`statement.csv?simId=${sims[4]}`)).body)).toHaveLength(1)
+    const [first] = rows((await get('statement.csv?spreadsheet=true')).body)
+    expect(first?.iccid).toMatch(/^="\d+"$/)
+  })
+
+  test('is its header alone where there is nothing, and 404 for no cycle', async () => {
+    expect((await get('statement.csv', '2027-01')).body).toBe(
+      'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts\r\n',
+    )
+    expect((await get('statement.csv', 'x')).body).toMatchObject({ status: 404, code: 'cycle_not_found' })
+  })
+})
+
+test('GET /internal/cycles/{key}/plan: is what the close then states', async () => {
+  const planned = (await get('plan', '2027-01')).body
+  expect(planned).toMatchObject({ cycle: '2027-01', closedAt: null, statement: false, totals: { lines: 0 } })
+  expect((await get('plan', '2026-12')).body).toMatchObject({
+    closedAt: '2027-01-02T00:00:00.000Z',
+    totals: { lines: 2, adjustmentsMicro: 150_000, totalMicro: 150_000 },
+    adjustments: { count: 1, first: [{ cycle: '2026-11', lines: 2, totalMicro: 150_000 }] },
+  })
+  expect((await get('plan', '2026-13')).body).toMatchObject({ status: 404, code: 'cycle_not_found' })
+})

@@ -1,0 +1,481 @@
+/** What becomes of an order: processing, shipping, profiles, payment. Internal interface. */
+import { inflateSync } from 'node:zlib'
+import { sql } from 'kysely'
+import { create } from 'qrcode'
+import { describe, expect, test } from 'vitest'
+import { iccidOf, luhnOk } from '../../../domain/identifiers.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { anIccid, aSim, type Tenant, useHouse } from '../harness.ts'
+
+const house = useHouse()
+
+const PARCEL = { shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-1' }
+const CSV = { 'content-type': 'text/csv' }
+
+const placed = async (tenant: Tenant, over: Record<string, unknown> = {}): Promise<number> => {
+  const { body } = await tenant.ask('POST', '/api/orders', {
+    type: 1,
+    quantity: 2,
+    shippingLine1: '1 Meadow Lane',
+    ...over,
+  })
+  return body.id
+}
+const step = (id: number, name: string, body?: unknown, headers?: Record<string, string>) =>
+  house.tenant.inside('POST', `/internal/orders/${id}/${name}`, body, headers)
+const processing = async (over: Record<string, unknown> = {}): Promise<number> => {
+  const id = await placed(house.tenant, over)
+  await step(id, 'process')
+  return id
+}
+const order = async (id: number) => (await house.tenant.ask('GET', `/api/orders/${id}`)).body
+const simsOf = async (id: number, query = '') =>
+  (await house.tenant.inside('GET', `/internal/orders/${id}/sims${query}`)).body
+const sim = async (iccid: string) => (await house.tenant.ask('GET', `/api/sims/${iccid}`)).body
+const events = async (id: number) => {
+  const { body } = await house.tenant.ask('GET', `/api/events?type=1&searchTerm=${encodeURIComponent(`Order ${id} `)}`)
+  return body.data.map(({ title, severity }: { title: string; severity: number }) => [title, severity]).reverse()
+}
+
+describe('physical SIMs', () => {
+  test('are processed, shipped and delivered, and every step is a billing event', async () => {
+    const id = await placed(house.tenant)
+    const iccids = [anIccid(), anIccid()]
+
+    const steps = [await step(id, 'process'), await step(id, 'ship', { ...PARCEL, iccids }), await step(id, 'deliver')]
+
+    expect(steps.map(({ status, body }) => [status, body])).toEqual([
+      [200, { id, status: 'Processing' }],
+      [200, { id, status: 'Shipped' }],
+      [200, { id, status: 'Delivered' }],
+    ])
+    expect(await order(id)).toMatchObject({ status: 'Delivered', ...PARCEL, shippingLine1: '1 Meadow Lane' })
+    expect(await events(id)).toEqual([
+      [`Order ${id} was placed`, 0],
+      [`Order ${id} is being processed`, 0],
+      [`Order ${id} was shipped`, 0],
+      [`Order ${id} was delivered`, 0],
+    ])
+  })
+
+  test('are in the estate once they are shipped: unprovisioned, physical', async () => {
+    const id = await processing()
+    const iccids = [anIccid(), anIccid()].reverse()
+    const unknown = await house.tenant.ask('GET', `/api/sims/${iccids[0]}`)
+
+    await step(id, 'ship', { ...PARCEL, iccids })
+
+    expect(unknown.status).toBe(404)
+    for (const iccid of iccids) {
+      expect(await sim(iccid)).toMatchObject({ status: 0, type: 0, poolId: null, esimQrPayload: null })
+    }
+    const { data, pagination } = await simsOf(id)
+    expect(data.map(({ iccid }: { iccid: string }) => iccid).toSorted()).toEqual(iccids.toSorted())
+    expect(data.map(({ id }: { id: number }) => id)).toEqual(data.map(({ id }: { id: number }) => id).toSorted())
+    expect(pagination).toMatchObject({ pageSize: 100, totalItems: 2 })
+    expect((await simsOf(id, '?pageSize=1&page=2')).data).toEqual([data[1]])
+    expect((await house.tenant.inside('GET', `/internal/orders/${id}`)).body).toMatchObject({ simCount: 2 })
+  })
+
+  test('come as records with what is known of them', async () => {
+    const id = await processing()
+    const [a, b] = [anIccid(), anIccid()]
+
+    const sims = [{ iccid: a, imsi: '262015550001', tag: 'Pump', type: 0 }, { iccid: b }]
+    const { status } = await step(id, 'ship', { ...PARCEL, sims })
+
+    expect(status).toBe(200)
+    expect(await sim(a)).toMatchObject({ imsi: '262015550001', tag: 'Pump' })
+  })
+
+  test('come as CSV, with carrier and tracking number in the query', async () => {
+    const id = await processing()
+    const [a, b] = [anIccid(), anIccid()]
+
+    const query = 'shippingCarrier=Pigeon%20Post&trackingNumber=PP-7'
+    const { status } = await step(id, `ship?${query}`, `iccid,tag\r\n${a},"Pump, north"\r\n${b},\r\n`, CSV)
+
+    expect(status).toBe(200)
+    expect(await sim(a)).toMatchObject({ tag: 'Pump, north', type: 0 })
+    expect(await order(id)).toMatchObject({ shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-7' })
+  })
+
+  test.each(['shippingCarrier=x', 'trackingNumber=1', 'shippingCarrier=&trackingNumber=1'])(
+    'CSV with %s alone in the query is refused',
+    async (query) => {
+      const id = await processing()
+
+      const answer = await step(id, `ship?${query}`, `iccid\n${anIccid()}\n${anIccid()}\n`, CSV)
+
+      const parameter = query.includes('=1') ? 'shippingCarrier' : 'trackingNumber'
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter }] } })
+    },
+  )
+
+  test('a fault of a file names its line, and nothing is done', async () => {
+    const id = await processing()
+    const good = anIccid()
+
+    const answer = await step(id, 'ship?shippingCarrier=x&trackingNumber=1', `iccid\n${good}\n8.94E+18\n`, CSV)
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/sims/1' }] } })
+    expect(answer.body.errors[0].detail).toMatch(/line 3: .*spreadsheet/)
+    expect((await house.tenant.ask('GET', `/api/sims/${good}`)).status).toBe(404)
+  })
+
+  test.each([
+    ['no carrier', { shippingCarrier: undefined }, '/shippingCarrier'],
+    ['an empty tracking number', { trackingNumber: '' }, '/trackingNumber'],
+    ['an ICCID that is none', { iccids: ['12', anIccid()] }, '/iccids/0'],
+    ['an ICCID as a number', { iccids: [8944500102, anIccid()] }, '/iccids/0'],
+    ['neither list', { iccids: undefined }, '/iccids'],
+    ['both lists', { sims: [{ iccid: anIccid() }] }, '/iccids'],
+    ['a record without an ICCID', { iccids: null, sims: [{ tag: 'x' }, { iccid: anIccid() }] }, '/sims/0'],
+    ['an eSIM', { iccids: null, sims: [{ iccid: anIccid(), type: 1 }, { iccid: anIccid() }] }, '/sims/0'],
+    ['one ICCID twice', { iccids: ['8944500102999999999', '8944500102999999999'] }, '/iccids/1'],
+  ])('%s is refused', async (_what, wrong, pointer) => {
+    const id = await processing()
+
+    const answer = await step(id, 'ship', { ...PARCEL, iccids: [anIccid(), anIccid()], ...wrong })
+
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
+    expect((await order(id)).status).toBe('Processing')
+  })
+
+  test.each([1, 3])('%i for an order of 2: refused, naming both numbers', async (count) => {
+    const id = await processing()
+
+    const answer = await step(id, 'ship', { ...PARCEL, iccids: Array.from({ length: count }, anIccid) })
+
+    expect(answer).toMatchObject({ status: 422, body: { code: 'order_quantity_mismatch' } })
+    expect(answer.body.detail).toMatch(new RegExp(`for 2 .* ${count} were given`))
+  })
+
+  test('without an address anywhere nothing is shipped; the call may bring one', async () => {
+    const id = await processing({ shippingLine1: null, shippingCity: 'Ghent', shippingPostcode: '9000' })
+    const iccids = [anIccid(), anIccid()]
+
+    const without = await step(id, 'ship', { ...PARCEL, iccids })
+    const withOne = await step(id, 'ship', {
+      ...PARCEL,
+      iccids,
+      shippingLine1: '2 Field Row',
+      shippingPostcode: '9001',
+      shippingCompany: null,
+    })
+
+    expect(without).toMatchObject({ status: 422, body: { code: 'shipping_address_missing' } })
+    expect(withOne.status).toBe(200)
+    expect(await order(id)).toMatchObject({
+      shippingLine1: '2 Field Row',
+      shippingPostcode: '9001',
+      shippingCity: 'Ghent',
+      shippingCompany: null,
+    })
+  })
+
+  test.each(['ours', 'theirs'])('an ICCID that is %s already: refused, and nothing half done', async (whose) => {
+    const known = await aSim(whose === 'ours' ? house.tenant : house.other)
+    const fresh = anIccid()
+    const id = await processing()
+
+    const answer = await step(id, 'ship', { ...PARCEL, iccids: [fresh, known.iccid] })
+
+    expect(answer).toMatchObject({ status: 409, body: { code: 'sim_exists', errors: [{ pointer: '/iccids/1' }] } })
+    expect((await house.tenant.ask('GET', `/api/sims/${fresh}`)).status).toBe(404)
+    expect(await order(id)).toMatchObject({ status: 'Processing', trackingNumber: null })
+    expect((await simsOf(id)).data).toEqual([])
+  })
+
+  test('sent again under the same Idempotency-Key they are shipped once', async () => {
+    const id = await processing()
+    const body = { ...PARCEL, iccids: [anIccid(), anIccid()] }
+    const key = { 'idempotency-key': `ship-${id}` }
+
+    const first = await step(id, 'ship', body, key)
+    const again = await step(id, 'ship', body, key)
+    const without = await step(id, 'ship', body)
+
+    expect(again).toMatchObject({ status: 200, body: first.body })
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect(without).toMatchObject({ status: 409, body: { code: 'order_state_conflict' } })
+    expect((await simsOf(id)).data).toHaveLength(2)
+  })
+
+  test('of two shipments at once one goes, and no SIM of the other', async () => {
+    const id = await processing()
+    const lists = [0, 1].map(() => [anIccid(), anIccid()])
+
+    const answers = await Promise.all(lists.map((iccids) => step(id, 'ship', { ...PARCEL, iccids })))
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    const { data } = await simsOf(id)
+    const sent = lists[answers.findIndex(({ status }) => status === 200)] ?? []
+    expect(data.map(({ iccid }: { iccid: string }) => iccid).toSorted()).toEqual(sent.toSorted())
+  })
+
+  test('of two orders that name the same ICCIDs at once one gets them', async () => {
+    const [one, two] = [await processing(), await processing()]
+    const iccids = [anIccid(), anIccid()]
+
+    const answers = await Promise.all([
+      step(one, 'ship', { ...PARCEL, iccids }),
+      step(two, 'ship', { ...PARCEL, iccids: iccids.toReversed() }),
+    ])
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    expect((await simsOf(one)).data.length + (await simsOf(two)).data.length).toBe(2)
+  })
+})
+
+describe('steps', () => {
+  test.each([
+    ['Pending', [], 'ship', 'order_state_conflict'],
+    ['Pending', [], 'deliver', 'order_state_conflict'],
+    ['Processing', ['process'], 'process', 'order_not_pending'],
+    ['Processing', ['process'], 'deliver', 'order_state_conflict'],
+    ['Processing', ['process'], 'cancel', 'order_not_pending'],
+    ['Shipped', ['process', 'ship'], 'ship', 'order_state_conflict'],
+    ['Shipped', ['process', 'ship'], 'fail', 'order_state_conflict'],
+    ['Shipped', ['process', 'ship'], 'cancel', 'order_not_pending'],
+    ['Delivered', ['process', 'ship', 'deliver'], 'deliver', 'order_state_conflict'],
+    ['Failed', ['fail'], 'process', 'order_not_pending'],
+    ['Cancelled', ['cancel'], 'process', 'order_not_pending'],
+    ['Cancelled', ['cancel'], 'fail', 'order_state_conflict'],
+  ])('a %s order (after %j) refuses %s: 409 %s', async (status, before, last, code) => {
+    const id = await placed(house.tenant)
+    const take = (name: string) => {
+      if (name === 'cancel') return house.tenant.ask('DELETE', `/api/orders/${id}`)
+      const bodies: Record<string, unknown> = {
+        ship: { ...PARCEL, iccids: [anIccid(), anIccid()] },
+        fail: { reason: 'out of stock' },
+      }
+      return step(id, name, bodies[name])
+    }
+    for (const name of before) expect((await take(name)).status).toBe(200)
+
+    const answer = await take(last)
+
+    expect(answer).toMatchObject({ status: 409, body: { code } })
+    expect(answer.body.detail).toContain(`is ${status}`)
+    expect((await order(id)).status).toBe(status)
+  })
+
+  test.each([
+    [2, 'ship', { ...PARCEL, iccids: ['8944500102888888881', '8944500102888888882'] }],
+    [2, 'deliver', undefined],
+    [1, 'complete', undefined],
+  ])('an order of type %i refuses %s', async (type, name, body) => {
+    const id = await processing({ type })
+
+    expect(await step(id, name, body)).toMatchObject({ status: 422, body: { code: 'order_type_mismatch' } })
+  })
+
+  test.each(['process', 'ship', 'deliver', 'complete', 'fail'])(
+    '%s of an order that is not there: 404',
+    async (name) => {
+      const theirs = await placed(house.other)
+      const bodies: Record<string, unknown> = { ship: { ...PARCEL, iccids: [anIccid()] }, fail: { reason: 'x' } }
+
+      for (const id of [4_711_000, theirs]) {
+        expect(await step(id, name, bodies[name])).toMatchObject({ status: 404, body: { code: 'order_not_found' } })
+      }
+      const { body } = await house.other.ask('GET', `/api/orders/${theirs}`)
+      expect(body.status).toBe('Pending')
+    },
+  )
+
+  test('a failure has a reason, and is a warning', async () => {
+    const id = await processing()
+
+    const without = await step(id, 'fail', { reason: '' })
+    const failed = await step(id, 'fail', { reason: 'out of stock' })
+
+    expect(without.status).toBe(400)
+    expect(failed).toMatchObject({ status: 200, body: { id, status: 'Failed' } })
+    expect((await events(id)).at(-1)).toEqual([`Order ${id} has failed`, 1])
+    const detail = await house.tenant.inside('GET', `/internal/orders/${id}`)
+    expect(detail.body).toMatchObject({ status: 'Failed', failureReason: 'out of stock', simCount: 0 })
+  })
+})
+
+describe('eSIMs', () => {
+  const PAYLOAD = /^LPA:1\$smdp\.simherd\.example\$[0-9A-F]{32}$/
+
+  test('get a profile each: an ICCID with its check digit, a payload nobody can guess, its QR code', async () => {
+    const id = await processing({ type: 2, quantity: 5, shippingLine1: null })
+
+    const done = await step(id, 'complete')
+
+    expect(done).toMatchObject({ status: 200, body: { id, status: 'Completed' } })
+    const { data } = await simsOf(id)
+    const made = await Promise.all(data.map(({ iccid }: { iccid: string }) => sim(iccid)))
+    expect(made).toHaveLength(5)
+    expect(new Set(made.map(({ esimQrPayload }) => esimQrPayload)).size).toBe(5)
+    for (const { iccid, type, status, esimQrPayload, esimQrDataUrl } of made) {
+      expect(iccid).toMatch(/^8999901\d{12}$/)
+      expect(luhnOk(iccid)).toBe(true)
+      expect([type, status]).toEqual([1, 0])
+      expect(esimQrPayload).toMatch(PAYLOAD)
+      expect(modulesOf(esimQrDataUrl)).toEqual(codeOf(esimQrPayload))
+    }
+    expect((await events(id)).at(-1)).toEqual([`Order ${id} is complete`, 0])
+  })
+
+  test('an ICCID that somebody has imported is passed over', async () => {
+    const first = await processing({ type: 2, quantity: 1 })
+    await step(first, 'complete')
+    const [{ iccid: last }] = (await simsOf(first)).data
+    const next = (offset: number) => iccidOf(String(BigInt(last.slice(0, 18)) + BigInt(offset)))
+    await aSim(house.other, { iccid: next(1) })
+    await aSim(house.tenant, { iccid: next(3) })
+
+    const id = await processing({ type: 2, quantity: 3 })
+    const done = await step(id, 'complete')
+
+    expect(done.status).toBe(200)
+    const { data } = await simsOf(id)
+    expect(data.map(({ iccid }: { iccid: string }) => iccid).toSorted()).toEqual([next(2), next(4), next(5)])
+  })
+
+  test('take the ICCIDs that are given', async () => {
+    const id = await processing({ type: 2 })
+    const iccids = [anIccid(), anIccid()]
+
+    const tooFew = await step(id, 'complete', { iccids: iccids.slice(1) })
+    const twice = await step(id, 'complete', { iccids: [iccids[0], iccids[0]] })
+    const done = await step(id, 'complete', { iccids })
+
+    expect(tooFew).toMatchObject({ status: 422, body: { code: 'order_quantity_mismatch' } })
+    expect(twice).toMatchObject({ status: 400, body: { errors: [{ pointer: '/iccids/1' }] } })
+    expect(done.status).toBe(200)
+    expect(await sim(iccids[1] ?? '')).toMatchObject({ type: 1, esimQrPayload: expect.stringMatching(PAYLOAD) })
+  })
+
+  test('an ICCID that exists already: refused, and nothing half done', async () => {
+    const known = await aSim(house.other)
+    const fresh = anIccid()
+    const id = await processing({ type: 2 })
+
+    const answer = await step(id, 'complete', { iccids: [known.iccid, fresh] })
+
+    expect(answer).toMatchObject({ status: 409, body: { code: 'sim_exists', errors: [{ pointer: '/iccids/0' }] } })
+    expect((await house.tenant.ask('GET', `/api/sims/${fresh}`)).status).toBe(404)
+    expect((await order(id)).status).toBe('Processing')
+  })
+
+  test('are made once, whether asked for again or at once', async () => {
+    const id = await processing({ type: 2 })
+    const key = { 'idempotency-key': `complete-${id}` }
+
+    const first = await step(id, 'complete', undefined, key)
+    const replayed = await step(id, 'complete', undefined, key)
+    const second = await processing({ type: 2 })
+    const answers = await Promise.all([step(second, 'complete'), step(second, 'complete')])
+
+    expect(replayed).toMatchObject({ status: 200, body: first.body })
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    for (const each of [id, second]) expect((await simsOf(each)).data).toHaveLength(2)
+  })
+
+  test('their payload stands at the SIM and nowhere else', async () => {
+    const id = await processing({ type: 2 })
+    await step(id, 'complete', {}, { 'idempotency-key': `secret-${id}` })
+
+    const holding = await inTenant(house.ground, house.tenant.id, async (tx) => {
+      const { rows: tables } = await sql<{ name: string }>`
+        select table_name as name from information_schema.role_table_grants
+         where table_schema = 'public' and grantee = 'simherd_tenant' and privilege_type = 'SELECT'`.execute(tx.q)
+      const found: string[] = []
+      for (const { name } of tables) {
+        const { rows } = await sql`
+          select 1 from ${sql.table(name)} t where t::text like '%LPA:1%' or t::text like '%data:image%' limit 1`.execute(
+          tx.q,
+        )
+        if (rows.length > 0) found.push(name)
+      }
+      return found
+    })
+    expect(holding).toEqual(['sims'])
+  })
+})
+
+describe('payment', () => {
+  test('is noted, kept where it is left out, and taken off by an empty text', async () => {
+    const id = await placed(house.tenant)
+    const set = (body: unknown) => house.tenant.inside('PATCH', `/internal/orders/${id}`, body)
+
+    const first = await set({ paymentInvoiceId: 'in_1', paymentReceiptUrl: 'https://pay.example/r/1' })
+    const noted = await order(id)
+    await set({ paymentInvoiceId: null })
+    await set({})
+    const kept = await order(id)
+    await set({ paymentReceiptUrl: '' })
+
+    expect(first).toMatchObject({ status: 200, body: { id, status: 'Pending' } })
+    expect(noted).toMatchObject({ paymentInvoiceId: 'in_1', paymentReceiptUrl: 'https://pay.example/r/1' })
+    expect(kept).toEqual(noted)
+    expect(await order(id)).toMatchObject({ paymentInvoiceId: 'in_1', paymentReceiptUrl: null })
+  })
+
+  test.each(['javascript:alert(1)', 'pay.example', 'https://pay.example/a b'])(
+    'a receipt at %j is refused',
+    async (url) => {
+      const id = await placed(house.tenant)
+
+      const answer = await house.tenant.inside('PATCH', `/internal/orders/${id}`, { paymentReceiptUrl: url })
+
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/paymentReceiptUrl' }] } })
+    },
+  )
+})
+
+test('who changed an order, from what to what, is in the audit trail', async () => {
+  const id = await placed(house.tenant)
+  await house.tenant.ask('DELETE', `/api/orders/${id}`)
+  await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2 }] })
+  await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+
+  const ofOrder = await house.tenant.inside('GET', `/internal/audit?subject=order&subjectId=${id}`)
+  const ofPrices = await house.tenant.inside('GET', '/internal/audit?subject=order-prices')
+
+  expect(
+    ofOrder.body.data.map(({ action, before, after }: Record<string, unknown>) => ({ action, before, after })),
+  ).toEqual([
+    { action: 'cancelOrder', before: { status: 'Pending' }, after: { status: 'Cancelled' } },
+    {
+      action: 'createOrder',
+      before: null,
+      after: expect.objectContaining({ quantity: 2, total: 5, status: 'Pending' }),
+    },
+  ])
+  expect(ofPrices.body.data[0]).toMatchObject({ before: { prices: [{ type: 1, price: 2 }] }, after: { prices: [] } })
+})
+
+/** The modules of a QR code as text, dark ones as `#`: read off its picture, four pixels each, four of them around. */
+function modulesOf(dataUrl: string): string[] {
+  const png = Buffer.from(dataUrl.replace(/^data:image\/png;base64,/, ''), 'base64')
+  const parts: Buffer[] = []
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT')
+      parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)))
+  }
+  const pixels = inflateSync(Buffer.concat(parts))
+  const width = png.readUInt32BE(16)
+  // A byte a pixel, and one before each line.
+  const lineBytes = 1 + width
+  const size = width / 4 - 8
+  const at = (place: number) => (place + 4) * 4 + 1
+  const dark = (x: number, y: number) => pixels[at(y) * lineBytes + 1 + at(x)] === 0
+  return Array.from({ length: size }, (_, y) =>
+    Array.from({ length: size }, (_, x) => (dark(x, y) ? '#' : ' ')).join(''),
+  )
+}
+
+/** The modules of a text's QR code. */
+function codeOf(text: string): string[] {
+  const { modules } = create(text, { errorCorrectionLevel: 'M' })
+  return Array.from({ length: modules.size }, (_, y) =>
+    Array.from({ length: modules.size }, (_, x) => (modules.get(y, x) ? '#' : ' ')).join(''),
+  )
+}

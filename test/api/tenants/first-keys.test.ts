@@ -1,0 +1,121 @@
+/** Keys that are made straight in the database, before there is one to ask with: in the audit trail like any other. */
+import { hostname, userInfo } from 'node:os'
+import { sql } from 'kysely'
+import pino from 'pino'
+import { describe, expect, test, vi } from 'vitest'
+import { createOperatorKey } from '../../../cli/commands/keys.ts'
+import { bootstrap } from '../../../cli/start/keys.ts'
+import { readSettings } from '../../../config/index.ts'
+import { activateFirstRules, readRuleFiles } from '../../../process/rule-files.ts'
+import { connect } from '../../../store/connect.ts'
+import { freshDatabase } from '../../setup/database.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
+import { useHouse } from '../harness.ts'
+
+const house = useHouse()
+const ME = `cli:${userInfo().username}@${hostname()}`
+
+interface Entry {
+  readonly actor: string
+  readonly keyId: string | null
+  readonly action: string
+  readonly subject: string
+  readonly subjectId: string
+}
+
+async function aDatabase() {
+  const { url, drop } = await freshDatabase()
+  const { db, close } = connect(url, { max: 2 })
+  const rows = async <T>(query: ReturnType<typeof sql<T>>) => (await query.execute(db)).rows
+  return {
+    url,
+    db,
+    keys: async () => (await rows(sql<{ id: string }>`select id from api_keys order by id`)).map(({ id }) => id),
+    trail: () =>
+      rows(sql<Entry>`
+        select actor, key_id as "keyId", action, subject, subject_id as "subjectId" from audit_log order by subject_id`),
+    close: async () => {
+      await close()
+      await drop()
+    },
+  }
+}
+
+describe('in the audit trail', () => {
+  test('a key made by the command is its user’s, on that machine', async () => {
+    const database = await aDatabase()
+    const said = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+    vi.spyOn(console, 'error').mockImplementation(() => undefined)
+
+    await createOperatorKey({ ...readSettings({}), DATABASE_URL: database.url }, 'first')
+
+    const [id] = await database.keys()
+    expect(said.mock.calls).toEqual([[expect.stringContaining(`sim_${id}_`)]])
+    expect(await database.trail()).toEqual([
+      { actor: ME, keyId: null, action: 'keys create-operator', subject: 'key', subjectId: id },
+    ])
+    vi.restoreAllMocks()
+    await database.close()
+  })
+
+  test('a key made by a call is that key’s', async () => {
+    const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
+
+    const of = async (query: string) => (await house.tenant.inside('GET', `/internal/audit?${query}`)).body.data
+    const keyId = house.operatorKey.split('_')[1]
+    const entry = { actor: `key:${keyId}`, keyId, action: 'createKey', subjectId: made.body.id }
+    expect(await of(`subjectId=${made.body.id}`)).toMatchObject([entry])
+    expect(await of(`subjectId=${made.body.id}&actor=key:${keyId}`)).toHaveLength(1)
+    expect(await of(`subjectId=${made.body.id}&actor=service:worker`)).toEqual([])
+  })
+
+  test('the first rules are the worker’s', async () => {
+    const database = await aDatabase()
+    const ground = { db: database.db, clock: Date.now, ring: () => undefined }
+
+    await activateFirstRules(ground, await readRuleFiles(''), pino({ level: 'silent' }))
+
+    expect(await database.trail()).toMatchObject([{ actor: 'service:worker', keyId: null, subject: 'rules' }])
+    await database.close()
+  })
+})
+
+describe('a start in a database of the operator’s', () => {
+  test('makes keys only with --bootstrap, and says so', async () => {
+    const [database, dataDir] = [await aDatabase(), await temporaryFolder()]
+
+    const refused = bootstrap(database.url, dataDir, { mayMake: false })
+
+    await expect(refused).rejects.toMatchObject({ name: 'CommandFailure', exitCode: 2 })
+    await expect(refused).rejects.toThrow(/DATABASE_URL.*--bootstrap/s)
+    expect(await database.keys()).toEqual([])
+    expect(await database.trail()).toEqual([])
+    await database.close()
+  })
+
+  test('makes them once, in the audit trail; later starts find them without it', async () => {
+    const [database, dataDir] = [await aDatabase(), await temporaryFolder()]
+
+    const first = await bootstrap(database.url, dataDir, { mayMake: true })
+    const again = await bootstrap(database.url, dataDir, { mayMake: false })
+
+    expect(again).toEqual(first)
+    const ids = await database.keys()
+    expect(ids).toHaveLength(2)
+    expect(await database.trail()).toEqual(
+      ids.map((id) => ({ actor: ME, keyId: null, action: 'start', subject: 'key', subjectId: id })),
+    )
+    await database.close()
+  })
+
+  test('makes no keys beside those of another data folder', async () => {
+    const database = await aDatabase()
+    await bootstrap(database.url, await temporaryFolder(), { mayMake: true })
+    const before = await database.keys()
+
+    await expect(bootstrap(database.url, await temporaryFolder(), { mayMake: false })).rejects.toThrow(/--bootstrap/)
+
+    expect(await database.keys()).toEqual(before)
+    await database.close()
+  })
+})

@@ -1,0 +1,420 @@
+import { describe, expect, test } from 'vitest'
+import { holdIdempotencyKey } from '../../../store/idempotency.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { asking, NOON, useHouse } from '../harness.ts'
+
+const house = useHouse()
+
+async function keyWith(body: Record<string, unknown>) {
+  const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
+  return { id: made.body.id as string, key: made.body.key as string }
+}
+async function listed(id: string) {
+  const list = await house.tenant.inside('GET', '/internal/keys')
+  return list.body.find((each: { id: string }) => each.id === id)
+}
+const FEELESS = { baseTariffGb: 1, simMonthlyFee: 0, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
+const withKey = (key: string) => asking(house.outside, { authorization: `Bearer ${key}` })
+
+describe('API keys', () => {
+  test.each([
+    ['none', {}],
+    ['one that is none', { authorization: 'Bearer hello' }],
+    ['one nobody has', { authorization: `Bearer sim_000000000000_${'a'.repeat(43)}` }],
+    ['another scheme', { authorization: 'Basic aGVsbG86d29ybGQ=' }],
+  ])('%s: 401 that says what to send', async (_which, headers) => {
+    const answer = await asking(house.outside, headers)('GET', '/api/pools')
+
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
+    expect(answer.headers['www-authenticate']).toBe('Bearer realm="simherd"')
+  })
+
+  test('the right id with another secret is refused', async () => {
+    const { key } = await keyWith({ scopes: ['read'] })
+
+    const answer = await withKey(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)('GET', '/api/pools')
+
+    expect(answer.status).toBe(401)
+  })
+
+  test('X-API-Key is taken too', async () => {
+    const answer = await asking(house.outside, { 'x-api-key': house.tenant.key })('GET', '/api/tenant')
+
+    expect(answer).toMatchObject({ status: 200, body: { id: house.tenant.id } })
+  })
+
+  test('a key that only reads may not write', async () => {
+    const { key } = await keyWith({ scopes: ['read'] })
+
+    const read = await withKey(key)('GET', '/api/pools')
+    const write = await withKey(key)('POST', '/api/pools', { type: 0, tariffId: 1, watchdogMode: 0 })
+
+    expect(read.status).toBe(200)
+    expect(write).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
+  test('a key works until it expires', async () => {
+    const { key } = await keyWith({ scopes: ['read'], expiresAt: new Date(NOON + 60_000).toISOString() })
+
+    const before = await withKey(key)('GET', '/api/pools')
+    house.now = NOON + 60_000
+    const after = await withKey(key)('GET', '/api/pools')
+    house.now = NOON
+
+    expect(before.status).toBe(200)
+    expect(after).toMatchObject({ status: 401, body: { detail: 'The API key has expired.' } })
+  })
+
+  test('a revoked key is refused at once, and stays in the list without its secret', async () => {
+    const { id, key } = await keyWith({ scopes: ['write'], name: 'short-lived' })
+
+    const revoked = await house.tenant.inside('DELETE', `/internal/keys/${id}`)
+    const answer = await withKey(key)('GET', '/api/pools')
+    const list = await house.tenant.inside('GET', '/internal/keys')
+
+    expect(revoked).toMatchObject({ status: 200, body: { id } })
+    expect(answer.status).toBe(401)
+    const noon = new Date(NOON).toISOString()
+    expect(list.body.find((each: { id: string }) => each.id === id)).toEqual({
+      id,
+      prefix: key.slice(0, -44),
+      name: 'short-lived',
+      scopes: ['write', 'esim'],
+      createdAt: noon,
+      expiresAt: null,
+      revokedAt: noon,
+      lastUsedAt: null,
+      replacedBy: null,
+    })
+    expect(JSON.stringify(list.body)).not.toContain(key.slice(-43))
+  })
+
+  test('revoking twice keeps the first instant', async () => {
+    const { id } = await keyWith({ scopes: ['read'] })
+    await house.tenant.inside('DELETE', `/internal/keys/${id}`)
+    house.now = NOON + 60_000
+    const again = await house.tenant.inside('DELETE', `/internal/keys/${id}`)
+    house.now = NOON
+
+    expect(again).toMatchObject({ status: 200, body: { id } })
+    expect(await listed(id)).toMatchObject({ revokedAt: new Date(NOON).toISOString() })
+  })
+
+  test('the last use is shown, to the minute', async () => {
+    const { id, key } = await keyWith({ scopes: ['read'] })
+    const used: unknown[] = []
+    for (const seconds of [0, 59, 61]) {
+      house.now = NOON + seconds * 1000
+      await withKey(key)('GET', '/api/tenant')
+      used.push((await listed(id)).lastUsedAt)
+    }
+    house.now = NOON
+
+    const at = (seconds: number) => new Date(NOON + seconds * 1000).toISOString()
+    expect(used).toEqual([at(0), at(0), at(61)])
+  })
+
+  test("another tenant's key cannot be revoked", async () => {
+    const { id } = await keyWith({ scopes: ['read'] })
+
+    const answer = await house.other.inside('DELETE', `/internal/keys/${id}`)
+
+    expect(answer).toMatchObject({ status: 404, body: { code: 'key_not_found' } })
+  })
+
+  test('scopes and tenant must go together', async () => {
+    const ofTenant = await house.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['operator'] })
+    const ofPlatform = await house.operate('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
+
+    expect(ofTenant).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes' }] } })
+    expect(ofPlatform.status).toBe(400)
+  })
+
+  test('an operator key names its tenant, on either listener', async () => {
+    const operator = asking(house.outside, { authorization: `Bearer ${house.operatorKey}` })
+
+    const named = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
+    const unnamed = await operator('GET', '/api/tenant')
+    const unknown = await operator('GET', '/api/pools', undefined, { 'x-tenant-id': 'nobody' })
+
+    expect(named).toMatchObject({ status: 200, body: { id: house.other.id } })
+    expect(unnamed).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'tenant_not_found' } })
+  })
+
+  test.each([
+    ['GET', '/internal/keys', undefined],
+    ['POST', '/internal/keys', { name: 'k', scopes: ['operator'] }],
+    ['POST', '/internal/keys/none/rotate', {}],
+    ['DELETE', '/internal/keys/none', undefined],
+    ['POST', '/internal/tariffs', { displayName: 'For whom', type: 0, standardTariff: FEELESS }],
+    ['PATCH', '/internal/tariffs/1', { isActive: true }],
+    ['GET', '/internal/order-prices', undefined],
+    ['PUT', '/internal/order-prices', { prices: [] }],
+    ['GET', '/internal/audit', undefined],
+  ])('without X-Tenant-Id %s %s is about nobody, and the platform is @platform', async (method, url, body) => {
+    const unnamed = asking(house.inside, { authorization: `Bearer ${house.operatorKey}` })
+    const before = await house.operate('GET', '/internal/order-prices')
+
+    const refused = await unnamed(method, url, body)
+    const empty = await unnamed(method, url, body, { 'x-tenant-id': '' })
+    const misspelt = await unnamed(method, url, body, { 'x-tenant-id': '@Platform' })
+    const platform = await unnamed(method, url, body, { 'x-tenant-id': '@platform' })
+    await house.operate('PUT', '/internal/order-prices', before.body)
+
+    const detail = 'is required with an operator key: the id of a tenant, or @platform for the platform itself'
+    for (const answer of [refused, empty]) {
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id', detail }] } })
+    }
+    expect(misspelt).toMatchObject({ status: 404, body: { code: 'tenant_not_found' } })
+    expect([200, 201, 404]).toContain(platform.status)
+    if (platform.status === 404) expect(platform.body.code).not.toBe('tenant_not_found')
+  })
+
+  test('what is about one tenant is not about the platform', async () => {
+    const refused = await house.operate('GET', '/internal/counts')
+
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
+  })
+
+  test('a tenant key cannot name another tenant, and does not reach the internal interface', async () => {
+    const elsewhere = await house.tenant.ask('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
+    const inside = await asking(house.inside, { authorization: `Bearer ${house.tenant.key}` })('GET', '/internal/keys')
+
+    expect(elsewhere.status).toBe(403)
+    expect(inside).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+})
+
+describe('rotating a key', () => {
+  const rotate = (id: string, body?: unknown) => house.tenant.inside('POST', `/internal/keys/${id}/rotate`, body)
+  const statusOf = async (key: string) => (await withKey(key)('GET', '/api/tenant')).status
+  const after = (ms: number) => new Date(NOON + ms).toISOString()
+  const HOUR = 3_600_000
+
+  test('makes one of the same name, scopes and expiry; the old one works for another hour', async () => {
+    const old = await keyWith({ scopes: ['read', 'write'], name: 'billing', expiresAt: after(100 * HOUR) })
+
+    const made = await rotate(old.id)
+    const during = [await statusOf(old.key), await statusOf(made.body.key)]
+    house.now = NOON + HOUR
+    const later = [await statusOf(old.key), await statusOf(made.body.key)]
+    house.now = NOON
+
+    expect(made).toMatchObject({ status: 201, body: { id: expect.any(String), key: expect.stringMatching(/^sim_/) } })
+    expect([during, later]).toEqual([
+      [200, 200],
+      [401, 200],
+    ])
+    expect(await listed(old.id)).toMatchObject({ expiresAt: after(HOUR), replacedBy: made.body.id })
+    expect(await listed(made.body.id)).toMatchObject({
+      name: 'billing',
+      scopes: ['read', 'write', 'esim'],
+      expiresAt: after(100 * HOUR),
+      replacedBy: null,
+    })
+  })
+
+  test.each([
+    ['PT0S', null, 0],
+    ['P7D', null, 7 * 24 * HOUR],
+    ['P7D', 2 * HOUR, 2 * HOUR],
+    [null, 60_000, 60_000],
+  ])('for %s with an expiry of %s ms ends the old one after %s ms', async (expireOldAfter, expiresIn, endsIn) => {
+    const { id } = await keyWith({ scopes: ['read'], ...(expiresIn === null ? {} : { expiresAt: after(expiresIn) }) })
+
+    const made = await rotate(id, { expireOldAfter })
+
+    expect(made.status).toBe(201)
+    expect(await listed(id)).toMatchObject({ expiresAt: after(endsIn) })
+  })
+
+  test.each([['1 hour'], ['P31D'], ['P99999999999999999999W'], ['-PT1H'], [3600]])(
+    'for %j is refused',
+    async (wrong) => {
+      const { id } = await keyWith({ scopes: ['read'] })
+
+      const answer = await rotate(id, { expireOldAfter: wrong })
+
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/expireOldAfter' }] } })
+      expect(await listed(id)).toMatchObject({ expiresAt: null, replacedBy: null })
+    },
+  )
+
+  test('is refused where it was revoked, has expired or was rotated', async () => {
+    const revoked = await keyWith({ scopes: ['read'] })
+    await house.tenant.inside('DELETE', `/internal/keys/${revoked.id}`)
+    const expired = await keyWith({ scopes: ['read'], expiresAt: after(1) })
+    const rotated = await keyWith({ scopes: ['read'] })
+    const { body: successor } = await rotate(rotated.id)
+
+    house.now = NOON + 1
+    const answers = [await rotate(revoked.id), await rotate(expired.id), await rotate(rotated.id)]
+    house.now = NOON
+
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([409, 'key_not_active']))
+    expect(answers[2]?.body.detail).toContain(successor.id)
+    expect((await rotate(successor.id)).status).toBe(201)
+  })
+
+  test('of another tenant, of the platform or of nobody is 404', async () => {
+    const ours = await keyWith({ scopes: ['read'] })
+    const path = (id: string) => `/internal/keys/${id}/rotate`
+
+    const answers = [
+      await house.other.inside('POST', path(ours.id)),
+      await house.operate('POST', path(ours.id)),
+      await house.tenant.inside('POST', path('nobody')),
+    ]
+
+    expect(answers.map(({ body }) => body.code)).toEqual(Array(3).fill('key_not_found'))
+  })
+
+  test('twice at the same time makes one', async () => {
+    const { id } = await keyWith({ scopes: ['read'] })
+
+    const answers = await Promise.all([rotate(id), rotate(id)])
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409])
+  })
+
+  test('an operator key is rotated without a tenant', async () => {
+    const old = await house.operate('POST', '/internal/keys', { name: 'ops', scopes: ['operator'] })
+
+    const made = await house.operate('POST', `/internal/keys/${old.body.id}/rotate`)
+    const named = { 'x-tenant-id': '@platform' }
+    const asked = await asking(house.inside, { authorization: `Bearer ${made.body.key}`, ...named })(
+      'GET',
+      '/internal/keys',
+    )
+
+    expect(made.status).toBe(201)
+    expect(asked.body).toContainEqual(expect.objectContaining({ id: old.body.id, replacedBy: made.body.id }))
+  })
+
+  test('is in the audit trail with making and revoking, without a secret', async () => {
+    const old = await keyWith({ scopes: ['read'], name: 'traced' })
+    const made = await rotate(old.id, { expireOldAfter: 'PT0S' })
+    await house.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
+
+    const trailOf = async (id: string) =>
+      (await house.tenant.inside('GET', `/internal/audit?subject=key&subjectId=${id}`)).body.data
+    const [ofOld, ofNew] = [await trailOf(old.id), await trailOf(made.body.id)]
+
+    const now = after(0)
+    expect(ofOld).toMatchObject([
+      { action: 'rotateKey', before: { expiresAt: null }, after: { expiresAt: now, replacedBy: made.body.id } },
+      { action: 'createKey', before: null, after: { name: 'traced', scopes: ['read'], expiresAt: null } },
+    ])
+    expect(ofNew).toMatchObject([
+      { action: 'revokeKey', before: { revokedAt: null }, after: { revokedAt: now } },
+      { action: 'rotateKey', before: null, after: { name: 'traced', scopes: ['read'], rotatedFrom: old.id } },
+    ])
+    for (const { key } of [old, made.body]) expect(JSON.stringify([ofOld, ofNew])).not.toContain(key.slice(-43))
+  })
+})
+
+describe('Idempotency-Key', () => {
+  const tenant = { name: 'Third', billingEmail: 'third@example.com' }
+
+  test('the same request gets the same answer and is done once', async () => {
+    const body = {
+      displayName: 'Once',
+      type: 0,
+      standardTariff: { baseTariffGb: 1, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 },
+    }
+    const reordered = Object.fromEntries(Object.entries(body).reverse())
+
+    const first = await house.tenant.inside('POST', '/internal/tariffs', body, { 'idempotency-key': 'a' })
+    const second = await house.tenant.inside('POST', '/internal/tariffs', reordered, { 'idempotency-key': '"a"' })
+    const tariffs = await house.tenant.ask('GET', '/api/tariffs')
+
+    expect(second).toMatchObject({ status: 201, body: first.body })
+    expect(second.headers['idempotency-replayed']).toBe('true')
+    expect(tariffs.body.filter(({ displayName }: { displayName: string }) => displayName === 'Once')).toHaveLength(1)
+  })
+
+  test('another body under the same key is refused; another tenant has keys of its own', async () => {
+    const sim = { iccid: '894450010299999991' }
+    const first = await house.tenant.inside('POST', '/internal/sims', { sims: [sim] }, { 'idempotency-key': 'b' })
+    const other = await house.tenant.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
+    const theirs = await house.other.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
+
+    expect(first.status).toBe(200)
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+    expect(theirs).toMatchObject({ status: 200, body: { created: [], rejected: [] } })
+  })
+
+  test('a failure is not kept: the same key may try again', async () => {
+    const headers = { 'idempotency-key': 'c' }
+
+    const failed = await house.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
+    const again = await house.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
+
+    expect([failed.status, again.status]).toEqual([404, 404])
+    expect(again.headers['idempotency-replayed']).toBeUndefined()
+  })
+
+  test('while the first request is being worked on, the same key is told to come again', async () => {
+    const headers = { 'idempotency-key': 'd' }
+    const again = () => house.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
+
+    const meanwhile = await inTenant(house.ground, house.tenant.id, async (tx) => {
+      await holdIdempotencyKey(tx, 'd')
+      return again()
+    })
+    const after = await again()
+
+    expect(meanwhile).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+    expect(meanwhile.headers['retry-after']).toBe('1')
+    expect(after.status).toBe(200)
+  })
+
+  test('an answer with a secret is not given twice', async () => {
+    const headers = { 'idempotency-key': 'e' }
+
+    const first = await house.operate('POST', '/internal/tenants', tenant, headers)
+    const second = await house.operate('POST', '/internal/tenants', tenant, headers)
+
+    expect(first).toMatchObject({ status: 201, body: { id: expect.any(String), key: expect.stringMatching(/^sim_/) } })
+    expect(second).toMatchObject({ status: 409, body: { code: 'secret_already_shown' } })
+  })
+
+  test('after 24 hours the key is free again', async () => {
+    const headers = { 'idempotency-key': 'f' }
+    await house.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
+
+    house.now = NOON + 24 * 3_600_000 + 1
+    const later = await house.tenant.inside('POST', '/internal/sims', { sims: ['bad'] }, headers)
+    house.now = NOON
+
+    expect(later.status).toBe(200)
+    expect(later.headers['idempotency-replayed']).toBeUndefined()
+  })
+})
+
+describe('tenants', () => {
+  test.each([
+    [{ name: 'x' }, '/name'],
+    [{ billingEmail: 'nobody' }, '/billingEmail'],
+    [{ billingCycle: 'P2M' }, '/billingCycle'],
+  ])('%j is refused', async (wrong, pointer) => {
+    const body = { name: 'Fine', billingEmail: 'fine@example.com', ...wrong }
+
+    const answer = await house.operate('POST', '/internal/tenants', body)
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
+  })
+
+  test('a tariff of the platform is offered to every tenant', async () => {
+    const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
+    const made = await house.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
+
+    const seen = [
+      await house.tenant.ask('GET', `/api/tariffs/${made.body.id}`),
+      await house.other.ask('GET', `/api/tariffs/${made.body.id}`),
+    ]
+
+    expect(seen.map(({ status }) => status)).toEqual([200, 200])
+  })
+})

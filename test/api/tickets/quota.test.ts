@@ -1,0 +1,149 @@
+/** How many tickets a tenant may have open, so that one leaves the carrier to the others. */
+import { CompiledQuery, sql } from 'kysely'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openTicket } from '../../../operations/tickets/open-ticket.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { aSim, aTenant, provisioned, type Tenant, useHouse } from '../harness.ts'
+
+const house = useHouse({ ticketQuota: { perSim: 6, smsPerSim: 2, perTenant: 10 } })
+
+async function activeSims(tenant: Tenant, count: number): Promise<number[]> {
+  const ids: number[] = []
+  for (let n = 0; n < count; n++) {
+    const { id } = await aSim(tenant)
+    await provisioned(house, tenant, id, {})
+    ids.push(id)
+  }
+  await sql`update sims set status = 1 where id = any(${ids}::bigint[])`.execute(house.root)
+  return ids
+}
+const refresh = ({ ask }: Tenant, simId = 0) => ask('POST', '/api/tickets/refresh', { simId })
+const sms = ({ ask }: Tenant, simId = 0) => ask('POST', '/api/tickets/send-sms', { simId, message: 'reboot' })
+
+/** Asked one after the other. @returns the statuses */
+async function statuses(count: number, ask: () => Promise<{ status: number }>): Promise<number[]> {
+  const seen: number[] = []
+  for (let n = 0; n < count; n++) seen.push((await ask()).status)
+  return seen
+}
+
+describe('of a SIM', () => {
+  test('six tickets may be open, two of them SMS; the refusal names the quota and says when to come again', async () => {
+    const tenant = await aTenant(house, 'Of a SIM')
+    const [simId, other] = await activeSims(tenant, 2)
+
+    expect(await statuses(3, () => sms(tenant, simId))).toEqual([200, 200, 429])
+    expect(await statuses(5, () => refresh(tenant, simId))).toEqual([200, 200, 200, 200, 429])
+    const [third, seventh] = [await sms(tenant, simId), await refresh(tenant, simId)]
+
+    for (const answer of [third, seventh]) {
+      expect(answer).toMatchObject({ status: 429, body: { code: 'quota_exceeded' } })
+      expect(answer.headers['retry-after']).toBe('30')
+    }
+    expect(third.body.detail).toBe(
+      `SIM ${simId} has 2 open SMS tickets, and 2 is the quota of a SIM: come again when one has ended, or cancel one.`,
+    )
+    expect(seventh.body.detail).toBe(
+      `SIM ${simId} has 6 open tickets, and 6 is the quota of a SIM: come again when one has ended, or cancel one.`,
+    )
+    expect((await refresh(tenant, other)).status).toBe(200)
+  })
+
+  test('no more are open, however many are asked for at once', async () => {
+    const tenant = await aTenant(house, 'At once')
+    const [simId] = await activeSims(tenant, 1)
+
+    const answers = await Promise.all(Array.from({ length: 12 }, () => refresh(tenant, simId)))
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(6)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(6)
+  })
+
+  test('one that is cancelled makes room', async () => {
+    const tenant = await aTenant(house, 'Room')
+    const [simId] = await activeSims(tenant, 1)
+    const first = await refresh(tenant, simId)
+    expect(await statuses(6, () => refresh(tenant, simId))).toEqual([200, 200, 200, 200, 200, 429])
+
+    await tenant.ask('DELETE', `/api/tickets/${first.body.id}`)
+
+    expect(await statuses(2, () => refresh(tenant, simId))).toEqual([200, 429])
+  })
+})
+
+describe('of a tenant', () => {
+  test('ten tickets may be open; another tenant’s are its own', async () => {
+    const [tenant, other] = [await aTenant(house, 'Full'), await aTenant(house, 'Free')]
+    const [a, b, c] = await activeSims(tenant, 3)
+    const [theirs] = await activeSims(other, 1)
+    await statuses(5, () => refresh(tenant, a))
+    await statuses(5, () => refresh(tenant, b))
+
+    const refused = await refresh(tenant, c)
+
+    expect(refused).toMatchObject({ status: 429, body: { code: 'quota_exceeded' }, headers: { 'retry-after': '30' } })
+    expect(refused.body.detail).toBe(
+      'This tenant has 10 open tickets, and 10 is the quota of a tenant: come again when some have ended, or cancel some.',
+    )
+    expect((await refresh(other, theirs)).status).toBe(200)
+  })
+
+  test('what workflows, month ends and bulk runs open is neither refused nor counted', async () => {
+    const tenant = await aTenant(house, 'Apart')
+    const [full, free, bulk] = await activeSims(tenant, 3)
+    await statuses(5, () => refresh(tenant, full))
+    await statuses(5, () => refresh(tenant, free))
+    const asks = [
+      ['watchdog', { by: 'watchdog', rule: 'r', cycle: '2026-11', until: 'renewal', workflowId: 'w' }],
+      ['workflow', { by: 'workflow', workflowId: 'w' }],
+      ['month end', { by: 'month-end', cycle: '2026-11' }],
+    ] as const
+    for (const [who, cause] of asks) {
+      const open = (type: 'suspend' | 'activate') =>
+        tenant.inside('POST', `/internal/tickets/${type}`, { simId: full, cause })
+      expect([who, (await open('suspend')).status, (await open('activate')).status]).toEqual([who, 200, 200])
+    }
+    const run = { type: 'refresh', sims: { ids: [bulk] } }
+    expect((await tenant.inside('POST', '/internal/bulk-tickets', run)).status).toBeLessThan(300)
+
+    expect((await refresh(tenant, free)).status).toBe(429)
+    const { body } = await tenant.ask('GET', '/api/tickets')
+    const mine = body.find(({ simId, type }: { simId: number; type: number }) => simId === free && type === 4)
+    await tenant.ask('DELETE', `/api/tickets/${mine.id}`)
+    expect(await statuses(2, () => refresh(tenant, free))).toEqual([200, 429])
+  })
+
+  test('are counted without a look at those that have ended', async () => {
+    const tenant = await aTenant(house, 'History')
+    const [simId = 0] = await activeSims(tenant, 1)
+    await sql`
+      insert into tickets (id, tenant_id, sim_id, type, status, created_at, cause, next_attempt_at, finished_at, counts)
+      select gen_random_uuid(), ${tenant.id}, ${simId}, 4, 2, now(), '{"by": "user"}', now(), now(), true
+        from generate_series(1, 20000)`.execute(house.root)
+    await sql`vacuum analyze tickets`.execute(house.root)
+    const query = vi.spyOn(pg.Client.prototype, 'query')
+    onTestFinished(() => query.mockRestore())
+
+    expect((await refresh(tenant, simId)).status).toBe(200)
+
+    const statements = query.mock.calls as unknown as [text: string, values: unknown[]][]
+    const counting = statements.filter(([text]) => /from tickets\s+where .*counts/.test(text))
+    expect(counting).toHaveLength(1)
+    const [[text, values] = ['', []]] = counting
+    const { rows } = await inTenant(house.ground, tenant.id, (tx) =>
+      tx.q.executeQuery<Record<string, string>>(CompiledQuery.raw(`explain ${text}`, values)),
+    )
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('tickets_counted')
+  })
+})
+
+test('the service’s own callers have no quota', async () => {
+  const tenant = await aTenant(house, 'Own')
+  const [simId = 0] = await activeSims(tenant, 1)
+
+  for (let n = 0; n < 12; n++) {
+    await inTenant(house.ground, tenant.id, (tx) => openTicket(tx, { simId, type: 4, cause: { by: 'user' } }))
+  }
+  expect((await refresh(tenant, simId)).status).toBe(429)
+})

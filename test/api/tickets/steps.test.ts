@@ -1,0 +1,140 @@
+/** Tickets that steps of workflows ask for: a step asked again after days does nothing twice. */
+import { sql } from 'kysely'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
+import { type Ask, aPool, aSim, asking, provisioned, useHouse } from '../harness.ts'
+
+const DAY = 86_400_000
+const house = useHouse()
+/** Public and internal listener, asked as workers ask them. */
+let worker: Ask
+let inside: Ask
+let simId = 0
+let workflowId = ''
+beforeAll(() => {
+  worker = asking(house.outside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id })
+  inside = house.tenant.inside
+})
+beforeEach(async () => {
+  simId = (await aSim(house.tenant)).id
+  await provisioned(house, house.tenant, simId, { poolId: await aPool(house.tenant) })
+  await setStatus(1)
+  workflowId = `undo-suspensions:${house.tenant.id}:rule-${simId}:1`
+})
+
+const setStatus = (status: number) => sql`update sims set status = ${status} where id = ${simId}`.execute(house.root)
+const step = (name: string) => ({ 'simherd-workflow': workflowId, 'idempotency-key': `${workflowId}/run/${name}` })
+const idOf = (name: string) => ticketIdOfStep(house.tenant.id, `${workflowId}/run/${name}`)
+const tickets = async (): Promise<string[]> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from tickets where sim_id = ${simId} and type <> 2 order by seq`.execute(house.root)
+  return rows.map(({ id }) => id)
+}
+const complete = (id: string) =>
+  sql`update tickets set status = 2, finished_at = now() where id = ${id}`.execute(house.root)
+
+describe('a step of a workflow', () => {
+  test.each(['/api/tickets/suspend', '/internal/tickets/suspend'])(
+    'opens one ticket at %s, whose id follows from its key, however late it asks again',
+    async (path) => {
+      const ask = path.startsWith('/api') ? worker : inside
+      const first = await ask('POST', path, { simId }, step('suspend/1'))
+      expect(first.body).toEqual({ id: idOf('suspend/1') })
+      const trail = (await inside('GET', `/internal/audit?subjectId=${first.body.id}`)).body.data
+
+      // It has done what it was for, and the SIM is where another such ticket would act again.
+      await complete(first.body.id)
+      for (const days of [2, 30]) {
+        house.now += days * DAY
+        const again = await ask('POST', path, { simId }, step('suspend/1'))
+        expect(again).toMatchObject({ status: 200, body: first.body })
+      }
+      expect(await tickets()).toEqual([first.body.id])
+      expect((await inside('GET', `/internal/audit?subjectId=${first.body.id}`)).body.data).toEqual(trail)
+    },
+  )
+
+  test('is answered with its ticket where the SIM has another state since', async () => {
+    const { body } = await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
+    await complete(body.id)
+    await setStatus(2)
+    house.now += 2 * DAY
+
+    expect(await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))).toMatchObject({
+      status: 200,
+      body,
+    })
+    const other = await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/2'))
+    expect(other).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
+  })
+
+  test('is asked twice at once and opens one', async () => {
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))),
+    )
+    const opened = answers.filter(({ status }) => status === 200)
+    expect(opened.map(({ body }) => body.id)).toEqual(opened.map(() => idOf('suspend/1')))
+    expect(await tickets()).toEqual([idOf('suspend/1')])
+  })
+
+  test.each([
+    ['another SIM', '/api/tickets/suspend', true],
+    ['something else', '/api/tickets/refresh', false],
+  ])('that asks for %s under its key days later is refused', async (_, path, elsewhere) => {
+    await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
+    house.now += 2 * DAY
+    const other = elsewhere ? (await aSim(house.tenant)).id : simId
+
+    const answer = await worker('POST', path, { simId: other }, step('suspend/1'))
+    expect(answer).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+    expect(await tickets()).toEqual([idOf('suspend/1')])
+  })
+
+  test('leaves the keys of others as they are: after a day the same key is another request', async () => {
+    const key = { 'idempotency-key': 'mine' }
+    const first = await house.tenant.ask('POST', '/api/tickets/refresh', { simId }, key)
+    house.now += 2 * DAY
+
+    const second = await house.tenant.ask('POST', '/api/tickets/refresh', { simId }, key)
+    expect(second.status).toBe(200)
+    expect(await tickets()).toEqual([first.body.id, second.body.id])
+    expect(second.body.id).not.toBe(first.body.id)
+  })
+})
+
+describe('a ticket that a workflow takes back', () => {
+  const open = async () =>
+    (await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))).body.id as string
+  const from = (id: string) => ({ 'simherd-workflow': id })
+
+  test('is taken back by it however often it asks, and says so', async () => {
+    const id = await open()
+
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const answer = await worker('DELETE', `/api/tickets/${id}`, undefined, from(workflowId))
+      expect(answer).toMatchObject({ status: 200, body: { id, status: 4 } })
+      house.now += 2 * DAY
+    }
+    expect((await inside('GET', `/internal/tickets/${id}`)).body).toMatchObject({ status: 4, withdrawnBy: workflowId })
+  })
+
+  test('is not taken back by a person or another workflow after it', async () => {
+    const id = await open()
+    await worker('DELETE', `/api/tickets/${id}`, undefined, from(workflowId))
+
+    const person = await house.tenant.ask('DELETE', `/api/tickets/${id}`)
+    const other = await worker('DELETE', `/api/tickets/${id}`, undefined, from(`${workflowId}1`))
+    for (const answer of [person, other]) {
+      expect(answer).toMatchObject({ status: 409, body: { code: 'ticket_not_pending' } })
+    }
+  })
+
+  test('is not its work where a person was first', async () => {
+    const id = await open()
+    await house.tenant.ask('DELETE', `/api/tickets/${id}`)
+
+    const late = await worker('DELETE', `/api/tickets/${id}`, undefined, from(workflowId))
+    expect(late).toMatchObject({ status: 409, body: { code: 'ticket_not_pending' } })
+    expect((await inside('GET', `/internal/tickets/${id}`)).body).toMatchObject({ status: 4, withdrawnBy: null })
+  })
+})

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { useHouse } from '../harness.ts'
+
+const house = useHouse()
+const AT = '2026-11-20T10:00:00Z'
+const ICCID = '8944500000000000017'
+
+async function aSim(iccid: string) {
+  const { body } = await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
+  return body.created[0]?.id as number
+}
+const send = (body: unknown, headers = {}) => house.tenant.inside('POST', '/internal/usage', body, headers)
+const lines = (records: object[]) => records.map((record) => JSON.stringify(record)).join('\n')
+
+describe('POST /internal/usage', () => {
+  test('takes JSON, NDJSON and CSV, plain and gzipped, and counts each record once', async () => {
+    const simId = await aSim(ICCID)
+    const record = { recordId: 'a', iccid: ICCID, at: AT, bytesUp: 100, bytesDown: 200, smsCount: 1 }
+    const csv = `recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,imei\nb,${ICCID},${AT},1,2,60,,\n`
+
+    const answers = [
+      await send({ records: [record] }),
+      await send(lines([record, { ...record, recordId: 'c' }]), { 'content-type': 'application/x-ndjson' }),
+      await send(csv, { 'content-type': 'text/csv' }),
+      await send(gzipSync(csv), { 'content-type': 'text/csv; charset=utf-8', 'content-encoding': 'gzip' }),
+    ]
+
+    expect(answers.map(({ status, body }) => [status, body.accepted, body.duplicates, body.rejectedCount])).toEqual([
+      [200, 1, 0, 0],
+      [200, 1, 1, 0],
+      [200, 1, 0, 0],
+      [200, 0, 1, 0],
+    ])
+    const sim = await house.tenant.ask('GET', `/api/sims/${simId}`)
+    expect(sim.body).toMatchObject({ usageMB: 0.000603, smsCount: 2, voiceMins: 1 })
+  })
+
+  test('rejects bad records by their place, and counts the rest', async () => {
+    const iccid = '8944500000000000025'
+    await aSim(iccid)
+    const good = { recordId: 'd', iccid, at: AT, bytesUp: 1 }
+    const body = lines([good, { ...good, recordId: 'e', bytesUp: '1' }, { ...good, recordId: 'f', at: 'yesterday' }])
+
+    const answer = await send(`${body}\nno json\n`, { 'content-type': 'application/x-ndjson' })
+
+    expect(answer.body).toMatchObject({ accepted: 1, rejectedCount: 3 })
+    expect(answer.body.rejected.map(({ index, code }: { index: number; code: string }) => [index, code])).toEqual([
+      [1, 'invalid_record'],
+      [2, 'invalid_record'],
+      [3, 'invalid_record'],
+    ])
+    expect(answer.body.rejected[0].detail).toContain('bytesUp')
+  })
+
+  test.each([
+    ['no body', undefined, {}, 400, 'invalid_request'],
+    ['no JSON', 'nothing', { 'content-type': 'application/json' }, 400, 'invalid_request'],
+    ['JSON without records', '{}', { 'content-type': 'application/json' }, 400, 'invalid_request'],
+    ['a column that is not known', 'recordId,bytes\na,1', { 'content-type': 'text/csv' }, 400, 'invalid_request'],
+    ['another type', 'x', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+    ['another encoding', 'x', { 'content-type': 'text/csv', 'content-encoding': 'br' }, 415, 'unsupported_media_type'],
+    ['a broken gzip', 'x', { 'content-type': 'text/csv', 'content-encoding': 'gzip' }, 400, 'invalid_request'],
+  ])('refuses %s', async (_, body, headers, status, code) => {
+    const answer = await send(body, headers)
+
+    expect([answer.status, answer.body.code]).toEqual([status, code])
+  })
+})
+
+describe('deliveries of usage', () => {
+  const list = async () => (await house.tenant.inside('GET', '/internal/usage-deliveries')).body
+  const one = (id: number) => house.tenant.inside('GET', `/internal/usage-deliveries/${id}`)
+  const keyId = () => house.operatorKey.split('_')[1]
+
+  test('are each a row: who, when, what came, and what was made of it', async () => {
+    const iccid = '8944500000000000991'
+    const simId = await aSim(iccid)
+    const record = { recordId: 'delivered', iccid, at: AT, bytesUp: 1 }
+    const body = gzipSync(lines([record, record, { ...record, recordId: 'bad', bytesUp: -1 }]))
+    const headers = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip', 'x-request-id': 'delivery-1' }
+
+    const answer = await send(body, headers)
+
+    const { deliveryId } = answer.body
+    const delivery = {
+      id: deliveryId,
+      beganAt: expect.stringMatching(/^2026-11-20T12:/),
+      endedAt: expect.stringMatching(/^2026-11-20T12:/),
+      actor: `key:${keyId()}`,
+      keyId: keyId(),
+      requestId: 'delivery-1',
+      outcome: 'complete',
+      accepted: 1,
+      duplicates: 1,
+      rejected: 1,
+      bytes: body.length,
+      sha256: createHash('sha256').update(body).digest('hex'),
+    }
+    expect((await one(deliveryId)).body).toEqual(delivery)
+    expect((await list()).data[0]).toEqual(delivery)
+    const { rows } = await sql`select record_id, delivery_id from usage_records where sim_id = ${simId}`.execute(
+      house.root,
+    )
+    expect(rows).toEqual([{ record_id: 'delivered', delivery_id: deliveryId }])
+  })
+
+  test('that break off say what they counted until then', async () => {
+    const iccid = '8944500000000000992'
+    await aSim(iccid)
+    const records = Array.from({ length: 1500 }, (_, n) => ({ recordId: `broken-${n}`, iccid, at: AT, bytesUp: 1 }))
+    const whole = gzipSync(lines(records))
+
+    const answer = await send(whole.subarray(0, whole.length - 20), {
+      'content-type': 'application/x-ndjson',
+      'content-encoding': 'gzip',
+    })
+
+    expect(answer.status).toBe(400)
+    expect((await list()).data[0]).toMatchObject({ outcome: 'broken', accepted: 1000, bytes: whole.length - 20 })
+  })
+
+  test('sent again keep the records with the first of them', async () => {
+    const iccid = '8944500000000000993'
+    const simId = await aSim(iccid)
+    const body = { records: [{ recordId: 'again', iccid, at: AT, bytesUp: 1 }] }
+
+    const [first, second] = [await send(body), await send(body)]
+
+    expect(second.body.deliveryId).toBeGreaterThan(first.body.deliveryId)
+    expect((await one(second.body.deliveryId)).body).toMatchObject({ accepted: 0, duplicates: 1 })
+    const { rows } = await sql`select delivery_id from usage_records where sim_id = ${simId}`.execute(house.root)
+    expect(rows).toEqual([{ delivery_id: first.body.deliveryId }])
+  })
+
+  test('are the tenant’s own', async () => {
+    const { deliveryId } = (await send({ records: [] })).body
+
+    expect((await one(deliveryId)).status).toBe(200)
+    expect(await house.other.inside('GET', `/internal/usage-deliveries/${deliveryId}`)).toMatchObject({
+      status: 404,
+      body: { code: 'usage_delivery_not_found' },
+    })
+    expect((await house.other.inside('GET', '/internal/usage-deliveries')).body.data).toEqual([])
+  })
+})

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { useHouse } from '../harness.ts'
+
+const house = useHouse()
+const FILE = 'sim/sim-overage.json'
+const text = () => readFile(new URL(`../../../rules/${FILE}`, import.meta.url), 'utf8')
+
+describe('rule sets', () => {
+  test('are in force as a whole, and the same set is the same version', async () => {
+    const set = { files: [{ file: FILE, text: await text() }], author: 'a test' }
+
+    const first = await house.operate('POST', '/internal/rules', set)
+    const again = await house.operate('POST', '/internal/rules', set)
+    const inForce = await house.operate('GET', '/internal/rules')
+
+    expect(first.body).toEqual({ version: expect.any(Number), changed: true })
+    expect(again.body).toEqual({ version: first.body.version, changed: false })
+    expect(inForce.body).toMatchObject({
+      version: first.body.version,
+      refused: null,
+      rules: [{ name: 'sim-overage', subject: 'sim', file: FILE, stage: 'enforce' }],
+    })
+  })
+
+  test('with a fault are refused with every fault, and the set before stays', async () => {
+    const before = (await house.operate('GET', '/internal/rules')).body.version
+    const broken = (await text()).replace('"overageMB"', '"overageMb"').replace('"Critical"', '"Terrible"')
+
+    const answer = await house.operate('POST', '/internal/rules', {
+      files: [{ file: FILE, text: broken }],
+      author: 'x',
+    })
+
+    expect([answer.status, answer.body.code]).toEqual([422, 'rules_rejected'])
+    const details = answer.body.errors.map(({ detail }: { detail: string }) => detail).join('\n')
+    expect(details).toContain('overageMB')
+    expect(details).toContain('Terrible')
+    expect((await house.operate('GET', '/internal/rules')).body.version).toBe(before)
+    const events = (await house.tenant.ask('GET', '/api/events?type=2')).body.data
+    expect(events.filter(({ title }: { title: string }) => /reject/i.test(title))).toEqual([])
+  })
+
+  test('tell each tenant what changes for it, and neither who loaded them nor what is for others', async () => {
+    const rule = JSON.parse(await text())
+    const named = (name: string, more: object = {}, params: object = {}) => {
+      const { event } = rule
+      const changed = { ...rule, name, ...more, event: { ...event, params: { ...event.params, ...params } } }
+      return { file: `sim/${name}.json`, text: JSON.stringify(changed) }
+    }
+    const load = (...files: object[]) => house.operate('POST', '/internal/rules', { files, author: 'Ada Lovelace' })
+    const told = async (tenant: typeof house.tenant) => {
+      const { data } = (await tenant.ask('GET', '/api/events?type=2')).body
+      expect(JSON.stringify(data)).not.toContain('Ada')
+      return data
+        .filter(({ title }: { title: string }) => title === 'Watchdog rules changed')
+        .map(({ description }: { description: string }) => description.replace(/^.*: /, ''))
+    }
+    const ours = { match: { ...rule.match, tenant: house.tenant.id } }
+    await load(named('kept'))
+    const before = [(await told(house.tenant)).length, (await told(house.other)).length]
+
+    await load(named('kept'), named('secret', ours), named('tried', {}, { stage: 'shadow' }))
+    await load(named('kept', { description: 'said better' }), named('secret', ours, { level: 'Warning' }))
+    await load(named('kept', {}, { level: 'Warning' }))
+
+    expect((await told(house.tenant)).slice(0, -(before[0] ?? 0))).toEqual([
+      'kept changed, secret is gone.',
+      'secret changed.',
+      'secret is new.',
+    ])
+    expect((await told(house.other)).slice(0, -(before[1] ?? 0))).toEqual(['kept changed.'])
+  })
+})

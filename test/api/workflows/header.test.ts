@@ -1,0 +1,199 @@
+/** The header Simherd-Workflow: who may send it, and what becomes of it. */
+import { readFile } from 'node:fs/promises'
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { rememberStarts, requestWorkflows } from '../../../store/outbox.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { type Ask, aPool, aSim, asking, aTenant, provisioned, useHouse } from '../harness.ts'
+
+const house = useHouse()
+/** The public listener, asked as workers ask it. */
+let worker: Ask
+beforeAll(() => {
+  const headers = { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id }
+  worker = asking(house.outside, headers)
+})
+
+const from = (workflowId: string) => ({ 'simherd-workflow': workflowId })
+const undoing = () => `undo-suspensions:${house.tenant.id}:pool-overage:1795000000000`
+
+/** A SIM that is Active in a pool. */
+async function activeSim(): Promise<number> {
+  const { id } = await aSim(house.tenant)
+  await provisioned(house, house.tenant, id, { poolId: await aPool(house.tenant) })
+  await sql`update sims set status = 1 where id = ${id}`.execute(house.root)
+  return id
+}
+
+/** A suspension that the watchdog has asked for, as its evaluation does. @returns the workflow's id */
+async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<string> {
+  const { id: tenantId } = house.tenant
+  const workflowId = `suspend-on-overage:${tenantId}:${simId}:2026-11`
+  const input = {
+    tenantId,
+    simId,
+    cycleKey: '2026-11',
+    cycleEndsAt: '2026-12-01T00:00:00.000Z',
+    rule: 'sim-overage',
+    ruleFile: 'sim/overage.yaml',
+    grace: 'PT0S',
+    until,
+    waits: { pollMin: 'PT1S', pollMax: 'PT1S' },
+  }
+  const request = { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
+  await inTenant(house.ground, tenantId, async (tx) => {
+    await rememberStarts(tx, [workflowId])
+    await requestWorkflows(tx, [request])
+  })
+  return workflowId
+}
+
+const causeOf = async (ticketId: string) =>
+  (await house.tenant.inside('GET', `/internal/tickets/${ticketId}`)).body.cause
+const trailOf = async (query: string) => (await house.tenant.inside('GET', `/internal/audit?${query}`)).body.data
+
+describe('a ticket that a workflow asks for at the endpoint of the specification', () => {
+  test.each(['renewal', 'manual'] as const)(
+    'has the rule, cycle and end (%s) of the suspension that was started',
+    async (until) => {
+      const simId = await activeSim()
+      const workflowId = await watchdogRun(simId, until)
+
+      const { status, body } = await worker('POST', '/api/tickets/suspend', { simId }, from(workflowId))
+      expect({ status, body }).toEqual({ status: 200, body: { id: expect.any(String) } })
+      expect(await causeOf(body.id)).toEqual({
+        by: 'watchdog',
+        rule: 'sim-overage',
+        cycle: '2026-11',
+        until,
+        workflowId,
+      })
+      expect(Object.keys((await worker('GET', `/api/tickets/${body.id}`)).body)).not.toContain('cause')
+    },
+  )
+
+  test('is of that workflow, and so is the entry of the audit trail', async () => {
+    const simId = await activeSim()
+
+    const { body } = await worker('POST', '/api/tickets/refresh', { simId }, from(undoing()))
+    expect(await causeOf(body.id)).toEqual({ by: 'workflow', workflowId: undoing() })
+    expect(await trailOf(`subjectId=${body.id}`)).toMatchObject([{ action: 'refreshSim', workflowId: undoing() }])
+    const found = await trailOf(`workflowId=${encodeURIComponent(undoing())}&pageSize=100`)
+    expect(found.map(({ subjectId }: { subjectId: string }) => subjectId)).toContain(body.id)
+    expect(await trailOf('workflowId=elsewhere')).toEqual([])
+  })
+
+  test('without the header is a person’s', async () => {
+    const simId = await activeSim()
+
+    const { body } = await worker('POST', '/api/tickets/suspend', { simId })
+    expect(await causeOf(body.id)).toEqual({ by: 'user' })
+    expect(await trailOf(`subjectId=${body.id}`)).toMatchObject([{ action: 'suspendSim', workflowId: null }])
+  })
+
+  test('at /internal has the same cause, and none of its own beside it', async () => {
+    const { inside } = house.tenant
+    const simId = await activeSim()
+    const workflowId = await watchdogRun(simId, 'renewal')
+
+    const both = await inside('POST', '/internal/tickets/suspend', { simId, cause: { by: 'user' } }, from(workflowId))
+    expect(both).toMatchObject({ status: 400, body: { errors: [{ pointer: '/cause' }] } })
+    const { body } = await inside('POST', '/internal/tickets/suspend', { simId }, from(workflowId))
+    expect(await causeOf(body.id)).toMatchObject({ by: 'watchdog', rule: 'sim-overage', until: 'renewal' })
+  })
+})
+
+describe('the header is refused', () => {
+  const opened = async (simId: number) => {
+    const { body } = await worker('GET', '/api/tickets')
+    return body.filter((ticket: { simId: number; type: number }) => ticket.simId === simId && ticket.type !== 2)
+  }
+
+  test('from a tenant’s own key', async () => {
+    const simId = await activeSim()
+
+    const answer = await house.tenant.ask('POST', '/api/tickets/suspend', { simId }, from(undoing()))
+    expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(answer.body.detail).toContain('Simherd-Workflow')
+    expect(await opened(simId)).toEqual([])
+  })
+
+  test('where it names none of the tenant’s workflows', async () => {
+    const simId = await activeSim()
+    const other = await aTenant(house, 'Another')
+    const ids = [
+      undoing().replace(house.tenant.id, other.id),
+      `month-end-timer:${other.id}-2026-12-01T00:00:00Z`,
+      house.tenant.id,
+      `tidy-up:${house.tenant.id}:1`,
+      'undo-suspensions::pool-overage:1',
+      '%',
+    ]
+
+    for (const id of ids) {
+      const { status, body } = await worker('POST', '/api/tickets/suspend', { simId }, from(id))
+      expect({ status, errors: body.errors }, id).toMatchObject({
+        status: 400,
+        errors: [{ parameter: 'Simherd-Workflow' }],
+      })
+    }
+    expect(await opened(simId)).toEqual([])
+  })
+
+  test('where the service has not started that suspension', async () => {
+    const simId = await activeSim()
+    const unknown = `suspend-on-overage:${house.tenant.id}:${simId}:2026-10`
+
+    const answer = await worker('POST', '/api/tickets/suspend', { simId }, from(unknown))
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: 'Simherd-Workflow' }] } })
+    expect(await opened(simId)).toEqual([])
+  })
+
+  test('where nothing of a tenant is asked for', async () => {
+    const { status } = await house.operate('GET', '/internal/order-prices', undefined, from(undoing()))
+    expect(status).toBe(400)
+  })
+})
+
+test('workflows whose ids Temporal makes longer, and names beyond ASCII, are known by their tenant too', async () => {
+  const { id } = house.tenant
+  for (const workflowId of [
+    `month-end-timer:${id}`,
+    `month-end-timer:${id}-2026-12-01T00:00:00Z`,
+    `month-end-batch:${id}:2026-11:0a1b2c3d:move:0`,
+    encodeURI(`undo-suspensions:${id}:überlauf:1`),
+  ]) {
+    const { status } = await worker('PATCH', '/api/tenant/name', { name: `Of ${workflowId.length}` }, from(workflowId))
+    expect(status, workflowId).toBe(200)
+  }
+  expect(await trailOf('action=renameTenant')).toMatchObject([
+    { workflowId: `undo-suspensions:${id}:überlauf:1` },
+    {},
+    {},
+    {},
+  ])
+})
+
+test('a suspension that was started by earlier code has its cause too, once the database is migrated', async () => {
+  const [byRule, byPerson] = [await activeSim(), await activeSim()]
+  const rule = await watchdogRun(byRule, 'manual')
+  const person = await watchdogRun(byPerson, 'renewal')
+  const input = { simId: byPerson, cycleKey: '2026-11', rule: null, until: 'manual' }
+  await sql`update workflow_starts set input = null`.execute(house.root)
+  await sql`delete from workflow_outbox where workflow_id = ${person}`.execute(house.root)
+  await sql`
+    insert into audit_log (tenant_id, at, key_id, request_id, action, subject, subject_id, after)
+    values (${house.tenant.id}, now(), 'k', 'r', 'startSuspendOnOverage', 'workflow', ${person},
+            ${JSON.stringify(input)}::jsonb)`.execute(house.root)
+  const file = new URL('../../../store/migrations/0022_asking_workflows.sql', import.meta.url)
+  const [, filling = ''] = (await readFile(file, 'utf8')).split('-- Forced row-level security')
+  await sql.raw(`--${filling}`).execute(house.root)
+
+  for (const [simId, workflowId, expected] of [
+    [byRule, rule, { rule: 'sim-overage', until: 'manual' }],
+    [byPerson, person, { rule: null, until: 'manual' }],
+  ] as const) {
+    const { body } = await worker('POST', '/api/tickets/suspend', { simId }, from(workflowId))
+    expect(await causeOf(body.id)).toEqual({ by: 'watchdog', cycle: '2026-11', workflowId, ...expected })
+  }
+})

@@ -1,0 +1,240 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { inTenant } from '../../../store/tenancy.ts'
+import { aPool, aSim, aTariff, provisioned, type Tenant, useHouse } from '../harness.ts'
+
+const house = useHouse()
+const PATH = '/internal/workflows/provision-in-bulk'
+const CSV = { 'content-type': 'text/csv' }
+
+const fresh = async (count: number, tenant = house.tenant) => {
+  const sims = []
+  for (let made = 0; made < count; made++) sims.push(await aSim(tenant))
+  return sims
+}
+async function started(body: object, tenant: Tenant = house.tenant) {
+  const answer = await tenant.inside('POST', PATH, body)
+  expect(answer.status, JSON.stringify(answer.body)).toBe(202)
+  return answer.body
+}
+const batchOf = async (id: string) => (await house.tenant.inside('GET', `/internal/provision-batches/${id}`)).body
+const simsOf = async (id: string, query = '') =>
+  (await house.tenant.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).body
+const note = (id: string, body: object) =>
+  house.tenant.inside('POST', `/internal/provision-batches/${id}/outcomes`, { started: [], ended: [], ...body })
+const outbox = () =>
+  inTenant(house.ground, house.tenant.id, async (tx) => {
+    const { rows } = await sql<{ request: any }>`select request from workflow_outbox order by id`.execute(tx.q)
+    return rows.map(({ request }) => request)
+  })
+const ended = (index: number, more: object = {}) => ({
+  index,
+  outcome: 'activated',
+  provisionTicket: crypto.randomUUID(),
+  activateTicket: crypto.randomUUID(),
+  unassignTicket: null,
+  step: null,
+  code: null,
+  detail: null,
+  ...more,
+})
+
+describe('a batch', () => {
+  test('is kept with its answer, and its workflow starts after the commit', async () => {
+    const [one, two] = await fresh(2)
+    const [poolId, other] = [await aPool(house.tenant), await aPool(house.tenant)]
+    const sims = [
+      { simId: one?.id, tag: 'door 1' },
+      { iccid: two?.iccid, poolId: other },
+    ]
+    house.bells.length = 0
+
+    const batch = await started({ sims, defaults: { poolId }, parallel: 7 })
+
+    const workflowId = `provision-in-bulk:${house.tenant.id}:${batch.id}`
+    expect(batch).toEqual({ id: batch.id, workflowId, total: 2, refused: 0, refusals: [] })
+    expect(house.bells).toContainEqual({ queue: 'workflows', tenantId: house.tenant.id })
+    expect((await outbox()).at(-1)).toMatchObject({
+      do: 'start',
+      type: 'provision-in-bulk',
+      workflowId,
+      input: { tenantId: house.tenant.id, batchId: batch.id, parallel: 7 },
+    })
+    expect(await batchOf(batch.id)).toMatchObject({ total: 2, parallel: 7, endedAt: null, counts: { waiting: 2 } })
+    expect((await simsOf(batch.id)).sims).toMatchObject([
+      { index: 0, simId: one?.id, iccid: one?.iccid, poolId, tariffId: null, tag: 'door 1', outcome: 'waiting' },
+      { index: 1, simId: two?.id, iccid: two?.iccid, poolId: other, tag: null, outcome: 'waiting' },
+    ])
+  })
+
+  test('comes as CSV too, what holds for all in the query', async () => {
+    const [one, two] = await fresh(2)
+    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+    const csv = `ICCID;simId;tag;tariffId;colour\n${one?.iccid};;north;;red\n;${two?.id};;${tariffId};\n`
+
+    const answer = await house.tenant.inside('POST', `${PATH}?poolId=${poolId}&parallel=3`, csv, CSV)
+
+    expect(answer).toMatchObject({ status: 202, body: { total: 2, refused: 0 } })
+    expect((await simsOf(answer.body.id)).sims).toMatchObject([
+      { simId: one?.id, poolId, tariffId: null, tag: 'north' },
+      { simId: two?.id, poolId, tariffId, tag: null },
+    ])
+    expect(await batchOf(answer.body.id)).toMatchObject({ parallel: 3 })
+  })
+
+  test('takes SIMs that a start of its own would take: not activated since, or Active there', async () => {
+    const poolId = await aPool(house.tenant)
+    const [one, two] = await fresh(2)
+    await provisioned(house, house.tenant, one?.id ?? 0, { poolId })
+    await provisioned(house, house.tenant, two?.id ?? 0, { poolId })
+    await house.tenant.ask('POST', '/api/tickets/activate', { simId: two?.id })
+
+    expect(await started({ sims: [{ simId: one?.id }, { simId: two?.id }], defaults: { poolId } })).toMatchObject({
+      refused: 0,
+    })
+  })
+
+  test('of another tenant does not exist', async () => {
+    const [sim] = await fresh(1, house.other)
+    const { id } = await started({ sims: [{ simId: sim?.id }] }, house.other)
+
+    for (const path of ['', '/sims']) {
+      const answer = await house.tenant.inside('GET', `/internal/provision-batches/${id}${path}`)
+      expect(answer).toMatchObject({ status: 404, body: { code: 'batch_not_found' } })
+    }
+    expect(await house.tenant.inside('GET', '/internal/provision-batches/none')).toMatchObject({ status: 404 })
+  })
+})
+
+describe('rows that cannot be', () => {
+  async function aMixture() {
+    const { tenant } = house
+    const [poolId, elsewhere, gone] = [await aPool(tenant), await aPool(tenant), await aPool(tenant)]
+    await tenant.ask('DELETE', `/api/pools/${gone}`)
+    const [forPools, inactive] = [await aTariff(tenant, 1), await aTariff(tenant)]
+    await tenant.inside('PATCH', `/internal/tariffs/${inactive}`, { isActive: false })
+    const [good, there, held, a = good, b = good, c = good, d = good, e = good] = await fresh(8)
+    await provisioned(house, tenant, there?.id ?? 0, { poolId: elsewhere })
+    await provisioned(house, tenant, held?.id ?? 0, { poolId })
+    await inTenant(house.ground, tenant.id, (tx) =>
+      sql`insert into suspensions (sim_id, cause, opened_at) values (${held?.id}, 'user', now())`.execute(tx.q),
+    )
+    const [stranger] = await fresh(1, house.other)
+    const rows = [
+      [{ simId: good?.id }, null],
+      [{ simId: 999_999_999 }, 'sim_not_found'],
+      [{ iccid: stranger?.iccid }, 'sim_not_found'],
+      [{ simId: good?.id }, 'sim_repeated'],
+      [{ simId: there?.id }, 'sim_already_assigned'],
+      [{ simId: held?.id }, 'sim_state_conflict'],
+      [{ simId: a?.id, poolId: gone }, 'pool_not_found'],
+      [{ simId: b?.id, tariffId: 999_999 }, 'tariff_not_found'],
+      [{ simId: c?.id, tariffId: inactive }, 'tariff_inactive'],
+      [{ simId: d?.id, poolID: poolId }, 'invalid_request'],
+      [{ poolId }, 'invalid_request'],
+      [{ simId: e?.id, tag: 'x'.repeat(129) }, 'invalid_request'],
+      [7, 'invalid_request'],
+      [{ iccid: '8.94E+18' }, 'invalid_request'],
+    ] as const
+    return { rows, poolId, forPools, lonely: (await fresh(1))[0] }
+  }
+
+  test('refuse the whole, each with the code that it would meet by itself; nothing is kept', async () => {
+    const { rows, poolId, forPools, lonely } = await aMixture()
+    const before = (await outbox()).length
+
+    const body = { sims: rows.map(([row]) => row), defaults: { poolId } }
+    const answer = await house.tenant.inside('POST', PATH, body)
+
+    expect(answer).toMatchObject({ status: 422, body: { code: 'batch_refused' } })
+    expect(answer.body.detail).toContain('13 of 14 rows')
+    expect(answer.body.errors.map(({ pointer, code }: any) => [pointer, code])).toEqual(
+      rows.flatMap(([, code], index) => (code === null ? [] : [[`/sims/${index}`, code]])),
+    )
+    expect((await outbox()).length).toBe(before)
+    const needsPool = await house.tenant.inside('POST', PATH, { sims: [{ simId: lonely?.id, tariffId: forPools }] })
+    expect(needsPool.body.errors).toMatchObject([{ pointer: '/sims/0', code: 'tariff_needs_pool' }])
+  })
+
+  test.each([
+    ['pool', { poolId: 999_999 }, 'pool_not_found'],
+    ['tariff', { tariffId: 999_999 }, 'tariff_not_found'],
+  ])('a default %s that is not there refuses the whole by its own code', async (_, defaults, code) => {
+    const [sim] = await fresh(1)
+
+    const answer = await house.tenant.inside('POST', PATH, { sims: [{ simId: sim?.id }], defaults, skipInvalid: true })
+
+    expect(answer).toMatchObject({ status: 404, body: { code } })
+  })
+
+  test('are left out where that is asked for, and the rest goes on', async () => {
+    const { rows, poolId } = await aMixture()
+
+    const batch = await started({ sims: rows.map(([row]) => row), defaults: { poolId }, skipInvalid: true })
+
+    expect(batch).toMatchObject({ total: 14, refused: 13 })
+    expect(batch.refusals).toContainEqual({ code: 'sim_not_found', count: 2 })
+    expect(await batchOf(batch.id)).toMatchObject({ total: 14, counts: { refused: 13, waiting: 1 } })
+    expect((await simsOf(batch.id, '?open=true')).sims).toMatchObject([{ index: 0 }])
+    expect((await simsOf(batch.id, '?outcome=refused&limit=2')).sims).toMatchObject([
+      { index: 1, simId: null, iccid: '999999999', code: 'sim_not_found' },
+      { index: 2, code: 'sim_not_found' },
+    ])
+  })
+})
+
+describe('the list of a batch', () => {
+  const aBatch = async (count: number) => {
+    const sims = (await fresh(count)).map(({ id }) => ({ simId: id }))
+    return (await started({ sims })).id as string
+  }
+
+  test('is read by keyset, in the order of the request', async () => {
+    const id = await aBatch(5)
+
+    const first = await simsOf(id, '?limit=2')
+    const second = await simsOf(id, `?limit=2&afterIndex=${first.nextAfterIndex}`)
+    const third = await simsOf(id, `?limit=2&afterIndex=${second.nextAfterIndex}`)
+
+    const pages = [first, second, third].map(({ sims }) => sims.map(({ index }: any) => index))
+    expect(pages).toEqual([[0, 1], [2, 3], [4]])
+    expect(third.nextAfterIndex).toBeNull()
+  })
+
+  test('keeps the first word on each SIM, however often it is told', async () => {
+    const id = await aBatch(3)
+    const good = ended(0)
+
+    await note(id, { started: [0, 1, 2], ended: [good] })
+    await note(id, { started: [0, 1, 2], ended: [good, ended(0, { outcome: 'failed' })] })
+    const reason = { step: 'activate', code: 'line_unknown', detail: 'the carrier has no line' }
+    await note(id, { ended: [ended(1, { outcome: 'compensated', ...reason })] })
+
+    expect((await batchOf(id)).counts).toMatchObject({
+      waiting: 0,
+      running: 1,
+      activated: 1,
+      compensated: 1,
+      failed: 0,
+    })
+    expect((await simsOf(id)).sims[0]).toMatchObject({ outcome: 'activated', provisionTicket: good.provisionTicket })
+    expect((await simsOf(id, '?outcome=compensated')).sims).toMatchObject([{ index: 1, ...reason }])
+    expect((await simsOf(id, '?open=true')).sims).toMatchObject([{ index: 2, outcome: 'running' }])
+  })
+
+  test('counts what was not begun as cancelled when the batch ends, once', async () => {
+    const id = await aBatch(3)
+    await note(id, { ended: [ended(0), ended(1, { outcome: 'failed', step: 'provision', code: 'x', detail: 'y' })] })
+
+    const end = () => house.tenant.inside('POST', `/internal/provision-batches/${id}/end`)
+    const first = await end()
+    house.now += 60_000
+    const second = await end()
+
+    expect(first.body).toMatchObject({
+      batch: { counts: { activated: 1, failed: 1, cancelled: 1, waiting: 0 } },
+      failures: [{ index: 1, outcome: 'failed', step: 'provision', code: 'x' }],
+    })
+    expect(second.body).toEqual(first.body)
+  })
+})

@@ -1,0 +1,443 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import type { EnforcementChange, HoldState } from '../../../domain/enforcement/guard.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { armSims } from '../../../operations/enforcement/arm-sims.ts'
+import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
+import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
+import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { type Subject, SubjectKind } from '../../../store/due.ts'
+import { endAsks, lockGuard } from '../../../store/enforcement/guard.ts'
+import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
+import { rememberStarts } from '../../../store/outbox.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { saveAlerts } from '../../../store/watchdog/alerts.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+
+const ground = await aGround()
+const NOW = ground.now
+const HOUR = 3_600_000
+const CYCLE = '2026-11'
+const RULE = 'pool-overage'
+const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'releaseHold', workflowId: null }
+
+/** A pool of SIMs, and a guard that lets 3 or half of them through in an hour. */
+async function aGuard(count: number, settings: EnforcementChange = { guardLeast: 3, guardPct: 50 }) {
+  ground.now = NOW
+  const house = await aHouse(ground)
+  const poolId = await house.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
+    return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
+  })
+  const sims = await house.activeSims(count, { poolId })
+  await house.asTenant((tx) => changeEnforcement(tx, settings))
+  const workflowId = enforcePoolId(house.tenantId, poolId, CYCLE)
+  const ask = (simIds: readonly number[], also: { rule?: string; poolId?: number | null; cycle?: string } = {}) =>
+    house.asTenant((tx) =>
+      askPermits(tx, { rule: RULE, cycle: CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
+    )
+  const decide = (holdId: number | null, decision: 'released' | 'discarded') =>
+    inTenant({ ...ground, caller: PERSON }, house.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
+  return {
+    ...house,
+    poolId,
+    sims,
+    workflowId,
+    ask,
+    release: (holdId: number | null) => decide(holdId, 'released'),
+    discard: (holdId: number | null) => decide(holdId, 'discarded'),
+    /** As an evaluation does where the alert clears, or the watchdog stands down. */
+    over: (cleared: boolean, one: { simId?: number; poolId?: number } = { poolId }) =>
+      house.asTenant(async (tx) => {
+        await lockGuard(tx)
+        await endAsks(tx, [{ rule: RULE, cycleKey: CYCLE, simId: null, poolId: null, ...one, cleared }])
+      }),
+    holds: async (state?: HoldState) =>
+      (await house.asTenant((tx) => pageOfHolds(tx, state === undefined ? {} : { state }))).data,
+    signals: () =>
+      house.rows(sql<{ id: string; signal: string }>`
+        select workflow_id as id, request ->> 'signal' as signal from workflow_outbox order by id`),
+  }
+}
+
+describe('the guard', () => {
+  test('lets the least through in an hour, in the order asked, and holds the rest', async () => {
+    const { ask, sims, holds, poolId } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
+    const [a = 0, b = 0, c = 0, d = 0, e = 0] = sims
+
+    const answer = await ask([d, b, a, e, c])
+
+    expect(answer).toEqual({ granted: [d, b, a], held: [e, c], discarded: [], holdId: expect.any(Number) })
+    expect(await holds()).toEqual([
+      {
+        id: answer.holdId,
+        rule: RULE,
+        ruleVersion: expect.any(Number),
+        poolId,
+        cycle: CYCLE,
+        state: 'held',
+        suspended: 3,
+        allowed: 3,
+        waiting: 2,
+        openedAt: new Date(NOW).toISOString(),
+        decidedAt: null,
+        decidedBy: null,
+      },
+    ])
+  })
+
+  test('lets a share of the pool through where that is more, and of the tenant where a SIM’s rule asks', async () => {
+    const { ask, sims, activeSims } = await aGuard(8)
+    await activeSims(4)
+    const [, ...others] = sims
+
+    const ofPool = await ask(sims)
+    const ofTenant = await ask(others, { rule: 'sim-overage', poolId: null })
+
+    expect([ofPool.granted.length, ofPool.held.length]).toEqual([4, 4])
+    expect([ofTenant.granted.length, ofTenant.held.length]).toEqual([6, 1])
+  })
+
+  test.each([
+    ['asked by one', (sims: number[]) => [sims]],
+    ['asked one by one', (sims: number[]) => sims.map((sim) => [sim])],
+    ['asked at once', (sims: number[]) => sims.map((sim) => [sim]), true],
+  ])('permits no more than that: %s', async (_, split, atOnce = false) => {
+    const { ask, sims, holds } = await aGuard(9, { guardLeast: 4, guardPct: 0 })
+
+    const answers = []
+    if (atOnce) answers.push(...(await Promise.all(split(sims).map((one) => ask(one)))))
+    else for (const one of split(sims)) answers.push(await ask(one))
+
+    expect(answers.flatMap(({ granted }) => granted)).toHaveLength(4)
+    expect(answers.flatMap(({ held }) => held)).toHaveLength(5)
+    expect(await holds()).toMatchObject([{ state: 'held', suspended: 4, waiting: 5 }])
+  })
+
+  test('answers the same when it is asked again, and counts nothing twice', async () => {
+    const { ask, sims, holds } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
+    const first = await ask(sims)
+    const again = await ask(sims)
+    const alone = await ask([sims[4] ?? 0], { poolId: null })
+
+    expect(again).toEqual(first)
+    expect(alone).toEqual({ granted: [], held: [sims[4]], discarded: [], holdId: first.holdId })
+    expect(await holds()).toMatchObject([{ waiting: 2 }])
+  })
+
+  test('counts an hour that slides: what is older lets others through', async () => {
+    const { ask, sims } = await aGuard(6, { guardLeast: 3, guardPct: 0 })
+    const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = sims
+    await ask([a, b])
+    ground.now = NOW + HOUR / 2
+    await ask([c])
+    ground.now = NOW + HOUR
+    const later = await ask([d, e, f])
+
+    expect(later).toMatchObject({ granted: [d, e], held: [f] })
+  })
+
+  test('counts each rule, each version of the rules, each pool and each tenant for itself', async () => {
+    const { ask, sims, holds } = await aGuard(3, { guardLeast: 2, guardPct: 0 })
+    const other = await aGuard(3, { guardLeast: 2, guardPct: 0 })
+    const files = (await readRuleFiles('')).map(({ file, text }) => ({ file, text }))
+
+    const held = [
+      (await ask(sims)).held,
+      (await other.ask(other.sims)).held,
+      (await ask(sims, { rule: 'sim-overage' })).held,
+    ]
+    await activateRules(ground, files, 'the tests')
+    const renewed = await ask(sims)
+
+    expect(held.map(({ length }) => length)).toEqual([1, 1, 1])
+    expect(renewed.granted).toEqual(sims.slice(0, 2))
+    expect((await holds()).map(({ ruleVersion }) => ruleVersion)).toHaveLength(3)
+  })
+
+  test('counts a SIM that its pool picked in that pool, also when it asks by itself after a new version', async () => {
+    const { ask, sims, holds, poolId } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
+    await ask(sims.slice(0, 1))
+    await activateRules(ground, [...(await readRuleFiles(''))].slice(0, 9), 'the tests')
+    const [first = 0, second = 0] = sims
+    await ask([second])
+
+    expect(await ask([first], { poolId: null })).toMatchObject({ held: [first] })
+    expect(await holds('held')).toMatchObject([{ poolId }])
+  })
+
+  test('holds everything once it holds something, however long, until the cycle ends', async () => {
+    const { ask, sims, holds, release } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
+    const { holdId } = await ask(sims.slice(0, 3))
+    ground.now = NOW + 3 * HOUR
+    const later = await ask(sims.slice(3))
+    const december = Date.parse('2026-12-01T00:00:00Z')
+    ground.now = december
+
+    expect(later).toMatchObject({ granted: [], held: [sims[3]], holdId })
+    expect(await holds('held')).toEqual([])
+    expect(await holds('lapsed')).toMatchObject([{ id: holdId, state: 'lapsed', waiting: 2 }])
+    await expect(release(holdId)).rejects.toMatchObject({ code: 'hold_not_open' })
+    await expect(ask(sims)).rejects.toMatchObject({ code: 'sim_state_conflict' })
+    expect(await ask(sims.slice(0, 2), { cycle: '2026-12' })).toMatchObject({ granted: sims.slice(0, 2) })
+  })
+
+  test('says once that it holds: a Critical entry, an event and a mail', async () => {
+    const { ask, sims, log, rows, poolId, holds } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
+    const { holdId } = await ask(sims.slice(0, 4))
+    await ask(sims)
+    const ruleVersion = (await holds())[0]?.ruleVersion
+
+    const message =
+      `Held: rule ${RULE} of version ${ruleVersion} has suspended 3 SIM(s) of pool a pool in the last hour, 1 wait; at most 3 go in an hour. ` +
+      `Release or discard it: POST /internal/enforcement/holds/${holdId}/release or /internal/enforcement/holds/${holdId}/discard.`
+    expect(await log()).toMatchObject([{ key: `guard/${holdId}`, level: LogLevel.Critical, simId: null, message }])
+    expect(await rows(sql`select title, severity, type from events where title like 'Guard%'`)).toEqual([
+      { title: `Guard held: ${RULE}, a pool`, severity: 2, type: 2 },
+    ])
+    expect(
+      await rows(sql`select level, body -> 'subject' as subject, body ->> 'message' as message from notifications`),
+    ).toEqual([{ level: LogLevel.Critical, subject: { kind: 'pool', id: poolId, label: 'a pool' }, message }])
+  })
+
+  test.each([
+    ['a pool', (poolId: number) => ({ poolId })],
+    ['the tenant', () => ({})],
+  ])('reads a few SIMs of a large estate: of %s', async (_, assignment) => {
+    const { asTenant, unprovisioned, poolId, workflowId } = await aGuard(0, { guardLeast: 1, guardPct: 10 })
+    const sims = [...(await unprovisioned(1000)), ...(await unprovisioned(1000)), ...(await unprovisioned(1000))]
+    const { poolId: pool = null } = { poolId: undefined, ...assignment(poolId) }
+    await asTenant((tx) => sql`update sims set status = 1, pool_id = ${pool}, provisioned_at = ${tx.now}`.execute(tx.q))
+    await sql`vacuum analyze sims`.execute(ground.db)
+
+    const { granted, read } = await asTenant(async (tx) => {
+      const readSoFar = async () => {
+        const { rows } = await sql<{ read: number }>`
+          select (seq_tup_read + idx_tup_fetch)::integer as read
+            from pg_stat_xact_user_tables where relname = 'sims'`.execute(tx.q)
+        return rows[0]?.read ?? 0
+      }
+      const before = await readSoFar()
+      const ask = { rule: RULE, cycle: CYCLE, simIds: sims.slice(0, 2), workflowId, ...assignment(poolId) }
+      const answer = await askPermits(tx, ask)
+      return { granted: answer.granted.length, read: (await readSoFar()) - before }
+    })
+
+    expect(granted).toBe(2)
+    expect(read).toBeLessThan(100)
+  })
+
+  test('refuses what is not there', async () => {
+    const { ask, sims } = await aGuard(1)
+
+    await expect(ask([...sims, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
+    await expect(ask(sims, { poolId: 999_999 })).rejects.toMatchObject({ code: 'pool_not_found' })
+    await expect(ask(sims, { cycle: '2026-13' })).rejects.toMatchObject({ code: 'cycle_not_found' })
+  })
+})
+
+describe('what was asked ends with its alert', () => {
+  test('cleared: the next alert asks anew, and counts again', async () => {
+    const { ask, sims, over } = await aGuard(3, { guardLeast: 3, guardPct: 0 })
+    await ask(sims)
+    await over(true)
+    const again = await ask(sims)
+
+    expect(again).toMatchObject({ granted: [], held: sims })
+  })
+
+  test('cleared while held: it waits no more, and a release does not reach it', async () => {
+    const { ask, sims, over, holds, release, signals } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
+    const { holdId } = await ask(sims)
+    await over(true)
+
+    expect(await holds()).toMatchObject([{ waiting: 0 }])
+    expect(await release(holdId)).toMatchObject({ decided: 0 })
+    expect(await signals()).toEqual([])
+  })
+
+  test('cleared between the look and the ask: the next alert asks anew, and counts again', async () => {
+    const { ask, sims, poolId, asTenant } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
+    const [a = 0, b = 0, c = 0] = sims
+    const alert = (subject: Subject, firing: boolean) =>
+      asTenant((tx) =>
+        saveAlerts(tx, [
+          {
+            rule: RULE,
+            ...subject,
+            scope: CYCLE,
+            firing,
+            state: {},
+            ruleVersion: 1,
+            evaluatedAt: new Date(ground.now++),
+            explanation: null,
+            asked: 'cleared',
+            askedAt: null,
+          },
+        ]),
+      )
+    await alert({ kind: SubjectKind.pool, id: poolId }, false)
+    await ask([a])
+    await ask([b], { poolId: null })
+    await alert({ kind: SubjectKind.pool, id: poolId }, true)
+    expect(await ask([a])).toMatchObject({ granted: [a] })
+    expect(await ask([a, c])).toMatchObject({ granted: [a], held: [c] })
+    expect(await ask([b])).toMatchObject({ granted: [], held: [b] })
+  })
+
+  test('stood down: what waits is withdrawn, what was granted stays', async () => {
+    const { ask, sims, over } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
+    const first = await ask(sims)
+    await over(false)
+
+    expect(await ask(sims)).toEqual(first)
+  })
+
+  test('a SIM’s own alert ends only what its own rule asked for it', async () => {
+    const { ask, sims, over, holds } = await aGuard(5, { guardLeast: 1, guardPct: 0 })
+    const [a = 0, b = 0, c = 0, d = 0, e = 0] = sims
+    const waiting = async () => new Map((await holds()).map((hold) => [hold.id, hold.waiting]))
+    const { holdId: ofPool } = await ask([a, b])
+    const { holdId: ofSim } = await ask([c, d, e], { poolId: null })
+    const { holdId: ofOther } = await ask([c, d, e], { rule: 'sim-burn-rate', poolId: null })
+    expect(await waiting()).toEqual(new Map([ofPool, ofSim, ofOther].map((hold, i) => [hold, i === 0 ? 1 : 2])))
+
+    await over(true, { simId: b })
+    await over(true, { simId: d })
+
+    expect(await waiting()).toEqual(new Map([ofPool, ofSim, ofOther].map((hold, i) => [hold, i === 2 ? 2 : 1])))
+  })
+})
+
+describe('a hold', () => {
+  test('released lets go all that it holds, tells who waits, and begins the count anew', async () => {
+    const { ask, sims, holds, release, signals, workflowId, asTenant, tenantId } = await aGuard(6, {
+      guardLeast: 2,
+      guardPct: 0,
+    })
+    const [, , c = 0] = sims
+    const run = suspendOnOverageId(tenantId, c, CYCLE)
+    await asTenant((tx) => rememberStarts(tx, [workflowId, run]))
+    const { holdId } = await ask(sims.slice(0, 4))
+
+    expect(await release(holdId)).toEqual({ id: holdId, state: 'released', decided: 2 })
+    expect(await signals()).toEqual([
+      { id: workflowId, signal: 'guardReleased' },
+      { id: run, signal: 'guardReleased' },
+    ])
+    expect(await holds()).toMatchObject([
+      { state: 'released', waiting: 2, decidedAt: new Date(NOW).toISOString(), decidedBy: 'anna' },
+    ])
+    expect(await ask(sims)).toMatchObject({ granted: sims, held: [], holdId: null })
+  })
+
+  test('discarded leaves what it held alone, and the count goes on', async () => {
+    const { ask, sims, discard, signals, workflowId, over } = await aGuard(5, { guardLeast: 2, guardPct: 0 })
+    const [a = 0, b = 0, c = 0, d = 0, e = 0] = sims
+    const { holdId } = await ask([a, b, c, d])
+
+    expect(await discard(holdId)).toEqual({ id: holdId, state: 'discarded', decided: 2 })
+    expect(await signals()).toEqual([{ id: workflowId, signal: 'guardDiscarded' }])
+    const again = await ask(sims)
+    expect(again).toMatchObject({ granted: [a, b], held: [e], discarded: [c, d] })
+    expect(again.holdId).not.toBe(holdId)
+    await over(true)
+    ground.now += HOUR
+    await discard(again.holdId)
+    expect(await ask([c, d])).toMatchObject({ granted: [c, d] })
+  })
+
+  test('is decided once: the same again is no more, the other is refused', async () => {
+    const { ask, sims, release, discard, signals, rows, log } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
+    const { holdId } = await ask(sims)
+    await release(holdId)
+
+    expect(await release(holdId)).toEqual({ id: holdId, state: 'released', decided: 2 })
+    await expect(discard(holdId)).rejects.toMatchObject({ code: 'hold_not_open' })
+    await expect(release(999_999)).rejects.toMatchObject({ code: 'hold_not_found' })
+    expect(await signals()).toHaveLength(1)
+    expect((await log()).map(({ key }) => key)).toEqual([`guard/${holdId}`, `guard/${holdId}/released`])
+    expect(await rows(sql`select subject_id as id, key_id as by, after from audit_log where subject = 'hold'`)).toEqual(
+      [{ id: String(holdId), by: 'anna', after: { state: 'released', decided: 2 } }],
+    )
+  })
+})
+
+describe('the switch of a tenant', () => {
+  test('turned has everything looked at again, says so in an event, and is in the audit trail', async () => {
+    const { asTenant, rows, sims, tenantId } = await aGuard(2)
+    const change = (ask: EnforcementChange) =>
+      inTenant({ ...ground, caller: PERSON }, tenantId, (tx) => changeEnforcement(tx, ask))
+    await asTenant((tx) => sql`update due_subjects set due_at = ${new Date(NOW + HOUR)}`.execute(tx.q))
+    const due = async () =>
+      (await rows(sql<{ id: number }>`select subject_id as id from due_subjects where due_at <= ${new Date(NOW)}`))
+        .length
+
+    const off = await change({ enabled: false })
+    const dueAfter = await due()
+    const again = await change({ enabled: false })
+    const limits = await change({ guardPct: 2.5, guardLeast: null })
+
+    expect([off, again]).toEqual(Array(2).fill({ enabled: false, guardLeast: 3, guardPct: 50 }))
+    expect(limits).toEqual({ enabled: false, guardLeast: 3, guardPct: 2.5 })
+    expect(dueAfter).toBe(sims.length + 2)
+    const titles = await rows(
+      sql<{ title: string }>`select title from events where title like 'Enforcement%' order by id`,
+    )
+    expect(titles.map(({ title }) => title)).toEqual([
+      'Enforcement changed',
+      'Enforcement switched off',
+      'Enforcement changed',
+    ])
+    expect(
+      await rows(sql`select after ->> 'enabled' as on from audit_log where subject = 'tenant' order by id`),
+    ).toEqual([{ on: 'false' }, { on: 'false' }])
+  })
+})
+
+describe('arming', () => {
+  test('starts a run once a SIM and cycle, in one request for all, and tells those that are known', async () => {
+    const { asTenant, sims, rows, tenantId } = await aGuard(3)
+    const terms = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
+    const arm = (signal: 'overLimit' | 'cleared' | 'standDown', simIds: readonly number[]) =>
+      asTenant((tx) =>
+        armSims(
+          tx,
+          {
+            simIds: [...simIds],
+            cycle: CYCLE,
+            rule: RULE,
+            ruleFile: 'f.json',
+            grace: 'PT0S',
+            until: 'renewal',
+            signal,
+          },
+          terms,
+        ),
+      )
+    const [a = 0, b = 0, c = 0] = sims
+
+    expect(await arm('cleared', sims)).toEqual({ told: 0, started: 0 })
+    expect(await arm('overLimit', [a, b, a])).toEqual({ told: 2, started: 2 })
+    expect(await arm('overLimit', sims)).toEqual({ told: 3, started: 1 })
+    expect(await arm('standDown', sims)).toEqual({ told: 3, started: 0 })
+    await expect(arm('overLimit', [a, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
+    ground.now = Date.parse('2026-12-01T00:00:00Z')
+    await expect(arm('overLimit', sims)).rejects.toMatchObject({ code: 'sim_state_conflict' })
+    const asked = await rows(sql<{ simId: string; how: string }>`
+      select workflow_id as "simId", (request ->> 'do') || ' ' || (request ->> 'signal') as how from workflow_outbox order by id`)
+    const id = (simId: number) => suspendOnOverageId(tenantId, simId, CYCLE)
+    expect(asked.map(({ simId, how }) => `${simId} ${how}`)).toEqual([
+      `${id(a)} signalWithStart overLimit`,
+      `${id(b)} signalWithStart overLimit`,
+      `${id(a)} signal overLimit`,
+      `${id(b)} signal overLimit`,
+      `${id(c)} signalWithStart overLimit`,
+      ...sims.map((simId) => `${id(simId)} signal standDown`),
+    ])
+  })
+})

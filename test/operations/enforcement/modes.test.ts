@@ -1,0 +1,95 @@
+/** Evaluation, picking and the last look before a suspension go by the same mode, and the interface shows it. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { refusalOf } from '../../../activities/enforcement.ts'
+import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
+import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
+import { readSim } from '../../../store/estate/sims.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse, evaluationTerms } from '../harness.ts'
+
+const ground = await aGround()
+await activateRules(ground, await readRuleFiles(''), 'the tests')
+const terms = evaluationTerms()
+const CYCLE = '2026-11'
+const { Disabled, Monitor, Enforce } = WatchdogMode
+const MODES = [Disabled, Monitor, Enforce] as const
+/** Every way a SIM can be set: its own mode or none, exempt or not. */
+const SETTINGS = [null, ...MODES].flatMap((own) => [false, true].map((exempt) => ({ own, exempt })))
+
+/** Active SIMs, one a setting, all over their limit or share by the same amount, evaluated. */
+async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
+  const house = await aHouse(ground)
+  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, tariffType, 100))
+  const type = tariffType === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+  const pool =
+    poolMode === null ? null : await house.asTenant((tx) => aPool(tx, tariffId, { type, watchdogMode: poolMode }))
+  const poolId = pool?.id ?? 0
+  const ids = await house.activeSims(SETTINGS.length, pool === null ? { tariffId } : { poolId })
+  const sims = SETTINGS.map((setting, i) => ({ ...setting, id: ids[i] ?? 0 }))
+  for (const { id, own, exempt } of sims) {
+    await house.rows(sql`
+      update sims set watchdog_mode = ${own}, is_watchdog_exempt = ${exempt} where id = ${id} returning 1`)
+  }
+  await house.record(sims.map(({ id }) => house.usage(id, { bytesUp: 150 })))
+  await evaluateSubjects(ground, terms, house.tenantId)
+  const asked = await house.rows(sql<{ id: string }>`
+    select workflow_id as id from workflow_outbox where request ->> 'signal' = 'overLimit'`)
+  const would = (await house.log()).filter(({ message }) => message.includes('would have been suspended'))
+  return {
+    poolId,
+    sims,
+    asked: asked.map(({ id }) => id),
+    /** SIMs of which the log says that they would have been suspended. */
+    would: ascending(would.map(({ simId }) => simId ?? 0)),
+    shown: (id: number) => house.asTenant(async (tx) => (await readSim(tx, id))?.watchdogMode),
+    /** Why the workflow of a SIM, started by a rule, does not suspend it. */
+    refusal: async (id: number, rule: string) =>
+      refusalOf(await house.asTenant((tx) => simEnforcement(tx, id, CYCLE, rule))),
+    picked: () => house.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, 'pool-overage')),
+  }
+}
+
+const ascending = (ids: readonly number[]) => ids.toSorted((a, b) => a - b)
+const idsOf = (sims: readonly { readonly id: number }[]) => ascending(sims.map(({ id }) => id))
+
+describe('a rule of SIMs', () => {
+  test.each([null, ...MODES])('goes by the SIM’s own mode, else by that of its pool (%j)', async (poolMode) => {
+    const estate = await anEstate(TariffType.Standard, poolMode)
+    const inMode = (mode: WatchdogMode) =>
+      estate.sims.filter(({ own, exempt }) => !exempt && (own ?? poolMode ?? Monitor) === mode)
+
+    for (const { id, own } of estate.sims) expect(await estate.shown(id)).toBe(own ?? poolMode ?? Monitor)
+    expect(ascending(estate.asked.map((id) => Number(id.split(':')[2])))).toEqual(idsOf(inMode(Enforce)))
+    expect(estate.would).toEqual(idsOf(inMode(Monitor)))
+    for (const { id } of estate.sims) {
+      const suspends = idsOf(inMode(Enforce)).includes(id)
+      expect((await estate.refusal(id, 'sim-overage')) === null).toBe(suspends)
+    }
+  })
+})
+
+describe('a rule of pools', () => {
+  test.each(MODES)('goes by the pool’s mode (%i), and picks who is neither exempt nor weaker', async (poolMode) => {
+    const estate = await anEstate(TariffType['Dynamic Pool'], poolMode)
+    const mayBePicked = idsOf(estate.sims.filter(({ own, exempt }) => !exempt && (own === null || own === Enforce)))
+
+    const pool = await estate.picked()
+    const { targets } = pickTargets('all', pool.overageBytes, pool.rows)
+
+    expect(estate.asked.map((id) => id.split(':')[0])).toEqual(poolMode === Enforce ? ['enforce-pool'] : [])
+    expect(estate.would).toEqual(poolMode === Monitor ? mayBePicked : [])
+    expect(ascending(targets)).toEqual(mayBePicked)
+    expect(pool.rows.slice(0, mayBePicked.length).map(({ simId }) => simId)).toEqual(mayBePicked)
+    expect(pool.passedOver).toBe(SETTINGS.length - mayBePicked.length)
+    for (const { id, own } of estate.sims) {
+      expect(await estate.shown(id)).toBe(own ?? poolMode)
+      const suspends = poolMode === Enforce && mayBePicked.includes(id)
+      expect((await estate.refusal(id, 'pool-overage')) === null).toBe(suspends)
+    }
+  })
+})

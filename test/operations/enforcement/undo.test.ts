@@ -1,0 +1,166 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { armSims } from '../../../operations/enforcement/arm-sims.ts'
+import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
+import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
+import { passOverSims, undoInput, undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
+import { SubjectKind } from '../../../store/due.ts'
+import { saveAlerts } from '../../../store/watchdog/alerts.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+
+const ground = await aGround()
+const NOW = ground.now
+const HOUR = 3_600_000
+const CYCLE = '2026-11'
+const RULE = 'pool-overage'
+const TERMS = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
+const iso = (ms: number) => new Date(ms).toISOString()
+
+async function aPoolOf(count: number) {
+  ground.now = NOW
+  const house = await aHouse(ground)
+  const poolId = await house.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
+    return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
+  })
+  const sims = await house.activeSims(count, { poolId })
+  const runOf = (simId: number) => suspendOnOverageId(house.tenantId, simId, CYCLE)
+  return {
+    ...house,
+    poolId,
+    sims,
+    runOf,
+    suspend: (simId: number, rule = RULE) => {
+      const workflowId = runOf(simId)
+      const cause = { by: 'watchdog', rule, cycle: CYCLE, until: 'renewal', workflowId } as const
+      return house.complete({ simId, type: TicketType.Suspend, cause })
+    },
+    permit: (simId: number, rule = RULE) =>
+      house.asTenant((tx) => askPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
+    /** The watchdog has asked to suspend the SIM by a rule of SIMs. */
+    asked: (simId: number, asked: 'overLimit' | 'would', rule = RULE) =>
+      house.asTenant((tx) =>
+        saveAlerts(tx, [
+          {
+            rule,
+            kind: SubjectKind.sim,
+            id: simId,
+            scope: CYCLE,
+            firing: true,
+            state: {},
+            ruleVersion: 1,
+            evaluatedAt: tx.now,
+            explanation: null,
+            asked,
+            askedAt: tx.now,
+          },
+        ]),
+      ),
+    page: (also: object = {}) =>
+      house.asTenant((tx) => undoPage(tx, { rule: RULE, since: iso(NOW), until: iso(NOW + HOUR), ...also })),
+    passOver: (simIds: readonly number[]) => house.asTenant((tx) => passOverSims(tx, { simIds: [...simIds] })),
+    rowOf: async (simId: number) =>
+      (await house.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, RULE))).rows.find((row) => row.simId === simId),
+  }
+}
+
+describe('what one rule has suspended', () => {
+  test('is found by rule and time, whoever’s run it was, page by page', async () => {
+    const { sims, suspend, page, runOf, complete } = await aPoolOf(6)
+    const [before = 0, a = 0, byOther = 0, byPerson = 0, b = 0, later = 0] = sims
+    ground.now = NOW - 1
+    await suspend(before)
+    ground.now = NOW
+    await suspend(a)
+    await suspend(byOther, 'sim-overage')
+    await complete({ simId: byPerson, type: TicketType.Suspend })
+    ground.now = NOW + HOUR - 1
+    await suspend(b)
+    ground.now = NOW + HOUR
+    await suspend(later)
+
+    const found = [a, b].map((simId) => ({ simId, workflowId: runOf(simId), suspended: true }))
+    expect(await page()).toEqual({ suspensions: found, total: 2, nextAfterSimId: null })
+    expect(await page({ limit: 1 })).toEqual({ suspensions: found.slice(0, 1), total: 2, nextAfterSimId: a })
+    expect(await page({ limit: 1, afterSimId: a })).toEqual({
+      suspensions: found.slice(1),
+      total: 1,
+      nextAfterSimId: null,
+    })
+    expect(await page({ rule: 'sim-overage' })).toMatchObject({ suspensions: [{ simId: byOther }] })
+  })
+
+  test('is what it is about to suspend too: permitted, held, or in a grace', async () => {
+    const { sims, suspend, page, permit, asked, complete, rows, runOf } = await aPoolOf(6)
+    const [permitted = 0, inGrace = 0, wouldBe = 0, byPerson = 0, byOther = 0, resumed = 0] = sims
+    for (const simId of [permitted, byPerson, byOther, resumed]) await permit(simId)
+    await asked(inGrace, 'overLimit')
+    await asked(wouldBe, 'would')
+    await asked(permitted, 'overLimit', 'another rule')
+    await complete({ simId: byPerson, type: TicketType.Suspend })
+    await suspend(byOther, 'another rule')
+    await rows(sql`insert into workflow_starts (workflow_id, started_at, held)
+      values (${runOf(resumed)}, now(), true) returning 1`)
+    const { suspensions } = await page()
+
+    expect(suspensions).toMatchObject([
+      { simId: permitted, suspended: false },
+      { simId: inGrace, suspended: false },
+    ])
+  })
+
+  test('is left alone in this cycle once it is passed over, and found no more where nothing is suspended', async () => {
+    const { sims, permit, page, passOver, rowOf, asTenant, rows, runOf } = await aPoolOf(3)
+    const [a = 0, b = 0, c = 0] = sims
+    const passedOver = (simId: number) =>
+      asTenant(async (tx) => (await simEnforcement(tx, simId, CYCLE, RULE)).passedOver)
+    await permit(a)
+    await permit(b)
+
+    expect(await passOver([a, b, a])).toEqual({ passedOver: 2 })
+    expect(await passOver([a])).toEqual({ passedOver: 1 })
+    expect(await page()).toMatchObject({ suspensions: [], total: 0 })
+    // One that is about to be suspended reads this before it is.
+    expect([await passedOver(a), await passedOver(c)]).toEqual([true, false])
+    expect([await rowOf(a), await rowOf(b), await rowOf(c)]).toMatchObject([
+      { held: true },
+      { held: true },
+      { held: false },
+    ])
+    const arm = {
+      cycle: CYCLE,
+      rule: RULE,
+      ruleFile: 'f',
+      grace: 'PT0S',
+      until: 'renewal',
+      signal: 'overLimit',
+    } as const
+    const armed = await asTenant((tx) => armSims(tx, { ...arm, simIds: sims }, TERMS))
+    expect(armed).toEqual({ told: 3, started: 1 })
+    const started = await rows(sql<{ id: string }>`
+      select workflow_id as id from workflow_outbox where request ->> 'do' = 'signalWithStart'`)
+    expect(started).toEqual([{ id: runOf(c) }])
+    await expect(passOver([a, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
+  })
+
+  test('is undone by one workflow for each rule and span of time, up to now where nothing is said', async () => {
+    const { asTenant, tenantId } = await aPoolOf(0)
+    ground.now = NOW
+    const input = (also: object) =>
+      asTenant(async (tx) => undoInput(tx, { rule: RULE, since: iso(NOW - HOUR), ...also }, TERMS))
+
+    const open = await input({})
+    expect(open).toMatchObject({
+      workflowId: `undo-suspensions:${tenantId}:${RULE}:${NOW - HOUR}`,
+      input: { rule: RULE, since: iso(NOW - HOUR), until: iso(NOW) },
+    })
+    const closed = await input({ until: iso(NOW - 1) })
+    expect(closed.workflowId).toBe(`${open.workflowId}-${NOW - 1}`)
+    for (const wrong of [{ since: iso(NOW) }, { until: iso(NOW - HOUR) }]) {
+      await expect(input(wrong)).rejects.toMatchObject({ code: 'invalid_request' })
+    }
+  })
+})

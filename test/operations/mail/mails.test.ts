@@ -1,0 +1,480 @@
+import { readFile } from 'node:fs/promises'
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { EventSeverity, LogLevel, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { createTransport } from '../../../notify/transport.ts'
+import { type Mailer, sendMails } from '../../../operations/mail/send-mails.ts'
+import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
+import type { EvaluationTerms } from '../../../operations/watchdog/evaluation.ts'
+import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
+import type { Mail } from '../../../stack/inbox/mails.ts'
+import { insertNotifications, type NewNotification, tenantsWithMail } from '../../../store/mail/mails.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
+import { soon } from '../../setup/soon.ts'
+import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
+import { aHouse } from '../harness.ts'
+
+const ground = await aGround()
+const TERMS = { retryMaxMs: 60_000, attempts: 4 }
+const BILLING = 'billing@meadow.example'
+const SECOND = 1000
+
+const WARNING_RULE = 'sim/sim-usage-warning.json'
+const text = await readFile(new URL(`../../../rules/${WARNING_RULE}`, import.meta.url), 'utf8')
+await activateRules(ground, [{ file: WARNING_RULE, text }], 'the tests')
+const EVALUATION: EvaluationTerms = {
+  rules: rulesInForce(),
+  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
+  closeAfter: 'PT6H',
+  groupFirstMs: 60 * SECOND,
+  groupNextMs: 3600 * SECOND,
+}
+
+/** A tenant whose mails go to an inbox of their own over SMTP. */
+async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1M') {
+  const house = await aHouse(ground, billingCycle)
+  const inbox = await startInbox({ dir: await temporaryFolder(), ...options })
+  const transport = createTransport({
+    smtpUrl: inbox.smtpUrl,
+    from: 'Simherd <simherd@meadow.example>',
+    timeoutMs: 3000,
+  })
+  onTestFinished(async () => {
+    transport.close()
+    await inbox.stop()
+  })
+  const mailer: Mailer = { render: renderMail, transport }
+  let number = 0
+  const notice = (level: LogLevel, dueInMs: number, key = `notice/${number++}`): NewNotification => {
+    const body = level === LogLevel.Critical ? anAlert({ key, message: key }) : aWarning({ key, level, message: key })
+    return { dedupeKey: key, level, body, dueAt: new Date(ground.now + dueInMs) }
+  }
+  return {
+    ...house,
+    mailer,
+    notice,
+    tell: (...notices: NewNotification[]) => house.asTenant((tx) => insertNotifications(tx, notices)),
+    send: (by: Mailer = mailer) => sendMails(ground, by, TERMS, house.tenantId),
+    /** The mails that have arrived, the oldest first. */
+    arrived: async (): Promise<Mail[]> => {
+      const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
+      return ((await response.json()) as Mail[]).toReversed()
+    },
+    statement: async (mail: Mail | undefined) =>
+      (await fetch(`${inbox.inboxUrl.replace(/\/$/, '')}/mails/${mail?.id}/attachments/0`)).text(),
+    mails: () =>
+      house.rows(sql<{ id: string; status: string; attempts: number; nextAt: Date; keys: string[] }>`
+        select m.id, m.status, m.attempts, m.next_attempt_at as "nextAt",
+               array(select dedupe_key from notifications n where n.mail_id = m.id order by n.id) as keys
+          from mails m order by m.created_at, m.id`),
+    events: () =>
+      house.rows(sql<{ title: string; description: string; severity: number }>`
+      select title, description, severity from events where type = 1 order by id`),
+    hasWork: async () => (await inPlatform(ground, (tx) => tenantsWithMail(tx, 1000))).includes(house.tenantId),
+  }
+}
+
+const messageId = (mail: Mail) => mail.headers['message-id']
+
+describe('notices', () => {
+  test('are each in exactly one mail, however many send at once and however often', async () => {
+    const post = await aPost()
+    const notices = Array.from({ length: 12 }, (_, i) =>
+      post.notice(i % 3 === 0 ? LogLevel.Critical : LogLevel.Warning, 0),
+    )
+
+    for (let begin = 0; begin < notices.length; begin += 3) {
+      await post.tell(...notices.slice(begin, begin + 3))
+      await Promise.all([post.send(), post.send(), post.tell(...notices.slice(0, begin + 4)), post.send()])
+    }
+    await post.send()
+    await post.send()
+
+    const mails = await post.mails()
+    const arrived = await post.arrived()
+    expect(mails.flatMap(({ keys }) => keys).toSorted()).toEqual(notices.map(({ dedupeKey }) => dedupeKey).toSorted())
+    expect(arrived.map(messageId).toSorted()).toEqual(mails.map(({ id }) => id).toSorted())
+    for (const { dedupeKey } of notices) {
+      expect(arrived.filter(({ text }) => new RegExp(`${dedupeKey}\\b`).test(text))).toHaveLength(1)
+    }
+    expect(mails.map(({ status }) => status)).toEqual(mails.map(() => 'sent'))
+    expect(await post.hasWork()).toBe(false)
+  })
+
+  test('that are critical leave at once, others with the first of them that is due', async () => {
+    const post = await aPost()
+    const [first, second, critical] = [
+      post.notice(LogLevel.Warning, 60 * SECOND),
+      post.notice(LogLevel.Info, 90 * SECOND),
+      post.notice(LogLevel.Critical, 0),
+    ]
+    await post.tell(first, second, critical)
+
+    await post.send()
+    const atOnce = await post.mails()
+    ground.now += 59 * SECOND
+    await post.send()
+    const beforeDue = await post.mails()
+    ground.now += 1 * SECOND
+    const found = await post.hasWork()
+    await post.send()
+
+    expect(atOnce.map(({ keys }) => keys)).toEqual([[critical.dedupeKey]])
+    expect(beforeDue).toHaveLength(1)
+    expect(found).toBe(true)
+    expect((await post.mails()).map(({ keys }) => keys)).toEqual([
+      [critical.dedupeKey],
+      [first.dedupeKey, second.dedupeKey],
+    ])
+    expect((await post.arrived()).map(({ subject }) => subject)).toEqual([
+      expect.stringContaining(critical.dedupeKey),
+      expect.stringMatching(/2 notices/),
+    ])
+  })
+
+  test('that are critical do not wait behind a thousand that are not', async () => {
+    const post = await aPost()
+    await post.tell(...Array.from({ length: 1001 }, () => post.notice(LogLevel.Warning, 3600 * SECOND)))
+    const critical = post.notice(LogLevel.Critical, 0)
+    await post.tell(critical)
+
+    await post.send()
+
+    expect((await post.mails()).map(({ keys }) => keys)).toEqual([[critical.dedupeKey]])
+  })
+
+  test('are kept while the tenant has no billing e-mail, and leave once there is one', async () => {
+    const post = await aPost()
+    await post.rows(sql`update tenants set billing_email = '' returning 1`)
+    await post.tell(post.notice(LogLevel.Critical, 0))
+
+    await post.send()
+    const kept = { mails: await post.mails(), found: await post.hasWork() }
+    await post.rows(sql`update tenants set billing_email = ${BILLING} returning 1`)
+    await post.send()
+
+    expect(kept).toEqual({ mails: [], found: true })
+    expect(await post.arrived()).toMatchObject([{ to: BILLING }])
+  })
+})
+
+describe('the distance between grouped mails', () => {
+  test.each([
+    ['an hour', 'P1M', 3600],
+    ['a tenth of the cycle where that is shorter', 'PT1H', 360],
+  ])('is %s', async (_, billingCycle, distance) => {
+    const post = await aPost({}, billingCycle)
+    ground.now = Date.parse('2026-11-10T12:00:00Z')
+    const poolId = await post.asTenant(async (tx) => {
+      const tariff = await aTariff(tx, TariffType.Standard, 100)
+      return (await aPool(tx, tariff.id, { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: 80 })).id
+    })
+    const sims = await post.activeSims(6, { poolId })
+    const fire = async (simId = 0) => {
+      await post.record([post.usage(simId, { bytesUp: 85 })])
+      await evaluateSubjects(ground, EVALUATION, post.tenantId)
+      await post.send()
+    }
+    const told = async () =>
+      (await post.mails()).map(({ keys }) =>
+        keys.map((key) => Number(/^sim-usage-warning\/sim\/(\d+)\//.exec(key)?.[1])),
+      )
+    const wait = async (seconds: number) => {
+      ground.now += seconds * SECOND
+      await post.send()
+    }
+    const seen: number[][][] = []
+
+    await fire(sims[0])
+    await wait(30)
+    await fire(sims[1])
+    await wait(29.999)
+    seen.push(await told())
+    await wait(0.001)
+    seen.push(await told())
+    await wait(1)
+    await fire(sims[2])
+    await wait(100)
+    await fire(sims[3])
+    await wait(distance - 101.001)
+    seen.push(await told())
+    await wait(0.001)
+    seen.push(await told())
+
+    const [a, b, c, d] = sims
+    expect(seen).toEqual([
+      [],
+      [[a, b]],
+      [[a, b]],
+      [
+        [a, b],
+        [c, d],
+      ],
+    ])
+  })
+})
+
+describe('a notice that cannot be rendered', () => {
+  const ODD = 'odd'
+  /** As a build does that knows a kind of notice otherwise. */
+  const renders = (post: Awaited<ReturnType<typeof aPost>>, knows: () => boolean): Mailer => ({
+    ...post.mailer,
+    render: (notifications) => {
+      if (!knows() && notifications.some(({ key }) => key === ODD))
+        throw new Error('a value the template does not have')
+      return post.mailer.render(notifications)
+    },
+  })
+
+  test('gets a mail of its own, and the others of its mail leave without it', async () => {
+    const post = await aPost()
+    await post.tell(post.notice(LogLevel.Critical, 0), post.notice(LogLevel.Critical, 0, ODD))
+    let knows = false
+    const mailer = renders(post, () => knows)
+
+    await post.send(mailer)
+    const without = Object.fromEntries((await post.mails()).map(({ status, keys }) => [status, keys]))
+    knows = true
+    ground.now += 2 * SECOND
+    await post.send(mailer)
+
+    expect(without).toEqual({ sent: ['notice/0'], pending: [ODD] })
+    expect((await post.arrived()).map(({ subject }) => subject)).toEqual([
+      expect.stringContaining('notice/0'),
+      expect.stringContaining(ODD),
+    ])
+  })
+
+  test('is given up after as many attempts as any mail, and mails behind it are sent', async () => {
+    const post = await aPost()
+    const mailer = renders(post, () => false)
+    await post.tell(post.notice(LogLevel.Critical, 0, ODD))
+    for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
+      await post.tell(post.notice(LogLevel.Critical, 0))
+      await post.send(mailer)
+      ground.now += 60 * SECOND
+    }
+
+    expect((await post.mails()).map(({ status }) => status).toSorted()).toEqual(['failed', ...Array(4).fill('sent')])
+    expect((await post.events()).filter(({ severity }) => severity === EventSeverity.Critical)).toMatchObject([
+      { title: 'E-mail given up: notices that cannot be written' },
+    ])
+  })
+})
+
+describe('a mail', () => {
+  test('is marked as sent once, whatever the server says', async () => {
+    const post = await aPost()
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    const send: Mailer['transport']['send'] = async (mail) => ({
+      ...(await post.mailer.transport.send(mail)),
+      response: '250 taken \0 \ud800',
+    })
+
+    await post.send({ ...post.mailer, transport: { send } })
+    ground.now += 3600 * SECOND
+    await post.send()
+
+    expect(await post.arrived()).toHaveLength(1)
+    expect(await post.mails()).toMatchObject([{ status: 'sent' }])
+  })
+
+  test('goes out again under its Message-ID when the sender dies before it could mark it', async () => {
+    const post = await aPost()
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    const dies: Mailer = {
+      ...post.mailer,
+      transport: {
+        send: async (mail) => {
+          await post.mailer.transport.send(mail)
+          // What a killed process leaves: nothing runs after this, not even the mark of a failure.
+          return new Promise(() => undefined)
+        },
+      },
+    }
+
+    void post.send(dies)
+    await soon(async () => expect(await post.arrived()).toHaveLength(1))
+    const lost = (await post.arrived()).map(messageId)
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    await post.send()
+    const duringLease = await post.arrived()
+    ground.now += 5 * 60 * SECOND
+    await post.send()
+
+    const arrived = await post.arrived()
+    expect(new Set(duringLease.map(messageId)).size).toBe(2)
+    expect(arrived.map(messageId).filter((id) => lost.includes(id))).toHaveLength(2)
+    expect(arrived).toHaveLength(3)
+    expect((await post.mails()).map(({ status }) => status)).toEqual(['sent', 'sent'])
+  })
+
+  test('goes out again under its Message-ID when the connection dies after it was taken', async () => {
+    let drops = 1
+    const post = await aPost({ dropAfterData: () => drops-- > 0 })
+    await post.tell(post.notice(LogLevel.Critical, 0))
+
+    await post.send()
+    ground.now += 2 * SECOND
+    await post.send()
+
+    const arrived = await post.arrived()
+    expect(arrived).toHaveLength(2)
+    expect(new Set(arrived.map(messageId)).size).toBe(1)
+    expect(await post.mails()).toMatchObject([{ status: 'sent', attempts: 2 }])
+  })
+
+  test('that is put off is tried again after pauses that double', async () => {
+    const codes = [451, 451, 451]
+    const post = await aPost({ refuse: () => codes.shift() })
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    const pauses: number[] = []
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await post.send()
+      const [mail] = await post.mails()
+      pauses.push((mail?.nextAt.getTime() ?? 0) - ground.now)
+      ground.now = (mail?.nextAt.getTime() ?? 0) - 1
+      await post.send()
+      expect(await post.mails()).toMatchObject([{ status: 'pending', attempts: attempt }])
+      ground.now += 1
+      expect(await post.hasWork()).toBe(true)
+    }
+    await post.send()
+
+    expect(pauses).toEqual([2 * SECOND, 4 * SECOND, 8 * SECOND])
+    expect(await post.mails()).toMatchObject([{ status: 'sent', attempts: 4 }])
+    expect(await post.arrived()).toHaveLength(1)
+    expect(await post.events()).toMatchObject([{ title: expect.stringMatching(/^E-mail sent: /), severity: 0 }])
+  })
+
+  test('that is refused for good is given up, with an event, and the next one is sent', async () => {
+    const post = await aPost({ refuse: (to) => (to === 'gone@meadow.example' ? 550 : undefined) })
+    await post.rows(sql`update tenants set billing_email = 'gone@meadow.example' returning 1`)
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    await post.send()
+    ground.now += SECOND
+    await post.rows(sql`update tenants set billing_email = ${BILLING} returning 1`)
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    await post.send()
+
+    expect((await post.mails()).map(({ status, attempts }) => [status, attempts])).toEqual([
+      ['failed', 1],
+      ['sent', 1],
+    ])
+    expect(await post.events()).toMatchObject([
+      { title: expect.stringMatching(/^E-mail given up: /), severity: 2 },
+      { title: expect.stringMatching(/^E-mail sent: /) },
+    ])
+    expect(await post.hasWork()).toBe(false)
+  })
+
+  test('that is put off too often is given up', async () => {
+    const post = await aPost({ refuse: () => 451 })
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    for (let attempt = 1; attempt <= TERMS.attempts + 1; attempt++) {
+      await post.send()
+      ground.now += TERMS.retryMaxMs
+    }
+
+    expect(await post.mails()).toMatchObject([{ status: 'failed', attempts: TERMS.attempts }])
+    expect(await post.events()).toMatchObject([{ title: expect.stringMatching(/^E-mail given up: /) }])
+  })
+})
+
+describe('a mail that is given up', () => {
+  test('tells the tenant what that means, and the operator what the server said', async () => {
+    const post = await aPost({ refuse: () => 550 })
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    await post.send()
+
+    const [event] = await post.events()
+    expect(event?.description).toBe(
+      `Not delivered to ${BILLING} after 1 attempt(s): the mail server refuses it for this address (550).`,
+    )
+    expect(await post.rows(sql`select response from mails`)).toEqual([
+      { response: expect.stringContaining(`refused: ${BILLING}`) },
+    ])
+  })
+
+  test('names no address of a mail server that is away', async () => {
+    const post = await aPost()
+    const transport = createTransport({ smtpUrl: 'smtp://127.0.0.1:9', from: 'Simherd <s@meadow.example>' })
+    await post.tell(post.notice(LogLevel.Critical, 0))
+    for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
+      await post.send({ ...post.mailer, transport })
+      ground.now += TERMS.retryMaxMs
+    }
+    transport.close()
+
+    const [event] = await post.events()
+    expect(event?.description).toMatch(/: the mail server cannot be reached, or does not take it now\.$/)
+    expect(await post.rows(sql`select response from mails`)).toEqual([
+      { response: expect.stringContaining('127.0.0.1:9') },
+    ])
+  })
+})
+
+describe('the summary of a cycle', () => {
+  test('leaves alone, at once, with the statement attached', async () => {
+    const post = await aPost()
+    const tariff = await post.asTenant((tx) => aTariff(tx, TariffType.Standard, 1_000_000))
+    const [simId = 0] = await post.activeSims(1, { tariffId: tariff.id })
+    const began = ground.now
+    await post.record([post.usage(simId, { bytesUp: 1_500_000, smsCount: 2, voiceSeconds: 90 })])
+    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+    await post.tell(post.notice(LogLevel.Warning, 0), post.notice(LogLevel.Critical, 0))
+    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+
+    await post.send()
+    ground.now = began
+
+    const mails = await post.mails()
+    expect(mails.map(({ keys }) => keys.length)).toEqual([1, 1, 1])
+    expect(mails.filter(({ keys }) => keys.includes('summary/2026-11'))).toHaveLength(1)
+    const summary = (await post.arrived()).find(({ subject }) => subject.includes('2026-11'))
+    const [header, ...lines] = (await post.statement(summary)).replace('\uFEFF', '').trim().split(/\r?\n/)
+    expect(header).toBe(
+      'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts',
+    )
+    expect(lines).toEqual([
+      expect.stringMatching(/^sim,,\d{19},1\.5,1,0\.5,1\.5,2,1\.000000,0\.100000,0\.150000,0\.002500,1\.252500,$/),
+    ])
+  })
+
+  test('has only the pools of a long statement attached, and says where all of it is', async () => {
+    const post = await aPost()
+    const began = ground.now
+    await post.asTenant(async (tx) => {
+      const { id } = await aPool(tx, (await aTariff(tx, TariffType.Standard, 1_000_000)).id, { name: 'Many' })
+      await sql`
+        with made as (
+          insert into sims (iccid, type, status_since, created_at, updated_at)
+          select (8944600000000000000 + n)::text, 0, ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
+            from generate_series(1, 20001) n returning id
+        )
+        insert into usage_ledger (cycle_key, sim_id, pool_id, contributing, bytes)
+        select '2026-11', id, ${id}::integer, true, 1500 from made`.execute(tx.q)
+    })
+    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+
+    await post.send()
+    ground.now = began
+
+    const [summary] = await post.arrived()
+    const rows = (await post.statement(summary)).trim().split(/\r?\n/)
+    expect(rows).toHaveLength(2)
+    expect(rows[1]).toMatch(/^pool,Many,,30\.0015,/)
+    expect(summary?.text).toContain(
+      'attached: statement-2026-11.csv, its pools only: 20,001 more lines at /internal/cycles/2026-11/statement.csv',
+    )
+  }, 60_000)
+})

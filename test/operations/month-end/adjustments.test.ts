@@ -1,0 +1,300 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import { fromMoney } from '../../../domain/units.ts'
+import { summaryText } from '../../../notify/text.ts'
+import { summaryView } from '../../../notify/views.ts'
+import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { statementCsv } from '../../../operations/month-end/statement-csv.ts'
+import { statementTotals } from '../../../store/month-end/statements.ts'
+import { currentCycle } from '../../../store/usage/cycles.ts'
+import { poolFigures } from '../../../store/usage/figures.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { overlapping } from '../../setup/lock-waits.ts'
+import { aHouse, complete, type House } from '../harness.ts'
+import { at, CLOSE, CYCLE, charge, close, DAY, notices, STEPS, statement, total } from './october.ts'
+
+const NEXT = '2026-11'
+const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
+const ground = await aGround()
+
+const aPoolOf = (house: House, type: TariffType, bytes: number) =>
+  house.asTenant(async (tx) => {
+    const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
+    return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
+  })
+const inOctober = (day: number) => new Date(at(day)).toISOString()
+const brief = (lines: Awaited<ReturnType<typeof statement>>) =>
+  lines.map(({ kind, adjusts, poolId, simId, bytes, overageBytes }) => [
+    kind,
+    adjusts,
+    poolId,
+    simId,
+    bytes,
+    overageBytes,
+  ])
+
+describe('usage that comes after the close', () => {
+  test('is in the next statement, with what it changes for the other SIMs of a shared pool', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const poolId = await aPoolOf(house, TariffType['Dynamic Pool'], 1_000_000_000)
+    const [first = 0, second = 0] = await house.activeSims(2, { poolId })
+    await house.record([house.usage(first, { bytesUp: 2_600_000_000 })])
+    ground.now = CLOSE
+    await close(house)
+    const october = await statement(house)
+    ground.now += DAY
+    await house.record([
+      house.usage(second, { at: inOctober(4), bytesUp: 1_800_000_000, smsCount: 2, voiceSeconds: 61 }),
+    ])
+    // A correction: it takes back more of October than came late.
+    await house.record([house.usage(first, { at: inOctober(4), bytesUp: -600_000_000, correction: true })])
+
+    ground.now = CLOSE_NEXT
+    await close(house, NEXT)
+
+    const lines = await statement(house, NEXT)
+    // 2.6 + 1.8 - 0.6 GB of 2 GB: 1.8 over, divided by the excess of 1.0 and 0.8; before it was 0.6, all the first's.
+    expect(brief(lines.filter(({ kind }) => kind === 'adjustment'))).toEqual([
+      ['adjustment', CYCLE, poolId, null, 1_200_000_000, 1_200_000_000],
+      ['adjustment', CYCLE, poolId, first, -600_000_000, 400_000_000],
+      ['adjustment', CYCLE, poolId, second, 1_800_000_000, 800_000_000],
+    ])
+    expect(lines.filter(({ kind }) => kind === 'adjustment').map(charge)).toEqual([
+      0,
+      fromMoney(0.4 * 5),
+      fromMoney(0.8 * 5) + 2 * fromMoney(0.05) + Math.round((61 * fromMoney(0.1)) / 60),
+    ])
+    expect(await statement(house)).toEqual(october)
+  })
+
+  test('comes in several batches, for several cycles: each batch is stated once, with its cycle', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.activeSims(1)
+    ground.now = CLOSE
+    await close(house)
+    const late = (when: string, smsCount: number) => house.record([house.usage(simId, { at: when, smsCount })])
+    await late(inOctober(4), 1)
+    await late(inOctober(5), 2)
+    ground.now = CLOSE_NEXT
+    await close(house, NEXT)
+    await late(inOctober(6), 4)
+    await late('2026-11-05T00:00:00Z', 8)
+    ground.now = Date.parse('2027-01-01T06:00:00Z')
+    await close(house, '2026-12')
+    ground.now = Date.parse('2027-02-01T06:00:00Z')
+    await close(house, '2027-01')
+
+    const adjusted = async (key: string) =>
+      (await statement(house, key)).flatMap(({ adjusts, smsCount }) => (adjusts === null ? [] : [[adjusts, smsCount]]))
+    expect(await adjusted(NEXT)).toEqual([[CYCLE, 3]])
+    expect(await adjusted('2026-12')).toEqual([
+      [CYCLE, 4],
+      [NEXT, 8],
+    ])
+    expect(await adjusted('2027-01')).toEqual([])
+  })
+
+  test('makes a statement and a mail of a cycle in which nothing else was', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await house.activeSims(1, { tariffId })
+    await house.complete({ simId, type: TicketType.Suspend })
+    ground.now = CLOSE
+    await close(house)
+    await house.record([house.usage(simId, { at: inOctober(4), smsCount: 3 })])
+    ground.now = CLOSE_NEXT
+
+    expect(await close(house, NEXT)).toMatchObject({ statement: true })
+
+    const lines = await statement(house, NEXT)
+    expect(lines.map(({ kind, adjusts, smsMicro }) => [kind, adjusts, smsMicro])).toEqual([
+      ['adjustment', CYCLE, 3 * fromMoney(0.05)],
+    ])
+    const [, { body } = { body: undefined }] = await notices(house)
+    if (body === undefined) throw new Error('no summary of the second cycle')
+    expect(body).toMatchObject({
+      cycle: { key: NEXT },
+      figures: { usageMB: 0, chargesMicro: 3 * fromMoney(0.05) },
+      pools: [],
+      adjustments: [{ cycle: CYCLE, lines: 1, usageMB: 0, chargeMicro: 3 * fromMoney(0.05) }],
+    })
+    expect(summaryText(summaryView(body), null)).toContain('of which for 2026-10: 0.15 (1 adjustment, 0 MB)')
+    const events = await house.rows(sql<{ description: string }>`
+      select description from events where title = ${`Billing cycle ${NEXT} closed`}`)
+    expect(events).toMatchObject([{ description: expect.stringContaining('charges 0.15, of which 0.15 for 2026-10;') }])
+    const [header, row] = statementCsv(lines).trim().split('\n')
+    expect(header?.split(',').at(-1)).toBe('adjusts')
+    expect(row).toMatch(/^adjustment,,\d{19},0,0,0,0,3,0\.000000,0\.150000,0\.000000,0\.000000,0\.150000,2026-10$/)
+  })
+
+  test('that costs and changes nothing leaves no line', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.activeSims(1)
+    await house.record([house.usage(simId, { bytesUp: 10 })])
+    ground.now = CLOSE
+    await close(house)
+    await house.record([house.usage(simId, { at: inOctober(4), bytesUp: 5 })])
+    await house.record([house.usage(simId, { at: inOctober(5), bytesUp: -5, correction: true })])
+    ground.now = CLOSE_NEXT
+    await close(house, NEXT)
+
+    expect((await statement(house, NEXT)).map(({ kind }) => kind)).toEqual(['sim'])
+    expect(await house.rows(sql`select 1 from restatements`)).toEqual([])
+  })
+})
+
+test('a change that takes effect in a closed cycle charges the fees there', async () => {
+  ground.now = at(3)
+  const house = await aHouse(ground)
+  const [from, to] = [
+    await aPoolOf(house, TariffType.Standard, 1000),
+    await aPoolOf(house, TariffType['Dynamic Pool'], 1000),
+  ]
+  const [simId = 0] = await house.activeSims(1, { poolId: from })
+  ground.now = Date.parse('2026-11-10T00:00:00Z')
+  await close(house)
+  await house.record([house.usage(simId, { bytesUp: 1500 })])
+  ground.now = CLOSE_NEXT
+  await close(house, NEXT)
+  // Queued in October, it took the carrier all of November.
+  const boundary = new Date('2026-11-01T00:00:00Z')
+  const cause = { by: 'month-end', cycle: CYCLE } as const
+  await house.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
+  ground.now = Date.parse('2027-01-01T06:00:00Z')
+  await close(house, '2026-12')
+
+  const lines = (await statement(house, '2026-12')).filter(({ kind }) => kind === 'adjustment')
+  expect(
+    lines.map(({ adjusts, poolId, simId: sim, bytes, feeMicro }) => [adjusts, poolId, sim, bytes, feeMicro]),
+  ).toEqual([
+    [NEXT, from, null, -1500, 0],
+    [NEXT, from, simId, -1500, -fromMoney(1)],
+    [NEXT, to, null, 1500, 0],
+    [NEXT, to, simId, 1500, fromMoney(1)],
+  ])
+  // The pool that it left has nothing in it any more: its capacity goes, and the other's comes.
+  expect(lines.filter((line) => line.simId === null).map(({ limitBytes }) => limitBytes)).toEqual([-1000, 1000])
+})
+
+test('what is counted while a cycle is closed is in its statement or in the next, and never in both', async () => {
+  ground.now = at(3)
+  const house = await aHouse(ground)
+  const poolId = await aPoolOf(house, TariffType['Dynamic Pool'], 50)
+  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 50))
+  const sims = [...(await house.activeSims(3, { poolId })), ...(await house.activeSims(3, { tariffId }))]
+  const waiting = await house.unprovisioned(3)
+  for (const simId of waiting) await house.complete({ simId, type: TicketType.Provision, poolId })
+  ground.now = CLOSE
+  // As the sweep has at the boundary, and a worker before it takes up tickets.
+  await house.asTenant(currentCycle)
+
+  const record = (i: number) =>
+    house.record([house.usage(sims[i % sims.length] ?? 0, { at: inOctober(4), bytesUp: 100 + i, smsCount: 1 })])
+  const activate = (simId: number) =>
+    house.complete({
+      simId,
+      type: TicketType.Activate,
+      effectiveAt: new Date(at(5)),
+      cause: { by: 'month-end', cycle: CYCLE },
+    })
+  await Promise.all([
+    ...Array.from({ length: 10 }, (_, i) => record(i)),
+    close(house),
+    ...waiting.map(activate),
+    ...Array.from({ length: 10 }, (_, i) => record(10 + i)),
+  ])
+  ground.now = CLOSE_NEXT
+  await close(house, NEXT)
+
+  const said = [
+    ...(await statement(house)),
+    ...(await statement(house, NEXT)).filter(({ adjusts }) => adjusts === CYCLE),
+  ]
+  const ofSims = said.filter(({ simId }) => simId !== null)
+  expect(total(ofSims, ({ bytes }) => bytes)).toBe(20 * 100 + 190)
+  expect(total(ofSims, ({ smsCount }) => smsCount)).toBe(20)
+  expect(total(ofSims, ({ feeMicro }) => feeMicro)).toBe(9 * fromMoney(1))
+  expect(
+    total(
+      said.filter(({ simId, poolId: id }) => simId === null && id === poolId),
+      ({ limitBytes }) => limitBytes,
+    ),
+  ).toBe(6 * 50)
+})
+
+test('a change that is under way while its cycle is closed is waited for', async () => {
+  ground.now = at(3)
+  const house = await aHouse(ground)
+  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+  const [simId = 0] = await house.unprovisioned(1)
+  ground.now = CLOSE
+  await house.asTenant(currentCycle)
+  await house.complete({ simId, type: TicketType.Provision, tariffId })
+  const cause = { by: 'month-end', cycle: CYCLE } as const
+  const effectiveAt = new Date(at(5))
+
+  await overlapping(
+    ground,
+    house.tenantId,
+    (tx) => complete(tx, { simId, type: TicketType.Activate, effectiveAt, cause }),
+    () => close(house),
+  )
+
+  expect((await statement(house)).map(({ kind, simId: sim, feeMicro }) => [kind, sim, feeMicro])).toEqual([
+    ['sim', simId, fromMoney(1)],
+  ])
+})
+
+test('two closes at once state a difference once', async () => {
+  ground.now = at(3)
+  const house = await aHouse(ground)
+  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+  const [simId = 0] = await house.activeSims(1, { tariffId })
+  ground.now = CLOSE
+  await close(house)
+  await house.record([house.usage(simId, { at: inOctober(4), smsCount: 5 })])
+  for (const when of ['2026-11-02', '2026-12-02', '2027-01-01T06:00:00Z']) {
+    ground.now = Date.parse(when)
+    await house.asTenant(currentCycle)
+  }
+  // Somebody has looked at October: there is no division to wait for.
+  await house.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
+
+  await overlapping(
+    ground,
+    house.tenantId,
+    (tx) => closeCycle(tx, NEXT, STEPS),
+    () => close(house, '2026-12'),
+  )
+
+  const lines = [...(await statement(house, NEXT)), ...(await statement(house, '2026-12'))]
+  expect(lines.flatMap(({ adjusts, smsCount }) => (adjusts === null ? [] : [smsCount]))).toEqual([5])
+})
+
+test('a statement cannot be changed or taken away by any work of its tenant', async () => {
+  ground.now = at(3)
+  const house = await aHouse(ground)
+  await house.activeSims(1)
+  ground.now = CLOSE
+  await close(house)
+
+  for (const change of [
+    sql`update statements set adjusts = null`,
+    sql`update statements set fee_micro = 0`,
+    sql`delete from statements`,
+    sql`update statement_totals set total_micro = 0`,
+    sql`delete from statement_totals`,
+  ]) {
+    await expect(house.asTenant((tx) => change.execute(tx.q))).rejects.toThrow(/permission denied/)
+  }
+  const lines = await statement(house)
+  expect(await house.asTenant((tx) => statementTotals(tx, CYCLE))).toEqual({
+    lines: 1,
+    totalMicro: total(lines, charge),
+  })
+})

@@ -1,0 +1,189 @@
+/** Changes that wait for the end of a cycle: judged behind open tickets, dropped with them, taken back. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import { CarrierError, type Network } from '../../../network/network.ts'
+import { applyChanges } from '../../../operations/month-end/open-changes.ts'
+import { queueReprovision, queueUnprovision, takeBackChange } from '../../../operations/month-end/queue-change.ts'
+import { cancelBulkTickets, startBulkTickets } from '../../../operations/tickets/bulk.ts'
+import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
+import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
+import { cancelTicket, type OpenTicketRequest, openTicket } from '../../../operations/tickets/open-ticket.ts'
+import { lockSim } from '../../../store/estate/sim-changes.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+import { at, BOUNDARY, CYCLE } from './october.ts'
+
+const ground = await aGround()
+const TERMS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 900_000 }
+
+async function anEstate() {
+  ground.now = at(3)
+  const house = await aHouse(ground)
+  const { asTenant, tenantId } = house
+  const aPoolWith = (type: TariffType) =>
+    asTenant(async (tx) => {
+      const poolType = type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+      return (await aPool(tx, (await aTariff(tx, type, 1000)).id, { type: poolType })).id
+    })
+  const fresh = async () => (await house.unprovisioned(1))[0] ?? 0
+  const open = (simId: number, ticket: Omit<OpenTicketRequest, 'simId' | 'cause'>) =>
+    asTenant((tx) => openTicket(tx, { simId, cause: { by: 'user' }, ...ticket }))
+  return {
+    ...house,
+    aPoolWith,
+    fresh,
+    open,
+    provision: (simId: number, poolId?: number) =>
+      open(simId, { type: TicketType.Provision, ...(poolId === undefined ? {} : { poolId }) }),
+    move: (id: number, to: { poolId?: number; tariffId?: number }) =>
+      asTenant((tx) => queueReprovision(tx, { id, ...to })),
+    leave: (id: number) => asTenant((tx) => queueUnprovision(tx, id)),
+    takeBack: (id: number) => asTenant((tx) => takeBackChange(tx, id)),
+    queued: async (id: number) => {
+      const sim = await asTenant((tx) => lockSim(tx, id))
+      return [sim?.pendingPoolId, sim?.pendingTariffId, sim?.pendingUnassign]
+    },
+    execute: (simId: number, perform: Network['perform']) =>
+      executeTickets(ground, { perform, ping: async () => {} }, TERMS, tenantId, simId),
+    titles: async () =>
+      (await house.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
+        ({ title }) => title.replace(/: SIM .*/, ''),
+      ),
+  }
+}
+const NOTHING = [null, null, false]
+const no: Network['perform'] = async () => {
+  throw new CarrierError('no such line', { code: 'carrier_rejected', retryable: false })
+}
+
+describe('behind open tickets', () => {
+  test('a change is queued for a SIM that is about to be provisioned', async () => {
+    const house = await anEstate()
+    const poolId = await house.aPoolWith(TariffType.Standard)
+    const [moves, leaves] = [await house.fresh(), await house.fresh()]
+    for (const simId of [moves, leaves]) await house.provision(simId)
+
+    await house.move(moves, { poolId })
+    await house.leave(leaves)
+
+    expect(await house.queued(moves)).toEqual([poolId, null, false])
+    expect(await house.queued(leaves)).toEqual([null, null, true])
+    await house.execute(moves, async ({ ticketId }) => ({ ticketId, effect: 'done' }))
+    expect(await house.queued(moves)).toEqual([poolId, null, false])
+  })
+
+  test('none is queued for a SIM that is about to be unprovisioned', async () => {
+    const house = await anEstate()
+    const [simId = 0] = await house.activeSims(1)
+    await house.open(simId, { type: TicketType.Provision, unassign: true })
+
+    const refused = { code: 'sim_state_conflict', message: expect.stringContaining('after its 1 open ticket(s)') }
+    await expect(house.leave(simId)).rejects.toMatchObject(refused)
+    await expect(house.move(simId, { poolId: 1 })).rejects.toMatchObject(refused)
+  })
+
+  test('a tariff is judged by the pool the SIM will be in', async () => {
+    const house = await anEstate()
+    const simId = await house.fresh()
+    await house.provision(simId, await house.aPoolWith(TariffType['Dynamic Pool']))
+    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1))
+
+    await expect(house.move(simId, { tariffId })).rejects.toMatchObject({ code: 'tariff_has_no_effect' })
+  })
+})
+
+describe('what was queued behind a ticket that came to nothing is dropped, and an event says so:', () => {
+  test.each<[string, (house: Awaited<ReturnType<typeof anEstate>>, simId: number) => Promise<unknown>]>([
+    [
+      'it failed',
+      async (house, simId) => {
+        await house.provision(simId)
+        await house.leave(simId)
+        await house.execute(simId, no)
+      },
+    ],
+    [
+      'it was cancelled',
+      async (house, simId) => {
+        const id = await house.provision(simId)
+        await house.leave(simId)
+        await house.asTenant((tx) => cancelTicket(tx, id))
+      },
+    ],
+    [
+      'its bulk run was cancelled',
+      async (house, simId) => {
+        const sims = { ids: [simId] }
+        const run = await house.asTenant((tx) => startBulkTickets(tx, { type: 'provision', sims }))
+        await openBulkTickets(ground, async () => {}, house.tenantId)
+        await house.leave(simId)
+        await house.asTenant((tx) => cancelBulkTickets(tx, run.id))
+      },
+    ],
+  ])('%s', async (_, comesToNothing) => {
+    const house = await anEstate()
+    const simId = await house.fresh()
+
+    await comesToNothing(house, simId)
+
+    expect(await house.queued(simId)).toEqual(NOTHING)
+    expect(await house.titles()).toEqual(['Change queued', 'Change dropped'])
+  })
+
+  test('but not while another ticket may still provision the SIM, nor of a SIM in use', async () => {
+    const house = await anEstate()
+    const simId = await house.fresh()
+    const [used = 0] = await house.activeSims(1)
+    await house.provision(simId)
+    const pending = [
+      await house.open(simId, { type: TicketType.Activate }),
+      await house.open(used, { type: TicketType.Suspend }),
+    ]
+    for (const id of [simId, used]) await house.leave(id)
+
+    for (const id of pending) await house.asTenant((tx) => cancelTicket(tx, id))
+
+    for (const id of [simId, used]) expect(await house.queued(id)).toEqual([null, null, true])
+  })
+})
+
+describe('taken back', () => {
+  test('a change is forgotten, once and with an event; without one nothing changes', async () => {
+    const house = await anEstate()
+    const poolId = await house.aPoolWith(TariffType.Standard)
+    const [moves = 0, leaves = 0, stays = 0] = await house.activeSims(3)
+    await house.move(moves, { poolId })
+    await house.leave(leaves)
+
+    for (const simId of [moves, moves, leaves, stays]) expect(await house.takeBack(simId)).toEqual({ id: simId })
+
+    for (const simId of [moves, leaves]) expect(await house.queued(simId)).toEqual(NOTHING)
+    expect(await house.titles()).toEqual(['Change queued', 'Change queued', 'Change taken back', 'Change taken back'])
+    ground.now = BOUNDARY.getTime()
+    for (const kind of ['move', 'unassign'] as const) {
+      const ask = { kind, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
+      expect((await house.asTenant((tx) => applyChanges(tx, CYCLE, ask))).results).toEqual([])
+    }
+    await expect(house.takeBack(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
+  })
+
+  test('a change that the month end is carrying out is refused by its ticket; what was queued since is not', async () => {
+    const house = await anEstate()
+    const poolId = await house.aPoolWith(TariffType.Standard)
+    const [simId = 0] = await house.activeSims(1)
+    await house.move(simId, { poolId })
+    ground.now = BOUNDARY.getTime() + 1
+    const ask = { kind: 'move' as const, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
+    const { results } = await house.asTenant((tx) => applyChanges(tx, CYCLE, ask))
+
+    await expect(house.takeBack(simId)).rejects.toMatchObject({
+      code: 'sim_state_conflict',
+      message: expect.stringContaining(results[0]?.ticketId ?? 'no ticket'),
+    })
+    await house.leave(simId)
+    await house.takeBack(simId)
+
+    expect(await house.queued(simId)).toEqual(NOTHING)
+  })
+})

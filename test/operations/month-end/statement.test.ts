@@ -1,0 +1,235 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import { fromMoney } from '../../../domain/units.ts'
+import { poolFigures as definition, governingTariff } from '../../../domain/usage/allowance.ts'
+import { createTariff } from '../../../operations/estate/create-tariff.ts'
+import { poolTotals, type StatementLine } from '../../../store/month-end/statements.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+import { at, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
+
+const ground = await aGround()
+
+/** Of a record. */
+const MOST_BYTES = 10 ** 12
+const fee = fc.integer({ min: 0, max: 30_000_000 }).map((micro) => micro / 1_000_000)
+const amount = fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 0, max: MOST_BYTES }))
+const day = fc.integer({ min: 1, max: 29 })
+const tariff = fc.record({
+  type: fc.constantFrom(...Object.values(TariffType)),
+  bytes: amount,
+  simMonthlyFee: fee,
+  fixedBucketCost: fee,
+  smsFee: fee,
+  voiceFee: fee,
+  overageFeePerGb: fee,
+})
+type RandomTariff = typeof tariff extends fc.Arbitrary<infer T> ? T : never
+const life = fc.record({
+  pool: fc.integer({ min: 0, max: 2 }),
+  own: fc.boolean(),
+  joins: day,
+  activated: fc.boolean(),
+  suspended: fc.option(day),
+  leaves: fc.option(day),
+  uses: fc.array(
+    fc.record({
+      day: fc.integer({ min: 0, max: 30 }),
+      bytes: amount,
+      voiceSeconds: fc.integer({ min: 0, max: 500 }),
+      smsCount: fc.integer({ min: 0, max: 9 }),
+    }),
+    { maxLength: 4 },
+  ),
+})
+type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
+const month = fc.record({ tariffs: fc.tuple(tariff, tariff), own: tariff, lives: fc.array(life, { maxLength: 6 }) })
+
+const termsOf = ({ type, bytes, fixedBucketCost, ...fees }: RandomTariff) => ({
+  displayName: 'a tariff',
+  type,
+  ...(type === TariffType.Standard ? { standardTariff: { baseTariffBytes: bytes, ...fees } } : {}),
+  ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: { baseTariffBytes: bytes, ...fees } } : {}),
+  ...(type === TariffType['Fixed Pool']
+    ? { fixedPoolTariff: { fixedCapacityBytes: bytes, fixedBucketCost, ...fees } }
+    : {}),
+})
+
+/** Rounded half up, exactly. */
+const divided = (dividend: bigint, divisor: bigint) => Number((2n * dividend + divisor) / (2n * divisor))
+
+/** Whether a SIM may name a tariff of its own there: only where no pool's governs. */
+const governsItself = (
+  place: number,
+  { tariffs, own }: { readonly tariffs: readonly RandomTariff[]; readonly own: RandomTariff },
+) => (place === 0 ? own : tariffs[place - 1])?.type === TariffType.Standard
+
+/** What the month of random lives must come to, worked out from the records alone. */
+function expected(
+  { lives, tariffs, own }: { lives: readonly Life[]; tariffs: readonly RandomTariff[]; own: RandomTariff },
+  sims: readonly number[],
+  pools: readonly number[],
+) {
+  const allowance = (of: RandomTariff) => ({ type: of.type, allowanceBytes: of.bytes })
+  return [0, 1, 2].flatMap((place) => {
+    const poolTariff = place === 0 ? null : (tariffs[place - 1] ?? null)
+    const members = lives.flatMap((one, i) => {
+      const simId = sims[i] ?? 0
+      const ends = one.leaves !== null && one.leaves > one.joins ? one.leaves : 99
+      // Before it joined and after it left its usage counts outside pools.
+      const here = one.uses.filter((use) => (use.day >= one.joins && use.day < ends ? one.pool : 0) === place)
+      const lives = one.pool === place
+      const contributing = lives && one.activated
+      if (here.length === 0 && !contributing) return []
+      const sum = (of: (use: Life['uses'][number]) => number) => here.reduce((total, use) => total + of(use), 0)
+      // A row goes by the last tariff in force in its cycle and pool, whenever its usage was.
+      const hasOwn = lives && one.own && governsItself(place, { tariffs, own })
+      return [
+        {
+          simId,
+          contributing,
+          usageBytes: sum((use) => use.bytes),
+          voiceSeconds: sum((use) => use.voiceSeconds),
+          smsCount: sum((use) => use.smsCount),
+          own: hasOwn ? allowance(own) : null,
+        },
+      ]
+    })
+    const figures = definition(poolTariff && allowance(poolTariff), members)
+    const lines = members.map((member, i) => {
+      const governing = governingTariff(
+        member.own && { ...own, ...member.own },
+        poolTariff && { ...poolTariff, ...allowance(poolTariff) },
+      )
+      const overageBytes = figures.rows[i]?.overageBytes ?? 0
+      const micro = (of: (fees: RandomTariff) => number) => (governing === null ? 0 : fromMoney(of(governing)))
+      return {
+        poolId: pools[place] ?? 0,
+        simId: member.simId,
+        bytes: member.usageBytes,
+        voiceSeconds: member.voiceSeconds,
+        smsCount: member.smsCount,
+        limitBytes: figures.rows[i]?.limitBytes,
+        overageBytes,
+        feeMicro: member.contributing ? micro((fees) => fees.simMonthlyFee) : 0,
+        smsMicro: member.smsCount * micro((fees) => fees.smsFee),
+        voiceMicro: divided(BigInt(member.voiceSeconds) * BigInt(micro((fees) => fees.voiceFee)), 60n),
+        overageMicro: divided(BigInt(overageBytes) * BigInt(micro((fees) => fees.overageFeePerGb)), 1_000_000_000n),
+      }
+    })
+    return [{ poolId: pools[place] ?? 0, poolTariff, figures, lines }]
+  })
+}
+
+/** Lives the random month through the operations and closes it. */
+async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<infer T> ? T : never) {
+  const house = await aHouse(ground)
+  ground.now = at(0)
+  const { ownId, pools } = await house.asTenant(async (tx) => {
+    const pools = [0]
+    for (const one of tariffs) {
+      const type = one.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+      pools.push((await aPool(tx, (await createTariff(tx, termsOf(one))).id, { type })).id)
+    }
+    return { ownId: (await createTariff(tx, termsOf(own))).id, pools }
+  })
+  const sims: number[] = []
+  for (const one of lives) {
+    ground.now = at(one.joins)
+    const hasOwn = one.own && governsItself(one.pool, { tariffs, own })
+    const assignment = { poolId: pools[one.pool] || null, tariffId: hasOwn ? ownId : null }
+    const [simId = 0] = await house.unprovisioned(1)
+    await house.complete({ simId, type: TicketType.Provision, ...assignment })
+    if (one.activated) await house.complete({ simId, type: TicketType.Activate })
+    if (one.activated && one.suspended !== null && one.suspended > one.joins) {
+      ground.now = at(one.suspended)
+      await house.complete({ simId, type: TicketType.Suspend })
+    }
+    if (one.leaves !== null && one.leaves > one.joins) {
+      ground.now = Math.max(ground.now, at(one.leaves))
+      await house.complete({ simId, type: TicketType.Provision, unassign: true, effectiveAt: new Date(at(one.leaves)) })
+    }
+    sims.push(simId)
+  }
+  ground.now = CLOSE
+  const records = lives.flatMap((one, i) =>
+    one.uses.map((use) =>
+      house.usage(sims[i] ?? 0, {
+        at: new Date(at(use.day)).toISOString(),
+        bytesDown: use.bytes,
+        voiceSeconds: use.voiceSeconds,
+        smsCount: use.smsCount,
+      }),
+    ),
+  )
+  expect((await house.record(records)).rejected).toEqual([])
+  await close(house)
+  return { house, sims, pools }
+}
+
+/** A line's part that was worked out; the rest is names. */
+const figuresOf = (line: StatementLine) => ({
+  poolId: line.poolId,
+  simId: line.simId,
+  bytes: line.bytes,
+  voiceSeconds: line.voiceSeconds,
+  smsCount: line.smsCount,
+  limitBytes: line.limitBytes,
+  overageBytes: line.overageBytes,
+  feeMicro: line.feeMicro,
+  smsMicro: line.smsMicro,
+  voiceMicro: line.voiceMicro,
+  overageMicro: line.overageMicro,
+})
+describe('a statement', () => {
+  test('is what the records and tariffs of the month come to, line by line', async () => {
+    await fc.assert(
+      fc.asyncProperty(month, async (one) => {
+        const { house, sims, pools } = await lived(one)
+        const lines = await statement(house)
+        const should = expected(one, sims, pools)
+
+        expect(lines.filter(({ kind }) => kind === 'sim').map(figuresOf)).toEqual(should.flatMap((pool) => pool.lines))
+        for (const { poolId, poolTariff, figures } of should) {
+          const own = lines.find((line) => line.kind === 'pool' && line.poolId === poolId)
+          const rows = lines.filter((line) => line.kind === 'sim' && line.poolId === poolId)
+          expect(total(rows, (line) => line.overageBytes)).toBe(figures.overageBytes)
+          if (own === undefined) continue
+          expect(own).toMatchObject({
+            bytes: figures.usageBytes,
+            limitBytes: figures.limitBytes,
+            overageBytes: figures.overageBytes,
+            feeMicro: poolTariff?.type === TariffType['Fixed Pool'] ? fromMoney(poolTariff.fixedBucketCost) : 0,
+          })
+        }
+        const totals = await house.asTenant((tx) => poolTotals(tx, CYCLE))
+        expect(totals.reduce((sum, { chargeMicro }) => sum + chargeMicro, 0)).toBe(total(lines, charge))
+        const fixed = one.tariffs.filter((each) => each.type === TariffType['Fixed Pool'])
+        const buckets = fixed.reduce((sum, { fixedBucketCost }) => sum + fromMoney(fixedBucketCost), 0)
+        expect(
+          total(
+            lines.filter(({ kind }) => kind === 'pool'),
+            charge,
+          ),
+        ).toBe(buckets)
+      }),
+      { numRuns: 25 },
+    )
+  }, 60_000)
+
+  test('knows the tariff of a SIM whose usage began before it was provisioned', async () => {
+    ground.now = at(3)
+    const house = await aHouse(ground)
+    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await house.unprovisioned(1)
+    await house.complete({ simId, type: TicketType.Provision, tariffId })
+    ground.now = CLOSE
+    const used = (day: number) => house.usage(simId, { at: new Date(at(day)).toISOString(), smsCount: 1 })
+    await house.record([used(2), used(4)])
+
+    await close(house)
+
+    expect(await statement(house)).toMatchObject([{ tariffId, smsCount: 2, smsMicro: 2 * fromMoney(0.05) }])
+  })
+})

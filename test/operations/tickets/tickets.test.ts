@@ -1,0 +1,358 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { SimStatus, TariffType, TicketStatus, TicketType } from '../../../domain/codes.ts'
+import type { Cause } from '../../../domain/tickets/ticket.ts'
+import { httpNetwork } from '../../../network/http.ts'
+import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
+import { cancelTicket, openTicket } from '../../../operations/tickets/open-ticket.ts'
+import { freePort } from '../../../stack/ports.ts'
+import { openTicketCounts } from '../../../store/estate/sims.ts'
+import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { dueTicketWork, findTicket } from '../../../store/tickets/tickets.ts'
+import { currentCycle } from '../../../store/usage/cycles.ts'
+import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
+import { aBridge } from '../../setup/bridge.ts'
+import { aCarrier } from '../../setup/carrier.ts'
+import { aGround, aPool, aTariff, aTenant, someSims } from '../../setup/estate.ts'
+
+const USER: Cause = { by: 'user' }
+const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+const ground = await aGround()
+const carrier = await aCarrier()
+const tenantId = await aTenant(ground)
+
+const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+const aSim = async () => (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
+const open = (simId: number, type: TicketType, cause: Cause = USER, also = {}) =>
+  asTenant((tx) => openTicket(tx, { simId, type, cause, ...also }))
+const execute = (simId: number, network = carrier.network) => executeTickets(ground, network, TERMS, tenantId, simId)
+const ticket = (id: string) => asTenant((tx) => findTicket(tx, id))
+const statusOf = async (simId: number) =>
+  asTenant(async (tx) => {
+    const { rows } = await sql<{ status: SimStatus }>`select status from sims where id = ${simId}`.execute(tx.q)
+    return rows[0]?.status
+  })
+async function activeSim(assignment: { poolId?: number; tariffId?: number } = {}) {
+  const simId = await aSim()
+  await open(simId, TicketType.Provision, USER, assignment)
+  await open(simId, TicketType.Activate)
+  await execute(simId)
+  return simId
+}
+
+describe('tickets of a SIM', () => {
+  test('are executed in the order they were opened, up to none', async () => {
+    const simId = await aSim()
+    const ids = [
+      await open(simId, TicketType.Provision),
+      await open(simId, TicketType.Activate),
+      await open(simId, TicketType.Suspend),
+    ]
+    const waiting = await asTenant((tx) => openTicketCounts(tx, [simId]))
+
+    await execute(simId)
+
+    expect(waiting.get(simId)).toBe(3)
+    for (const id of ids) expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 1 })
+    expect(await statusOf(simId)).toBe(SimStatus.Suspended)
+    expect((await asTenant((tx) => openTicketCounts(tx, [simId]))).size).toBe(0)
+    const work = await inPlatform(ground, (tx) => dueTicketWork(tx, 100))
+    expect(work.filter((row) => row.simId === simId)).toEqual([])
+  })
+
+  test.each([
+    ['activate an unprovisioned SIM', TicketType.Activate, 'sim_state_conflict'],
+    ['suspend an unprovisioned SIM', TicketType.Suspend, 'sim_state_conflict'],
+    ['refresh an unprovisioned SIM', TicketType.Refresh, 'sim_state_conflict'],
+  ])('cannot %s', async (_, type, code) => {
+    const simId = await aSim()
+
+    await expect(open(simId, type)).rejects.toMatchObject({ code })
+  })
+
+  test('are judged against the state the SIM will have after those before them', async () => {
+    const simId = await aSim()
+    await open(simId, TicketType.Provision)
+
+    await expect(open(simId, TicketType.Provision)).rejects.toMatchObject({ code: 'sim_already_assigned' })
+    await expect(open(simId, TicketType.Refresh)).rejects.toMatchObject({ code: 'sim_state_conflict' })
+    await expect(open(simId, TicketType.Activate)).resolves.toMatch(/^[0-9a-f-]{36}$/)
+    await expect(open(simId, TicketType.Activate)).rejects.toMatchObject({ code: 'sim_state_conflict' })
+  })
+
+  test('that no longer fit when their turn comes fail with a code, and the carrier is not asked', async () => {
+    const simId = await aSim()
+    const provision = await open(simId, TicketType.Provision)
+    const activate = await open(simId, TicketType.Activate)
+    await asTenant((tx) => cancelTicket(tx, provision))
+    const { calls } = await carrier.stats()
+
+    await execute(simId)
+
+    expect(await ticket(provision)).toMatchObject({ status: TicketStatus.Cancelled, attempts: 0 })
+    expect(await ticket(activate)).toMatchObject({
+      status: TicketStatus.Failed,
+      attempts: 0,
+      failureCode: 'sim_state_conflict',
+      failureText: 'an unprovisioned SIM cannot be activated',
+    })
+    expect(await statusOf(simId)).toBe(SimStatus.Unprovisioned)
+    expect((await carrier.stats()).calls).toBe(calls)
+  })
+
+  test('that find nothing left to do are complete, and the carrier is not asked', async () => {
+    const simId = await activeSim()
+    const suspend = await open(simId, TicketType.Suspend)
+    const activate = await open(simId, TicketType.Activate)
+    await asTenant((tx) => cancelTicket(tx, suspend))
+    const { calls } = await carrier.stats()
+
+    await execute(simId)
+
+    expect(await ticket(suspend)).toMatchObject({ status: TicketStatus.Cancelled, attempts: 0 })
+    expect(await ticket(activate)).toMatchObject({ status: TicketStatus.Complete, attempts: 0, failureCode: null })
+    expect(await statusOf(simId)).toBe(SimStatus.Active)
+    expect((await carrier.stats()).calls).toBe(calls)
+  })
+
+  test('can be cancelled only while they are pending', async () => {
+    const simId = await aSim()
+    const id = await open(simId, TicketType.Provision)
+    await execute(simId)
+
+    await expect(asTenant((tx) => cancelTicket(tx, id))).rejects.toMatchObject({ code: 'ticket_not_pending' })
+  })
+
+  test('are tried again after a pause when the carrier is away, and hold the SIM’s queue meanwhile', async () => {
+    const simId = await aSim()
+    const first = await open(simId, TicketType.Provision)
+    const second = await open(simId, TicketType.Activate)
+    await carrier.turn({ failureRate: 1 })
+    await execute(simId)
+    await carrier.turn({ failureRate: 0 })
+
+    const afterFailure = await ticket(first)
+    await execute(simId)
+    const beforePause = await ticket(first)
+    ground.now += 2000
+    await execute(simId)
+
+    expect(afterFailure).toMatchObject({ status: TicketStatus.Processing, attempts: 1 })
+    expect(beforePause).toMatchObject({ attempts: 1 })
+    expect(await ticket(first)).toMatchObject({ status: TicketStatus.Complete, attempts: 2 })
+    expect(await ticket(second)).toMatchObject({ status: TicketStatus.Complete })
+  })
+
+  test('fail for good after the last attempt, and the SIM stays as it was', async () => {
+    const simId = await aSim()
+    const id = await open(simId, TicketType.Provision)
+    await carrier.turn({ failureRate: 1 })
+    for (let i = 0; i < TERMS.attempts; i++) {
+      await execute(simId)
+      ground.now += TERMS.retryMaxMs
+    }
+    await carrier.turn({ failureRate: 0 })
+
+    expect(await ticket(id)).toMatchObject({
+      status: TicketStatus.Failed,
+      attempts: 4,
+      failureCode: expect.any(String),
+    })
+    expect(await statusOf(simId)).toBe(SimStatus.Unprovisioned)
+  })
+
+  test('act once at the carrier though its answers are lost', async () => {
+    const before = (await carrier.stats()) as { effects: number; doubleEffects: number }
+    const simId = await aSim()
+    const id = await open(simId, TicketType.Provision)
+    await carrier.turn({ actsThenTimesOutRate: 1 })
+    await execute(simId)
+    await carrier.turn({ actsThenTimesOutRate: 0 })
+    ground.now += 2000
+    await execute(simId)
+
+    const after = (await carrier.stats()) as { effects: number; doubleEffects: number }
+    expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 2 })
+    expect(after.effects - before.effects).toBe(1)
+    expect(after.doubleEffects).toBe(0)
+  })
+
+  test('are taken over when the worker that had them is gone', async () => {
+    const simId = await aSim()
+    const id = await open(simId, TicketType.Provision)
+    const gone = { ...carrier.network, perform: () => Promise.reject(new Error('the process was killed here')) }
+    await expect(execute(simId, gone)).rejects.toThrow('killed')
+
+    await execute(simId)
+    const leased = await ticket(id)
+    ground.now += TERMS.leaseMs
+    const work = await inPlatform(ground, (tx) => dueTicketWork(tx, 100))
+    await execute(simId)
+
+    expect(leased).toMatchObject({ status: TicketStatus.Processing, attempts: 1 })
+    expect(work).toContainEqual({ tenantId, simId })
+    expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 2 })
+  })
+})
+
+describe('suspensions', () => {
+  const watchdog: Cause = { by: 'watchdog', rule: 'sim-overage', cycle: '2026-11', until: 'renewal', workflowId: 'w' }
+  const suspension = (simId: number) =>
+    asTenant(async (tx) => {
+      const { rows } = await sql<{ cause: string; rule: string | null }>`
+        select cause, rule from suspensions where sim_id = ${simId} and closed_at is null`.execute(tx.q)
+      return rows
+    })
+
+  test('remember that the watchdog made them, and why', async () => {
+    const simId = await activeSim()
+    await open(simId, TicketType.Suspend, watchdog)
+    await execute(simId)
+
+    expect(await suspension(simId)).toEqual([{ cause: 'watchdog', rule: 'sim-overage' }])
+  })
+
+  test('become a person’s by a person’s suspend, without the carrier being asked', async () => {
+    const simId = await activeSim()
+    await open(simId, TicketType.Suspend, watchdog)
+    await execute(simId)
+    const calls = ((await carrier.stats()) as { calls: number }).calls
+
+    const id = await open(simId, TicketType.Suspend)
+    await execute(simId)
+
+    expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 0 })
+    expect(await suspension(simId)).toEqual([{ cause: 'user', rule: null }])
+    expect(((await carrier.stats()) as { calls: number }).calls).toBe(calls)
+    await expect(open(simId, TicketType.Suspend)).rejects.toMatchObject({ code: 'sim_state_conflict' })
+  })
+
+  test('end with activation', async () => {
+    const simId = await activeSim()
+    await open(simId, TicketType.Suspend)
+    await open(simId, TicketType.Activate)
+    await execute(simId)
+
+    expect(await suspension(simId)).toEqual([])
+  })
+})
+
+describe('a ticket that the carrier did not do', () => {
+  const eventsOf = (id: string) =>
+    asTenant(async (tx) => {
+      const { rows } = await sql<{ description: string }>`
+        select description from events where description like ${`%${id}%`}`.execute(tx.q)
+      return rows.map(({ description }) => description)
+    })
+
+  test('tells tenants a code and plain words, and the operator where it failed', async () => {
+    const address = `127.0.0.1:${await freePort()}`
+    const away = httpNetwork({ url: `http://${address}`, secret: 'secret-of-the-tests', timeoutMs: 1000 })
+    const id = await open(await aSim(), TicketType.Provision)
+    const simId = (await ticket(id))?.simId ?? 0
+
+    await executeTickets(ground, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+    const waiting = await ticket(id)
+    ground.now += TERMS.retryMaxMs
+    await executeTickets(ground, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+
+    const [event] = await eventsOf(id)
+    const failed = await ticket(id)
+    expect(event).toContain('the carrier could not be reached (carrier_unreachable).')
+    expect(event).not.toContain('127.0.0.1')
+    for (const seen of [waiting, failed]) {
+      expect(seen).toMatchObject({ failureText: 'the carrier could not be reached' })
+      expect(seen?.failureDetail).toContain(address)
+    }
+  })
+
+  test('repeats nothing that a bridge says to a tenant but its code', async () => {
+    const refusing = await aBridge()
+    refusing.answer = () => 'refused'
+    const simId = await aSim()
+    const id = await open(simId, TicketType.Provision)
+
+    await execute(simId, refusing.network)
+
+    expect(await eventsOf(id)).toEqual([expect.stringMatching(/: the carrier refused it \(not_allowed\)\.$/)])
+    expect((await ticket(id))?.failureDetail).toContain('the test says so')
+  })
+})
+
+describe('an SMS or a refresh', () => {
+  const patience = { ...TERMS, retryMaxMs: 300_000, attempts: 100, patienceMs: 900_000 }
+
+  test.each([
+    ['an SMS', TicketType['Send SMS'], { message: 'reboot' }],
+    ['a refresh', TicketType.Refresh, {}],
+  ])('%s is given up after a while where the carrier is away: it helps nobody an hour late', async (_, type, also) => {
+    const away = await aBridge()
+    away.answer = () => 'away'
+    const simId = await activeSim()
+    const id = await open(simId, type, USER, also)
+    const behind = await open(simId, TicketType.Suspend)
+    const opened = ground.now
+
+    for (let tries = 0; tries < 60 && (await ticket(id))?.status !== TicketStatus.Failed; tries++) {
+      await executeTickets(ground, away.network, patience, tenantId, simId)
+      ground.now += 60_000
+    }
+
+    const failed = await ticket(id)
+    expect(failed).toMatchObject({ status: TicketStatus.Failed, failureCode: 'carrier_unavailable' })
+    const after = (failed?.finishedAt?.getTime() ?? 0) - opened
+    expect(after).toBeGreaterThan(300_000)
+    expect(after).toBeLessThanOrEqual(900_000)
+    expect(away.requests.length).toBeGreaterThan(3)
+    expect((await ticket(behind))?.status).not.toBe(TicketStatus.Failed)
+  })
+})
+
+describe('allowances', () => {
+  test('begin with the activation, and a suspension never lowers them', async () => {
+    const tariff = await asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 1000))
+    const pool = await asTenant((tx) => aPool(tx, tariff.id, { type: 1 }))
+    const limits: (number | undefined)[] = []
+    const note = async () => {
+      const figures = await asTenant(async (tx) => poolFigures(tx, (await currentCycle(tx)).key, [pool.id]))
+      limits.push(figures.get(pool.id)?.limitBytes)
+    }
+    const simId = await aSim()
+    await open(simId, TicketType.Provision, USER, { poolId: pool.id })
+    await execute(simId)
+    await note()
+    await open(simId, TicketType.Activate)
+    await execute(simId)
+    await note()
+    await activeSim({ poolId: pool.id })
+    await note()
+    await open(simId, TicketType.Suspend)
+    await execute(simId)
+    await note()
+
+    expect(limits).toEqual([0, 1000, 2000, 2000])
+  })
+
+  test('of a moved SIM go to its new pool from the boundary on', async () => {
+    const tariff = await asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 1000))
+    const [from, to] = [
+      await asTenant((tx) => aPool(tx, tariff.id, { type: 1 })),
+      await asTenant((tx) => aPool(tx, tariff.id, { type: 1 })),
+    ]
+    const simId = await activeSim({ poolId: from.id })
+    ground.now = Date.parse('2026-12-01T00:10:00Z')
+    const boundary = new Date('2026-12-01T00:00:00Z')
+    const atBoundary = await asTenant(async (tx) => poolFigures(tx, (await currentCycle(tx)).key, [from.id, to.id]))
+
+    const cause: Cause = { by: 'month-end', cycle: '2026-11' }
+    await open(simId, TicketType.Provision, cause, { poolId: to.id, effectiveAt: boundary })
+    await execute(simId)
+
+    const after = await asTenant(async (tx) => poolFigures(tx, (await currentCycle(tx)).key, [from.id, to.id]))
+    const before = await asTenant((tx) => poolFigures(tx, '2026-11', [from.id, to.id]))
+    expect([from, to].map(({ id }) => atBoundary.get(id)?.limitBytes)).toEqual([1000, 0])
+    expect([from, to].map(({ id }) => after.get(id)?.limitBytes)).toEqual([0, 1000])
+    expect([from, to].map(({ id }) => before.get(id)?.limitBytes)).toEqual([1000, 0])
+    expect((await asTenant((tx) => simFigures(tx, '2026-12', [simId]))).get(simId)?.limitBytes).toBe(1000)
+  })
+})

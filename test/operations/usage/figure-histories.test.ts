@@ -1,0 +1,207 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { SimStatus, TariffType } from '../../../domain/codes.ts'
+import { type Cycle, cycleAt } from '../../../domain/time/cycle.ts'
+import { pageOfPools } from '../../../store/estate/pools.ts'
+import { currentCycle } from '../../../store/usage/cycles.ts'
+import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
+import { aGround } from '../../setup/estate.ts'
+import { figuresOf } from './figure-model.ts'
+import {
+  aWorld,
+  BEGIN,
+  cycleNow,
+  type Step as LifeStep,
+  POOLS,
+  placesOf,
+  stepsOf,
+  take,
+  type World,
+} from './figure-world.ts'
+
+const DAY = 86_400_000
+const BILLING_CYCLE = 'P1M'
+const ground = await aGround(new Date(BEGIN).toISOString())
+
+/** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
+const RUNS = Number(process.env.RUNS ?? 60)
+const MOST_MS = RUNS * 5000
+
+type Step = LifeStep | { readonly do: 'look' }
+const { lives, usage } = stepsOf(40 * 24)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 12, arbitrary: lives },
+  { weight: 8, arbitrary: usage },
+  { weight: 2, arbitrary: fc.constant({ do: 'look' as const }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 20 }) }) },
+)
+/** What makes the rest worth it: SIMs that may be used, in a cycle that has just begun or goes on. */
+const beginning = (first: number, renewed: boolean): Step[] => [
+  { do: 'provision', sim: 0, pool: first, own: null },
+  { do: 'activate', sim: 0, boundary: false },
+  { do: 'use', sim: 0, bytes: 1100, hoursAgo: 0, again: false },
+  ...(renewed
+    ? [{ do: 'wait', days: 13 } as const, { do: 'use', sim: 0, bytes: 900, hoursAgo: 0, again: false } as const]
+    : []),
+]
+
+/** Rare, and once wrong: usage comes late, from a membership before the one that a row goes by. */
+const LATE: Step[] = [
+  { do: 'provision', sim: 1, pool: null, own: null },
+  { do: 'wait', days: 1 },
+  { do: 'unassign', sim: 1, boundary: false },
+  { do: 'provision', sim: 1, pool: null, own: 0 },
+  { do: 'use', sim: 1, bytes: 5, hoursAgo: 12, again: true },
+]
+
+/** A row of zeros is as good as none. */
+const tellsSomething = (row: { readonly limit: number; readonly bytes: number; readonly overage: number }) =>
+  row.limit > 0 || row.bytes > 0 || row.overage > 0
+
+async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
+  for (const cycle of cycles) {
+    const expected = new Map(
+      placesOf(world).map((pool) => [pool.id, figuresOf(world.lines, cycle, pool, world.tariffs)]),
+    )
+    const { pools, sims, rows } = await world.house.asTenant(async (tx) => {
+      await currentCycle(tx)
+      return {
+        pools: await poolFigures(
+          tx,
+          cycle.key,
+          placesOf(world).map(({ id }) => id),
+        ),
+        sims: await simFigures(
+          tx,
+          cycle.key,
+          world.lines.map(({ simId }) => simId),
+        ),
+        rows: (
+          await sql<{
+            simId: number
+            poolId: number
+            own: boolean
+            limit: number
+            bytes: number
+            overage: number
+            voiceSeconds: number
+            smsCount: number
+          }>`
+            select sim_id as "simId", pool_id as "poolId", governing_type = 0 as own, limit_bytes as "limit", bytes,
+                   overage_bytes as overage, voice_seconds as "voiceSeconds", sms_count as "smsCount"
+              from ledger_figures where cycle_key = ${cycle.key} order by pool_id, sim_id`.execute(tx.q)
+        ).rows,
+      }
+    })
+    for (const { id, tariff } of placesOf(world)) {
+      const mine = rows.filter(({ poolId }) => poolId === id)
+      const actual = pools.get(id)
+      const wanted = expected.get(id)
+      const kind = tariff === null ? 'no pool' : `the pool of type ${tariff.type}`
+      const where = `${kind} in ${cycle.key}`
+      expect(
+        {
+          ...actual,
+          rows: mine
+            .map(({ simId, limit, bytes, overage }) => ({ simId, limit, bytes, overage }))
+            .filter(tellsSomething),
+        },
+        where,
+      ).toMatchObject({
+        limitBytes: wanted?.limitBytes,
+        usageBytes: wanted?.usageBytes,
+        overageBytes: wanted?.overageBytes,
+        remainingBytes: wanted?.remainingBytes,
+        rows: wanted?.rows
+          .map(({ simId, limitBytes, overageBytes }, n) => ({
+            simId,
+            limit: limitBytes,
+            bytes: wanted.ledger[n]?.usageBytes ?? 0,
+            overage: overageBytes,
+          }))
+          .filter(tellsSomething),
+      })
+      const contributing = wanted?.ledger.filter((row) => row.contributing).length ?? 0
+      if (tariff?.type === TariffType['Dynamic Pool'])
+        expect(actual?.limitBytes).toBe(tariff.allowanceBytes * contributing)
+      if (tariff?.type === TariffType['Fixed Pool']) {
+        expect(actual?.limitBytes).toBe(tariff.allowanceBytes)
+        const share = Math.floor(tariff.allowanceBytes / Math.max(1, contributing))
+        for (const { limit } of mine) expect([0, share]).toContain(limit)
+      }
+      const sum = (of: (row: (typeof mine)[number]) => number) => mine.reduce((total, row) => total + of(row), 0)
+      expect(
+        sum((row) => row.overage),
+        `overage of the rows of ${where}`,
+      ).toBe(actual?.overageBytes)
+      expect(
+        sum((row) => row.bytes),
+        `usage of the rows of ${where}`,
+      ).toBe(actual?.usageBytes)
+      for (const row of mine.filter(({ own }) => own)) {
+        expect(row.overage > 0 && row.limit > row.bytes, 'a row with overage and something remaining').toBe(false)
+      }
+    }
+    for (const { simId } of world.lines) {
+      const mine = rows.filter((row) => row.simId === simId)
+      const sum = (of: (row: (typeof mine)[number]) => number) => mine.reduce((total, row) => total + of(row), 0)
+      expect(sims.get(simId), `SIM ${simId} in ${cycle.key}`).toEqual(
+        mine.length === 0
+          ? undefined
+          : {
+              limitBytes: sum(({ limit }) => limit),
+              usageBytes: sum((row) => row.bytes),
+              remainingBytes: sum((row) => Math.max(0, row.limit - row.bytes)),
+              overageBytes: sum(({ overage }) => overage),
+              voiceSeconds: sum((row) => row.voiceSeconds),
+              smsCount: sum((row) => row.smsCount),
+            },
+      )
+    }
+  }
+  await lookAtPools(world)
+}
+
+async function lookAtPools(world: World): Promise<void> {
+  const { data } = await world.house.asTenant((tx) => pageOfPools(tx, {}))
+  const sims = await world.house.rows(
+    sql<{ poolId: number; status: SimStatus }>`select pool_id as "poolId", status from sims where pool_id is not null`,
+  )
+  const { endsAt } = cycleNow(world)
+  for (const pool of data) {
+    const mine = sims.filter(({ poolId }) => poolId === pool.id)
+    expect(pool).toMatchObject({
+      totalSimCount: mine.length,
+      activeSimCount: mine.filter(({ status }) => status === SimStatus.Active).length,
+    })
+    expect(ground.now + pool.daysUntilRenewal * DAY).toBeGreaterThanOrEqual(endsAt)
+    expect(ground.now + (pool.daysUntilRenewal - 1) * DAY).toBeLessThan(endsAt)
+  }
+}
+
+test('figures are what the history of pools and SIMs adds up to, in bytes', { timeout: MOST_MS + 30_000 }, async () => {
+  let steps = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...POOLS),
+      fc.boolean(),
+      fc.array(step, { minLength: 8, maxLength: 40 }),
+      async (first, renewed, history) => {
+        const world = await aWorld(ground, BILLING_CYCLE)
+        const began = cycleAt(BILLING_CYCLE, BEGIN)
+        for (const one of [...beginning(first, renewed), ...history]) {
+          steps++
+          await (one.do === 'look' ? look(world, [cycleNow(world)]) : take(world, one))
+        }
+        for (const cycle of [began, cycleNow(world)]) world.cycles.set(cycle.key, cycle)
+        await look(world, [...world.cycles.values()])
+        const used = world.lines.flatMap(({ records }) => records).reduce((sum, { bytes }) => sum + bytes, 0)
+        const ledger = await world.house.ledger()
+        expect(ledger.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(used)
+      },
+    ),
+    { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, examples: [[0, false, LATE]] },
+  )
+  expect(steps).toBeGreaterThan(0)
+})

@@ -1,0 +1,96 @@
+/**
+ * What pools and SIMs have come to, told from their history: when a SIM belonged where, when it was Active, what
+ * was accepted. Nothing is kept up here, everything is counted anew; the service keeps ledger rows and totals.
+ */
+
+import type { Cycle } from '../../../domain/time/cycle.ts'
+import { type Allowance, type LedgerRow, poolFigures } from '../../../domain/usage/allowance.ts'
+
+export const OUTSIDE = 0
+
+interface Membership {
+  readonly poolId: number
+  readonly tariffId: number | null
+  readonly from: number
+  to: number
+}
+interface Span {
+  readonly from: number
+  to: number
+}
+export interface Amounts {
+  readonly bytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+}
+export interface LineModel {
+  readonly simId: number
+  status: 'unprovisioned' | 'active' | 'suspended'
+  /** The cycle the watchdog suspended it in, until the renewal. */
+  suspendedIn: string | null
+  readonly memberships: Membership[]
+  readonly active: Span[]
+  /** Cycles at whose beginning it was due back: it contributes to them from then on. */
+  readonly dueBack: Set<string>
+  readonly records: ({ readonly id: string; readonly at: number } & Amounts)[]
+}
+
+export const aLine = (simId: number): LineModel => ({
+  simId,
+  status: 'unprovisioned',
+  suspendedIn: null,
+  memberships: [],
+  active: [],
+  dueBack: new Set(),
+  records: [],
+})
+
+export const openMembership = (line: LineModel) => line.memberships.find(({ to }) => to === Number.POSITIVE_INFINITY)
+
+const inside = (span: Span, at: number) => span.from <= at && at < span.to
+const overlap = (...spans: Span[]) =>
+  Math.max(...spans.map(({ from }) => from)) < Math.min(...spans.map(({ to }) => to))
+const spanOf = (cycle: Cycle): Span => ({ from: cycle.startsAt, to: cycle.endsAt })
+
+/** The pool of a SIM at an instant. */
+const poolAt = (line: LineModel, at: number) => line.memberships.findLast((m) => inside(m, at))?.poolId ?? OUTSIDE
+
+/** What a SIM has used in a pool and cycle. */
+export const amountsOf = (line: LineModel, cycle: Cycle, poolId: number): Amounts =>
+  line.records
+    .filter(({ at }) => inside(spanOf(cycle), at) && poolAt(line, at) === poolId)
+    .reduce(
+      (sum, { bytes, voiceSeconds, smsCount }) => ({
+        bytes: sum.bytes + bytes,
+        voiceSeconds: sum.voiceSeconds + voiceSeconds,
+        smsCount: sum.smsCount + smsCount,
+      }),
+      { bytes: 0, voiceSeconds: 0, smsCount: 0 },
+    )
+
+export function contributes(line: LineModel, cycle: Cycle, poolId: number): boolean {
+  const spans: Span[] = [...line.active]
+  if (line.dueBack.has(cycle.key)) spans.push(spanOf(cycle))
+  return line.memberships.some((m) => m.poolId === poolId && spans.some((span) => overlap(m, span, spanOf(cycle))))
+}
+
+/** The last own tariff in force in a pool and cycle. */
+export const tariffOf = (line: LineModel, cycle: Cycle, poolId: number) =>
+  line.memberships.findLast((m) => m.poolId === poolId && overlap(m, spanOf(cycle)))?.tariffId ?? null
+
+export function figuresOf(
+  lines: readonly LineModel[],
+  cycle: Cycle,
+  pool: { readonly id: number; readonly tariff: Allowance | null },
+  tariffs: ReadonlyMap<number, Allowance>,
+) {
+  const rows: LedgerRow[] = lines.flatMap((line) => {
+    const usageBytes = amountsOf(line, cycle, pool.id).bytes
+    const contributing = contributes(line, cycle, pool.id)
+    const used = line.records.some(({ at }) => inside(spanOf(cycle), at) && poolAt(line, at) === pool.id)
+    if (!contributing && !used) return []
+    const own = tariffs.get(tariffOf(line, cycle, pool.id) ?? 0) ?? null
+    return [{ simId: line.simId, usageBytes, contributing, own }]
+  })
+  return { ...poolFigures(pool.tariff, rows), ledger: rows }
+}

@@ -1,0 +1,394 @@
+/**
+ * Histories of a small estate, made of random steps: each is taken in the service, by its operations, and in the model
+ * (figure-model.ts), by what the service promises.
+ */
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import type { Cause } from '../../../domain/tickets/ticket.ts'
+import { type Cycle, cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
+import type { Allowance } from '../../../domain/usage/allowance.ts'
+import { createTariff } from '../../../operations/estate/create-tariff.ts'
+import { deletePool } from '../../../operations/estate/delete-pool.ts'
+import { currentCycle } from '../../../store/usage/cycles.ts'
+import { aPool, type TestGround } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
+
+const DAY = 86_400_000
+export const BEGIN = Date.parse('2026-10-20T09:00:00Z')
+const OPEN = Number.POSITIVE_INFINITY
+
+/** A tariff's allowance, and its fees in micro-units of the currency. */
+export interface Terms extends Allowance {
+  readonly simMonthlyFee: number
+  readonly fixedBucketCost: number
+  readonly smsFee: number
+  /** Per minute. */
+  readonly voiceFee: number
+  readonly overageFeePerGb: number
+}
+const fees = (
+  simMonthlyFee: number,
+  smsFee: number,
+  voiceFee: number,
+  overageFeePerGb: number,
+  fixedBucketCost = 0,
+) => ({
+  simMonthlyFee,
+  smsFee,
+  voiceFee,
+  overageFeePerGb,
+  fixedBucketCost,
+})
+/**
+ * Small allowances, so that a few records go over them; odd ones, so that shares do not come out even. Fees of a voice
+ * minute that a second divides unevenly, and of overage by which a byte is half a micro-unit or a third of one.
+ */
+const TARIFFS = [
+  { type: TariffType.Standard, allowanceBytes: 1000, ...fees(1_000_001, 7, 31, 500_000_000) },
+  { type: TariffType['Dynamic Pool'], allowanceBytes: 701, ...fees(300_000, 11, 90, 1_333_333_333) },
+  { type: TariffType['Fixed Pool'], allowanceBytes: 2503, ...fees(0, 0, 1, 7_500_000_001, 20_000_003) },
+  { type: TariffType.Standard, allowanceBytes: 350, ...fees(5, 50_000, 100_000, 5_000_000) },
+] as const satisfies readonly Terms[]
+/** By number of the tariff: two Standard pools, a Dynamic and a Fixed one. */
+export const POOLS = [0, 1, 2, 3] as const
+const SIMS = 4
+
+export interface PoolModel {
+  /** 0: outside pools; null: not made yet. */
+  id: number | null
+  readonly tariff: Terms | null
+  createdAt: number
+  deletedAt: number
+}
+
+export type Step =
+  | { readonly do: 'provision'; readonly sim: number; readonly pool: number | null; readonly own: number | null }
+  | { readonly do: 'activate' | 'unassign'; readonly sim: number; readonly boundary: boolean }
+  | { readonly do: 'suspend'; readonly sim: number; readonly by: 'user' | 'watchdog' }
+  | {
+      readonly do: 'move'
+      readonly sim: number
+      readonly pool: number | null
+      readonly own: number | null
+      readonly since: 'now' | 'boundary' | 'boundary before'
+    }
+  | {
+      readonly do: 'use'
+      readonly sim: number
+      readonly bytes: number
+      readonly voiceSeconds?: number
+      readonly smsCount?: number
+      readonly hoursAgo: number
+      readonly again: boolean
+    }
+  | {
+      readonly do: 'correct'
+      readonly sim: number
+      readonly bytes: number
+      readonly voiceSeconds?: number
+      readonly smsCount?: number
+      readonly hoursAgo: number
+    }
+  | { readonly do: 'make'; readonly pool: number }
+  | { readonly do: 'delete'; readonly pool: number }
+  | { readonly do: 'wait'; readonly days: number }
+type OfOneSim = Extract<Step, { readonly sim: number }>
+
+const sim = fc.nat(SIMS - 1)
+const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { freq: 2 })
+const pool = maybe(fc.constantFrom(...POOLS))
+const own = maybe(fc.nat(TARIFFS.length - 1))
+const bytes = fc.oneof(fc.constant(0), fc.nat(2000), fc.nat(3))
+const others = fc.oneof(fc.constant(0), fc.nat(130))
+
+/** Steps in the life of SIMs, and their usage. @param mostHoursAgo how late a record may be */
+export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbitrary<Step>> => {
+  const hoursAgo = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(mostHoursAgo))
+  return {
+    lives: fc.oneof(
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('provision' as const), sim, pool, own }) },
+      { weight: 4, arbitrary: fc.record({ do: fc.constant('activate' as const), sim, boundary: fc.constant(false) }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          do: fc.constant('suspend' as const),
+          sim,
+          by: fc.constantFrom('user' as const, 'watchdog' as const),
+        }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('unassign' as const), sim, boundary: fc.boolean() }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          do: fc.constant('move' as const),
+          sim,
+          pool,
+          own,
+          since: fc.constantFrom('now' as const, 'boundary' as const, 'boundary' as const, 'boundary before' as const),
+        }),
+      },
+    ),
+    usage: fc.oneof(
+      {
+        weight: 7,
+        arbitrary: fc.record({
+          do: fc.constant('use' as const),
+          sim,
+          bytes,
+          voiceSeconds: others,
+          smsCount: others,
+          hoursAgo,
+          again: fc.boolean(),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('correct' as const),
+          sim,
+          bytes: fc.integer({ min: -1500, max: 0 }),
+          voiceSeconds: fc.integer({ min: -60, max: 0 }),
+          smsCount: fc.constantFrom(0, 0, -1),
+          hoursAgo,
+        }),
+      },
+    ),
+  }
+}
+
+/** @param made pools that are there from the beginning, by number; the others are made by a step */
+export async function aWorld(ground: TestGround, billingCycle: string, made: readonly number[] = POOLS) {
+  ground.now = BEGIN
+  const house = await aHouse(ground, billingCycle)
+  const tariffIds = await house.asTenant(async (tx) => {
+    const ids: number[] = []
+    for (const { type, allowanceBytes, fixedBucketCost, ...micro } of TARIFFS) {
+      const money = Object.fromEntries(Object.entries(micro).map(([name, amount]) => [name, amount / 1_000_000]))
+      const terms = { ...(money as Omit<Terms, 'type' | 'allowanceBytes' | 'fixedBucketCost'>) }
+      const base = { baseTariffBytes: allowanceBytes, ...terms }
+      const fixed = { fixedCapacityBytes: allowanceBytes, fixedBucketCost: fixedBucketCost / 1_000_000, ...terms }
+      const tariff = await createTariff(tx, {
+        displayName: 'a tariff',
+        type,
+        ...(type === TariffType.Standard ? { standardTariff: base } : {}),
+        ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: base } : {}),
+        ...(type === TariffType['Fixed Pool'] ? { fixedPoolTariff: fixed } : {}),
+      })
+      ids.push(tariff.id)
+    }
+    return ids
+  })
+  const notYet = { id: null, createdAt: OPEN, deletedAt: OPEN }
+  const world = {
+    ground,
+    house,
+    billingCycle,
+    lines: (await house.unprovisioned(SIMS)).map(aLine),
+    tariffIds,
+    tariffs: new Map(tariffIds.map((id, n) => [id, TARIFFS[n] as Terms])),
+    /** By number of the pool. */
+    pools: POOLS.map((n): PoolModel => ({ ...notYet, tariff: TARIFFS[n] })),
+    /** Cycles that were used in, by key. */
+    cycles: new Map<string, Cycle>(),
+  }
+  for (const n of made) await make(world, n)
+  return world
+}
+export type World = Awaited<ReturnType<typeof aWorld>>
+
+/** All places that SIMs can be in: the pools made so far, and outside of them. */
+export const placesOf = (world: World): (PoolModel & { readonly id: number })[] => [
+  { id: OUTSIDE, tariff: null, createdAt: BEGIN, deletedAt: OPEN },
+  ...world.pools.flatMap((pool) => (pool.id === null ? [] : [{ ...pool, id: pool.id }])),
+]
+
+export const cycleNow = (world: Pick<World, 'ground' | 'billingCycle'>) => cycleAt(world.billingCycle, world.ground.now)
+
+async function make(world: Pick<World, 'house' | 'ground' | 'pools' | 'tariffIds'>, n: number): Promise<void> {
+  const pool = world.pools[n]
+  if (pool === undefined || pool.id !== null) return
+  const type = pool.tariff?.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+  pool.id = (await world.house.asTenant((tx) => aPool(tx, world.tariffIds[n] ?? 0, { type }))).id
+  pool.createdAt = world.ground.now
+}
+
+async function remove(world: World, n: number): Promise<void> {
+  const pool = world.pools[n]
+  const id = pool?.id
+  if (pool === undefined || id == null || pool.deletedAt !== OPEN) return
+  if (world.lines.some((line) => openMembership(line)?.poolId === id)) return
+  await world.house.asTenant((tx) => deletePool(tx, id))
+  pool.deletedAt = world.ground.now
+}
+
+/** Whether there is such a pool now. */
+const isThere = (world: World, n: number) => world.pools[n]?.id != null && world.pools[n]?.deletedAt === OPEN
+
+/** Whether a tariff may be named: outside pools a Standard one, in a shared pool the pool's, which has its number. */
+const mayName = ({ pool, own }: { readonly pool: number | null; readonly own: number | null }) =>
+  own === null || own === pool || TARIFFS[pool ?? own]?.type === TariffType.Standard
+
+/** Whether the step can be taken now; one that cannot is passed over, so that histories shrink freely. */
+function mayTake(world: World, line: LineModel, step: OfOneSim): boolean {
+  const at = openMembership(line)
+  if ('pool' in step && step.pool !== null && !isThere(world, step.pool)) return false
+  switch (step.do) {
+    case 'provision':
+      return line.status === 'unprovisioned' && mayName(step)
+    case 'activate':
+      return line.status === 'suspended'
+    case 'suspend':
+      return line.status === 'active'
+    case 'unassign':
+      return at !== undefined && (!step.boundary || at.from < cycleNow(world).startsAt)
+    case 'move': {
+      if (at === undefined || at.from > sinceOf(world, step.since)) return false
+      const poolId = step.pool === null ? at.poolId : (world.pools[step.pool]?.id ?? 0)
+      const tariffId = step.own === null ? at.tariffId : (world.tariffIds[step.own] ?? 0)
+      if (poolId === at.poolId && tariffId === at.tariffId) return false
+      return poolId !== OUTSIDE || step.own === null || TARIFFS[step.own]?.type === TariffType.Standard
+    }
+    case 'use':
+    case 'correct':
+      return true
+  }
+}
+
+function sinceOf(world: World, since: 'now' | 'boundary' | 'boundary before'): number {
+  const cycle = cycleNow(world)
+  if (since === 'now') return world.ground.now
+  return since === 'boundary' ? cycle.startsAt : previousCycle(world.billingCycle, cycle).startsAt
+}
+
+/** Takes a step, in the service and in the model. */
+export async function take(world: World, step: Step): Promise<void> {
+  const { house, ground } = world
+  // No two steps at one instant: a span has a length.
+  ground.now += 1000
+  if (step.do === 'wait') return wait(world, step.days)
+  if (step.do === 'make') return make(world, step.pool)
+  if (step.do === 'delete') return remove(world, step.pool)
+  const line = world.lines[step.sim]
+  if (line === undefined || !mayTake(world, line, step)) return
+  const { simId } = line
+  const now = ground.now
+  // As a worker does before it takes up a SIM's tickets.
+  await house.asTenant(currentCycle)
+  const cycle = cycleNow(world)
+  const monthEnd: Cause = { by: 'month-end', cycle: cycle.key }
+  switch (step.do) {
+    case 'provision': {
+      const poolId = step.pool === null ? null : (world.pools[step.pool]?.id ?? null)
+      const tariffId = step.own === null ? null : (world.tariffIds[step.own] ?? null)
+      await house.complete({ simId, type: TicketType.Provision, poolId, tariffId })
+      line.status = 'suspended'
+      line.memberships.push({ poolId: poolId ?? OUTSIDE, tariffId, from: now, to: OPEN })
+      return
+    }
+    case 'activate':
+      await house.complete({ simId, type: TicketType.Activate })
+      line.status = 'active'
+      line.suspendedIn = null
+      line.active.push({ from: now, to: OPEN })
+      return
+    case 'suspend': {
+      const watchdog: Cause = { by: 'watchdog', rule: 'r', cycle: cycle.key, until: 'renewal', workflowId: 'w' }
+      await house.complete({
+        simId,
+        type: TicketType.Suspend,
+        cause: step.by === 'watchdog' ? watchdog : { by: 'user' },
+      })
+      line.status = 'suspended'
+      line.suspendedIn = step.by === 'watchdog' ? cycle.key : null
+      closeActive(line, now)
+      return
+    }
+    case 'unassign': {
+      const since = step.boundary ? cycle.startsAt : now
+      await house.complete({
+        simId,
+        type: TicketType.Provision,
+        unassign: true,
+        cause: step.boundary ? monthEnd : { by: 'user' },
+        effectiveAt: step.boundary ? new Date(since) : null,
+      })
+      line.status = 'unprovisioned'
+      line.suspendedIn = null
+      closeMembership(line, since)
+      closeActive(line, since)
+      return
+    }
+    case 'move': {
+      const since = sinceOf(world, step.since)
+      const before = openMembership(line)
+      if (before === undefined) return
+      const poolId = step.pool === null ? null : (world.pools[step.pool]?.id ?? null)
+      const tariffId = step.own === null ? null : (world.tariffIds[step.own] ?? null)
+      const effectiveAt = step.since === 'now' ? null : new Date(since)
+      await house.complete({ simId, type: TicketType.Provision, poolId, tariffId, cause: monthEnd, effectiveAt })
+      closeMembership(line, since)
+      line.memberships.push({
+        poolId: poolId ?? before.poolId,
+        tariffId: tariffId ?? before.tariffId,
+        from: since,
+        to: OPEN,
+      })
+      return
+    }
+    case 'use':
+    case 'correct':
+      return use(world, line, step)
+  }
+}
+
+function closeMembership(line: LineModel, at: number): void {
+  const membership = openMembership(line)
+  if (membership !== undefined) membership.to = Math.max(membership.from, at)
+}
+function closeActive(line: LineModel, at: number): void {
+  const span = line.active.find(({ to }) => to === OPEN)
+  if (span !== undefined) span.to = Math.max(span.from, at)
+}
+
+async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use' | 'correct' }>): Promise<void> {
+  const at = world.ground.now - step.hoursAgo * 3_600_000
+  const cycle = cycleAt(world.billingCycle, at)
+  world.cycles.set(cycle.key, cycle)
+  const { bytes, voiceSeconds = 0, smsCount = 0 } = step
+  const record = {
+    ...world.house.usage(line.simId, { at: new Date(at).toISOString() }),
+    bytesDown: bytes,
+    voiceSeconds,
+    smsCount,
+    ...(step.do === 'correct' ? { correction: true } : {}),
+  }
+  const poolId = line.memberships.findLast(({ from, to }) => from <= at && at < to)?.poolId ?? OUTSIDE
+  const sums = amountsOf(line, cycle, poolId)
+  const fits = sums.bytes + bytes >= 0 && sums.voiceSeconds + voiceSeconds >= 0 && sums.smsCount + smsCount >= 0
+
+  const answer = await world.house.record([record])
+  const again = step.do === 'use' && step.again ? await world.house.record([record]) : undefined
+
+  expect(answer, 'the answer to a record').toMatchObject({
+    accepted: fits ? 1 : 0,
+    duplicates: 0,
+    rejected: fits ? [] : [{ code: 'negative_total' }],
+  })
+  if (again !== undefined)
+    expect(again, 'the answer to a record sent again').toMatchObject({ accepted: 0, duplicates: 1 })
+  if (fits) line.records.push({ id: record.recordId, at, bytes, voiceSeconds, smsCount })
+}
+
+async function wait(world: World, days: number): Promise<void> {
+  // The sweep opens every cycle; only the last one may be opened by whoever comes first.
+  await world.house.asTenant(currentCycle)
+  const before = cycleNow(world)
+  world.ground.now += days * DAY
+  const cycle = cycleNow(world)
+  if (cycle.key === before.key) return
+  for (const line of world.lines) {
+    if (line.suspendedIn !== null && line.suspendedIn < cycle.key) line.dueBack.add(cycle.key)
+  }
+}

@@ -1,0 +1,176 @@
+/** Records that are no usage anybody had: days there are not, far away times, amounts beyond what adds up exactly. */
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType } from '../../../domain/codes.ts'
+import { MOST_TOTAL, USAGE_MAX_AGE_MS } from '../../../domain/usage/usage-record.ts'
+import { recordUsage } from '../../../operations/usage/record-usage.ts'
+import { findPool } from '../../../store/estate/pools.ts'
+import { poolFigures } from '../../../store/usage/figures.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+
+const ground = await aGround('2026-12-10T12:00:00Z')
+const TERABYTE = 1_000_000_000_000
+const CYCLE = '2026-12'
+
+describe('the time of a usage record', () => {
+  test('is a day of the calendar', async () => {
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.activeSims(1)
+    const days = ['2026-11-31T00:00:00Z', '2026-02-29T00:00:00Z', '2026-11-30T24:00:00Z', '2026-11-30T00:00:00Z']
+
+    const answer = await house.record(days.map((at) => house.usage(simId, { at, bytesUp: 1 })))
+
+    expect(answer.rejected.map(({ index, code }) => [index, code])).toEqual([
+      [0, 'invalid_record'],
+      [1, 'invalid_record'],
+      [2, 'invalid_record'],
+    ])
+    expect(answer.rejected[0]?.detail).toContain('2026-11-31')
+    expect(answer.accepted).toBe(1)
+  })
+
+  test('is not before what a feed may send late, and the others of its chunk count', async () => {
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.activeSims(1)
+    const before = (ms: number) => new Date(ground.now - ms).toISOString()
+    const times = [
+      '0000-01-01T00:00:00Z',
+      '1970-01-01T00:00:00Z',
+      before(USAGE_MAX_AGE_MS + 1),
+      before(USAGE_MAX_AGE_MS),
+    ]
+
+    const answer = await house.record(times.map((at) => house.usage(simId, { at, bytesUp: 1 })))
+
+    expect(answer.accepted).toBe(1)
+    expect(answer.rejected.map(({ code }) => code)).toEqual(['invalid_record', 'usage_too_old', 'usage_too_old'])
+    const opened = await house.rows(sql<{ key: string }>`select key from cycles order by key`)
+    expect(opened.map(({ key }) => key)).toEqual(['2026-09', CYCLE])
+  })
+
+  test('may be before the tenant was made', async () => {
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.unprovisioned(1)
+
+    const answer = await house.record([house.usage(simId, { at: '2026-10-01T00:00:00Z', bytesUp: 1 })])
+
+    expect(answer).toMatchObject({ accepted: 1, rejected: [] })
+  })
+
+  test('is bounded by a setting', async () => {
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.activeSims(1)
+    const record = house.usage(simId, { at: new Date(ground.now - 2000).toISOString(), bytesUp: 1 })
+
+    const strict = await recordUsage(ground, house.tenantId, [record], 0, { maxAgeMs: 1000 })
+
+    expect(strict.rejected).toMatchObject([{ code: 'usage_too_old', detail: expect.stringContaining('USAGE_MAX_AGE') }])
+  })
+})
+
+describe('the amounts of a usage record', () => {
+  test.each([
+    ['one way', { bytesUp: TERABYTE }, { bytesUp: TERABYTE + 1 }],
+    ['both ways together', { bytesUp: 1, bytesDown: TERABYTE - 1 }, { bytesUp: 1, bytesDown: TERABYTE }],
+  ])('are at most a terabyte: %s', async (_, most, more) => {
+    const house = await aHouse(ground)
+    const [simId = 0] = await house.activeSims(1)
+
+    const answer = await house.record([house.usage(simId, most), house.usage(simId, more)])
+
+    expect(answer).toMatchObject({ accepted: 1, rejected: [{ index: 1, code: 'invalid_record' }] })
+  })
+})
+
+describe('a total that would no longer be exact', () => {
+  /** As if so much had come in: of a SIM in a pool, in all places it is counted. */
+  async function aFullEstate() {
+    const house = await aHouse(ground)
+    const poolId = await house.asTenant(async (tx) => {
+      const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
+      return (await aPool(tx, tariff.id, { type: PoolType.Dynamic })).id
+    })
+    const [full = 0, other = 0] = await house.activeSims(2, { poolId })
+    const [outside = 0] = await house.activeSims(1)
+    await house.record([full, other, outside].map((simId) => house.usage(simId, { bytesUp: 1 })))
+    const fill = (...where: ReturnType<typeof sql>[]) =>
+      house.asTenant(async (tx) => {
+        for (const one of where) await one.execute(tx.q)
+      })
+    return { ...house, poolId, full, other, outside, fill }
+  }
+  const most = sql.lit(MOST_TOTAL - 10)
+
+  test.each([
+    ['a SIM', (sim: number) => sql`update usage_ledger set bytes = ${most} where sim_id = ${sim}`],
+    ['a pool', (_: number, pool: number) => sql`update pool_cycles set bytes = ${most} where pool_id = ${pool}`],
+    ['a tenant', () => sql`update cycles set bytes = ${most}`],
+    [
+      'an hour',
+      (sim: number) => sql`update usage_buckets set bytes = ${most} where subject_kind = 1 and subject_id = ${sim}`,
+    ],
+  ])('rejects the record, and not its chunk: of %s', async (_, filled) => {
+    const house = await aFullEstate()
+    await house.fill(filled(house.full, house.poolId))
+    const amounts = [3, 11, 4, 1]
+
+    const answer = await house.record(amounts.map((bytesUp) => house.usage(house.full, { bytesUp })))
+
+    expect(answer).toMatchObject({ accepted: 3, rejected: [{ index: 1, code: 'total_out_of_range' }] })
+    const [row] = await house.rows(sql<{ n: number }>`select count(*) as n from usage_records where bytes_up <> 1`)
+    expect(row?.n).toBe(2)
+  })
+
+  test('leaves other SIMs of the chunk alone, and takes a correction', async () => {
+    const house = await aFullEstate()
+    await house.fill(sql`update usage_ledger set bytes = ${most} where sim_id = ${house.full}`)
+
+    const answer = await house.record([
+      house.usage(house.full, { bytesUp: 11 }),
+      house.usage(house.other, { bytesUp: 5 }),
+      house.usage(house.outside, { bytesUp: 6 }),
+    ])
+    const corrected = await house.record([house.usage(house.full, { bytesUp: -100, correction: true })])
+
+    expect(answer).toMatchObject({ accepted: 2, rejected: [{ index: 0, code: 'total_out_of_range' }] })
+    expect(corrected).toMatchObject({ accepted: 1, rejected: [] })
+    const ledger = Object.fromEntries((await house.ledger()).map(({ simId, bytes }) => [simId, bytes]))
+    expect(ledger).toEqual({ [house.full]: MOST_TOTAL - 110, [house.other]: 6, [house.outside]: 7 })
+  })
+})
+
+test('figures of a pool are exact, or as large as can be shown, whatever its tariff and its SIMs', async () => {
+  const house = await aHouse(ground)
+  const largest = 10 ** 15
+  const allowance = fc.oneof(fc.constantFrom(0, 1, 10 ** 12, largest), fc.integer({ min: 0, max: largest }))
+  const sims = fc.oneof(fc.constantFrom(1, 9, 10, 9007, 9008), fc.integer({ min: 1, max: 9223 }))
+  const usage = fc.oneof(fc.constantFrom(0, MOST_TOTAL), fc.integer({ min: 0, max: MOST_TOTAL }))
+  const shown = (exact: bigint) => Number(exact > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : exact)
+
+  await fc.assert(
+    fc.asyncProperty(allowance, sims, usage, async (allowanceBytes, contributing, bytes) => {
+      const tariff = await house.asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 0))
+      // As an earlier version took it: tariffs are not made that large any more.
+      await sql`update tariffs set allowance_bytes = ${allowanceBytes} where id = ${tariff.id}`.execute(ground.db)
+      const { id: poolId } = await house.asTenant((tx) => aPool(tx, tariff.id, { type: PoolType.Dynamic }))
+      const read = await house.asTenant(async (tx) => {
+        await poolFigures(tx, CYCLE, [poolId])
+        await sql`update pool_cycles set bytes = ${bytes}, contributing = ${contributing}, usage_version = usage_version + 1
+                   where pool_id = ${poolId}`.execute(tx.q)
+        return { figures: (await poolFigures(tx, CYCLE, [poolId])).get(poolId), pool: await findPool(tx, poolId) }
+      })
+      const capacity = BigInt(allowanceBytes) * BigInt(contributing)
+      const over = BigInt(bytes) - capacity
+      expect(read.figures).toMatchObject({
+        limitBytes: shown(capacity),
+        usageBytes: bytes,
+        overageBytes: shown(over > 0n ? over : 0n),
+        remainingBytes: shown(over < 0n ? -over : 0n),
+      })
+      expect(read.pool).toMatchObject({ id: poolId })
+    }),
+    { numRuns: 60 },
+  )
+}, 120_000)

@@ -1,0 +1,169 @@
+/** A rule set in the database that this build's gate refuses: one that an older or a newer build accepted. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { EventSeverity, EventType, PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
+import { activateRules, rulesInForce, tellRefusedRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { rulesDependency } from '../../../process/health.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { tenantsDue } from '../../../store/due.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import type { RuleText } from '../../../store/watchdog/rule-sets.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+
+const shipped = await readRuleFiles('')
+
+/** A ground of its own, since rules are in force for all tenants. */
+async function aWatchedSim(ground: Awaited<ReturnType<typeof aGround>>) {
+  await activateRules(ground, shipped, 'the tests')
+  const house = await aHouse(ground)
+  const poolId = await house.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
+    return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
+  })
+  const [simId = 0] = await house.activeSims(1, { poolId })
+  const terms = (rules = rulesInForce()) => ({
+    rules,
+    waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
+    closeAfter: 'PT6H',
+    groupFirstMs: 60_000,
+    groupNextMs: 3_600_000,
+  })
+  return {
+    ...house,
+    simId,
+    /** As a process does that has just started; or, with its own rules, one that has evaluated before. */
+    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(ground, terms(rules), house.tenantId),
+    use: async (bytesDown: number) => {
+      ground.now += 60_000
+      await house.record([house.usage(simId, { bytesDown })])
+    },
+    signals: () =>
+      house.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox order by id`),
+    isDue: async () => (await inPlatform(ground, tenantsDue)).includes(house.tenantId),
+  }
+}
+
+/** Puts a set in force that was accepted elsewhere. @returns its version */
+async function accepted(ground: Awaited<ReturnType<typeof aGround>>, files: readonly RuleText[]): Promise<number> {
+  await sql`update rule_sets set active = false where active`.execute(ground.db)
+  const { rows } = await sql<{ version: number }>`
+    insert into rule_sets (hash, rules, author, created_at, activated_at, active)
+    values (md5(${JSON.stringify(files)}::text), ${JSON.stringify(files)}::jsonb, 'another build', ${new Date(ground.now)},
+            ${new Date(ground.now)}, true)
+    returning version`.execute(ground.db)
+  return rows[0]?.version ?? 0
+}
+/** Of another build's facts and without a rule that has armed somebody. */
+const foreign = shipped
+  .filter(({ file }) => !file.endsWith('sim-overage.json'))
+  .map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
+
+const platformEvents = async (ground: Awaited<ReturnType<typeof aGround>>) =>
+  (
+    await sql<{ type: number; severity: number; title: string; description: string }>`
+      select type, severity, title, description from events where tenant_id is null and title like '%kept%' order by id`.execute(
+      ground.db,
+    )
+  ).rows
+
+describe('a rule set that this build refuses', () => {
+  test.each([
+    ['in a process that has the last accepted one loaded', true],
+    ['in a process that has just started', false],
+  ])('leaves the last accepted one in force, and nobody stands down: %s', async (_, isLoaded) => {
+    const ground = await aGround()
+    const house = await aWatchedSim(ground)
+    const rules = rulesInForce()
+    await house.use(101 * MB)
+    await house.evaluate(rules)
+
+    await accepted(ground, foreign)
+    await house.use(1)
+    await house.evaluate(isLoaded ? rules : undefined)
+
+    expect(await house.signals()).toEqual([{ signal: 'overLimit' }])
+    const firing = await house.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)
+    expect(firing).toHaveLength(1)
+  })
+
+  test('takes nothing back that a rule asked for which the accepted one does not have', async () => {
+    const ground = await aGround()
+    const house = await aWatchedSim(ground)
+    await house.use(101 * MB)
+    await house.evaluate()
+    await activateRules(ground, shipped.slice(0, 1), 'the tests')
+    await activateRules(ground, shipped, 'the tests')
+    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb where active`.execute(ground.db)
+
+    await house.use(1)
+    await house.evaluate()
+
+    expect(await house.signals()).toEqual([{ signal: 'overLimit' }])
+  })
+
+  test('lets a SIM go that a person exempts', async () => {
+    const ground = await aGround()
+    const house = await aWatchedSim(ground)
+    await house.use(101 * MB)
+    await house.evaluate()
+    await accepted(ground, foreign)
+
+    await house.asTenant((tx) => sql`update sims set is_watchdog_exempt = true`.execute(tx.q))
+    await house.use(1)
+    await house.evaluate()
+
+    expect(await house.signals()).toEqual([{ signal: 'overLimit' }, { signal: 'standDown' }])
+  })
+
+  test('leaves everything due where none was ever accepted', async () => {
+    const ground = await aGround()
+    const house = await aWatchedSim(ground)
+    await house.use(101 * MB)
+    await house.evaluate()
+    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb`.execute(ground.db)
+
+    await house.use(1)
+    await house.evaluate()
+
+    expect(await house.signals()).toEqual([{ signal: 'overLimit' }])
+    expect(await house.isDue()).toBe(true)
+  })
+
+  test('is told once to all, by whichever process looks', async () => {
+    const ground = await aGround()
+    const house = await aWatchedSim(ground)
+    const version = await accepted(ground, foreign)
+    const look = () => tellRefusedRules(ground, rulesInForce())
+
+    const told = [await look(), await look(), ...(await Promise.all([look(), look()]))]
+
+    expect(told.filter((one) => one !== undefined)).toMatchObject([{ version }])
+    expect(await platformEvents(ground)).toEqual([
+      {
+        type: EventType.Platform,
+        severity: EventSeverity.Critical,
+        title: `Watchdog rules kept: version ${version - 1}`,
+        description: expect.stringContaining(`version ${version}`),
+      },
+    ])
+    expect(await house.rows(sql`select 1 from events where description like '%usageShareToday%'`)).toEqual([])
+  })
+
+  test('makes a process not ready until it is replaced, with the reason', async () => {
+    const ground = await aGround()
+    await aWatchedSim(ground)
+    const { name, check } = rulesDependency(ground, rulesInForce())
+    const before = await check()
+    const version = await accepted(ground, foreign)
+    const refused = await check().catch((error: unknown) => String(error))
+    await activateRules(ground, shipped, 'the tests')
+
+    expect(name).toBe('rules')
+    expect(before).toBe(`version ${version - 1} is in force`)
+    expect(refused).toMatch(new RegExp(`version ${version} .*usageShareToday.*version ${version - 1} stays in force`))
+    expect(await check()).toBe(`version ${version - 1} is in force`)
+  })
+})

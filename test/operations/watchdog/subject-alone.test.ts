@@ -1,0 +1,115 @@
+/** A subject whose alert cannot be written, among others that can. */
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
+import type { FailedSubject } from '../../../operations/watchdog/evaluation.ts'
+import type { RulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { loadRuleSet } from '../../../rules/load/load.ts'
+import { connect } from '../../../store/connect.ts'
+import { markAllDue } from '../../../store/due.ts'
+import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aHouse } from '../harness.ts'
+
+const ground = await aGround()
+const { rules: shipped } = await loadRuleSet(await readRuleFiles(''))
+const MINUTE = 60_000
+
+/** The shipped rules; what one of them says of the SIM tagged `odd` cannot be kept. */
+const rules: RulesInForce['rules'] = shipped.flatMap((rule) => {
+  if (rule.name !== 'sim-overage') return [rule]
+  const params = { ...rule.event.params, message: 'SIM {{iccid}} \0' }
+  return [rule, { ...rule, name: 'sim-odd', match: { tag: 'odd' }, event: { ...rule.event, params } }]
+})
+
+async function anEstate(count: number, odd: number) {
+  const house = await aHouse(ground)
+  const poolId = await house.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
+    return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
+  })
+  const sims = await house.activeSims(count, { poolId })
+  const oddId = sims[odd] ?? 0
+  await house.asTenant((tx) => sql`update sims set tag = 'odd' where id = ${oddId}`.execute(tx.q))
+  const failed: FailedSubject[] = []
+  const inForce: RulesInForce = { version: 1, activatedAt: null, rules, refused: null }
+  const terms = {
+    rules: async () => inForce,
+    waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
+    closeAfter: 'PT6H',
+    groupFirstMs: MINUTE,
+    groupNextMs: 60 * MINUTE,
+    onFailed: (one: FailedSubject) => failed.push(one),
+  }
+  return {
+    ...house,
+    sims,
+    oddId,
+    failed,
+    terms,
+    evaluate: () => evaluateSubjects(ground, terms, house.tenantId),
+    overageLogged: async () =>
+      (await house.log()).filter(({ message }) => message.includes('over its')).map(({ simId }) => simId),
+  }
+}
+
+test('leaves the others of its batch written, told and asked for', async () => {
+  const estate = await anEstate(20, 7)
+  const others = estate.sims.filter((id) => id !== estate.oddId)
+  await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+
+  await estate.evaluate()
+
+  const asked = await estate.rows(sql<{ id: string }>`select workflow_id as id from workflow_outbox`)
+  const firing = await estate.rows(sql<{ id: number }>`
+    select subject_id as id from alerts where rule = 'sim-overage' and firing order by 1`)
+  expect(firing.map(({ id }) => id)).toEqual(others)
+  expect(asked.map(({ id }) => id.split(':')[2]).toSorted()).toEqual(others.map(String).toSorted())
+  expect(estate.failed).toMatchObject([{ tenantId: estate.tenantId, kind: 1, id: estate.oddId }])
+  expect(String(estate.failed[0]?.error)).toMatch(/unsupported Unicode escape sequence/)
+})
+
+test('is tried again after pauses that double, however much usage comes in, and in full once it can be', async () => {
+  const estate = await anEstate(2, 0)
+  const look = async (afterMs: number) => {
+    ground.now += afterMs
+    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+    await estate.evaluate()
+    return estate.failed.length
+  }
+
+  const tries = [await look(0), await look(MINUTE - 1000), await look(1000), await look(MINUTE), await look(MINUTE)]
+  await estate.asTenant((tx) => sql`update sims set tag = '' where id = ${estate.oddId}`.execute(tx.q))
+  await look(4 * MINUTE)
+  const last = await look(MINUTE)
+
+  expect(tries).toEqual([1, 1, 2, 2, 3])
+  expect(last).toBe(3)
+  const firing = await estate.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)
+  expect(firing).toHaveLength(2)
+  expect(await estate.rows(sql`select 1 from due_subjects where failures > 0`)).toEqual([])
+})
+
+test('waits no longer where a rule set is put in force', async () => {
+  const estate = await anEstate(1, 0)
+  await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+  await estate.evaluate()
+
+  await estate.asTenant((tx) => markAllDue(tx, tx.now))
+  await estate.evaluate()
+
+  expect(estate.failed).toHaveLength(2)
+})
+
+test('is not blamed for a database that is away', async () => {
+  const estate = await anEstate(2, 0)
+  const { db, close } = connect('postgres://127.0.0.1:1/none')
+
+  const away = evaluateSubjects({ ...ground, db }, estate.terms, estate.tenantId)
+
+  await expect(away).rejects.toThrow(/ECONNREFUSED/)
+  expect(estate.failed).toEqual([])
+  await close()
+})

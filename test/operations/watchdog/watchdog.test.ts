@@ -1,0 +1,302 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { LogLevel, PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { MB } from '../../../domain/units.ts'
+import type { AlertNotification } from '../../../notify/notification.ts'
+import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
+import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
+import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
+import { openTicket } from '../../../operations/tickets/open-ticket.ts'
+import { recordUsage } from '../../../operations/usage/record-usage.ts'
+import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { aCarrier } from '../../setup/carrier.ts'
+import { aGround, aPool, aTariff, aTenant, someSims } from '../../setup/estate.ts'
+import { evaluationTerms } from '../harness.ts'
+
+const ground = await aGround()
+const carrier = await aCarrier()
+await activateRules(ground, await readRuleFiles(''), 'the tests')
+const terms = evaluationTerms()
+const TICKETS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+
+/** A tenant with one pool of active SIMs. */
+async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: number, simCount: number) {
+  const tenantId = await aTenant(ground)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const tariff = await asTenant((tx) => aTariff(tx, tariffType, bytes))
+  const type = tariffType === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+  const pool = await asTenant((tx) =>
+    aPool(tx, tariff.id, { type, watchdogMode: mode, warningThresholdPct: 80, name: 'meters' }),
+  )
+  const sims = await asTenant((tx) => someSims(tx, simCount))
+  for (const { id: simId } of sims) {
+    await asTenant((tx) =>
+      openTicket(tx, { simId, type: TicketType.Provision, poolId: pool.id, cause: { by: 'user' } }),
+    )
+    await asTenant((tx) => openTicket(tx, { simId, type: TicketType.Activate, cause: { by: 'user' } }))
+    await executeTickets(ground, carrier.network, TICKETS, tenantId, simId)
+  }
+  let n = 0
+  const use = async (simId: number, amount: number, also = {}) => {
+    const record = { recordId: `r${n++}`, simId, at: new Date(ground.now).toISOString(), bytesDown: amount, ...also }
+    expect(await recordUsage(ground, tenantId, [record])).toMatchObject({ accepted: 1 })
+  }
+  const evaluate = () => evaluateSubjects(ground, terms, tenantId)
+  const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
+  return {
+    tenantId,
+    pool,
+    sims: sims.map(({ id }) => id),
+    asTenant,
+    rows,
+    use,
+    evaluate,
+    log: () =>
+      rows(sql<{ rule: string; level: number; simId: number | null; message: string }>`
+        select rule, level, sim_id as "simId", message from watchdog_log order by id`),
+    notices: () => rows(sql<{ body: AlertNotification }>`select body from notifications order by id`),
+    requests: () =>
+      rows(sql<{ workflowId: string; do: string; signal: string }>`
+        select workflow_id as "workflowId", request ->> 'do' as do, request ->> 'signal' as signal
+          from workflow_outbox order by id`),
+  }
+}
+
+describe('evaluation', () => {
+  test('logs and tells a threshold once, however often usage comes in above it', async () => {
+    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 2)
+    const [simId = 0] = house.sims
+
+    await house.use(simId, 159 * MB)
+    await house.evaluate()
+    const below = await house.log()
+    await house.use(simId, 1 * MB)
+    await house.evaluate()
+    await house.use(simId, 1 * MB)
+    await house.evaluate()
+
+    const warnings = (await house.log()).filter(({ rule }) => rule === 'pool-usage-warning')
+    expect(below.filter(({ rule }) => rule === 'pool-usage-warning')).toEqual([])
+    expect(warnings).toMatchObject([{ level: LogLevel.Warning, message: expect.stringContaining('80 %') }])
+    const notices = (await house.notices()).filter(({ body }) => body.rule.name === 'pool-usage-warning')
+    expect(notices).toMatchObject([
+      { body: { kind: 'fired', subject: { kind: 'pool', label: 'meters' }, facts: { usageMB: 160, limitMB: 200 } } },
+    ])
+  })
+
+  test('warns SIMs by the threshold of a Standard pool, and none by that of a shared one', async () => {
+    for (const [type, warned] of [
+      [TariffType.Standard, true],
+      [TariffType['Dynamic Pool'], false],
+    ] as const) {
+      const house = await aWatchedPool(WatchdogMode.Monitor, type, 100 * MB, 2)
+      const [simId = 0] = house.sims
+
+      await house.use(simId, 90 * MB)
+      await house.evaluate()
+
+      const warnings = (await house.log()).filter(({ rule }) => rule === 'sim-usage-warning')
+      expect(warnings.map((entry) => entry.simId)).toEqual(warned ? [simId] : [])
+    }
+  })
+
+  test('asks in Enforce mode to suspend the SIM that is over, once', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 2)
+    const [over = 0, calm = 0] = house.sims
+
+    await house.use(over, 101 * MB)
+    await house.use(calm, 10 * MB)
+    await house.evaluate()
+    await house.use(over, 1 * MB)
+    await house.evaluate()
+
+    expect(await house.requests()).toEqual([
+      {
+        workflowId: `suspend-on-overage:${house.tenantId}:${over}:2026-11`,
+        do: 'signalWithStart',
+        signal: 'overLimit',
+      },
+    ])
+  })
+
+  test('says in Monitor mode what would have been suspended, and suspends nothing', async () => {
+    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 3)
+    const [big = 0, bigger = 0] = house.sims
+
+    await house.use(big, 150 * MB)
+    await house.use(bigger, 200 * MB)
+    await house.evaluate()
+
+    expect(await house.requests()).toEqual([])
+    const would = (await house.log()).filter(({ message }) => message.includes('would have been'))
+    expect(would).toMatchObject([{ simId: bigger, level: LogLevel.Warning }])
+    expect(would[0]?.message).toContain('50 MB over')
+  })
+
+  test('takes back what it asked for when a correction ends the overage', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    await house.use(simId, 120 * MB)
+    await house.evaluate()
+
+    await house.use(simId, -50 * MB, { correction: true })
+    await house.evaluate()
+
+    expect((await house.requests()).map(({ do: how, signal }) => [how, signal])).toEqual([
+      ['signalWithStart', 'overLimit'],
+      ['signal', 'cleared'],
+    ])
+  })
+
+  test('ends what the guard permitted when the alert clears, though the watchdog only monitors by then', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: [simId], workflowId: 'w' }
+    const permits = () => house.asTenant((tx) => askPermits(tx, ask))
+    const tick = async (mode: WatchdogMode, bytes: number) => {
+      ground.now += 60_000
+      const poolId = house.pool.id
+      await house.asTenant((tx) => sql`update pools set watchdog_mode = ${mode} where id = ${poolId}`.execute(tx.q))
+      await house.use(simId, bytes, { correction: true })
+      await house.evaluate()
+    }
+    await house.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+    await tick(WatchdogMode.Enforce, 120 * MB)
+    const first = await permits()
+    await tick(WatchdogMode.Monitor, 1)
+    await tick(WatchdogMode.Monitor, 1)
+    const asked = await house.rows(sql`select asked from alerts where rule = 'sim-overage' and subject_id = ${simId}`)
+    const whileItFires = await permits()
+    await tick(WatchdogMode.Monitor, -50 * MB)
+    await tick(WatchdogMode.Enforce, 50 * MB)
+
+    expect(asked).toEqual([{ asked: 'would' }])
+    expect([first, whileItFires]).toMatchObject([{ granted: [simId] }, { granted: [simId] }])
+    expect(await permits()).toMatchObject({ granted: [], held: [simId] })
+  })
+
+  test('asks the new cycle’s run of a SIM whose alert fires across the boundary', async () => {
+    const files = await readRuleFiles('')
+    const tagged = {
+      name: 'sim-tagged',
+      description: 'The SIM was lost.',
+      subject: 'sim',
+      conditions: { all: [{ fact: 'tag', operator: 'equal', value: 'lost' }] },
+      event: {
+        type: 'tagged',
+        params: {
+          level: 'Critical',
+          message: 'SIM {{iccid}} is lost.',
+          actions: ['log', 'suspend'],
+          suspend: { target: 'self', grace: 'PT0S', until: 'renewal' },
+          for: 'PT0S',
+          once: 'episode',
+          stage: 'enforce',
+        },
+      },
+      examples: [
+        { fires: true, facts: { tag: 'lost' } },
+        { fires: false, facts: { tag: '' } },
+      ],
+    }
+    await activateRules(ground, [...files, { file: 'sim/sim-tagged.json', text: JSON.stringify(tagged) }], 'the tests')
+    const before = ground.now
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const tick = async (now: number) => {
+      ground.now = now
+      await house.use(simId, 1)
+      await house.evaluate()
+    }
+    await house.asTenant((tx) => sql`update sims set tag = 'lost' where id = ${simId}`.execute(tx.q))
+    await tick(before + 60_000)
+    const boundary = Date.parse('2026-12-01T00:00:00Z')
+    await tick(boundary)
+    await tick(boundary + 60_000)
+    await activateRules(ground, files, 'the tests')
+    ground.now = before + 120_000
+
+    expect(await house.requests()).toEqual(
+      ['2026-11', '2026-12'].map((key) => ({
+        workflowId: suspendOnOverageId(house.tenantId, simId, key),
+        do: 'signalWithStart',
+        signal: 'overLimit',
+      })),
+    )
+  })
+
+  test('asks again for a SIM that has come back while its alert fires: it could not be suspended before', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const tick = async (type?: TicketType) => {
+      ground.now += 60_000
+      if (type !== undefined) {
+        const cause = { by: 'month-end', cycle: '2026-10' } as const
+        await house.asTenant((tx) => openTicket(tx, { simId, type, cause }))
+        await executeTickets(ground, carrier.network, TICKETS, house.tenantId, simId)
+      }
+      await house.use(simId, 120 * MB)
+      await house.evaluate()
+      return (await house.requests()).map((request) => `${request.do} ${request.signal}`)
+    }
+    await tick(TicketType.Suspend)
+    const stopped = await tick()
+    const back = await tick(TicketType.Activate)
+
+    expect(stopped).toEqual(['signalWithStart overLimit'])
+    expect(back).toEqual(['signalWithStart overLimit', 'signal overLimit'])
+    expect(await tick()).toEqual(back)
+  })
+
+  test('does not touch an exempt SIM', async () => {
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    await house.asTenant((tx) => sql`update sims set is_watchdog_exempt = true where id = ${simId}`.execute(tx.q))
+
+    await house.use(simId, 120 * MB)
+    await house.evaluate()
+
+    expect((await house.log()).filter((entry) => entry.simId === simId)).toEqual([])
+    expect(await house.requests()).toEqual([])
+  })
+
+  test('tells a change of device once for each device', async () => {
+    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+    const tick = async (imei: string) => {
+      ground.now += 60_000
+      await house.use(simId, 1000, { imei })
+      await house.evaluate()
+    }
+
+    await tick('356938035643809')
+    await tick('356938035643809')
+    await tick('490154203237518')
+    await tick('490154203237518')
+
+    const changes = (await house.log()).filter(({ rule }) => rule === 'sim-imei-change')
+    expect(changes).toMatchObject([{ simId, message: expect.stringContaining('490154203237518') }])
+  })
+
+  test('says nothing of a rule that is not to be seen yet', async () => {
+    const files = await readRuleFiles('')
+    const unseen = files.map(({ file, text }) => ({
+      file,
+      text: text.replaceAll('"stage": "enforce"', '"stage": "shadow"'),
+    }))
+    await activateRules(ground, unseen, 'the tests')
+    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = house.sims
+
+    await house.use(simId, 120 * MB)
+    await house.evaluate()
+    await activateRules(ground, files, 'the tests')
+
+    expect((await house.log()).filter(({ rule }) => rule === 'sim-overage')).toEqual([])
+    expect(await house.requests()).toEqual([])
+  })
+})

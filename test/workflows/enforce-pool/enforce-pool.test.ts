@@ -1,0 +1,267 @@
+/** A pool's enforcement and the guard, on the true service in skipped time. */
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { enforcePoolId } from '../../../domain/temporal/lifecycle.ts'
+import type { Cycle } from '../../../domain/time/cycle.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { type Customer, useCustomer } from '../real-service/customer.ts'
+import type { TrueService } from '../real-service/service.ts'
+
+const path = requireJava('pool enforcement and its guard on the true service in skipped time')
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
+
+/** The shipped rule of pools, once for each policy: for pools that are called after it. */
+async function rulesOfPolicies() {
+  const file = await readFile(new URL('../../../rules/pool/pool-overage.json', import.meta.url), 'utf8')
+  const sim = await readFile(new URL('../../../rules/sim/sim-overage.json', import.meta.url), 'utf8')
+  const pools = ['largestExcess', 'aboveShare', 'all'].map((target) => {
+    const rule = JSON.parse(file)
+    rule.name = `pool-overage-${target.toLowerCase()}`
+    rule.match.pool = `${target}*`
+    rule.event.params.suspend.target = target
+    return { file: `pool/${rule.name}.json`, text: JSON.stringify(rule) }
+  })
+  return [...pools, { file: 'sim/sim-overage.json', text: sim }]
+}
+
+describe.skipIf(path === undefined)('a pool over its capacity', () => {
+  let house: TrueService
+  let customer: Customer
+  let cycle: Cycle
+  const begin = async (started: TrueService) => {
+    const answer = await fetch(`${started.internalUrl}/internal/rules`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ files: await rulesOfPolicies(), author: 'the tests' }),
+    })
+    expect(await answer.json()).toMatchObject({ changed: true })
+    cycle = await started.skipToMonth(10)
+  }
+  useCustomer(
+    path,
+    (all) => {
+      ;({ house, customer } = all)
+    },
+    begin,
+  )
+
+  /** A pool of 100 MB a SIM, after the policy of its rule, with what its SIMs use; the last puts it over. */
+  async function aPool(policy: string, ...megabytes: number[]) {
+    const poolId = await customer.pool(policy, await customer.dynamicTariff(100), 1)
+    const sims = await customer.active(megabytes.length, poolId)
+    for (const [i, usage] of megabytes.entries()) await customer.usage(sims[i] ?? 0, usage)
+    const id = enforcePoolId(customer.tenantId, poolId, cycle.key)
+    const state = async () => (await customer.workflow(id)).state
+    return {
+      poolId,
+      sims,
+      id,
+      state,
+      /** Waits until the workflow's state has these values. */
+      untilState: (wanted: object) => soon(async () => expect(await state()).toMatchObject(wanted)),
+      /** The SIMs that are suspended, as places in the list. */
+      suspended: async () => {
+        const all = await Promise.all(sims.map((simId) => customer.sim(simId)))
+        return all.flatMap(({ status }, i) => (status === 2 ? [i] : []))
+      },
+    }
+  }
+  type Pool = Awaited<ReturnType<typeof aPool>>
+  const guard = (guardLeast: number, guardPct = 0) =>
+    customer.inside('PATCH', '/internal/tenant/enforcement', { guardLeast, guardPct })
+  const decide = (holdId: number, word: 'release' | 'discard') =>
+    customer.inside('POST', `/internal/enforcement/holds/${holdId}/${word}`)
+  const untilSuspended = (pool: Pool, places: number[]) =>
+    soon(async () => expect(await pool.suspended()).toEqual(places))
+
+  // 380 MB over: above their share are 500, 50 and 20 MB, so the largest alone is enough.
+  const USAGE = [10, 0, 120, 150, 600]
+
+  test.each([
+    ['largestExcess', [4]],
+    ['aboveShare', [2, 3, 4]],
+    ['all', [0, 1, 2, 3, 4]],
+  ])('has SIMs stopped by its policy: %s', async (policy, places) => {
+    const pool = await aPool(policy, ...USAGE)
+    await pool.untilState({ over: true, tooLittle: false, held: 0, holdId: null })
+    await untilSuspended(pool, places)
+
+    expect((await pool.state()).armed.toSorted()).toEqual(places.map((i) => pool.sims[i]).toSorted())
+    await house.skipTo((await house.now()) + 10 * MINUTE)
+    expect(await pool.suspended()).toEqual(places)
+  })
+
+  test('has SIMs stopped that are over their own limit where a rule stops the SIM itself', async () => {
+    const poolId = await customer.pool('plain', await customer.standardTariff(100))
+    const sims = await customer.active(3, poolId)
+    for (const [i, usage] of [90, 110, 300].entries()) await customer.usage(sims[i] ?? 0, usage)
+    for (const simId of sims.slice(1)) await customer.untilPhase(simId, cycle.key, 'suspended')
+
+    expect(await customer.sim(sims[0] ?? 0)).toMatchObject({ status: 1 })
+  })
+
+  test('never has an exempt SIM stopped, nor one in a weaker mode, nor one that a person resumed', async () => {
+    const poolId = await customer.pool('aboveShare', await customer.dynamicTariff(100), 1)
+    const [exempt = 0, weaker = 0, resumed = 0, plain = 0] = await customer.active(4, poolId)
+    await customer.inside('PATCH', `/internal/sims/${exempt}/watchdog`, { isWatchdogExempt: true })
+    await customer.inside('PATCH', `/internal/sims/${weaker}/watchdog`, { watchdogMode: 1 })
+    await customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [resumed] })
+    for (const simId of [plain, exempt, weaker, resumed]) await customer.usage(simId, 200)
+    await customer.untilSim(plain, { status: 2 })
+    await house.skipTo((await house.now()) + 10 * MINUTE)
+
+    for (const simId of [exempt, weaker, resumed]) expect(await customer.sim(simId)).toMatchObject({ status: 1 })
+    expect((await customer.workflow(enforcePoolId(customer.tenantId, poolId, cycle.key))).state).toMatchObject({
+      armed: [plain],
+      tooLittle: true,
+    })
+  })
+
+  describe('with more to stop than the guard lets through', () => {
+    /** All three are to be stopped; one is, two wait. */
+    async function held() {
+      await guard(1)
+      const pool = await aPool('all', 50, 150, 250)
+      await pool.untilState({ held: 2 })
+      await untilSuspended(pool, [2])
+      const { holdId } = await pool.state()
+      return { ...pool, holdId: holdId as number }
+    }
+
+    test('has one stopped, and waits for a person with the rest: shown, listed, told once', async () => {
+      const pool = await held()
+      const { state } = await customer.workflow(pool.id)
+      await house.skipTo((await house.now()) + 2 * HOUR)
+
+      expect(state.waitsFor).toEqual({
+        what: `the release or discard of hold ${pool.holdId}`,
+        until: new Date(cycle.endsAt).toISOString(),
+        why: 'rule pool-overage-all may not suspend so many in an hour: 2 SIM(s) wait for a person',
+      })
+      expect(state.steps.at(-1)).toMatchObject({ outcome: `over: 1 SIM(s) armed, 2 held by hold ${pool.holdId}` })
+      expect(await pool.suspended()).toEqual([2])
+      const { data } = await customer.inside('GET', '/internal/enforcement/holds?state=held')
+      expect(data).toMatchObject([{ id: pool.holdId, poolId: pool.poolId, suspended: 1, allowed: 1, waiting: 2 }])
+      expect(await customer.log()).toEqual(['2 Pool all is 150 MB over its capacity', '2 Held', '2 SIM was suspended'])
+      const subjects = (await customer.mails()).map(({ subject }) => subject)
+      expect(subjects.filter((subject) => subject.includes('Held'))).toHaveLength(1)
+    })
+
+    test('released, has the rest stopped too', async () => {
+      const pool = await held()
+      expect(await decide(pool.holdId, 'release')).toEqual({ id: pool.holdId, state: 'released', decided: 2 })
+      await untilSuspended(pool, [0, 1, 2])
+
+      await pool.untilState({ held: 0, holdId: null, over: true })
+      expect(await customer.inside('GET', '/internal/enforcement/holds?state=held')).toMatchObject({ data: [] })
+    })
+
+    test('discarded, has the rest left alone, though the hour passes and it stays over', async () => {
+      const pool = await held()
+      await decide(pool.holdId, 'discard')
+      await pool.untilState({ held: 0, holdId: null })
+      await house.skipTo((await house.now()) + 3 * HOUR)
+
+      expect(await pool.suspended()).toEqual([2])
+      expect(await customer.inside('GET', '/internal/enforcement/holds')).toMatchObject({
+        data: [{ state: 'discarded', waiting: 2 }],
+      })
+    })
+
+    test('cleared meanwhile, has all back, and a release stops nobody', async () => {
+      const pool = await held()
+      await customer.usage(pool.sims[2] ?? 0, -200, { correction: true })
+      await untilSuspended(pool, [])
+      await pool.untilState({ held: 0, holdId: null, over: false })
+      await decide(pool.holdId, 'release')
+      await house.skipTo((await house.now()) + HOUR)
+
+      expect(await pool.suspended()).toEqual([])
+    })
+
+    test('stood down meanwhile, waits no more; in force again, it asks again', async () => {
+      const pool = await held()
+      const { poolId } = pool
+      await customer.api('PUT', `/api/pools/${poolId}`, { name: 'all', watchdogMode: 1 })
+      await pool.untilState({ held: 0, holdId: null })
+      await soon(async () =>
+        expect((await customer.inside('GET', '/internal/enforcement/holds')).data).toMatchObject([
+          { state: 'held', waiting: 0 },
+        ]),
+      )
+      await customer.api('PUT', `/api/pools/${poolId}`, { name: 'all', watchdogMode: 2 })
+      await pool.untilState({ held: 2, holdId: pool.holdId })
+
+      expect(await pool.suspended()).toEqual([2])
+    })
+
+    test('switched off for the tenant, stands down; switched on, it goes on', async () => {
+      const pool = await held()
+      await customer.inside('PATCH', '/internal/tenant/enforcement', { enabled: false })
+      await pool.untilState({ held: 0, holdId: null })
+      await decide(pool.holdId, 'release')
+      await house.skipTo((await house.now()) + 10 * MINUTE)
+      const off = await pool.suspended()
+      await customer.inside('PATCH', '/internal/tenant/enforcement', { enabled: true, guardLeast: 20 })
+      await untilSuspended(pool, [0, 1, 2])
+
+      expect(off).toEqual([2])
+    })
+  })
+
+  test('the guard holds SIMs of a rule of their own, each for itself, and lets them go together', async () => {
+    await guard(1)
+    const poolId = await customer.pool('plain', await customer.standardTariff(100))
+    const [first = 0, second = 0, third = 0] = await customer.active(3, poolId)
+    await customer.usage(first, 150)
+    await customer.untilPhase(first, cycle.key, 'suspended')
+    await customer.usage(second, 150)
+    const { state } = await customer.untilPhase(second, cycle.key, 'held')
+    await customer.usage(third, 150)
+    await customer.untilPhase(third, cycle.key, 'held')
+    await customer.usage(third, -100, { correction: true })
+    await customer.untilPhase(third, cycle.key, 'idle')
+    const hold = await soon(async () => {
+      const [hold] = (await customer.inside('GET', '/internal/enforcement/holds')).data
+      expect(hold).toMatchObject({ poolId: null, rule: 'sim-overage', waiting: 1, suspended: 1 })
+      return hold
+    })
+    expect(state.waitsFor).toMatchObject({ until: new Date(cycle.endsAt).toISOString() })
+    await decide(hold.id, 'release')
+    await customer.untilPhase(second, cycle.key, 'suspended')
+
+    expect(await customer.sim(third)).toMatchObject({ status: 1 })
+    await customer.usage(third, 100)
+    await customer.untilPhase(third, cycle.key, 'suspended')
+  })
+
+  test('what is held when the cycle ends is dropped, its hold lapses, and the next cycle begins anew', async () => {
+    await guard(1)
+    const pool = await aPool('all', 150, 250)
+    await pool.untilState({ held: 1 })
+    await untilSuspended(pool, [1])
+    const { holdId } = await pool.state()
+    await house.skipTo(cycle.endsAt + MINUTE)
+    const { result } = await customer.ended(pool.id)
+    expect(result).toMatchObject({ held: 1, holdId, armed: [pool.sims[1]] })
+    await soon(async () =>
+      expect(await customer.inside('GET', '/internal/enforcement/holds?state=lapsed')).toMatchObject({
+        data: [{ id: holdId }],
+      }),
+    )
+    expect(await customer.tryInside('POST', `/internal/enforcement/holds/${holdId}/release`)).toMatchObject({
+      status: 409,
+      body: { code: 'hold_not_open' },
+    })
+    await customer.monthEnd(cycle)
+    await untilSuspended(pool, [])
+    await house.skipTo(cycle.endsAt + DAY)
+    for (const simId of pool.sims) await customer.usage(simId, 150)
+    const next = new Date(cycle.endsAt).toISOString().slice(0, 7)
+    await soon(async () => expect(await pool.suspended()).toHaveLength(1))
+    const again = await customer.workflow(enforcePoolId(customer.tenantId, pool.poolId, next))
+    expect(again.state).toMatchObject({ held: 1 })
+    expect(again.state.holdId).not.toBe(holdId)
+  })
+})

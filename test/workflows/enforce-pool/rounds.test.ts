@@ -1,0 +1,256 @@
+/** Rounds of enforce-pool over a model of the service: what is hard to reach on the true one, and what they cost. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../domain/errors.ts'
+import {
+  type EnforcePoolInput,
+  type EnforcePoolSignal,
+  enforcePoolId,
+  startOf,
+  suspendOnOverageId,
+} from '../../../domain/temporal/lifecycle.ts'
+import { useCommonHouse } from '../../setup/common-harness.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { clear, type SkippingHouse, startSkippingHouse } from '../harness.ts'
+import { aSim, TENANT } from '../model/service.ts'
+
+const path = requireJava('rounds of pool enforcement in skipped time')
+const HOUR = 3_600_000
+const POOL = 7
+
+describe.skipIf(path === undefined)('enforce-pool', () => {
+  let house: SkippingHouse
+  let n = 0
+  let cycleKey = ''
+  let input: EnforcePoolInput
+  useCommonHouse(
+    () => startSkippingHouse(path ?? ''),
+    (started) => {
+      house = started
+    },
+  )
+  beforeEach(async () => {
+    clear(house.model)
+    n += 1
+    cycleKey = `p${n}`
+    const cycleEndsAt = new Date((await house.env.currentTimeMs()) + HOUR).toISOString()
+    house.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
+    input = {
+      tenantId: TENANT,
+      poolId: POOL,
+      cycleKey,
+      cycleEndsAt,
+      rule: 'pool-overage',
+      ruleFile: 'r.json',
+      target: 'largestExcess',
+      grace: 'PT0S',
+      until: 'renewal',
+    }
+  })
+
+  const id = () => enforcePoolId(TENANT, POOL, cycleKey)
+  const ask = (signal: EnforcePoolSignal) =>
+    house.lifecycle.signalWithStart({ do: 'signalWithStart', type: 'enforce-pool', workflowId: id(), input, signal })
+  const suspended = (simId: number) =>
+    house.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
+  const plain = { usageBytes: 20, shareBytes: 10, excessBytes: 10 }
+  const flags = { stopped: false, exempt: false, weaker: false, held: false }
+  const over = (...simIds: number[]) => {
+    for (const simId of simIds) house.model.sims.set(simId, aSim())
+    house.model.pool.rows = simIds.map((simId) => ({ simId, ...plain, ...flags }))
+  }
+
+  test('arms the SIMs its policy picks, and brings them back when the pool is under again', async () => {
+    over(1, 2)
+    await ask('overLimit')
+    await Promise.all([suspended(1), suspended(2)])
+    await ask('cleared')
+
+    await soon(() => expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
+    const state = await house.untilState(id(), { over: false })
+    expect(state).toMatchObject({ armed: [1, 2], rounds: 1, held: 0 })
+    expect(Reflect.get(state, 'steps')).toMatchObject([
+      { step: 'overLimit/1', outcome: 'over: 2 SIM(s) armed, none held' },
+      { step: 'cleared/1', outcome: '2 SIM(s) told' },
+    ])
+  })
+
+  test('picks again each time the pool is found over, and lives until the cycle ends', async () => {
+    over(1)
+    await ask('overLimit')
+    await suspended(1)
+    over(1, 2)
+    const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
+    house.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }))
+    await ask('overLimit')
+    await suspended(2)
+
+    expect(await house.handleOf(id()).result()).toMatchObject({ armed: [1, 2], rounds: 2, over: true })
+    expect(await ask('overLimit')).toMatchObject({ started: false, status: 'completed' })
+  })
+
+  test('outlives a key that the service refuses for a while: the round is made as soon as it is taken again', async () => {
+    over(1)
+    house.model.key = 'another'
+    await ask('overLimit')
+    await soon(() => expect(house.model.calls('/enforcement')).toBeGreaterThan(0))
+    house.model.key = 'key'
+    // Half a minute between two attempts.
+    await house.env.sleep(31_000)
+
+    await suspended(1)
+    expect(await house.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+  })
+
+  test('outlives a round that fails for good, and makes the next', async () => {
+    over(1)
+    house.model.before = async (line) => {
+      if (line.startsWith('GET /internal/pools/')) throw new ServiceError('invalid_request', 'as the test wants it')
+    }
+    await ask('overLimit')
+    const failed = { step: 'overLimit/0', outcome: 'failed: invalid_request: as the test wants it' }
+    await soon(async () =>
+      expect(await house.lifecycle.describe(id(), TENANT)).toMatchObject({ state: { steps: [failed] } }),
+    )
+    house.model.before = async () => {}
+    await ask('overLimit')
+
+    await suspended(1)
+    expect(await house.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+  })
+
+  test('arms nobody while the pool is not in Enforce mode', async () => {
+    over(1)
+    house.model.mode = 1
+    await ask('overLimit')
+
+    await house.untilState(id(), { rounds: 1 })
+    expect(house.model.calls('/arm')).toBe(0)
+    expect(house.model.calls('/permits')).toBe(0)
+  })
+
+  test('tells once that all it may stop does not cover the overage', async () => {
+    over(1)
+    await ask('overLimit')
+    await house.untilState(id(), { rounds: 1, tooLittle: true })
+    await ask('overLimit')
+    await house.untilState(id(), { rounds: 2, tooLittle: true })
+    await suspended(1)
+
+    const told = house.model.actions.filter(({ action }) => action === 'tooLittleToPick')
+    expect(told).toMatchObject([{ poolId: POOL, cycle: cycleKey, rule: 'pool-overage', counter: 0 }])
+    expect(told[0]?.['detail']).toContain('0.001 MB over')
+  })
+
+  test('standing down leaves a suspended SIM as it is', async () => {
+    over(1)
+    await ask('overLimit')
+    await suspended(1)
+    await ask('standDown')
+
+    const told = { step: 'standDown/1', outcome: '1 SIM(s) told' }
+    await soon(async () => {
+      const state = await house.untilState(id(), { over: true })
+      expect(Reflect.get(state, 'steps').at(-1)).toMatchObject(told)
+    })
+    await suspended(1)
+    expect(house.model.sims.get(1)?.status).toBe(2)
+  })
+
+  test('asks the guard for a thousand SIMs in one request, and arms none that it holds', async () => {
+    house.model.pool.overageBytes = 1_000_000
+    over(...Array.from({ length: 1200 }, (_, i) => i + 1))
+    house.model.permits = 'held'
+    await ask('overLimit')
+    await house.untilState(id(), { held: 1200, holdId: 7 })
+    expect(house.model.calls('/permits')).toBe(2)
+    expect(house.model.calls('/arm')).toBe(0)
+  })
+
+  test.each([
+    ['guardReleased', 'granted', { held: 0, holdId: null, armed: [1, 2] }],
+    ['guardDiscarded', 'discarded', { held: 0, holdId: null, armed: [] }],
+  ] as const)('%s ends the wait for a person, and it picks again', async (signal, permits, wanted) => {
+    over(1, 2)
+    house.model.permits = 'held'
+    await ask('overLimit')
+    await house.untilState(id(), { rounds: 1, held: 2, holdId: 7 })
+    expect(house.model.calls('/arm')).toBe(0)
+    house.model.permits = permits
+    await ask(signal)
+
+    expect(await house.untilState(id(), { rounds: 2 })).toMatchObject(wanted)
+    await Promise.all(wanted.armed.map(suspended))
+  })
+
+  test('a decision that comes with the news that the pool is under does not hide it', async () => {
+    over(1, 2)
+    await ask('overLimit')
+    await Promise.all([suspended(1), suspended(2)])
+    // Both come while the next round waits for the guard.
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<'granted'>()
+    house.model.permits = () => {
+      asked.resolve()
+      return answer.promise
+    }
+    await ask('overLimit')
+    await asked.promise
+    await house.lifecycle.signal(id(), 'cleared')
+    await house.lifecycle.signal(id(), 'guardReleased')
+    answer.resolve('granted')
+
+    await soon(() => expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
+  })
+
+  test('a cycle that ends while it asks the guard stops nobody', async () => {
+    over(1)
+    house.model.permits = () => Promise.reject(new ServiceError('sim_state_conflict', 'the cycle has ended'))
+    await ask('overLimit')
+
+    expect(await house.untilState(id(), { rounds: 1 })).toMatchObject({ over: false, armed: [] })
+  })
+
+  test('goes on where it was when it has continued as new', async () => {
+    over(1, 2)
+    const carried = {
+      armed: [5],
+      rounds: 41,
+      over: true,
+      tooLittle: true,
+      held: 3,
+      holdId: 9,
+      steps: [],
+      waitsFor: null,
+      next: 'decided',
+      toldTooLittle: true,
+    }
+    const { taskQueue, typedSearchAttributes } = startOf(id(), input)
+    await house.env.client.workflow.start('enforce-pool', {
+      workflowId: id(),
+      taskQueue,
+      typedSearchAttributes: [...typedSearchAttributes],
+      args: [input, carried],
+    })
+
+    expect(await house.untilState(id(), { rounds: 42 })).toMatchObject({ armed: [5, 1, 2], held: 0, holdId: null })
+    await Promise.all([1, 2].map(suspended))
+    expect(house.model.actions.filter(({ action }) => action === 'tooLittleToPick')).toEqual([])
+  })
+
+  test('takes two activities and three workflow tasks a round, whatever it arms', async () => {
+    over(1, 2, 3)
+    house.model.pool.overageBytes = 30
+    await ask('overLimit')
+    await Promise.all([1, 2, 3].map(suspended))
+    // Not asked for its state meanwhile: the server answers that by workflow tasks too.
+    const events = await soon(async () => {
+      const history = await house.handleOf(id()).fetchHistory()
+      expect(history.events?.at(-1)?.timerStartedEventAttributes).toBeTruthy()
+      return history.events
+    })
+
+    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(2)
+    expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(3)
+  })
+})

@@ -1,0 +1,143 @@
+/** Undoing what one rule has suspended, on the true service in skipped time. */
+import { describe, expect, test } from 'vitest'
+import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import type { Cycle } from '../../../domain/time/cycle.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { type Customer, useCustomer } from '../real-service/customer.ts'
+import type { TrueService } from '../real-service/service.ts'
+
+const path = requireJava('the undoing of suspensions on the true service in skipped time')
+const [MINUTE, DAY] = [60_000, 86_400_000]
+const RULE = 'sim-overage'
+
+describe.skipIf(path === undefined)('undo-suspensions', () => {
+  let house: TrueService
+  let customer: Customer
+  let cycle: Cycle
+  useCustomer(
+    path,
+    (all) => {
+      ;({ house, customer } = all)
+    },
+    async (started) => {
+      cycle = await started.skipToMonth(10)
+    },
+  )
+
+  /** SIMs of a Standard pool that are over their limit. */
+  const over = async (count: number, pool = 'plain') => {
+    const sims = await customer.active(count, await customer.pool(pool, await customer.standardTariff(100)))
+    for (const simId of sims) await customer.usage(simId, 150)
+    return sims
+  }
+  const undo = async (ask: object = {}) => {
+    const since = new Date(cycle.startsAt).toISOString()
+    const run = await customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since, ...ask })
+    return customer.ended(run.workflowId)
+  }
+
+  test('brings back all that the rule has suspended, and none is suspended again in the cycle', async () => {
+    const sims = await over(3)
+    for (const simId of sims) await customer.untilPhase(simId, cycle.key, 'suspended')
+    const { result, state } = await undo()
+
+    expect(result).toEqual({ outcome: 'done', found: 3, done: 3, failed: 0, failures: [] })
+    expect(state).toMatchObject({ found: 3, done: 3, left: 0, ratePerSecond: expect.any(Number), waitsFor: null })
+    expect(state.steps).toMatchObject([{ step: 'page/1', outcome: '3 SIM(s): 3 come back, 0 failed' }])
+    for (const simId of sims) await customer.untilSim(simId, { status: 1 })
+    for (const simId of sims) {
+      const ended = await customer.ended(suspendOnOverageId(customer.tenantId, simId, cycle.key))
+      expect(ended).toMatchObject({ result: { outcome: 'resumed', suspended: 1, broughtBack: 1 } })
+      await customer.usage(simId, 200)
+    }
+    await house.skipTo((await house.now()) + DAY)
+    for (const simId of sims) expect(await customer.sim(simId)).toMatchObject({ status: 1, usageMB: 350 })
+
+    expect((await undo()).result).toMatchObject({ outcome: 'done', found: 0, done: 0 })
+    expect(await customer.tickets(sims[0] ?? 0)).toHaveLength(4)
+  })
+
+  test('takes two activities and three workflow tasks a page', async () => {
+    const sims = await over(2)
+    for (const simId of sims) await customer.untilPhase(simId, cycle.key, 'suspended')
+    const since = new Date(cycle.startsAt).toISOString()
+    const { workflowId } = await customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since })
+    // Not asked for its state meanwhile: the server answers that by workflow tasks too.
+    const events = await soon(async () => {
+      const history = await house.runOf(workflowId).fetchHistory()
+      expect(history.events?.at(-1)?.workflowExecutionCompletedEventAttributes).toBeTruthy()
+      return history.events
+    })
+
+    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(2)
+    expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(3)
+    for (const simId of sims) await customer.untilSim(simId, { status: 1 })
+  })
+
+  test('leaves what a person has suspended, what another rule has, and what is older', async () => {
+    const [byRule = 0, older = 0, byPerson = 0] = await over(3)
+    for (const simId of [byRule, older, byPerson]) await customer.untilPhase(simId, cycle.key, 'suspended')
+    await customer.api('POST', '/api/tickets/suspend', { simId: byPerson })
+    await house.pump.settled()
+    await house.skipTo((await house.now()) + MINUTE)
+    const since = new Date(await house.now()).toISOString()
+    const [later = 0] = await over(1, 'plain two')
+    await customer.untilPhase(later, cycle.key, 'suspended')
+
+    expect((await undo({ since })).result).toMatchObject({ found: 1, done: 1 })
+    await customer.untilSim(later, { status: 1 })
+    expect(await customer.sim(byRule)).toMatchObject({ status: 2 })
+    expect((await undo({ rule: 'sim-overage-patient' })).result).toMatchObject({ found: 0 })
+    expect((await undo()).result).toMatchObject({ found: 2, done: 2 })
+    for (const simId of [byRule, older]) await customer.untilSim(simId, { status: 1 })
+    expect(await customer.sim(byPerson)).toMatchObject({ status: 2 })
+  })
+
+  test('ends what is in a grace, and what the guard holds', async () => {
+    const rule = 'sim-overage-patient'
+    const [inGrace = 0] = await over(1, 'patient')
+    await customer.untilPhase(inGrace, cycle.key, 'grace')
+    expect((await undo({ rule })).result).toMatchObject({ found: 1, done: 1, failed: 0 })
+    const dropped = await customer.ended(suspendOnOverageId(customer.tenantId, inGrace, cycle.key))
+    expect(dropped.result).toMatchObject({ outcome: 'resumed', suspended: 0 })
+
+    await customer.inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
+    const [held = 0] = await over(1)
+    await customer.untilPhase(held, cycle.key, 'held')
+    expect((await undo()).result).toMatchObject({ found: 1, done: 1, failed: 0 })
+    const [hold] = (await customer.inside('GET', '/internal/enforcement/holds')).data
+    await customer.inside('POST', `/internal/enforcement/holds/${hold.id}/release`)
+    await house.skipTo((await house.now()) + 3 * DAY)
+    for (const simId of [inGrace, held]) expect(await customer.tickets(simId)).toHaveLength(2)
+  })
+
+  test('brings back by a ticket whose workflow does not run any more, and says which it could not', async () => {
+    const [back = 0, lost = 0] = await over(2)
+    for (const simId of [back, lost]) {
+      const { workflowId } = await customer.untilPhase(simId, cycle.key, 'suspended')
+      await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
+      await customer.ended(workflowId)
+    }
+    const { iccid } = await customer.sim(lost)
+    await house.carrier.lose(iccid)
+    const { result, state } = await undo()
+
+    expect(result).toMatchObject({ outcome: 'doneWithFailures', found: 2, done: 1, failed: 1 })
+    expect(result.failures).toEqual([{ simId: lost, code: 'line_unknown', detail: 'the carrier refused it' }])
+    expect(state.steps).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ step: `activate/${back}`, outcome: 'complete', ticketId: expect.any(String) }),
+      ]),
+    )
+    expect(await customer.sim(back)).toMatchObject({ status: 1 })
+    expect(await customer.sim(lost)).toMatchObject({ status: 2 })
+
+    await house.carrier.find(iccid)
+    await soon(async () => expect((await undo()).result).toMatchObject({ found: 1, done: 1 }))
+    expect(await customer.sim(lost)).toMatchObject({ status: 1 })
+    await customer.usage(back, 200)
+    await house.skipTo((await house.now()) + DAY)
+    expect(await customer.sim(back)).toMatchObject({ status: 1 })
+  })
+})

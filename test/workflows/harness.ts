@@ -1,0 +1,104 @@
+/** What a test of workflows runs on: workers, the lifecycle client, and the service the activities call. */
+import { pino } from 'pino'
+import type { WorkflowType } from '../../domain/temporal/lifecycle.ts'
+import { lifecycleClient, type WorkflowInput } from '../../queues/temporal/client.ts'
+import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
+import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
+import { until } from '../setup/soon.ts'
+import { type ServiceModel, startServiceModel } from './model/service.ts'
+import { startSkippingServer } from './model/skipping-server.ts'
+
+const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
+
+/** Starts workers and a model of the service against a Temporal server. */
+export async function startHouse(address: string, namespace: string) {
+  const lifecycle = lifecycleClient({ address, namespace })
+  const model = await startServiceModel(() => lifecycle)
+  const workflows = await bundleWorkflows()
+  const begin = async () => {
+    const begun = startTemporalWorkers({
+      address,
+      namespace,
+      serviceUrl: model.url,
+      internalUrl: model.url,
+      key: 'key',
+      workflows,
+      log,
+      shutdownGraceMs: 100,
+    })
+    await until('workers that poll', () => begun.isRunning())
+    return begun
+  }
+  let workers = await begin()
+  /** Stops the workers. @returns brings them back */
+  const sendWorkersAway = async () => {
+    await workers.shutdown()
+    return async () => {
+      workers = await begin()
+    }
+  }
+  const close = async () => {
+    await workers.shutdown()
+    await lifecycle.close()
+    await model.close()
+  }
+  return { lifecycle, model, sendWorkersAway, close }
+}
+
+/** The same on a time-skipping server. */
+export async function startSkippingHouse(path: string) {
+  installRuntime(log)
+  const { env, leap, patiently, stop } = await startSkippingServer(path)
+  const house = await startHouse(env.address, env.namespace ?? 'default')
+  const handleOf = (workflowId: string) => {
+    const handle = env.client.workflow.getHandle(workflowId)
+    return { ...handle, result: () => patiently(() => handle.result()) }
+  }
+
+  return {
+    ...house,
+    env,
+    leap,
+    handleOf,
+    start: async (type: WorkflowType, workflowId: string, input: WorkflowInput) => {
+      await house.lifecycle.start({ type, workflowId, input })
+      return handleOf(workflowId)
+    },
+    /** Waits until a workflow's own state has a value, in true time. */
+    untilState: (workflowId: string, wanted: object) =>
+      until(`${workflowId} with ${JSON.stringify(wanted)}`, async () => {
+        const state = await handleOf(workflowId).query<object>('state')
+        if (Object.entries(wanted).every(([key, value]) => Reflect.get(state, key) === value)) return state
+        throw new Error(JSON.stringify(state))
+      }),
+    close: async () => {
+      await house.close()
+      await stop()
+    },
+  }
+}
+export type SkippingHouse = Awaited<ReturnType<typeof startSkippingHouse>>
+
+/** A model as it was before the first test. */
+export function clear(model: ServiceModel): void {
+  model.sims.clear()
+  model.tickets.length = 0
+  for (const list of [model.actions, model.batch, model.missing, model.closed, model.cycles, model.requests])
+    list.length = 0
+  for (const set of [model.pending, model.processing, model.stuck, model.failing, model.begun, model.refusedBatches])
+    set.clear()
+  Object.assign(model, {
+    renewals: 0,
+    broughtBack: 0,
+    overLimit: true,
+    mode: 2,
+    exempt: false,
+    permits: 'granted',
+    outages: 0,
+    retryAfter: null,
+    lostAnswers: 0,
+    key: 'key',
+    before: async () => {},
+  })
+  model.pool = { over: true, overageBytes: 1000, rows: [] }
+}

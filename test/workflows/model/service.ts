@@ -1,0 +1,410 @@
+/**
+ * A small model of the service over HTTP, for tests of workflows in skipped time: SIMs, tickets, suspensions and
+ * cycles in memory, with knobs for what a carrier does. Activities talk to it as they talk to the service; a
+ * test that has the true service gives its urls to `startHouse` instead.
+ */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { ErrorCode } from '../../../domain/errors.ts'
+import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
+import type { LifecycleClient } from '../../../queues/temporal/client.ts'
+import { exampleOf } from '../../setup/documents.ts'
+import { monthEndRoutes } from '../month-end-reprovision/model.ts'
+import { batchRoutes, type ModelBatchSim } from '../provision-in-bulk/batch-model.ts'
+import { Accepted, serveModel } from './server.ts'
+import { fail, type Kind, type ModelSim, type ModelTicket, OPEN, SOME_TIME } from './tickets.ts'
+
+type Body = Record<string, any>
+
+/** What the guard makes of an ask to suspend. */
+export type Permit = 'granted' | 'held' | 'discarded'
+
+/** Who sends a request: a workflow, for a step. */
+interface Asking {
+  readonly workflowId: string | undefined
+  readonly key: string | undefined
+}
+
+export const TENANT = 'acme'
+/** Of a pool. */
+const A_ROW = { usageBytes: 0, shareBytes: 0, stopped: false, exempt: false, weaker: false, held: false }
+
+export async function startServiceModel(lifecycle: () => LifecycleClient) {
+  const sims = new Map<number, ModelSim>()
+  const tickets: ModelTicket[] = []
+  const answers = new Map<string, unknown>()
+  const model = {
+    /** The key that is taken. */
+    key: 'key',
+    /** Whose SIMs these are. */
+    tenantId: TENANT as string,
+    sims,
+    tickets,
+    actions: [] as Body[],
+    /** Entries of the watchdog's actions in a cycle, in order, as `action/counter`. */
+    actionsOf: (cycle: string) =>
+      model.actions.filter((a) => a['cycle'] === cycle).map((a) => `${a['action']}/${a['counter']}`),
+    /** Tickets of the month end by kind and SIM. */
+    begun: new Map<string, ModelTicket>(),
+    /** Batches of changes that cannot be begun, as `kind/afterSimId`. */
+    refusedBatches: new Set<string>(),
+    /** Suspended SIMs that have been activated. */
+    broughtBack: 0,
+    closed: [] as Body[],
+    renewals: 0,
+    /** Kinds of ticket that stay Pending, or Processing, until taken off. */
+    pending: new Set<Kind>(),
+    processing: new Set<Kind>(),
+    /** Tickets of one SIM that stay Processing, as `kind/simId`. */
+    stuck: new Set<string>(),
+    /** The list of the one batch there is. */
+    batch: [] as ModelBatchSim[],
+    /** Kinds of ticket that end as failed, with their code; `kind/simId` for one SIM. */
+    failing: new Map<string, string>(),
+    overLimit: true,
+    mode: 2,
+    exempt: false,
+    /** What the guard makes of each ask to suspend. */
+    permits: 'granted' as Permit | (() => Promise<Permit>),
+    pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
+    cycles: [] as Body[],
+    /** Cycles that nobody has opened: their month end opens them. */
+    missing: [] as Body[],
+    /** Answers of 503 still to be given. */
+    outages: 0,
+    /** What an answer of 503 says, in seconds; null: nothing. */
+    retryAfter: null as number | null,
+    /** Tickets still to be opened or taken back whose answer gets lost on the way. */
+    lostAnswers: 0,
+    /** Awaited before a request is answered: holds the ones a test wants held. */
+    before: async (_line: string): Promise<void> => {},
+    /** Idempotency keys are forgotten: a day has passed. */
+    forgetKeys: () => answers.clear(),
+    requests: [] as string[],
+    calls: (path: string) => model.requests.filter((request) => request.includes(path)).length,
+    ticketsOf: (simId: number) => tickets.filter((t) => t.simId === simId).map((t) => `${t.kind}:${t.status}`),
+    url: '',
+    /** @throws Error where something was asked or answered otherwise than the OpenAPI documents say */
+    close: async (): Promise<void> => {},
+  }
+
+  const simOf = (id: number) => sims.get(id) ?? fail('sim_not_found', `no SIM ${id}`)
+  const ticketOf = (id: string) => tickets.find((t) => t.id === id) ?? fail('ticket_not_found', id)
+
+  function open(kind: Kind, body: Body, id: string = randomUUID()): { id: string } {
+    const sim = simOf(body['simId'])
+    // The step has its ticket, whatever has become of it.
+    if (tickets.some((ticket) => ticket.id === id)) return { id }
+    const refuse = (code: ErrorCode) => fail(code, `SIM ${body['simId']} is ${sim.status}`)
+    if (kind === 'activate' && sim.status !== 2) refuse('sim_state_conflict')
+    if (kind === 'suspend' && sim.status !== 1) refuse('sim_state_conflict')
+    if (kind === 'unassign' && sim.status === 0) refuse('sim_state_conflict')
+    if (kind === 'provision' && sim.status !== 0 && body['cause']?.by !== 'month-end') refuse('sim_already_assigned')
+    const ticket: ModelTicket = { id, kind, simId: body['simId'], status: 0, failureCode: null, body }
+    tickets.push(ticket)
+    return { id: ticket.id }
+  }
+
+  /** A ticket goes on when it is looked at. */
+  function advance(ticket: ModelTicket): void {
+    if (!OPEN.has(ticket.status) || model.pending.has(ticket.kind)) return
+    ticket.status = 1
+    if (model.processing.has(ticket.kind) || model.stuck.has(`${ticket.kind}/${ticket.simId}`)) return
+    const code = model.failing.get(`${ticket.kind}/${ticket.simId}`) ?? model.failing.get(ticket.kind)
+    ticket.status = code === undefined ? 2 : 3
+    ticket.failureCode = code ?? null
+    if (code === undefined) apply(ticket, simOf(ticket.simId))
+  }
+
+  function apply({ kind, body }: ModelTicket, sim: ModelSim): void {
+    if (kind === 'provision') {
+      Object.assign(sim, { poolId: body['poolId'] ?? sim.poolId, tariffId: body['tariffId'] ?? sim.tariffId })
+      if (sim.status === 0) sim.status = 2
+      else sim.change = null
+    } else if (kind === 'activate') {
+      if (sim.suspension !== null) model.broughtBack += 1
+      Object.assign(sim, { status: 1, suspension: null })
+    } else if (kind === 'unassign') {
+      Object.assign(sim, { status: 0, poolId: null, tariffId: null, change: null, suspension: null })
+    } else {
+      const { by = 'user', workflowId = null, until = 'manual' } = body['cause'] ?? {}
+      const cause = by === 'watchdog' ? 'watchdog' : 'user'
+      Object.assign(sim, { status: 2, suspension: { cause, workflowId, until } })
+    }
+  }
+
+  const TYPE = { activate: 0, suspend: 1, provision: 2, unassign: 2 } as const
+  const shown = ({ id, simId, kind, status, body }: ModelTicket) => ({
+    id,
+    simId,
+    type: TYPE[kind],
+    status,
+    created: SOME_TIME,
+    provisioningInfo:
+      TYPE[kind] < 2
+        ? null
+        : {
+            pendingPoolId: body['poolId'] ?? null,
+            pendingTariffId: body['tariffId'] ?? null,
+            pendingUnassign: kind === 'unassign',
+            pendingTag: body['tag'] ?? null,
+          },
+  })
+  const pageOf = (query: URLSearchParams, has: (sim: ModelSim) => boolean) => {
+    const rest = [...sims]
+      .filter(([id, sim]) => id > Number(query.get('afterSimId')) && has(sim))
+      .filter(([id]) => id <= Number(query.get('throughSimId') ?? Number.MAX_SAFE_INTEGER))
+      .sort(([a], [b]) => a - b)
+    const page = rest.slice(0, Number(query.get('limit')))
+    return { page, nextAfterSimId: rest.length > page.length ? (page.at(-1)?.[0] ?? null) : null, total: rest.length }
+  }
+
+  const stepId = ({ key }: Asking) => (key === undefined ? undefined : ticketIdOfStep(model.tenantId, key))
+  /** As the service knows it: a suspension by what its workflow was started with. */
+  async function causeOf(workflowId: string | undefined): Promise<Body> {
+    if (workflowId?.startsWith('suspend-on-overage:') !== true) return { by: 'workflow', workflowId }
+    const { rule, cycleKey: cycle, until } = (await lifecycle().describe(workflowId, model.tenantId)).input as Body
+    return { by: 'watchdog', rule, cycle, until, workflowId }
+  }
+
+  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, asking: Asking) => unknown][] = [
+    ...batchRoutes(model.batch),
+    ...monthEndRoutes(model, { simOf, ticketOf, open, advance, pageOf }),
+    [
+      /^GET \/api\/sims\/(\d+)$/,
+      ([id]) => {
+        const { status, poolId, tariffId } = simOf(Number(id))
+        const processingTicket = tickets.some((t) => t.simId === Number(id) && OPEN.has(t.status))
+        return { ...exampleOf('getSim'), id: Number(id), status, poolId, tariffId, processingTicket }
+      },
+    ],
+    [
+      /^GET \/api\/tickets\/(.+)$/,
+      ([id]) => {
+        const ticket = ticketOf(id ?? '')
+        advance(ticket)
+        return shown(ticket)
+      },
+    ],
+    [
+      /^DELETE \/api\/tickets\/(.+)$/,
+      ([id], _, __, { workflowId }) => {
+        const ticket = ticketOf(id ?? '')
+        if (ticket.status === 4 && ticket.withdrawnBy === workflowId) return shown(ticket)
+        if (ticket.status !== 0) fail('ticket_not_pending', 'too late')
+        Object.assign(ticket, { status: 4, withdrawnBy: workflowId })
+        return shown(ticket)
+      },
+    ],
+    [
+      /^GET \/internal\/tickets\/(.+)$/,
+      ([id]) => {
+        const ticket = ticketOf(id ?? '')
+        const failed = { attempts: 3, failureCode: ticket.failureCode, failureText: 'the carrier said no' }
+        return { ...exampleOf('getTicketDetail'), ...shown(ticket), ...failed }
+      },
+    ],
+    [
+      /^POST \/api\/tickets\/(provision|activate|suspend)$/,
+      async ([kind], body, _, by) => open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
+    ],
+    [
+      /^POST \/internal\/tickets\/(activate|unassign)$/,
+      async ([kind], body, _, by) => open(kind as Kind, { ...body, cause: await causeOf(by.workflowId) }, stepId(by)),
+    ],
+    [
+      /^PATCH \/api\/sims\/(\d+)\/tag$/,
+      ([id], { tag }) => {
+        simOf(Number(id)).tag = tag
+        return { id: Number(id) }
+      },
+    ],
+    [
+      /^GET \/internal\/sims\/(\d+)\/enforcement$/,
+      ([id]) => {
+        const open = tickets.filter((t) => t.simId === Number(id) && OPEN.has(t.status))
+        for (const ticket of open) advance(ticket)
+        const { status, poolId, suspension } = simOf(Number(id))
+        const { overLimit, mode, exempt } = model
+        return {
+          simId: Number(id),
+          iccid: '8999900000000000017',
+          status,
+          poolId,
+          processing: open.some((ticket) => OPEN.has(ticket.status)),
+          overLimit,
+          mode,
+          exempt,
+          enforcementEnabled: true,
+          passedOver: false,
+          suspension: suspension && { rule: null, cycle: null, openedAt: SOME_TIME, ...suspension },
+        }
+      },
+    ],
+    [
+      /^POST \/internal\/enforcement\/permits$/,
+      async (_, { simIds }) => {
+        const permit = typeof model.permits === 'string' ? model.permits : await model.permits()
+        return { granted: [], held: [], discarded: [], [permit]: simIds, holdId: permit === 'held' ? 7 : null }
+      },
+    ],
+    [
+      /^PATCH \/internal\/sims\/(\d+)\/suspension$/,
+      ([id], { until, workflowId }) => {
+        const { suspension } = simOf(Number(id))
+        if (suspension === null || suspension.workflowId !== workflowId) {
+          return fail('sim_state_conflict', `not suspended by ${workflowId}`)
+        }
+        suspension.until = until
+        return { id: Number(id) }
+      },
+    ],
+    [/^GET \/api\/pools\/(\d+)$/, ([id]) => ({ ...exampleOf('getPool'), id: Number(id), watchdogMode: model.mode })],
+    [
+      /^GET \/internal\/pools\/(\d+)\/enforcement$/,
+      ([id]) => {
+        const rows = model.pool.rows.map((row) => ({ ...A_ROW, ...row }))
+        const none = { stoppedExcessBytes: 0, passedOver: 0 }
+        return { poolId: Number(id), enforcementEnabled: true, ...none, ...model.pool, rows }
+      },
+    ],
+    [
+      /^POST \/internal\/watchdog\/actions$/,
+      (_, body) => {
+        model.actions.push(body)
+        return { logged: true }
+      },
+    ],
+    [
+      /^POST \/internal\/workflows\/enforce-pool\/arm$/,
+      async (_, { simIds, cycle, rule, ruleFile, grace, until, signal }) => {
+        for (const simId of simIds) {
+          const workflowId = suspendOnOverageId(TENANT, simId, cycle)
+          const cycleEndsAt = model.cycles[0]?.['endsAt']
+          const input = {
+            tenantId: TENANT,
+            simId,
+            cycleKey: cycle,
+            cycleEndsAt,
+            rule,
+            ruleFile,
+            grace,
+            until,
+            waits: WAITS,
+          }
+          await (signal === 'overLimit'
+            ? lifecycle().signalWithStart({
+                do: 'signalWithStart',
+                type: 'suspend-on-overage',
+                workflowId,
+                input,
+                signal,
+              })
+            : lifecycle().signal(workflowId, signal))
+        }
+        return { told: simIds.length, started: 0 }
+      },
+    ],
+    [
+      /^POST \/internal\/workflows\/month-end-reprovision$/,
+      (_, { cycle }) => {
+        const row =
+          [...model.cycles, ...model.missing].find(({ key }) => key === cycle) ?? fail('cycle_not_found', cycle)
+        const workflowId = monthEndId(TENANT, cycle)
+        const input = {
+          tenantId: TENANT,
+          cycleKey: cycle,
+          cycleEndsAt: row['endsAt'],
+          closeAfter: 'PT0S',
+          pageSize: 2,
+          parallel: 2,
+          perRun: 100,
+          waits: WAITS,
+        }
+        return lifecycle()
+          .start({ type: 'month-end-reprovision', workflowId, input })
+          .then(({ started, ...run }) => (started ? new Accepted(run) : run))
+      },
+    ],
+    [
+      /^GET \/internal\/enforcement\/suspensions$/,
+      (_, __, query) => {
+        const { page, nextAfterSimId, total } = pageOf(query, (sim) => sim.suspension?.cause === 'watchdog')
+        const suspensions = page.map(([simId, { suspension }]) => ({
+          simId,
+          workflowId: suspension?.workflowId ?? `suspend-on-overage:${TENANT}:${simId}:gone`,
+          suspended: true,
+        }))
+        return { suspensions, nextAfterSimId, total }
+      },
+    ],
+    [/^POST \/internal\/enforcement\/pass-over$/, (_, { simIds }) => ({ passedOver: simIds.length })],
+    [
+      /^POST \/internal\/workflows\/(.+)\/updates\/(.+)$/,
+      ([id, name], body) => lifecycle().update(decodeURIComponent(id ?? ''), name ?? '', body, randomUUID()),
+    ],
+    [
+      /^POST \/internal\/workflows\/(.+)\/signals\/(.+)$/,
+      async ([id, name]) => {
+        await lifecycle().signal(decodeURIComponent(id ?? ''), name ?? '')
+        return new Accepted({})
+      },
+    ],
+    [
+      /^GET \/internal\/workflows\/(.+)$/,
+      async ([id]) => {
+        const { startId: _startId, ...run } = await lifecycle().describe(decodeURIComponent(id ?? ''), TENANT)
+        return run
+      },
+    ],
+  ]
+
+  async function answer(request: IncomingMessage, text: string): Promise<unknown> {
+    const url = new URL(request.url ?? '', 'http://model')
+    const line = `${request.method} ${url.pathname}`
+    model.requests.push(line)
+    if (request.headers.authorization !== `Bearer ${model.key}` || request.headers['x-tenant-id'] !== model.tenantId)
+      fail('unauthorized', '')
+    if (model.outages > 0) {
+      model.outages -= 1
+      fail('unavailable', 'away for a moment')
+    }
+    await model.before(line)
+    const key = request.headers['idempotency-key']
+    if (typeof key === 'string' && answers.has(key)) return answers.get(key)
+    for (const [pattern, handle] of routes) {
+      const found = pattern.exec(line)
+      if (found === null) continue
+      const asking = request.headers['simherd-workflow']
+      const workflowId = asking === undefined ? undefined : decodeURI(String(asking))
+      const by = { workflowId, key: typeof key === 'string' ? key : undefined }
+      const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams, by)
+      if (typeof key === 'string') answers.set(key, result)
+      if (model.lostAnswers > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
+        model.lostAnswers -= 1
+        fail('unavailable', 'done, and the answer is lost')
+      }
+      return result
+    }
+    return fail('not_found', line)
+  }
+
+  const server = await serveModel({ answer, retryAfter: () => model.retryAfter })
+  Object.assign(model, server)
+  return model
+}
+export type ServiceModel = Awaited<ReturnType<typeof startServiceModel>>
+
+/** Short looks, because the time of looks is not skipped. */
+export const WAITS = { pollMin: 'PT0.01S', pollMax: 'PT0.05S' } as const
+
+/** A SIM, right in every field. */
+export const aSim = (sim: Partial<ModelSim> = {}): ModelSim => ({
+  status: 1,
+  poolId: 7,
+  tariffId: 3,
+  suspension: null,
+  change: null,
+  ...sim,
+})

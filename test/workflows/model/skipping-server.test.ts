@@ -1,0 +1,46 @@
+/** What the server that skips time must not do to the tests on it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { temporal } from '@temporalio/proto'
+import { describe, expect, test } from 'vitest'
+import { requireJava } from '../../setup/requirements.ts'
+import { startSkippingServer } from './skipping-server.ts'
+
+const path = requireJava('time that stands still')
+const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION } =
+  temporal.api.enums.v1.CommandType
+const taskQueue = { name: 'by-hand' }
+
+describe.skipIf(path === undefined)('the server that skips time', () => {
+  test('leaps again after a run was asked for its state while it continued as new', async () => {
+    const { env, leap, stop } = await startSkippingServer(path ?? '')
+    try {
+      const namespace = env.namespace ?? 'default'
+      const server = env.connection.workflowService
+      // The worker's part, by hand: so a question comes while a workflow task is under way.
+      const nextTask = async () => (await server.pollWorkflowTaskQueue({ namespace, taskQueue })).taskToken
+      const complete = (taskToken: Uint8Array, command: temporal.api.command.v1.ICommand) =>
+        server.respondWorkflowTaskCompleted({ namespace, taskToken, commands: [command] })
+      await env.client.workflow.start('by-hand', { taskQueue: taskQueue.name, workflowId: 'asked' })
+      const first = await nextTask()
+      const asked = env.client.withDeadline(Date.now() + 500, () =>
+        env.client.workflow.getHandle('asked').query('state'),
+      )
+      await expect(asked).rejects.toThrow()
+      const ended = complete(first, {
+        commandType: COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION,
+        continueAsNewWorkflowExecutionCommandAttributes: { workflowType: { name: 'by-hand' }, taskQueue },
+      })
+      // Its fault: the next run has begun.
+      await expect(ended).rejects.toThrow('workflow execution already completed')
+      await complete(await nextTask(), {
+        commandType: COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION,
+        completeWorkflowExecutionCommandAttributes: {},
+      })
+
+      const leapt = leap(6 * 3_600_000).then(() => 'leapt')
+      expect(await Promise.race([leapt, sleep(60_000, 'stands still')])).toBe('leapt')
+    } finally {
+      await stop()
+    }
+  })
+})

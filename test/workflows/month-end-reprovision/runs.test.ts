@@ -1,0 +1,90 @@
+/** Month ends on the development server: what a cancel and a retry meet when the run goes on as new, or closes. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { type MonthEndInput, monthEndId } from '../../../domain/temporal/lifecycle.ts'
+import { useCommonHouse } from '../../setup/common-harness.ts'
+import { freshNamespace } from '../../setup/service.ts'
+import { soon } from '../../setup/soon.ts'
+import { clear, startHouse } from '../harness.ts'
+import { aSim, TENANT, WAITS } from '../model/service.ts'
+
+describe('a month end', () => {
+  let house: Awaited<ReturnType<typeof startHouse>>
+  useCommonHouse(
+    async () => startHouse(inject('temporalAddress'), await freshNamespace()),
+    (started) => {
+      house = started
+    },
+  )
+  beforeEach(() => clear(house.model))
+
+  /** One whose cycle has just ended. @returns what is known of it, asked anew each time */
+  const monthEnd = async (
+    cycleKey: string,
+    terms: Pick<MonthEndInput, 'closeAfter' | 'pageSize' | 'parallel' | 'perRun'>,
+  ) => {
+    const cycleEndsAt = new Date().toISOString()
+    house.model.cycles = [{ key: cycleKey, endsAt: cycleEndsAt, closedAt: null }]
+    const workflowId = monthEndId(TENANT, cycleKey)
+    const input = { tenantId: TENANT, cycleKey, cycleEndsAt, waits: WAITS, ...terms }
+    await house.lifecycle.start({ type: 'month-end-reprovision', workflowId, input })
+    return () => house.lifecycle.describe(workflowId, TENANT)
+  }
+  const queueMoves = (simIds: readonly number[]) => {
+    for (const id of simIds) house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+  }
+  const ended = (look: () => ReturnType<typeof house.lifecycle.describe>) =>
+    soon(async () => {
+      const run = await look()
+      expect(run.status).not.toBe('running')
+      return run
+    })
+
+  test('cancelled while batches are begun ends so, though its run was to go on as new; started again it begins the rest', async () => {
+    const sims = [1, 2, 3, 4, 5, 6]
+    queueMoves(sims)
+    const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    house.model.before = async (line) => {
+      if (!line.endsWith('/changes/apply')) return
+      asked.resolve()
+      await letGo.promise
+    }
+    // A page has four batches, of a SIM each; the first fills the run.
+    const terms = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
+    const look = await monthEnd('cancelled', terms)
+    await asked.promise
+    await house.lifecycle.cancel(monthEndId(TENANT, 'cancelled'))
+    letGo.resolve()
+
+    expect(await ended(look)).toMatchObject({ status: 'cancelled', result: { move: { total: 6 } } })
+    expect(house.model.tickets.map(({ simId }) => simId)).toEqual([1])
+    expect(house.model.closed).toEqual([])
+    expect(await ended(await monthEnd('cancelled', terms))).toMatchObject({
+      status: 'completed',
+      result: { moved: 6, changesFailed: 0 },
+    })
+    expect(house.model.tickets.map(({ simId }) => simId)).toEqual(sims)
+  })
+
+  test('waits for a change that is retried shortly before the close, however long its ticket takes', async () => {
+    queueMoves([1])
+    house.model.failing.set('provision', 'carrier_rejected')
+    const look = await monthEnd('retried', { closeAfter: 'PT15S', pageSize: 1, parallel: 1, perRun: 100 })
+    const closesAt = Date.now() + 15_000
+    await soon(async () => expect((await look()).state).toMatchObject({ step: 'close' }))
+    house.model.failing.clear()
+    house.model.pending.add('provision')
+    const retried = await house.lifecycle.update(monthEndId(TENANT, 'retried'), 'retryFailedChanges', {}, 'retry')
+    expect(retried).toEqual({ opened: 1, refused: 0 })
+    await sleep(closesAt + 1000 - Date.now())
+
+    expect(await look()).toMatchObject({
+      status: 'running',
+      state: { step: 'settle', waitsFor: { what: '1 change(s)' } },
+    })
+    expect(house.model.closed).toEqual([])
+    house.model.pending.clear()
+    expect(await ended(look)).toMatchObject({ status: 'completed', result: { moved: 1, changesFailed: 0 } })
+    expect(house.model.closed).toEqual([expect.objectContaining({ key: 'retried', moved: 1, changesFailed: 0 })])
+  })
+})

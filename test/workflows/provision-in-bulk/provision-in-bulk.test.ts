@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import { provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { type Customer, usePlainPool } from '../real-service/customer.ts'
+import type { TrueService } from '../real-service/service.ts'
+
+const path = requireJava('provision-in-bulk on the true service in skipped time')
+
+describe.skipIf(path === undefined)('provision-in-bulk', () => {
+  let house: TrueService
+  let customer: Customer
+  let poolId = 0
+  usePlainPool(path, (all) => {
+    ;({ house, customer, poolId } = all)
+  })
+
+  /** Starts a batch of fresh SIMs. */
+  const start = async (count: number, more: object = {}) => {
+    const sims = await customer.unprovisioned(count)
+    const body = { sims: sims.map(({ id }) => ({ simId: id })), defaults: { poolId }, ...more }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await soon(() => customer.workflow(workflowId))
+    return { sims, id, workflowId }
+  }
+  const batchOf = (id: string) => customer.inside('GET', `/internal/provision-batches/${id}`)
+  const simsOf = async (id: string, query = '') =>
+    (await customer.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).sims
+  const untilCounts = (id: string, wanted: object) =>
+    soon(async () => expect((await batchOf(id)).counts).toMatchObject(wanted))
+  /** Has the carrier hang on some lines until they are let go. */
+  const stuckOn = (iccids: readonly (string | undefined)[]) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    house.carrier.knobs.before = ({ iccid }) => (iccids.includes(iccid) ? promise : Promise.resolve())
+    return resolve
+  }
+
+  // The first: this server's time leaps no more once a run has ended, or continued as new, with an activity under way.
+  test('loses nothing while the service is away in the middle of it', async () => {
+    const sims = await customer.unprovisioned(6)
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await soon(async () => expect(await customer.tickets(sims[1]?.id ?? 0)).not.toEqual([]))
+    house.line.fateOf = () => 'away'
+    await house.skipTo((await house.now()) + 3_600_000)
+    house.line.fateOf = () => 'through'
+    await house.skipTo((await house.now()) + 120_000)
+
+    expect(await customer.ended(workflowId)).toMatchObject({ result: { outcome: 'done', counts: { activated: 6 } } })
+    expect((await batchOf(id)).counts).toMatchObject({ activated: 6 })
+    for (const sim of sims) expect(await house.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
+  })
+
+  test('takes each SIM to Active by a run of its own, and counts them', async () => {
+    const { id, workflowId, sims } = await start(5, { parallel: 2 })
+
+    const { status, result, state, input } = await customer.ended(workflowId)
+    expect(status).toBe('completed')
+    const counts = { waiting: 0, running: 0, activated: 5, alreadyActive: 0, compensated: 0, cancelled: 0, failed: 0 }
+    expect(result).toEqual({ outcome: 'done', total: 5, counts, failures: [] })
+    expect(state).toMatchObject({ total: 5, counts, left: 0, waitsFor: null, estimatedEndAt: null })
+    expect(state.steps.at(-1)).toMatchObject({ step: 'end', outcome: '5 of 5 SIM(s) active' })
+    expect(input).toMatchObject({ batchId: id, parallel: 2 })
+    expect(await batchOf(id)).toMatchObject({
+      total: 5,
+      counts: { ...counts, refused: 0 },
+      endedAt: expect.any(String),
+    })
+    for (const [index, sim] of sims.entries()) {
+      const run = await customer.workflow(provisionAndActivateId(customer.tenantId, sim.id))
+      expect(run).toMatchObject({ result: { outcome: 'activated' }, input: { batchId: id, poolId, simId: sim.id } })
+      const { provisionTicket, activateTicket } = run.result
+      expect((await simsOf(id))[index]).toMatchObject({ index, simId: sim.id, provisionTicket, activateTicket })
+      expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId })
+      expect(await house.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
+    }
+  })
+
+  test('a stuck SIM holds nobody but itself, and never more are under way than asked for', async () => {
+    const sims = await customer.unprovisioned(8)
+    const letGo = stuckOn([sims[1]?.iccid])
+    let [under, most] = [0, 0]
+    const { before } = house.carrier.knobs
+    house.carrier.knobs.before = async (request) => {
+      under += 1
+      most = Math.max(most, under)
+      await before(request)
+      under -= 1
+    }
+    const body = { sims: sims.map((sim) => ({ iccid: sim.iccid })), defaults: { poolId }, parallel: 2 }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+
+    await untilCounts(id, { activated: 7, running: 1, waiting: 0 })
+    await soon(async () =>
+      expect((await customer.workflow(workflowId)).state).toMatchObject({
+        counts: { activated: 7, running: 1 },
+        left: 1,
+        waitsFor: { what: '1 SIM(s) under way' },
+      }),
+    )
+    letGo()
+
+    expect(await customer.ended(workflowId)).toMatchObject({ result: { counts: { activated: 8 } } })
+    expect(most).toBeLessThanOrEqual(2)
+  })
+
+  test('ends with failures: the counts, and step, ticket and reason of each', async () => {
+    const sims = await customer.unprovisioned(4)
+    house.carrier.knobs.before = async ({ operation, iccid }) => {
+      if (operation === 'activate' && iccid === sims[2]?.iccid) await house.carrier.lose(iccid ?? '')
+    }
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+
+    const { status, result, state } = await customer.ended(workflowId)
+    expect(status).toBe('completed')
+    expect(result).toMatchObject({ outcome: 'doneWithFailures', counts: { activated: 3, compensated: 1 } })
+    const [row] = await simsOf(id, '?outcome=compensated')
+    expect(row).toMatchObject({ index: 2, step: 'activate', code: 'line_unknown', unassignTicket: expect.any(String) })
+    const { activateTicket: ticketId, step, code, detail } = row
+    expect(result.failures).toEqual([
+      { index: 2, simId: sims[2]?.id, outcome: 'compensated', step, ticketId, code, detail },
+    ])
+    expect(state.steps).toContainEqual(
+      expect.objectContaining({ step: `SIM ${sims[2]?.id}`, ticketId, outcome: expect.stringContaining(code) }),
+    )
+    expect(await customer.sim(sims[2]?.id ?? 0)).toMatchObject({ status: 0, poolId: null })
+  })
+
+  test('cancelled, it cancels what is under way, each undoes itself, and begins no more', async () => {
+    const sims = await customer.unprovisioned(6)
+    const letGo = stuckOn(sims.map(({ iccid }) => iccid))
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await untilCounts(id, { running: 2, waiting: 4 })
+    await soon(async () => expect(await customer.tickets(sims[0]?.id ?? 0)).toEqual(['provision/processing']))
+
+    await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
+    for (const { id: simId } of sims.slice(0, 2)) {
+      const child = provisionAndActivateId(customer.tenantId, simId)
+      await soon(async () => expect(await house.isAskedToCancel(child)).toBe(true))
+    }
+    letGo()
+
+    const { status, result } = await customer.ended(workflowId)
+    expect(status).toBe('cancelled')
+    expect(result).toMatchObject({ outcome: 'cancelled', total: 6, counts: { cancelled: 6, running: 0, waiting: 0 } })
+    expect(await batchOf(id)).toMatchObject({ counts: { cancelled: 6 }, endedAt: expect.any(String) })
+    for (const [index, sim] of sims.entries()) {
+      expect(await customer.sim(sim.id)).toMatchObject({ status: 0, poolId: null })
+      expect(await house.carrier.effects(sim.iccid)).toEqual(index < 2 ? ['provision', 'unprovision'] : [])
+    }
+    expect((await simsOf(id))[0]).toMatchObject({
+      outcome: 'cancelled',
+      provisionTicket: expect.any(String),
+      unassignTicket: expect.any(String),
+    })
+  })
+
+  test('waits for a run that somebody else has begun, and then finds what it has come to', async () => {
+    const sims = await customer.unprovisioned(3)
+    const [there = { id: 0 }, elsewhere = { id: 0 }] = sims
+    const letGo = stuckOn(sims.slice(0, 2).map(({ iccid }) => iccid))
+    await customer.start(there.id, poolId)
+    await customer.start(elsewhere.id, await customer.pool('other', await customer.standardTariff(100)))
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await untilCounts(id, { activated: 1, running: 2 })
+    letGo()
+
+    const { result } = await customer.ended(workflowId)
+    expect(result.counts).toMatchObject({ activated: 1, alreadyActive: 1, failed: 1 })
+    expect(result.failures).toMatchObject([{ simId: elsewhere.id, step: 'check', code: 'sim_already_assigned' }])
+    expect(await customer.tickets(there.id)).toEqual(['provision/complete', 'activate/complete'])
+  })
+
+  test('continues as new while SIMs are stuck, and counts each once', { timeout: 240_000 }, async () => {
+    const sims = await customer.unprovisioned(11)
+    const [stuck, late] = [sims[1], sims[5]]
+    const letGo = stuckOn([stuck?.iccid, late?.iccid])
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 3 }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await untilCounts(id, { activated: 9, running: 2, waiting: 0 })
+    const { state, input } = await soon(async () => {
+      const run = await customer.workflow(workflowId)
+      expect(run.state).toMatchObject({ total: 11, counts: { activated: 9, running: 2, waiting: 0 }, left: 2 })
+      return run
+    })
+    letGo()
+
+    expect(await house.countRuns(workflowId)).toBeGreaterThan(1)
+    expect(input).toMatchObject({ batchId: id })
+    expect(state.steps.map(({ step }: any) => step)).toEqual(['list up to 3', 'list up to 7'])
+    expect(await customer.ended(workflowId)).toMatchObject({
+      result: { outcome: 'done', counts: { activated: 11, alreadyActive: 0 } },
+    })
+    for (const sim of sims) expect(await customer.tickets(sim.id)).toEqual(['provision/complete', 'activate/complete'])
+  })
+
+  test('cancelled after it has continued as new, it cancels what the run before has begun', {
+    timeout: 240_000,
+  }, async () => {
+    const sims = await customer.unprovisioned(9)
+    const letGo = stuckOn([sims[0]?.iccid])
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await untilCounts(id, { activated: 8, running: 1 })
+    await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
+    const child = provisionAndActivateId(customer.tenantId, sims[0]?.id ?? 0)
+    const { runId } = await customer.workflow(child)
+    await soon(async () => expect(await house.isAskedToCancel(child)).toBe(true))
+    letGo()
+
+    expect(await customer.ended(workflowId)).toMatchObject({
+      status: 'cancelled',
+      result: { counts: { activated: 8, cancelled: 1 } },
+    })
+    expect(await customer.workflow(child)).toMatchObject({ runId, status: 'cancelled' })
+    expect(await customer.sim(sims[0]?.id ?? 0)).toMatchObject({ status: 0 })
+    const [row] = await simsOf(id, '?outcome=cancelled')
+    expect(row).toMatchObject({ index: 0, provisionTicket: expect.any(String), unassignTicket: expect.any(String) })
+  })
+
+  test('is started as soon as Temporal can be reached: the list is kept until then', async () => {
+    const letGo = house.pump.hold('workflows')
+    const sims = await customer.unprovisioned(1)
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    expect((await customer.tryInside('GET', `/internal/workflows/${workflowId}`)).status).toBe(404)
+    expect((await batchOf(id)).counts).toMatchObject({ waiting: 1 })
+    letGo()
+
+    await untilCounts(id, { activated: 1 })
+    await customer.ended(workflowId)
+  })
+
+  test('goes on where it was when it was stopped and is started again: what is under way is not begun twice', async () => {
+    const sims = await customer.unprovisioned(4)
+    const letGo = stuckOn([sims[1]?.iccid])
+    const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
+    const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
+    await untilCounts(id, { activated: 3, running: 1 })
+    await house.runOf(workflowId).terminate('somebody pulls the plug')
+    await customer.inside('POST', `/internal/workflows/${workflowId}/retry`)
+    await soon(async () =>
+      expect((await customer.workflow(workflowId)).state).toMatchObject({ counts: { running: 1 } }),
+    )
+    letGo()
+
+    // The run that was under way did it; the batch's own finds that.
+    expect(await customer.ended(workflowId)).toMatchObject({
+      result: { outcome: 'done', total: 4, counts: { activated: 3, alreadyActive: 1 } },
+    })
+    expect((await batchOf(id)).counts).toMatchObject({ activated: 3, alreadyActive: 1, running: 0 })
+    for (const sim of sims) expect(await customer.tickets(sim.id)).toEqual(['provision/complete', 'activate/complete'])
+  })
+})

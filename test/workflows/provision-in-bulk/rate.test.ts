@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openPace } from '../../../workflows/run/rate.ts'
+
+describe('the pace of a long run', () => {
+  beforeEach(() => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21) }))
+  afterEach(() => vi.useRealTimers())
+  const later = (ms: number) => vi.setSystemTime(Date.now() + ms)
+
+  test('cannot be told before something has ended', () => {
+    const pace = openPace()
+    pace.mark(0)
+
+    expect([pace.perSecond(), pace.endOf(10)]).toEqual([0, null])
+  })
+
+  test('is what ended in a second, and tells when the rest will have', () => {
+    const pace = openPace()
+    pace.mark(0)
+    later(4000)
+    pace.mark(10)
+
+    expect(pace.perSecond()).toBe(2.5)
+    expect(pace.endOf(25)).toBe(new Date(Date.now() + 10_000).toISOString())
+    expect(pace.endOf(0)).toBeNull()
+  })
+
+  test('is of late: an outage long ago slows nothing, and a continued run goes on with it', () => {
+    const before = openPace()
+    before.mark(0)
+    later(3_600_000)
+    for (let ended = 0; ended <= 40; ended += 2) {
+      before.mark(ended)
+      later(1000)
+    }
+
+    expect(openPace(before.read()).perSecond()).toBe(2)
+  })
+})

@@ -1,0 +1,98 @@
+/** What activities ask of the true service, and what it keeps of who asked. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { type Customer, useCustomer } from './customer.ts'
+import type { TrueService } from './service.ts'
+
+const path = requireJava('what activities ask of the true service')
+
+describe.skipIf(path === undefined)('activities', () => {
+  let house: TrueService
+  let customer: Customer
+  let cycle: Awaited<ReturnType<TrueService['skipToMonth']>>
+  let asked: string[] = []
+  useCustomer(path, async (all) => {
+    ;({ house, customer } = all)
+    cycle = await house.skipToMonth(10)
+  })
+  beforeEach(() => {
+    asked = []
+    house.line.fateOf = (line) => {
+      asked.push(line)
+      return 'through'
+    }
+  })
+
+  const changes = () => asked.filter((line) => !line.startsWith('GET ') && /\/tickets|\/sims/.test(line))
+  const plainPool = async () => customer.pool('plain', await customer.standardTariff(100))
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
+  const ticketsOf = async (simId: number): Promise<any[]> => {
+    const all: { id: string; simId: number }[] = await customer.api('GET', '/api/tickets')
+    const own = all.filter((ticket) => ticket.simId === simId).reverse()
+    return Promise.all(own.map(({ id }) => customer.inside('GET', `/internal/tickets/${id}`)))
+  }
+  const trailOf = async (workflowId: string): Promise<string[]> => {
+    const { data } = await customer.inside('GET', `/internal/audit?workflowId=${encodeURIComponent(workflowId)}`)
+    return data.map(({ action }: { action: string }) => action).reverse()
+  }
+
+  test('provision and activate a SIM, and tag it, at the endpoints of the specification', async () => {
+    const [{ id } = { id: 0 }] = await customer.unprovisioned(1)
+    const workflowId = provisionAndActivateId(customer.tenantId, id)
+    const body = { simId: id, poolId: await plainPool(), tag: 'door 4' }
+    await customer.inside('POST', '/internal/workflows/provision-and-activate', body)
+
+    expect(await customer.ended(workflowId)).toMatchObject({ result: { outcome: 'activated' } })
+    expect(await customer.sim(id)).toMatchObject({ status: 1, tag: 'door 4' })
+    const tag = `PATCH /api/sims/${id}/tag`
+    expect(changes()).toEqual(['POST /api/tickets/provision', tag, 'POST /api/tickets/activate'])
+    const cause = { by: 'workflow', workflowId }
+    expect(await ticketsOf(id)).toMatchObject([{ cause }, { cause }])
+    expect(await trailOf(workflowId)).toEqual(['provisionSim', 'tagSim', 'activateSim'])
+  })
+
+  test('ask for no tag where none is given', async () => {
+    await customer.active(1, await plainPool())
+
+    expect(changes()).toEqual(['POST /api/tickets/provision', 'POST /api/tickets/activate'])
+  })
+
+  test.each(['cleared', 'renewed'] as const)(
+    'suspend a SIM and bring it back (%s) in the name of their workflow',
+    async (why) => {
+      const [simId = 0] = await customer.active(1, await plainPool())
+      await customer.usage(simId, 150)
+      await customer.untilPhase(simId, cycle.key, 'suspended')
+      const workflowId = customer.suspensionId(simId, cycle.key)
+      const { suspension } = await customer.inside('GET', `/internal/sims/${simId}/enforcement`)
+      const cause = { rule: 'sim-overage', cycle: cycle.key, until: 'renewal', workflowId }
+      expect(suspension).toMatchObject({ cause: 'watchdog', ...cause })
+      asked = []
+
+      if (why === 'cleared') await customer.usage(simId, -60, { correction: true })
+      else {
+        await house.skipTo(cycle.endsAt)
+        await customer.monthEnd(cycle)
+      }
+      await customer.untilSim(simId, { status: 1 })
+      // A return that takes effect at the boundary is what the specification has no words for.
+      const back = why === 'cleared' ? 'POST /api/tickets/activate' : 'POST /internal/tickets/activate'
+      expect(changes().filter((line) => line.includes('/tickets'))).toEqual([back])
+      expect((await ticketsOf(simId)).slice(2)).toMatchObject([
+        { type: 1, cause: { by: 'watchdog', ...cause } },
+        { type: 0, cause: { by: 'watchdog', ...cause } },
+      ])
+    },
+  )
+
+  test('look at a pool at the endpoint of the specification before they pick from it', async () => {
+    const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
+    const [simId = 0] = await customer.active(1, poolId)
+    asked = []
+    await customer.usage(simId, 150)
+    await customer.untilPhase(simId, cycle.key, 'suspended')
+
+    expect(asked).toContain(`GET /api/pools/${poolId}`)
+  })
+})

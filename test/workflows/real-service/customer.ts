@@ -1,0 +1,223 @@
+/** A tenant of the true service, and what its people and the operator ask for over HTTP. */
+import { afterEach, beforeEach, expect } from 'vitest'
+import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import type { Cycle } from '../../../domain/time/cycle.ts'
+import { useCommonHouse } from '../../setup/common-harness.ts'
+import { soon } from '../../setup/soon.ts'
+import { startTrueService, type TrueService } from './service.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into it
+type Body = any
+
+const FEES = { simMonthlyFee: 2, smsFee: 0, voiceFee: 0, overageFeePerGb: 5 }
+export const MB = 1_000_000
+
+const CLOSE_AFTER_MS = 6 * 3_600_000
+const ASKED_FOR_STATE = 5
+
+let tenants = 0
+let iccids = 8_944_500_300_000_000_000n
+let records = 0
+
+export async function aCustomer(house: TrueService) {
+  tenants += 1
+  const billingEmail = `billing-${tenants}@meadow.example`
+  const ask = async (url: string, method: string, path: string, tenantId: string | null, body?: object, more = {}) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${house.key}`,
+        ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...more,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    const json: Body = text === '' ? null : JSON.parse(text)
+    return { status: answer.status, body: json }
+  }
+  const must = async (answer: ReturnType<typeof ask>): Promise<Body> => {
+    const { status, body } = await answer
+    if (status >= 400) throw new Error(`answered ${status}: ${JSON.stringify(body)}`)
+    return body
+  }
+  const named = { name: `Meadow ${tenants}`, billingEmail }
+  const { id: tenantId } = await must(ask(house.internalUrl, 'POST', '/internal/tenants', null, named))
+  const api = (method: string, path: string, body?: object) => must(ask(house.apiUrl, method, path, tenantId, body))
+  const inside = (method: string, path: string, body?: object) =>
+    must(ask(house.internalUrl, method, path, tenantId, body))
+  const workflow = async (id: string) => {
+    const read = () => inside('GET', `/internal/workflows/${encodeURIComponent(id)}`)
+    let run = await read()
+    // A worker that has much to do tells a run's state too late for the answer: it is asked again.
+    for (let asked = 1; run.state === null && asked < ASKED_FOR_STATE; asked += 1) run = await read()
+    return run
+  }
+
+  const customer = {
+    tenantId,
+    api,
+    inside,
+    /** As `inside`, with the status, whatever it is. */
+    tryInside: (method: string, path: string, body?: object) => ask(house.internalUrl, method, path, tenantId, body),
+    workflow,
+    /** Waits until a workflow has ended, in true time; one that is asked for may start a moment later. */
+    ended: (id: string): Promise<Body> =>
+      soon(async () => {
+        const run = await workflow(id)
+        expect(run, id).not.toMatchObject({ status: 'running' })
+        return run
+      }),
+    standardTariff: async (allowanceMB: number): Promise<number> => {
+      const standardTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
+      return (await inside('POST', '/internal/tariffs', { displayName: 'S', type: 0, standardTariff })).id
+    },
+    dynamicTariff: async (allowanceMB: number): Promise<number> => {
+      const dynamicPoolTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
+      return (await inside('POST', '/internal/tariffs', { displayName: 'D', type: 1, dynamicPoolTariff })).id
+    },
+    /** In Enforce mode, of the type its tariff needs. */
+    pool: async (name: string, tariffId: number, type: 0 | 1 = 0): Promise<number> =>
+      (await api('POST', '/api/pools', { name, type, tariffId, watchdogMode: 2 })).id,
+    unprovisioned: async (count: number): Promise<{ id: number; iccid: string }[]> => {
+      const sims = Array.from({ length: count }, () => ({ iccid: String(iccids++) }))
+      return (await inside('POST', '/internal/sims', { sims })).created
+    },
+    start: (simId: number, poolId: number) =>
+      inside('POST', '/internal/workflows/provision-and-activate', { simId, poolId }),
+    /** SIMs taken to Active by their workflows. */
+    active: async (count: number, poolId: number): Promise<number[]> => {
+      const ids = (await customer.unprovisioned(count)).map(({ id }) => id)
+      for (const id of ids) await customer.start(id, poolId)
+      for (const id of ids) {
+        const { result } = await customer.ended(provisionAndActivateId(tenantId, id))
+        expect(result).toMatchObject({ outcome: 'activated' })
+      }
+      return ids
+    },
+    sim: (id: number) => api('GET', `/api/sims/${id}`),
+    untilSim: (id: number, wanted: object) =>
+      soon(async () => expect(await customer.sim(id)).toMatchObject({ processingTicketCount: 0, ...wanted })),
+    usage: async (simId: number, megabytes: number, more: object = {}) => {
+      const at = new Date(await house.now()).toISOString()
+      const record = { recordId: `r${records++}`, simId, at, bytesDown: megabytes * MB, ...more }
+      const answer = await inside('POST', '/internal/usage', { records: [record] })
+      expect(answer).toMatchObject({ rejectedCount: 0 })
+      await house.pump.settled()
+      return record
+    },
+    suspensionId: (simId: number, cycle: string) => suspendOnOverageId(tenantId, simId, cycle),
+    /** @returns the workflow as it is in that phase */
+    untilPhase: (simId: number, cycle: string, phase: string): Promise<Body> =>
+      soon(async () => {
+        const run = await workflow(suspendOnOverageId(tenantId, simId, cycle))
+        expect(run).toMatchObject({ state: { phase } })
+        return run
+      }),
+    signal: (simId: number, cycle: string, name: string) =>
+      inside('POST', `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/signals/${name}`),
+    /** An update of the SIM's suspension, answered or refused. */
+    update: (simId: number, cycle: string, name: string, args: object = {}, key?: string) => {
+      const path = `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/updates/${name}`
+      const more = key === undefined ? {} : { 'idempotency-key': key }
+      return ask(house.internalUrl, 'POST', path, tenantId, args, more)
+    },
+    startMonthEnd: (cycle: string) => inside('POST', '/internal/workflows/month-end-reprovision', { cycle }),
+    /** Runs the month end of a cycle that has ended, its close six hours after that included. @returns its result */
+    monthEnd: async (cycle: Cycle): Promise<Body> => {
+      await customer.startMonthEnd(cycle.key)
+      const id = monthEndId(tenantId, cycle.key)
+      await soon(async () => expect((await workflow(id)).state).toMatchObject({ step: 'close' }))
+      await house.skipTo(cycle.endsAt + CLOSE_AFTER_MS)
+      const { result } = await customer.ended(id)
+      await house.pump.settled()
+      return result
+    },
+    /** Tickets of a SIM as `type/status`, the oldest first. */
+    tickets: async (simId: number): Promise<string[]> => {
+      const all: { simId: number; type: number; status: number }[] = await api('GET', '/api/tickets')
+      return all
+        .filter((ticket) => ticket.simId === simId)
+        .map(({ type, status }) => `${TYPES[type]}/${STATUSES[status]}`)
+        .reverse()
+    },
+    /** The watchdog's log, the oldest first: level and what stands before the first colon, without the ICCID. */
+    log: async (): Promise<string[]> => {
+      const { data } = await api('GET', '/api/watchdog/logs?pageSize=100')
+      const line = ({ level, message }: Body) => `${level} ${message.split(':')[0].replace(/SIM \d{19}/, 'SIM')}`
+      return data.map(line).reverse()
+    },
+    untilLog: (lines: readonly string[]) => soon(async () => expect(await customer.log()).toEqual(lines)),
+    mails: () => house.carrier.mails(billingEmail),
+    /** Keys of what was mailed, the oldest first, without the SIM. */
+    mailed: async (): Promise<string[]> => {
+      const { data } = await inside('GET', '/internal/mails?pageSize=100')
+      return data.flatMap((mail: Body) => mail.keys).reverse()
+    },
+    /** Every ticket has ended, every notice is in one mail, every mail came once, the carrier did nothing twice. */
+    expectEachOnce: async () => {
+      await house.pump.settled()
+      const tickets: { status: number }[] = await api('GET', '/api/tickets')
+      expect(tickets.filter(({ status }) => status < 2)).toEqual([])
+      const { data } = await inside('GET', '/internal/mails?pageSize=100')
+      const keys: string[] = data.flatMap((mail: Body) => mail.keys)
+      expect(keys.toSorted()).toEqual([...new Set(keys)].toSorted())
+      expect(data.filter((mail: Body) => mail.status !== 'sent')).toEqual([])
+      const received = (await customer.mails()).map(({ headers }) => headers['message-id'])
+      expect(received.toSorted()).toEqual(data.map((mail: Body) => mail.id).toSorted())
+      expect(await house.carrier.doubleEffects()).toBe(0)
+      expect(house.pump.faults).toEqual([])
+    },
+  }
+  return customer
+}
+export type Customer = Awaited<ReturnType<typeof aCustomer>>
+
+interface House {
+  readonly house: TrueService
+  readonly customer: Customer
+}
+
+/**
+ * For a group of tests: one service for all of them, and before each a customer of its own. After each the carrier and
+ * the line are as they should be again, and the carrier has done everything once.
+ *
+ * @param path the time-skipping server's program; undefined where the group is skipped
+ * @param given is handed what there is, before each test
+ * @param begin readies each service that is started
+ * @returns as {@link useCommonHouse}
+ */
+export function useCustomer(
+  path: string | undefined,
+  given: (all: House) => void | Promise<void>,
+  begin: (house: TrueService) => Promise<unknown> = async () => {},
+) {
+  let house: TrueService
+  let customer: Customer
+  const start = () => startTrueService(path ?? '')
+  const common = useCommonHouse(start, (started) => {
+    house = started
+    return begin(started)
+  })
+  beforeEach(async () => {
+    customer = await aCustomer(house)
+    await given({ house, customer })
+  })
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') return
+    house.carrier.knobs.before = async () => {}
+    house.line.fateOf = () => 'through'
+    await customer.expectEachOnce()
+  })
+  return common
+}
+
+/** The same, each customer with a Standard pool of 100 MB. */
+export const usePlainPool = (path: string | undefined, given: (all: House & { readonly poolId: number }) => void) =>
+  useCustomer(path, async ({ house, customer }) => {
+    given({ house, customer, poolId: await customer.pool('plain', await customer.standardTariff(100)) })
+  })
+
+const TYPES = ['activate', 'suspend', 'provision', 'sms', 'refresh']
+const STATUSES = ['pending', 'processing', 'complete', 'failed', 'cancelled']

@@ -1,0 +1,353 @@
+/** The month end on the true service in skipped time: what fails, what is away, what is stopped in the middle. */
+import { sql } from 'kysely'
+import { afterEach, describe, expect, test } from 'vitest'
+import { monthEndId, monthEndTimerId } from '../../../domain/temporal/lifecycle.ts'
+import { type Cycle, nextCycle } from '../../../domain/time/cycle.ts'
+import { CarrierError } from '../../../network/network.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { aCustomer, type Customer, MB, useCustomer } from './customer.ts'
+import type { TrueService } from './service.ts'
+
+const path = requireJava('the month end on the true service in skipped time')
+const [MINUTE, HOUR] = [60_000, 3_600_000]
+/** Of `begun`: 5 SIMs provisioned and activated, one suspended and brought back, 4 changed. */
+const ALL_TICKETS = 16
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into it
+type Body = any
+
+describe.skipIf(path === undefined)('a month end on the true service', () => {
+  let house: TrueService
+  let customer: Customer
+  const { giveUp } = useCustomer(path, (all) => {
+    ;({ house, customer } = all)
+  })
+  const gates: (() => void)[] = []
+  // Of the hooks after a test the last runs first: the carrier is let go before everything has to be done.
+  afterEach(() => {
+    for (const letGo of gates.splice(0)) letGo()
+  })
+
+  const plainPool = async (name = 'plain', allowanceMB = 100) =>
+    customer.pool(name, await customer.standardTariff(allowanceMB))
+  const queueMove = (simId: number, poolId: number) =>
+    customer.api('POST', `/api/sims/${simId}/queue-reprovision`, { poolId })
+  const queueUnassign = (simId: number) => customer.api('POST', `/api/sims/${simId}/queue-unprovision`)
+  const idOf = (cycle: Cycle) => monthEndId(customer.tenantId, cycle.key)
+  const progressOf = (cycle: Cycle) => customer.inside('GET', `/internal/cycles/${cycle.key}/progress`)
+  const changesOf = async (cycle: Cycle): Promise<Body[]> =>
+    (await customer.inside('GET', `/internal/cycles/${cycle.key}/changes`)).changes
+  const retry = (cycle: Cycle) =>
+    customer.tryInside('POST', `/internal/workflows/${idOf(cycle)}/updates/retryFailedChanges`, {})
+  const untilStep = (cycle: Cycle, step: string): Promise<Body> =>
+    soon(async () => {
+      const { state } = await customer.workflow(idOf(cycle))
+      expect(state).toMatchObject({ step })
+      return state
+    })
+  const closed = async (cycle: Cycle) => {
+    await untilStep(cycle, 'close')
+    await house.skipTo(cycle.endsAt + 6 * HOUR)
+    const ended = await customer.ended(idOf(cycle))
+    await house.pump.settled()
+    return ended
+  }
+  /** The carrier keeps what these SIMs' lines are asked for until it is let go. */
+  const keep = (operation: string, iccids?: readonly string[]) => {
+    const gate = Promise.withResolvers<void>()
+    house.carrier.knobs.before = async (request) => {
+      if (request.operation === operation && iccids?.includes(request.iccid) !== false) await gate.promise
+    }
+    gates.push(gate.resolve)
+    return gate.resolve
+  }
+  const memberships = async (poolId: number) => (await customer.api('GET', `/api/pools/${poolId}`)).totalSimCount
+  const ticketsWithStatus = async (...statuses: number[]) =>
+    (await customer.api('GET', '/api/tickets')).filter(({ status }: Body) => statuses.includes(status)).length
+
+  /** SIMs suspended for their overage, in a pool. */
+  async function suspended(count: number, poolId: number, cycle: Cycle): Promise<number[]> {
+    const ids = await customer.active(count, poolId)
+    for (const id of ids) await customer.usage(id, 150)
+    for (const id of ids) await customer.untilPhase(id, cycle.key, 'suspended')
+    return ids
+  }
+
+  test('a change that fails for good stays queued with its reason while all others go on; retried, it takes effect at the boundary', async () => {
+    const cycle = await house.skipToMonth(28)
+    const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
+    const [moving = 0, failing = 0, leaving = 0] = await customer.active(3, old)
+    const { iccid } = await customer.sim(failing)
+    await queueMove(moving, target)
+    await queueMove(failing, target)
+    await queueUnassign(leaving)
+    await house.carrier.lose(iccid)
+    await house.skipTo(cycle.endsAt + MINUTE)
+    await customer.usage(failing, 7, { at: new Date(cycle.endsAt).toISOString() })
+    await customer.startMonthEnd(cycle.key)
+    const state = await untilStep(cycle, 'close')
+
+    expect(state).toMatchObject({
+      progress: {
+        unassign: { total: 1, done: 1, failed: 0, left: 0 },
+        move: { total: 2, done: 1, failed: 1, left: 0 },
+        renew: { total: 0, done: 0, failed: 0, left: 0 },
+      },
+      waitsFor: { until: new Date(cycle.endsAt + 6 * HOUR).toISOString() },
+    })
+    const [failed] = await changesOf(cycle)
+    expect(failed).toMatchObject({ simId: failing, poolId: target, state: 'failed', detail: 'the carrier refused it' })
+    const log = [`2 The change queued for SIM at the end of cycle ${cycle.key} failed and stays queued`]
+    expect(await customer.log()).toEqual(log)
+
+    // Still in vain: nothing more is told of it.
+    expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
+    await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ failed: 1 }))
+    await house.carrier.find(iccid)
+    await untilStep(cycle, 'close')
+    expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
+    await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ complete: 2 }))
+    expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 0, refused: 0 } })
+    expect(await closed(cycle)).toMatchObject({
+      status: 'completed',
+      result: { moved: 2, unassigned: 1, changesFailed: 0, renewed: 0, statement: true },
+    })
+
+    expect(await customer.log()).toEqual(log)
+    expect(await customer.sim(failing)).toMatchObject({ poolId: target, pendingPoolId: null, usageMB: 7 })
+    expect(await customer.api('GET', `/api/pools/${target}`)).toMatchObject({ usageMB: 7, totalSimCount: 2 })
+    expect(await changesOf(cycle)).toEqual([])
+    const [summary] = await customer.mails()
+    expect(summary?.text).not.toContain('the carrier refused it')
+    expect(await retry(cycle)).toMatchObject({ status: 409, body: { code: 'workflow_not_running' } })
+    const again = { kind: 'move', afterSimId: 0, throughSimId: 1_000_000_000 }
+    expect(await customer.tryInside('POST', `/internal/cycles/${cycle.key}/changes/apply`, again)).toMatchObject({
+      status: 409,
+      body: { code: 'cycle_closed' },
+    })
+  })
+
+  test('a carrier that is away for some keeps no suspended SIM from coming back', async () => {
+    const cycle = await house.skipToMonth(20)
+    const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
+    const [first = 0, second = 0] = await suspended(2, old, cycle)
+    const [leaving = 0, moving = 0] = await customer.active(2, old)
+    await queueUnassign(leaving)
+    await queueMove(moving, target)
+    await queueMove(second, target)
+    const { iccid } = await customer.sim(leaving)
+    const letGo = keep('unprovision', [iccid])
+    await house.skipTo(cycle.endsAt)
+    await customer.startMonthEnd(cycle.key)
+
+    await customer.untilSim(first, { status: 1 })
+    await customer.untilSim(second, { status: 1, poolId: target })
+    // Its looks are some seconds apart.
+    const { state } = await soon(async () => {
+      const run = await customer.workflow(idOf(cycle))
+      expect(run.state.waitsFor).toMatchObject({ what: '1 change(s)' })
+      return run
+    })
+    expect(state).toMatchObject({ step: 'settle', waitsFor: { until: null } })
+    expect(state.progress).toMatchObject({
+      unassign: { total: 1, done: 0, failed: 0, left: 1 },
+      move: { total: 2, done: 2, failed: 0, left: 0 },
+      renew: { total: 2, done: 2, failed: 0, left: 0 },
+    })
+    expect(await customer.sim(leaving)).toMatchObject({ status: 1, processingTicket: true })
+    // Its own move came before its return.
+    expect((await customer.tickets(second)).slice(-2)).toEqual(['provision/complete', 'activate/complete'])
+    letGo()
+    expect(await closed(cycle)).toMatchObject({ result: { moved: 2, unassigned: 1, changesFailed: 0, renewed: 2 } })
+    expect(await customer.sim(leaving)).toMatchObject({ status: 0, poolId: null })
+  })
+
+  test('a suspended SIM whose unassignment fails comes back after all', async () => {
+    const cycle = await house.skipToMonth(20)
+    const [simId = 0] = await suspended(1, await plainPool(), cycle)
+    await queueUnassign(simId)
+    const answer = Promise.withResolvers<void>()
+    house.carrier.knobs.before = async ({ operation }) => {
+      if (operation === 'unprovision') await answer.promise
+    }
+    await house.skipTo(cycle.endsAt)
+    await customer.startMonthEnd(cycle.key)
+    // It is released from its suspension, because it leaves.
+    expect(await customer.ended(customer.suspensionId(simId, cycle.key))).toMatchObject({
+      result: { outcome: 'released' },
+    })
+    answer.reject(new CarrierError('barred by contract', { code: 'carrier_rejected', retryable: false }))
+
+    await customer.untilSim(simId, { status: 1 })
+    expect(await closed(cycle)).toMatchObject({ result: { unassigned: 0, changesFailed: 1, renewed: 1 } })
+    expect(await customer.sim(simId)).toMatchObject({ status: 1, pendingUnassign: true })
+  })
+
+  /** A month end that waits for three moves, which the carrier keeps; one SIM is unassigned, one comes back. */
+  async function begun(cycle: Cycle) {
+    const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
+    const [returning = 0] = await suspended(1, old, cycle)
+    const ids = await customer.active(4, old)
+    const [leaving = 0, ...moving] = ids
+    await queueUnassign(leaving)
+    for (const id of moving) await queueMove(id, target)
+    const letGo = keep('move')
+    await house.skipTo(cycle.endsAt)
+    await customer.startMonthEnd(cycle.key)
+    await untilStep(cycle, 'settle')
+    return { target, returning, leaving, letGo }
+  }
+
+  describe('is stopped in the middle', () => {
+    test('cancelled it leaves what is opened, and goes on when it is started again', async () => {
+      const cycle = await house.skipToMonth(20)
+      const { target, letGo } = await begun(cycle)
+      await customer.inside('POST', `/internal/workflows/${idOf(cycle)}/cancel`)
+      expect(await customer.ended(idOf(cycle))).toMatchObject({
+        status: 'cancelled',
+        result: { move: { total: 3, done: 0, failed: 0, left: 3 } },
+      })
+      letGo()
+      await soon(async () => expect(await memberships(target)).toBe(3))
+      expect(await customer.startMonthEnd(cycle.key)).toMatchObject({ status: 'running' })
+
+      expect(await closed(cycle)).toMatchObject({ result: { moved: 3, unassigned: 1, renewed: 1 } })
+      expect(await ticketsWithStatus(0, 1, 2, 3, 4)).toBe(ALL_TICKETS)
+    })
+
+    test('cancelled before the close it does not close', async () => {
+      const cycle = await house.skipToMonth(20)
+      const { letGo } = await begun(cycle)
+      letGo()
+      await untilStep(cycle, 'close')
+      await customer.inside('POST', `/internal/workflows/${idOf(cycle)}/cancel`)
+      expect(await customer.ended(idOf(cycle))).toMatchObject({ status: 'cancelled' })
+      expect(await progressOf(cycle)).toMatchObject({ closedAt: null, changes: { total: 4, complete: 4 } })
+      await customer.startMonthEnd(cycle.key)
+
+      expect(await closed(cycle)).toMatchObject({ status: 'completed', result: { moved: 3, unassigned: 1 } })
+    })
+  })
+
+  test('five hundred changes go through several runs, and the progress adds up at every look', {
+    timeout: 300_000,
+  }, async () => {
+    const cycle = await house.skipToMonth(20)
+    const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
+    const sims = await customer.unprovisioned(500)
+    for (const { iccid } of sims) await house.carrier.find(iccid)
+    // As five hundred tickets and calls would leave them: provisioned, and a change of each queued.
+    await inTenant(house.ground, customer.tenantId, async (tx) => {
+      await sql`
+        update sims set status = 2, pool_id = ${old}, provisioned_at = ${tx.now}, pending_since = ${tx.now},
+                        pending_unassign = id % 10 = 0, pending_pool_id = case when id % 10 <> 0 then ${target}::integer end
+      `.execute(tx.q)
+      await sql`insert into memberships (sim_id, pool_id, from_at) select id, pool_id, ${tx.now}::timestamptz from sims`.execute(
+        tx.q,
+      )
+    })
+    await house.skipTo(cycle.endsAt)
+    await customer.startMonthEnd(cycle.key)
+
+    const looks: Body[] = []
+    const allMade = async () => {
+      const { status, state } = await customer.workflow(idOf(cycle))
+      looks.push(await progressOf(cycle))
+      if (state?.progress) looks.push({ changes: sum(state.progress), unassign: null, move: null })
+      expect({ status, step: state?.step }).toEqual({ status: 'running', step: 'close' })
+    }
+    await soon(allMade, 240, 100)
+
+    for (const { changes, unassign, move } of looks) {
+      const { total, queued = 0, open = 0, complete = 0, failed, left, done } = changes
+      expect(left === undefined ? queued + open + complete + failed : done + failed + left).toBe(total)
+      if (unassign !== null) expect([unassign.total, move.total, total]).toEqual([50, 450, 500])
+    }
+    expect(await house.countRuns(idOf(cycle))).toBeGreaterThan(2)
+    expect(await closed(cycle)).toMatchObject({ result: { moved: 450, unassigned: 50, changesFailed: 0 } })
+    expect(await ticketsWithStatus(2)).toBe(500)
+    expect([await memberships(old), await memberships(target)]).toEqual([0, 450])
+    const { events } = await house.runOf(idOf(cycle)).fetchHistory()
+    expect(events?.length).toBeLessThan(400)
+  })
+
+  test('two missed months are made up for in order; an empty one costs a row and no mail', async () => {
+    const first = await house.skipToMonth(20)
+    // Its first cycle is this one.
+    customer = await aCustomer(house)
+    const [second, third] = [nextCycle('P1M', first), nextCycle('P1M', nextCycle('P1M', first))]
+    const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
+    const [moving = 0, returning = 0] = [...(await customer.active(1, old)), ...(await suspended(1, old, first))]
+    await queueMove(moving, target)
+    const empty = await aCustomer(house)
+    // No worker was there at the two boundaries; at the second only the service was, and took usage.
+    await house.skipTo(second.endsAt + 3 * 24 * HOUR)
+    await customer.usage(moving, 7, { at: new Date(first.endsAt).toISOString() })
+    await customer.usage(moving, 9, { at: new Date(second.endsAt).toISOString() })
+
+    for (const { tenantId } of [customer, empty]) await house.timer(tenantId)
+    const timer = await customer.ended(monthEndTimerId(customer.tenantId))
+    const completed = [first, second].map(({ key }) => ({ cycle: key, status: 'completed' }))
+    expect(timer).toMatchObject({ status: 'completed', result: { cycles: completed } })
+    await empty.ended(monthEndTimerId(empty.tenantId))
+    await house.pump.settled()
+
+    expect(await customer.sim(returning)).toMatchObject({ status: 1, usageMB: 0 })
+    expect(await customer.sim(moving)).toMatchObject({ poolId: target, usageMB: 9 })
+    const lines = async (of: Customer, key: string): Promise<Body[]> =>
+      (await of.inside('GET', `/internal/cycles/${key}/statement`)).lines
+    const charged = (await lines(customer, second.key)).filter(({ kind }) => kind === 'sim')
+    expect(charged.map(({ simId, poolId, bytes }) => [simId, poolId, bytes])).toEqual([
+      [returning, old, 0],
+      [moving, target, 7 * MB],
+    ])
+    expect((await customer.mailed()).filter((key) => key.startsWith('summary'))).toEqual([
+      `summary/${first.key}`,
+      `summary/${second.key}`,
+    ])
+    for (const { key } of [first, second]) expect((await lines(empty, key)).map(({ kind }) => kind)).toEqual(['empty'])
+    const cycles: Body[] = await empty.inside('GET', '/internal/cycles')
+    expect(cycles.map(({ key, closedAt }) => [key, closedAt !== null])).toEqual([
+      [third.key, false],
+      [second.key, true],
+      [first.key, true],
+    ])
+    expect(await empty.mails()).toEqual([])
+    expect(await empty.log()).toEqual([])
+    // Of the customer of its own: after the test the other one is asked.
+    await customer.expectEachOnce()
+  })
+
+  test('terminated and started again it does nothing twice', async () => {
+    // The server's time stands still from then on: it waits for what the terminated run had under way.
+    giveUp()
+    const cycle = await house.skipToMonth(20)
+    const { target, returning, letGo } = await begun(cycle)
+    await house.runOf(idOf(cycle)).terminate('as a test')
+    expect(await customer.ended(idOf(cycle))).toMatchObject({ status: 'terminated' })
+    await customer.startMonthEnd(cycle.key)
+    await untilStep(cycle, 'settle')
+    letGo()
+    await untilStep(cycle, 'close')
+    await house.runOf(idOf(cycle)).terminate('as a test')
+    expect(await customer.startMonthEnd(cycle.key)).toMatchObject({ status: 'running' })
+    const { progress } = await untilStep(cycle, 'close')
+
+    expect(progress).toMatchObject({
+      unassign: { total: 1, done: 1, failed: 0 },
+      move: { total: 3, done: 3, failed: 0 },
+      renew: { total: 1, done: 1, failed: 0 },
+    })
+    expect(await customer.sim(returning)).toMatchObject({ status: 1 })
+    expect(await memberships(target)).toBe(3)
+    expect(await ticketsWithStatus(0, 1, 2, 3, 4)).toBe(ALL_TICKETS)
+  })
+})
+
+const sum = (progress: Body) => {
+  const parts: Body[] = [progress.unassign, progress.move]
+  const of = (field: string) => parts.reduce((total, part) => total + part[field], 0)
+  return { total: of('total'), done: of('done'), failed: of('failed'), left: of('left') }
+}

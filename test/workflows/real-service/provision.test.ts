@@ -1,0 +1,440 @@
+/** provision-and-activate over the true service: refusals, cancels in each state, outages, keys that are forgotten. */
+import { describe, expect, test } from 'vitest'
+import { provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import type { Fate } from '../model/server-clock.ts'
+import { type Customer, usePlainPool } from './customer.ts'
+import type { TrueService } from './service.ts'
+
+const path = requireJava('provision-and-activate on the true service in skipped time')
+const [MINUTE, HOUR] = [60_000, 3_600_000]
+const START = '/internal/workflows/provision-and-activate'
+const BOTH = ['provision/complete', 'activate/complete']
+
+describe.skipIf(path === undefined)('provision-and-activate on the true service', () => {
+  let house: TrueService
+  let customer: Customer
+  let poolId = 0
+  usePlainPool(path, (all) => {
+    ;({ house, customer, poolId } = all)
+  })
+
+  const aSim = async () => {
+    const [sim = { id: 0, iccid: '' }] = await customer.unprovisioned(1)
+    return { ...sim, workflowId: provisionAndActivateId(customer.tenantId, sim.id) }
+  }
+  type OneSim = Awaited<ReturnType<typeof aSim>>
+  const tickets = (sim: OneSim) => customer.tickets(sim.id)
+  const untilTickets = (sim: OneSim, wanted: readonly string[]) =>
+    soon(async () => expect(await tickets(sim)).toEqual(wanted))
+  const cancel = (sim: OneSim) => customer.inside('POST', `/internal/workflows/${sim.workflowId}/cancel`)
+  const effects = (sim: OneSim) => house.carrier.effects(sim.iccid)
+  /** Waits until it waits for something that is called so. */
+  const untilWaits = (sim: OneSim, what: RegExp) =>
+    soon(async () => expect((await customer.workflow(sim.workflowId)).state?.waitsFor?.what).toMatch(what))
+  /** Has the carrier hang on an operation until it is let go. */
+  const hangOn = (operation: CarrierRequest['operation']) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    house.carrier.knobs.before = (request) => (request.operation === operation ? promise : Promise.resolve())
+    return resolve
+  }
+  const failOn = (...operations: CarrierRequest['operation'][]) => {
+    house.carrier.knobs.before = async ({ operation }) => {
+      if (!operations.includes(operation)) return
+      throw new CarrierError(`the carrier will not ${operation}`, { code: 'line_barred', retryable: false })
+    }
+  }
+
+  describe('refuses, by the problem that the ticket would meet, and opens nothing:', () => {
+    const PLACES: Record<string, () => Promise<object>> = {
+      tariff_inactive: async () => {
+        const tariffId = await customer.standardTariff(1)
+        await customer.inside('PATCH', `/internal/tariffs/${tariffId}`, { isActive: false })
+        return { tariffId }
+      },
+      tariff_not_found: async () => ({ tariffId: 999_999 }),
+      tariff_needs_pool: async () => ({ tariffId: await customer.dynamicTariff(1) }),
+      tariff_has_no_effect: async () => ({
+        poolId: await customer.pool('shared', await customer.dynamicTariff(1), 1),
+        tariffId: await customer.standardTariff(1),
+      }),
+      pool_not_found: async () => {
+        const gone = await customer.pool('gone', await customer.standardTariff(1))
+        await customer.api('DELETE', `/api/pools/${gone}`)
+        return { poolId: gone }
+      },
+    }
+
+    test.each([
+      ['tariff_inactive', 422],
+      ['tariff_not_found', 404],
+      ['tariff_needs_pool', 422],
+      ['tariff_has_no_effect', 422],
+      ['pool_not_found', 404],
+    ])('%s', async (code, status) => {
+      const sim = await aSim()
+      const place = await PLACES[code]?.()
+
+      expect(await customer.tryInside('POST', START, { iccid: sim.iccid, ...place })).toMatchObject({
+        status,
+        body: { code },
+      })
+      expect((await customer.tryInside('GET', `/internal/workflows/${sim.workflowId}`)).status).toBe(404)
+      expect(await tickets(sim)).toEqual([])
+    })
+
+    test('sim_already_assigned, of a SIM in another pool; sim_state_conflict, of one that a person has suspended', async () => {
+      const [simId = 0] = await customer.active(1, poolId)
+      const other = await customer.pool('other', await customer.standardTariff(100))
+
+      const start = (body: object) => customer.tryInside('POST', START, { simId, ...body })
+      expect(await start({ poolId: other })).toMatchObject({ status: 409, body: { code: 'sim_already_assigned' } })
+      expect(await start({})).toMatchObject({ status: 409, body: { code: 'sim_already_assigned' } })
+      await customer.api('POST', '/api/tickets/suspend', { simId })
+      await customer.untilSim(simId, { status: 2 })
+      expect(await start({ poolId })).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
+      expect(await customer.tickets(simId)).toEqual([...BOTH, 'suspend/complete'])
+    })
+
+    test.each([
+      ['tariff_inactive', 'provision'],
+      ['pool_not_found', 'provision'],
+    ])('%s, also where that has become so since the start was accepted', async (code, step) => {
+      const sim = await aSim()
+      const [tariffId, pool] = [
+        await customer.standardTariff(1),
+        await customer.pool('p', await customer.standardTariff(1)),
+      ]
+      house.line.fateOf = () => 'away'
+      await customer.inside('POST', START, { simId: sim.id, poolId: pool, tariffId })
+      if (code === 'pool_not_found') await customer.api('DELETE', `/api/pools/${pool}`)
+      else await customer.inside('PATCH', `/internal/tariffs/${tariffId}`, { isActive: false })
+      house.line.fateOf = () => 'through'
+
+      const { result, state } = await customer.ended(sim.workflowId)
+      expect(result).toMatchObject({ outcome: 'failed', failure: { step, code, ticketId: null } })
+      expect(state.steps).toMatchObject([{ step: 'check', outcome: expect.stringContaining(code) }])
+      expect(await tickets(sim)).toEqual([])
+    })
+
+    test('a SIM that somebody has provisioned elsewhere since', async () => {
+      const sim = await aSim()
+      house.line.fateOf = () => 'away'
+      await customer.start(sim.id, poolId)
+      const other = await customer.pool('other', await customer.standardTariff(100))
+      await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId: other })
+      await untilTickets(sim, ['provision/complete'])
+      house.line.fateOf = () => 'through'
+
+      const { result } = await customer.ended(sim.workflowId)
+      expect(result).toMatchObject({ outcome: 'failed', failure: { step: 'check', code: 'sim_already_assigned' } })
+      expect(await tickets(sim)).toEqual(['provision/complete'])
+    })
+  })
+
+  test('shows its steps with their tickets, and applies the tag', async () => {
+    const sim = await aSim()
+    const letGo = hangOn('activate')
+    await customer.inside('POST', START, { iccid: sim.iccid, poolId, tag: 'door 4' })
+    await untilTickets(sim, ['provision/complete', 'activate/processing'])
+    await untilWaits(sim, /^ticket /)
+    const { state } = await customer.workflow(sim.workflowId)
+    expect(state).toMatchObject({
+      step: 'activating',
+      steps: [
+        { step: 'check', outcome: 'Unprovisioned', ticketId: null },
+        { step: 'provision', outcome: 'complete', ticketId: state.provisionTicket },
+      ],
+      waitsFor: { what: `ticket ${state.activateTicket}`, until: null, why: 'the carrier has to activate the SIM' },
+    })
+    letGo()
+
+    const ended = await customer.ended(sim.workflowId)
+    expect(ended.state.steps.slice(2)).toMatchObject([
+      { step: 'activate', outcome: 'complete', ticketId: state.activateTicket },
+      { step: 'read back', outcome: 'Active' },
+    ])
+    expect(ended.state.waitsFor).toBeNull()
+    expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId, tag: 'door 4' })
+  })
+
+  test('activates a SIM that was not activated since somebody provisioned it, and undoes nothing of theirs', async () => {
+    const [one, two] = [await aSim(), await aSim()]
+    for (const { id } of [one, two]) {
+      await customer.api('POST', '/api/tickets/provision', { simId: id, poolId })
+      await customer.untilSim(id, { status: 2 })
+    }
+    await customer.start(one.id, poolId)
+    expect(await customer.ended(one.workflowId)).toMatchObject({
+      result: { outcome: 'activated', provisionTicket: null, activateTicket: expect.any(String) },
+    })
+    failOn('activate')
+    await customer.start(two.id, poolId)
+
+    const { result } = await customer.ended(two.workflowId)
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      unassignTicket: null,
+      failure: { step: 'activate', code: 'line_barred' },
+    })
+    expect(await tickets(two)).toEqual(['provision/complete', 'activate/failed'])
+    expect(await customer.sim(two.id)).toMatchObject({ status: 2, poolId })
+  })
+
+  test('waits where others have tickets open on the SIM, and then finds what it has come to', async () => {
+    const sim = await aSim()
+    const letGo = hangOn('provision')
+    await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
+    await customer.start(sim.id, poolId)
+    await untilWaits(sim, /^open tickets of SIM/)
+    letGo()
+
+    expect(await customer.ended(sim.workflowId)).toMatchObject({
+      result: { outcome: 'activated', provisionTicket: null },
+    })
+    expect(await tickets(sim)).toEqual(BOTH)
+  })
+
+  test('names step, ticket and reason of a failed activation, and of what could not be undone', async () => {
+    const [one, two] = [await aSim(), await aSim()]
+    failOn('activate')
+    await customer.start(one.id, poolId)
+    const undone = (await customer.ended(one.workflowId)).result
+    failOn('activate', 'unprovision')
+    await customer.start(two.id, poolId)
+    const left = (await customer.ended(two.workflowId)).result
+
+    const reason = { code: 'line_barred', detail: 'the carrier refused it' }
+    expect(undone).toMatchObject({
+      outcome: 'compensated',
+      failure: { step: 'activate', ticketId: undone.activateTicket, ...reason },
+    })
+    expect(await customer.sim(one.id)).toMatchObject({ status: 0, poolId: null })
+    expect(left).toMatchObject({
+      outcome: 'failed',
+      failure: {
+        step: 'unassign',
+        ticketId: left.unassignTicket,
+        code: 'line_barred',
+        detail: `the carrier refused it; undone because: activate failed (line_barred: ${reason.detail})`,
+      },
+    })
+    expect(await customer.sim(two.id)).toMatchObject({ status: 2, poolId })
+  })
+
+  describe('cancelled', () => {
+    const isCancelled = async (sim: OneSim) => {
+      const { status, result } = await customer.ended(sim.workflowId)
+      expect({ status, result }).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled', failure: null } })
+      expect(await customer.sim(sim.id)).toMatchObject({ status: 0, poolId: null })
+    }
+
+    test('while it checks: what the service does of it all the same is taken back', async () => {
+      const sim = await aSim()
+      house.line.fateOf = () => 'away'
+      const letGo = house.pump.hold('tickets')
+      await customer.start(sim.id, poolId)
+      await cancel(sim)
+      house.line.fateOf = () => 'through'
+      await isCancelled(sim)
+      letGo()
+
+      expect(await tickets(sim)).toEqual(['provision/cancelled'])
+      expect(await effects(sim)).toEqual([])
+    })
+
+    test('while it waits for the tickets of others: at once, and it opens none', async () => {
+      const sim = await aSim()
+      const letGo = hangOn('provision')
+      await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
+      await customer.start(sim.id, poolId)
+      await untilWaits(sim, /^open tickets of SIM/)
+      await cancel(sim)
+
+      expect(await customer.ended(sim.workflowId)).toMatchObject({ status: 'cancelled' })
+      letGo()
+      await untilTickets(sim, ['provision/complete'])
+    })
+
+    test.each([
+      ['Pending', ['provision/complete', 'activate/cancelled', 'provision/complete'], ['provision', 'unprovision']],
+      ['Processing', [...BOTH, 'provision/complete'], ['provision', 'activate', 'unprovision']],
+    ])('while its activate ticket is %s: the SIM is Unprovisioned again', async (at, all, done) => {
+      const sim = await aSim()
+      const letGo = hangOn(at === 'Pending' ? 'provision' : 'activate')
+      await customer.start(sim.id, poolId)
+      if (at === 'Pending') {
+        await untilTickets(sim, ['provision/processing'])
+        const go = house.pump.hold('tickets')
+        letGo()
+        await untilTickets(sim, ['provision/complete', 'activate/pending'])
+        await cancel(sim)
+        await untilTickets(sim, ['provision/complete', 'activate/cancelled', 'provision/pending'])
+        go()
+      } else {
+        await untilTickets(sim, ['provision/complete', 'activate/processing'])
+        await cancel(sim)
+        letGo()
+      }
+
+      await isCancelled(sim)
+      expect(await tickets(sim)).toEqual(all)
+      expect(await effects(sim)).toEqual(done)
+    })
+
+    test('while it undoes a failure: that goes on to its end, and the outcome is the failure’s', async () => {
+      const sim = await aSim()
+      const slow = Promise.withResolvers<void>()
+      house.carrier.knobs.before = async ({ operation }) => {
+        if (operation === 'unprovision') await slow.promise
+        if (operation === 'activate') throw new CarrierError('no', { code: 'line_barred', retryable: false })
+      }
+      await customer.start(sim.id, poolId)
+      await untilTickets(sim, ['provision/complete', 'activate/failed', 'provision/processing'])
+      await cancel(sim)
+      slow.resolve()
+
+      expect(await customer.ended(sim.workflowId)).toMatchObject({
+        status: 'completed',
+        result: { outcome: 'compensated', failure: { step: 'activate', code: 'line_barred' } },
+      })
+      expect(await customer.sim(sim.id)).toMatchObject({ status: 0 })
+    })
+
+    test('while the carrier activates what others have provisioned: nothing of this run is to be undone', async () => {
+      const sim = await aSim()
+      await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
+      await customer.untilSim(sim.id, { status: 2 })
+      const letGo = hangOn('activate')
+      await customer.start(sim.id, poolId)
+      await untilTickets(sim, ['provision/complete', 'activate/processing'])
+      await cancel(sim)
+      letGo()
+
+      expect(await customer.ended(sim.workflowId)).toMatchObject({
+        status: 'completed',
+        result: { outcome: 'activated' },
+      })
+      expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId })
+    })
+
+    test('after its end it changes nothing', async () => {
+      const sim = await aSim()
+      await customer.start(sim.id, poolId)
+      await customer.ended(sim.workflowId)
+
+      await customer.tryInside('POST', `/internal/workflows/${sim.workflowId}/cancel`)
+      expect(await customer.ended(sim.workflowId)).toMatchObject({
+        status: 'completed',
+        result: { outcome: 'activated' },
+      })
+      expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId })
+    })
+  })
+
+  test('started again while it runs it answers with the run there is, and opens nothing more', async () => {
+    const sim = await aSim()
+    const letGo = hangOn('provision')
+    const first = await customer.tryInside('POST', START, { simId: sim.id, poolId })
+    await untilTickets(sim, ['provision/processing'])
+
+    const second = await customer.tryInside('POST', START, { simId: sim.id, poolId })
+    letGo()
+    await customer.ended(sim.workflowId)
+
+    expect(first).toMatchObject({ status: 202, body: { status: 'running' } })
+    expect(second).toEqual({ status: 200, body: first.body })
+    expect(await tickets(sim)).toEqual(BOTH)
+  })
+
+  test('started again after it was undone, it does it anew', async () => {
+    const sim = await aSim()
+    failOn('activate')
+    await customer.start(sim.id, poolId)
+    const first = await customer.ended(sim.workflowId)
+    house.carrier.knobs.before = async () => {}
+    await customer.start(sim.id, poolId)
+
+    const second = await customer.ended(sim.workflowId)
+    expect(second).toMatchObject({ result: { outcome: 'activated' } })
+    expect(second.result.provisionTicket).not.toBe(first.result.provisionTicket)
+    expect(second.runId).not.toBe(first.runId)
+  })
+
+  describe('the service away for an hour', () => {
+    test.each([
+      ['at the start', []],
+      ['while the carrier provisions', ['provision/processing']],
+      ['while the carrier activates', ['provision/complete', 'activate/processing']],
+    ] as const)('%s: nothing is lost, and each ticket is opened once', async (_, at) => {
+      const sim = await aSim()
+      const letGo = hangOn(at.length === 1 ? 'provision' : 'activate')
+      if (at.length === 0) house.line.fateOf = () => 'away'
+      await customer.start(sim.id, poolId)
+      await untilTickets(sim, at)
+      house.line.fateOf = () => 'away'
+      letGo()
+      await house.skipTo((await house.now()) + HOUR)
+      expect((await customer.workflow(sim.workflowId)).status).toBe('running')
+      house.line.fateOf = () => 'through'
+      await house.skipTo((await house.now()) + 2 * MINUTE)
+
+      expect(await customer.ended(sim.workflowId)).toMatchObject({ result: { outcome: 'activated', failure: null } })
+      expect(await tickets(sim)).toEqual(BOTH)
+      expect(await effects(sim)).toEqual(['provision', 'activate'])
+    })
+  })
+
+  describe('an answer that is lost after the commit', () => {
+    /** Loses the answer to the first ticket of a kind that is asked for, and then all of them until the fate is set again. */
+    const loseAnswerTo = (kind: string) => {
+      let lost = false
+      house.line.fateOf = (line): Fate => {
+        if (lost) return 'away'
+        lost = line.startsWith('POST') && line.includes(`/tickets/${kind}`)
+        return lost ? 'lost' : 'through'
+      }
+    }
+
+    test.each([
+      ['provision', 'a minute', MINUTE],
+      ['activate', 'a minute', MINUTE],
+      ['provision', '25 hours, when its key is forgotten', 25 * HOUR],
+      ['activate', '25 hours, when its key is forgotten', 25 * HOUR],
+    ])('to its %s ticket is asked for again after %s: each ticket once', async (kind, _, after) => {
+      const sim = await aSim()
+      loseAnswerTo(kind)
+      await customer.start(sim.id, poolId)
+      await untilTickets(sim, kind === 'provision' ? ['provision/complete'] : BOTH)
+      await house.skipTo((await house.now()) + after)
+      house.line.fateOf = () => 'through'
+      await house.skipTo((await house.now()) + 2 * MINUTE)
+
+      const { result } = await customer.ended(sim.workflowId)
+      expect(result).toMatchObject({ outcome: 'activated', failure: null })
+      expect(result[`${kind}Ticket`]).toEqual(expect.any(String))
+      expect(await tickets(sim)).toEqual(BOTH)
+      expect(await effects(sim)).toEqual(['provision', 'activate'])
+    })
+  })
+
+  test('comes again when Retry-After says so, and not before', async () => {
+    const sim = await aSim()
+    const asked: number[] = []
+    house.line.fateOf = (line): Fate => {
+      if (!line.startsWith('POST')) return 'through'
+      asked.push(Date.now())
+      return asked.length === 1 ? { retryAfter: 600 } : 'through'
+    }
+    const startedAt = await house.now()
+    await customer.start(sim.id, poolId)
+    await soon(() => expect(asked).toHaveLength(1))
+    await house.skipTo(startedAt + 9 * MINUTE)
+    expect(asked).toHaveLength(1)
+    await house.skipTo(startedAt + 11 * MINUTE)
+
+    expect(await customer.ended(sim.workflowId)).toMatchObject({ result: { outcome: 'activated' } })
+  })
+})

@@ -1,0 +1,356 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { nextCycle } from '../../../domain/time/cycle.ts'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { type Customer, MB, useCustomer } from './customer.ts'
+import type { TrueService } from './service.ts'
+
+const path = requireJava('the three workflows on the true service in skipped time')
+const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
+
+describe.skipIf(path === undefined)('on the true service', () => {
+  let house: TrueService
+  let customer: Customer
+  beforeAll(() => {
+    // Cycles end in UTC, wherever the service runs: here the day begins 14 hours earlier.
+    vi.stubEnv('TZ', 'Pacific/Kiritimati')
+    expect(new Date().getTimezoneOffset()).toBe(-14 * 60)
+  })
+  afterAll(() => vi.unstubAllEnvs())
+  useCustomer(path, (all) => {
+    ;({ house, customer } = all)
+  })
+
+  const plainPool = async () => customer.pool('plain', await customer.standardTariff(100))
+  const is31 = (startsAt: Date) => [0, 2, 4, 6, 7, 9, 11].includes(startsAt.getUTCMonth())
+
+  describe('provision-and-activate', () => {
+    const oneSim = async () => {
+      const [sim = { id: 0, iccid: '' }] = await customer.unprovisioned(1)
+      return { ...sim, workflowId: provisionAndActivateId(customer.tenantId, sim.id) }
+    }
+
+    test('takes a SIM to Active by two tickets, and a second start finds nothing to do', async () => {
+      const poolId = await plainPool()
+      const { id, iccid, workflowId } = await oneSim()
+      await customer.start(id, poolId)
+
+      expect(await customer.ended(workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
+      expect(await customer.sim(id)).toMatchObject({ status: 1, poolId, limitMB: 100, processingTicketCount: 0 })
+      await customer.start(id, poolId)
+      expect(await customer.ended(workflowId)).toMatchObject({ result: { outcome: 'alreadyActive' } })
+      expect(await customer.tickets(id)).toEqual(['provision/complete', 'activate/complete'])
+      expect(await house.carrier.effects(iccid)).toEqual(['provision', 'activate'])
+    })
+
+    test('is undone when the carrier refuses the activation for good', async () => {
+      const { id, iccid, workflowId } = await oneSim()
+      house.carrier.knobs.before = async ({ operation }) => {
+        if (operation === 'activate') await house.carrier.lose(iccid)
+      }
+      await customer.start(id, await plainPool())
+
+      const { result } = await customer.ended(workflowId)
+      expect(result).toMatchObject({
+        outcome: 'compensated',
+        failure: { step: 'activate', ticketId: result.activateTicket, code: 'line_unknown' },
+      })
+      expect(await customer.tickets(id)).toEqual(['provision/complete', 'activate/failed', 'provision/complete'])
+      expect(await customer.sim(id)).toMatchObject({ status: 0, poolId: null, provisionedAt: null })
+    })
+
+    test('cancelled while its ticket is Pending it takes the ticket back, and the carrier hears of nothing', async () => {
+      const { id, iccid, workflowId } = await oneSim()
+      const letGo = house.pump.hold('tickets')
+      await customer.start(id, await plainPool())
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/pending']))
+      await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
+
+      const ended = await customer.ended(workflowId)
+      letGo()
+      expect(ended).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
+      expect(await customer.tickets(id)).toEqual(['provision/cancelled'])
+      expect(await house.carrier.effects(iccid)).toEqual([])
+    })
+
+    test('cancelled while the carrier works it waits for the end, and undoes it', async () => {
+      const { id, iccid, workflowId } = await oneSim()
+      const slow = Promise.withResolvers<void>()
+      house.carrier.knobs.before = () => slow.promise
+      await customer.start(id, await plainPool())
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing']))
+      await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
+      slow.resolve()
+
+      expect(await customer.ended(workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
+      expect(await house.carrier.effects(iccid)).toEqual(['provision', 'unprovision'])
+      expect(await customer.sim(id)).toMatchObject({ status: 0, poolId: null })
+    })
+  })
+
+  describe('suspend-on-overage', () => {
+    /** A SIM in a pool, 50 MB over its 100 MB. */
+    const overLimit = async (pool = 'plain') => {
+      const [simId = 0] = await customer.active(1, await customer.pool(pool, await customer.standardTariff(100)))
+      const record = await customer.usage(simId, 150)
+      return { simId, record }
+    }
+    const OVER = ['2 SIM is 50 MB over its limit', '2 SIM was suspended']
+
+    test('suspends for the rest of a month of 31 days; the month end brings back, once, at the boundary', async () => {
+      const cycle = await house.skipToMonth(1, is31)
+      const { simId } = await overLimit()
+      await customer.untilPhase(simId, cycle.key, 'suspended')
+      await customer.untilLog(OVER)
+      expect(await customer.sim(simId)).toMatchObject({ status: 2, usageMB: 150, overageMB: 50, isOverage: true })
+
+      await house.skipTo(cycle.endsAt - 5 * SECOND)
+      const early = await customer.tryInside('POST', '/internal/workflows/month-end-reprovision', { cycle: cycle.key })
+      expect(early).toMatchObject({ status: 409, body: { code: 'cycle_open' } })
+      expect(await customer.sim(simId)).toMatchObject({ status: 2, usageMB: 150 })
+      await house.skipTo(cycle.endsAt)
+      expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 1, moved: 0, changesFailed: 0, statement: true })
+
+      expect(await customer.ended(customer.suspensionId(simId, cycle.key))).toMatchObject({
+        result: { outcome: 'renewed', suspended: 1, broughtBack: 1, failure: null },
+      })
+      expect(await customer.sim(simId)).toMatchObject({ status: 1, usageMB: 0, limitMB: 100, isOverage: false })
+      const log = [...OVER, '0 SIM was brought back']
+      await customer.untilLog(log)
+      const mailed = [`sim-overage/sim/${simId}/${cycle.key}/fired`, `summary/${cycle.key}`]
+      expect(await customer.mailed()).toEqual(mailed)
+
+      const again = await customer.startMonthEnd(cycle.key)
+      expect(again).toMatchObject({ status: 'completed' })
+      await house.skipTo(cycle.endsAt + DAY)
+      expect(await customer.log()).toEqual(log)
+      expect(await customer.mailed()).toEqual(mailed)
+      expect(await customer.tickets(simId)).toHaveLength(4)
+    })
+
+    test('a grace of two days warns at its start and an hour before its end, then suspends', async () => {
+      const cycle = await house.skipToMonth(10)
+      const { simId } = await overLimit('patient')
+      const { state } = await customer.untilPhase(simId, cycle.key, 'grace')
+      const graceEndsAt = Date.parse(state.graceEndsAt)
+      const begun = ['2 SIM is 50 MB over its limit', '1 The grace period of SIM has begun']
+      await customer.untilLog(begun)
+
+      await house.skipTo(graceEndsAt - HOUR - MINUTE)
+      expect(await customer.log()).toEqual(begun)
+      await house.skipTo(graceEndsAt - HOUR + SECOND)
+      await customer.untilLog([...begun, '1 The grace period of SIM ends'])
+      expect(await customer.sim(simId)).toMatchObject({ status: 1 })
+      await house.skipTo(graceEndsAt)
+      await customer.untilLog([...begun, '1 The grace period of SIM ends', '2 SIM was suspended'])
+      await house.skipTo(graceEndsAt + 2 * HOUR)
+      const mails = await customer.mails()
+      expect(mails.map(({ subject }) => subject)).toEqual([
+        expect.stringMatching(/^\[Simherd\] Critical: SIM .* over its limit/),
+        expect.stringMatching(/grace period .* has begun/),
+        expect.stringMatching(/grace period .* ends/),
+      ])
+      expect(mails[1]?.text).toContain(new Date(graceEndsAt).toISOString().slice(0, 10))
+    })
+
+    test('a correction within the grace releases the SIM, and nothing happens at its end', async () => {
+      const cycle = await house.skipToMonth(10)
+      const { simId } = await overLimit('patient')
+      await customer.untilPhase(simId, cycle.key, 'grace')
+      await customer.usage(simId, -60, { correction: true })
+      await customer.untilPhase(simId, cycle.key, 'idle')
+      await house.skipTo(cycle.startsAt + 14 * DAY)
+
+      expect(await customer.sim(simId)).toMatchObject({ status: 1, usageMB: 90 })
+      expect(await customer.log()).toEqual([
+        '2 SIM is 50 MB over its limit',
+        '1 The grace period of SIM has begun',
+        '0 SIM is within its limit again',
+        '0 SIM was released',
+      ])
+    })
+
+    test('a correction during the suspension brings the SIM back, more usage suspends it again', async () => {
+      const cycle = await house.skipToMonth(10)
+      const { simId } = await overLimit()
+      await customer.untilPhase(simId, cycle.key, 'suspended')
+      await customer.usage(simId, -60, { correction: true })
+      await customer.untilSim(simId, { status: 1 })
+      await customer.untilPhase(simId, cycle.key, 'idle')
+      await house.skipTo((await house.now()) + DAY)
+      await customer.usage(simId, 20)
+      await customer.untilPhase(simId, cycle.key, 'suspended')
+
+      const back = ['0 SIM is within its limit again', '0 SIM was brought back']
+      await customer.untilLog([...OVER, ...back, '2 SIM was suspended'])
+      expect(await customer.tickets(simId)).toEqual(
+        ['provision', 'activate', 'suspend', 'activate', 'suspend'].map((type) => `${type}/complete`),
+      )
+      await house.skipTo(cycle.endsAt)
+      expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 1 })
+      expect(await customer.sim(simId)).toMatchObject({ status: 1 })
+    })
+
+    test('resume brings the SIM back and means: not again in this cycle, but again in the next', async () => {
+      const cycle = await house.skipToMonth(10)
+      const { simId } = await overLimit()
+      await customer.untilPhase(simId, cycle.key, 'suspended')
+      await customer.update(simId, cycle.key, 'resume')
+      const { result } = await customer.ended(customer.suspensionId(simId, cycle.key))
+      expect(result).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
+      await customer.usage(simId, 500)
+      await house.skipTo(cycle.startsAt + 20 * DAY)
+      expect(await customer.sim(simId)).toMatchObject({ status: 1, overageMB: 550 })
+
+      await house.skipTo(cycle.endsAt + HOUR)
+      await customer.usage(simId, 101)
+      const next = new Date(cycle.endsAt).toISOString().slice(0, 7)
+      await customer.untilPhase(simId, next, 'suspended')
+      expect(await customer.tickets(simId)).toHaveLength(5)
+    })
+
+    test("a person's own ticket releases the SIM from the watchdog for the cycle", async () => {
+      const cycle = await house.skipToMonth(10)
+      const { simId } = await overLimit()
+      await customer.untilPhase(simId, cycle.key, 'suspended')
+      await customer.api('POST', '/api/tickets/activate', { simId })
+      const { result } = await customer.ended(customer.suspensionId(simId, cycle.key))
+      expect(result).toMatchObject({ outcome: 'personActed', suspended: 1, broughtBack: 0 })
+      await customer.usage(simId, 500)
+      await house.skipTo(cycle.endsAt)
+
+      expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 0 })
+      expect(await customer.sim(simId)).toMatchObject({ status: 1 })
+      expect(await customer.log()).toEqual(OVER)
+      expect(await customer.tickets(simId)).toHaveLength(4)
+    })
+
+    test('a pool stops its largest user, and a raised capacity brings it back', async () => {
+      const cycle = await house.skipToMonth(10)
+      const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
+      const [large = 0, small = 0] = await customer.active(2, poolId)
+      await customer.usage(small, 90)
+      await customer.usage(large, 150)
+      await customer.untilPhase(large, cycle.key, 'suspended')
+      const pool = await customer.workflow(enforcePoolId(customer.tenantId, poolId, cycle.key))
+      expect(pool.state).toMatchObject({ over: true, armed: [large] })
+      // A third SIM brings its allowance along.
+      await customer.active(1, poolId)
+      await customer.untilSim(large, { status: 1 })
+
+      expect(await customer.sim(small)).toMatchObject({ status: 1 })
+      await customer.untilLog([
+        '2 Pool shared is 40 MB over its capacity',
+        '2 SIM was suspended',
+        '0 Pool shared is within its capacity again',
+        '0 SIM was brought back',
+      ])
+      await house.skipTo(cycle.endsAt + MINUTE)
+      expect(await customer.ended(enforcePoolId(customer.tenantId, poolId, cycle.key))).toMatchObject({
+        result: { over: false },
+      })
+    })
+
+    test('a pool whose overage is of a SIM it must leave alone says so once, and stops whom it may', async () => {
+      const cycle = await house.skipToMonth(10)
+      const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
+      const [exempt = 0, other = 0] = await customer.active(2, poolId)
+      await customer.inside('PATCH', `/internal/sims/${exempt}/watchdog`, { isWatchdogExempt: true })
+      await customer.usage(other, 110)
+      await customer.usage(exempt, 150)
+      await customer.untilPhase(other, cycle.key, 'suspended')
+      const told = ['2 Pool shared is 60 MB over its capacity', '2 Pool shared stays over its capacity']
+      await customer.untilLog([...told, '2 SIM was suspended'])
+      await house.skipTo((await house.now()) + HOUR)
+      await customer.usage(exempt, 100)
+      const id = enforcePoolId(customer.tenantId, poolId, cycle.key)
+      await soon(async () => expect((await customer.workflow(id)).state.rounds).toBeGreaterThan(1))
+
+      expect(await customer.sim(exempt)).toMatchObject({ status: 1 })
+      expect(await customer.log()).toEqual([...told, '2 SIM was suspended'])
+    })
+  })
+
+  describe('month-end-reprovision', () => {
+    test('makes up for a month end that is late: all takes effect at the boundary, what fails stays queued', async () => {
+      const cycle = await house.skipToMonth(28)
+      const old = await plainPool()
+      const target = await customer.pool('plain two', await customer.standardTariff(300))
+      const [moving = 0, leaving = 0, failing = 0, staying = 0] = await customer.active(4, old)
+      const { iccid } = await customer.sim(failing)
+      await customer.usage(moving, 40)
+      await customer.usage(leaving, 50)
+      await customer.api('POST', `/api/sims/${moving}/queue-reprovision`, { poolId: target })
+      await customer.api('POST', `/api/sims/${failing}/queue-reprovision`, { poolId: target })
+      await customer.api('POST', `/api/sims/${leaving}/queue-unprovision`)
+      await house.carrier.lose(iccid)
+      // An hour late: what was used meanwhile counts where the SIM has belonged since the boundary.
+      await house.skipTo(cycle.endsAt + HOUR)
+      await customer.usage(moving, 7, { at: new Date(cycle.endsAt).toISOString() })
+      await customer.api('POST', `/api/sims/${staying}/queue-reprovision`, { poolId: target })
+
+      expect(await customer.monthEnd(cycle)).toEqual({
+        moved: 1,
+        unassigned: 1,
+        changesFailed: 1,
+        renewed: 0,
+        statement: true,
+      })
+      expect(await customer.sim(moving)).toMatchObject({ status: 1, poolId: target, pendingPoolId: null, usageMB: 7 })
+      expect(await customer.sim(leaving)).toMatchObject({ status: 0, poolId: null, pendingUnassign: false })
+      expect(await customer.sim(failing)).toMatchObject({ status: 1, poolId: old, pendingPoolId: target })
+      expect(await customer.sim(staying)).toMatchObject({ status: 1, poolId: old, pendingPoolId: target })
+      expect(await customer.api('GET', `/api/pools/${target}`)).toMatchObject({ usageMB: 7, totalSimCount: 1 })
+      const log = [`2 The change queued for SIM at the end of cycle ${cycle.key} failed and stays queued`]
+      expect(await customer.log()).toEqual(log)
+
+      const statement = await customer.inside('GET', `/internal/cycles/${cycle.key}/statement`)
+      const lines: Record<string, unknown>[] = statement.lines
+      expect(lines.map(({ kind, poolId, simId, bytes }) => [kind, poolId, simId, bytes])).toEqual([
+        ['pool', old, null, 90 * MB],
+        ['sim', old, moving, 40 * MB],
+        ['sim', old, leaving, 50 * MB],
+        ['sim', old, failing, 0],
+        ['sim', old, staying, 0],
+      ])
+      const mails = await customer.mails()
+      expect(mails.map(({ subject }) => subject)).toEqual([
+        expect.stringContaining(`Billing cycle ${cycle.key} is closed`),
+      ])
+      expect(mails[0]?.text).toContain('the carrier refused it')
+
+      expect(await customer.startMonthEnd(cycle.key)).toMatchObject({ status: 'completed' })
+      await house.skipTo(cycle.endsAt + DAY)
+      expect(await customer.log()).toEqual(log)
+      expect(await customer.mails()).toHaveLength(1)
+      expect(await customer.inside('GET', `/internal/cycles/${cycle.key}/statement`)).toEqual(statement)
+
+      // What stayed queued is carried out by the next month end.
+      await house.carrier.find(iccid)
+      const next = nextCycle('P1M', cycle)
+      await house.skipTo(next.endsAt)
+      expect(await customer.monthEnd(next)).toMatchObject({ moved: 2, unassigned: 0, changesFailed: 0 })
+      expect(await customer.api('GET', `/api/pools/${target}`)).toMatchObject({ totalSimCount: 3 })
+      expect(await customer.log()).toEqual(log)
+      expect(await customer.mails()).toHaveLength(2)
+    })
+
+    test('a leap February lasts until the 29th is over', async () => {
+      const leap = (at: Date) => at.getUTCMonth() === 1 && new Date(at.getTime() + 28 * DAY).getUTCDate() === 29
+      const cycle = await house.skipToMonth(28, leap)
+      const [simId = 0] = await customer.active(1, await plainPool())
+      await customer.usage(simId, 150)
+      await customer.untilPhase(simId, cycle.key, 'suspended')
+      expect(cycle.endsAt - cycle.startsAt).toBe(29 * DAY)
+      await house.skipTo(cycle.endsAt - 5 * SECOND)
+      expect(new Date(await house.now()).toISOString()).toContain('-02-29T23:59:5')
+      const early = await customer.tryInside('POST', '/internal/workflows/month-end-reprovision', { cycle: cycle.key })
+      expect(early).toMatchObject({ status: 409, body: { code: 'cycle_open' } })
+      await house.skipTo(cycle.endsAt)
+
+      expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 1 })
+      expect(await customer.sim(simId)).toMatchObject({ status: 1 })
+    })
+  })
+})

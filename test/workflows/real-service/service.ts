@@ -1,0 +1,250 @@
+/**
+ * The true service on the server that skips time: both listeners over real PostgreSQL, workers against the Java
+ * server, the simulated carrier, an SMTP inbox, and what a worker does besides workflows driven by a pump.
+ *
+ * One clock for all. The service's is the server's time (server-clock.ts): asked before each request by a proxy in
+ * front of the listeners, and before each job and sweep of the pump. Time runs at its usual pace and leaps only
+ * while a test asks for it with `skipTo`; the server goes from timer to timer then, and never over a workflow task
+ * or an activity in flight. A workflow that waits for a ticket does so in an activity, so the pump executes tickets
+ * meanwhile. What happens outside workflows (an evaluation, a mail, a signal that waits in the outbox) does not
+ * hold time: so before each leap the pump is let come to rest.
+ *
+ * Nothing here waits for a workflow's end through the environment's own client: that lets time leap for as
+ * long as it waits, and once the workflow has ended the next timer is a run's time limit, ten years ahead.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { startApi } from '../../../api/main.ts'
+import { monthEndTimerId } from '../../../domain/temporal/lifecycle.ts'
+import { cycleAt, nextCycle } from '../../../domain/time/cycle.ts'
+import { httpNetwork } from '../../../network/http.ts'
+import type { CarrierRequest, Network } from '../../../network/network.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { createTransport } from '../../../notify/transport.ts'
+import { createKey } from '../../../operations/tenants/create-key.ts'
+import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { lifecycleClient } from '../../../queues/temporal/client.ts'
+import { startCarrier } from '../../../stack/carrier/carrier.ts'
+import { startInbox } from '../../../stack/inbox/inbox.ts'
+import type { Mail } from '../../../stack/inbox/mails.ts'
+import { connect } from '../../../store/connect.ts'
+import { type Ground, inPlatform } from '../../../store/tenancy.ts'
+import { createHandlers } from '../../../worker/handlers.ts'
+import { installRuntime, startTemporalWorkers } from '../../../worker/temporal.ts'
+import { workLists } from '../../../worker/work-lists.ts'
+import { bundleWorkflows } from '../../../worker/workflow-bundle.ts'
+import { freshDatabase } from '../../setup/database.ts'
+import { until } from '../../setup/soon.ts'
+import { makePump } from '../model/pump.ts'
+import { type Fate, refreshingProxy, serverClock } from '../model/server-clock.ts'
+import { startSkippingServer } from '../model/skipping-server.ts'
+import { putRulesInForce } from './rules.ts'
+
+const SECRET = 'secret-of-the-tests'
+/** Batches are so small that five hundred changes are several runs of a month end, and some SIMs several of a batch. */
+const TERMS = {
+  waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' },
+  closeAfter: 'PT6H',
+  batches: { pageSize: 10, parallel: 4, perRun: 15 },
+  provisioning: { pageSize: 3, perRun: 4 },
+}
+const ESIM = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
+const TICKETS = { leaseMs: 60_000, retryMinMs: 50, retryMaxMs: 200, attempts: 3, patienceMs: 3_600_000 }
+const MAILS = { retryMaxMs: 60_000, attempts: 5 }
+const GROUPING = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
+
+const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
+
+/** What is started, so that it is stopped in the opposite order. */
+type Closing = (() => Promise<unknown>)[]
+
+async function startOutside(closing: Closing) {
+  const folder = await mkdtemp(join(tmpdir(), 'simherd-true-'))
+  closing.push(() => rm(folder, { recursive: true, force: true }))
+  const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET })
+  const inbox = await startInbox({ dir: join(folder, 'mails') })
+  closing.push(carrier.stop, inbox.stop)
+  const headers = { authorization: `Bearer ${SECRET}`, accept: 'application/json' }
+  const network = httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 2000 })
+  const operate = async (operation: 'provision' | 'unprovision', iccid: string): Promise<void> => {
+    const answer = await fetch(`${carrier.url}/operations`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ ticketId: crypto.randomUUID(), operation, iccid }),
+    })
+    // Read to its end: only then is the connection free for the next.
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${operation} ${iccid}: ${answer.status} ${text}`)
+  }
+  const json = async <T>(url: string) => (await (await fetch(url, { headers })).json()) as T
+  return {
+    network,
+    smtpUrl: inbox.smtpUrl,
+    /** To an address, the oldest first. */
+    mails: async (to: string) =>
+      (await json<Mail[]>(inbox.inboxUrl)).filter((mail) => mail.to.includes(to)).toReversed(),
+    /** What the carrier has done to a line, in its order. */
+    effects: async (iccid: string) =>
+      (await json<{ operation: string }[]>(`${carrier.url}/operations?iccid=${iccid}`)).map(
+        ({ operation }) => operation,
+      ),
+    /** The carrier forgets a line without our knowing: it refuses all but a new provision from then on. */
+    lose: (iccid: string) => operate('unprovision', iccid),
+    /** It has the line again. */
+    find: (iccid: string) => operate('provision', iccid),
+    doubleEffects: async () => (await json<{ doubleEffects: number }>(`${carrier.url}/stats`)).doubleEffects,
+  }
+}
+
+/** Starts all of it. @param path the time-skipping server's program */
+export async function startTrueService(path: string) {
+  const closing: Closing = []
+  const close = async () => {
+    for (const end of closing.toReversed()) await end()
+  }
+  try {
+    return { ...(await startAll(path, closing)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function startAll(path: string, closing: Closing) {
+  installRuntime(log)
+  const { env, leap, stop } = await startSkippingServer(path)
+  closing.push(stop)
+  const clock = await serverClock(env)
+  const database = await freshDatabase()
+  closing.push(database.drop)
+  const { db, close: disconnect } = connect(database.url, { max: 12 })
+  closing.push(disconnect)
+  const outside = await startOutside(closing)
+
+  const pump = makePump()
+  const ground: Ground = { db, clock: clock.now, ring: pump.ring }
+  const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
+  await putRulesInForce(ground)
+
+  const at = { address: env.address, namespace: env.namespace ?? 'default' }
+  const lifecycles = lifecycleClient(at)
+  closing.push(() => lifecycles.close())
+  const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
+  const terms = { lifecycles, terms: TERMS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
+  const api = await startApi({ ...anyPort, ...terms, ground, logger: log })
+  closing.push(api.close)
+  const [apiProxy, internalProxy] = [
+    await refreshingProxy(api.apiUrl, clock),
+    await refreshingProxy(api.internalUrl, clock),
+  ]
+  /** The activities' way to the service: a test has it fail, and not its own. */
+  const line = { fateOf: (_: string): Fate => 'through' }
+  const [workersApi, workersInternal] = [
+    await refreshingProxy(api.apiUrl, clock, (asked) => line.fateOf(asked)),
+    await refreshingProxy(api.internalUrl, clock, (asked) => line.fateOf(asked)),
+  ]
+  closing.push(apiProxy.stop, internalProxy.stop, workersApi.stop, workersInternal.stop)
+
+  /** Runs before the carrier is asked: a test makes the carrier slow, or changes a line behind our back. */
+  const carrierKnobs = { before: async (_: CarrierRequest): Promise<void> => {} }
+  /** What a test has the carrier wait for may never come: the end of the house is waited for too. */
+  const over = Promise.withResolvers<never>()
+  over.promise.catch(() => undefined)
+  const network: Network = {
+    ...outside.network,
+    perform: async (request, options) => {
+      await Promise.race([carrierKnobs.before(request), over.promise])
+      return outside.network.perform(request, options)
+    },
+  }
+  const transport = createTransport({ smtpUrl: outside.smtpUrl, from: 'Simherd <simherd@localhost>' })
+  closing.push(async () => transport.close())
+  const handlers = createHandlers({
+    ground,
+    network,
+    mailer: { render: renderMail, transport },
+    door: lifecycles,
+    tickets: TICKETS,
+    evaluation: { ...TERMS, ...GROUPING, rules: rulesInForce() },
+    mails: MAILS,
+    add: async (bells) => pump.ring(bells),
+    onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
+    onFailedRun: (met) => log.warn(met, 'a start has met a failed run'),
+    observe: () => {},
+  })
+  // There are no Schedules on this server; what is swept now and then only has its time in `skipTo`.
+  const lists = workLists({ ground, ensureSchedule: async () => {}, onMonthsAhead: () => {} })
+  pump.start(
+    handlers,
+    lists.filter(({ everyMs }) => everyMs === undefined),
+    clock.refresh,
+  )
+  closing.push(pump.stop)
+  const workers = startTemporalWorkers({
+    ...at,
+    serviceUrl: workersApi.url,
+    internalUrl: workersInternal.url,
+    key,
+    workflows: await bundleWorkflows(),
+    log,
+    shutdownGraceMs: 100,
+  })
+  closing.push(() => workers.shutdown())
+  closing.push(async () => over.reject(new Error('the house is closed')))
+  await until('workers that poll', () => workers.isRunning())
+
+  const skipTo = async (instant: number) => {
+    await pump.settled()
+    const left = instant - (await env.currentTimeMs())
+    if (left > 0) await leap(left)
+    await clock.refresh()
+    await pump.settled()
+  }
+  return {
+    apiUrl: apiProxy.url,
+    internalUrl: internalProxy.url,
+    key,
+    pump,
+    line,
+    /** For what would take too many calls. */
+    ground,
+    carrier: { ...outside, knobs: carrierKnobs },
+    /** What a tenant's Schedule starts when a cycle ends. */
+    timer: (tenantId: string) => {
+      const input = { tenantId, billingCycle: 'P1M' }
+      return lifecycles.start({ type: 'month-end-timer', workflowId: monthEndTimerId(tenantId), input })
+    },
+    /** What only Temporal's own client can do: stop a run, read its history. */
+    runOf: (workflowId: string) => env.client.workflow.getHandle(workflowId),
+    /** Whether a run has been asked to cancel itself: what comes after that finds it so. */
+    isAskedToCancel: async (workflowId: string) => {
+      const { events } = await env.client.workflow.getHandle(workflowId).fetchHistory()
+      return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) ?? false
+    },
+    /** Runs that a workflow has had so far, each continued as the next. */
+    countRuns: async (workflowId: string) => {
+      let count = 0
+      for (let runId: string | null | undefined; count === 0 || runId; count += 1) {
+        const { events } = await env.client.workflow.getHandle(workflowId, runId ?? undefined).fetchHistory()
+        runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId
+      }
+      return count
+    },
+    now: async () => {
+      await clock.refresh()
+      return clock.now()
+    },
+    /** Leaps to an instant; what is due on the way is done. */
+    skipTo,
+    /** Leaps to a day of the next month that will do, at noon in UTC. @returns its cycle */
+    skipToMonth: async (day: number, will: (startsAt: Date) => boolean = () => true) => {
+      let cycle = nextCycle('P1M', cycleAt('P1M', await env.currentTimeMs()))
+      while (!will(new Date(cycle.startsAt))) cycle = nextCycle('P1M', cycle)
+      await skipTo(cycle.startsAt + (day - 0.5) * 86_400_000)
+      return cycle
+    },
+  }
+}
+export type TrueService = Awaited<ReturnType<typeof startTrueService>>

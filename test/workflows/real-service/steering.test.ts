@@ -1,0 +1,340 @@
+/** Steering workflows over the internal interface, on the development server, with a worker and without. */
+import { Connection, WorkflowClient } from '@temporalio/client'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { lifecycleClient } from '../../../queues/temporal/client.ts'
+import { activeSim } from '../../api/full-tenant.ts'
+import { aPool, aSim, useHouse } from '../../api/harness.ts'
+import { useCommonHouse } from '../../setup/common-harness.ts'
+import { freshNamespace } from '../../setup/service.ts'
+import { soon } from '../../setup/soon.ts'
+import { clear, startHouse } from '../harness.ts'
+import * as model from '../model/service.ts'
+
+const address = inject('temporalAddress')
+
+/** The internal interface over a namespace of its own, and what a test does behind its back. */
+async function aDoor() {
+  const namespace = await freshNamespace()
+  const connection = await Connection.connect({ address })
+  const temporal = new WorkflowClient({ connection, namespace })
+  return { namespace, temporal, lifecycles: lifecycleClient({ address, namespace }), close: () => connection.close() }
+}
+
+describe('with a worker', async () => {
+  const door = await aDoor()
+  const house = useHouse({ lifecycles: door.lifecycles })
+  let workers: Awaited<ReturnType<typeof startHouse>>
+  let poolId: number
+  beforeAll(async () => {
+    poolId = await aPool(house.tenant)
+  })
+  afterAll(async () => {
+    await door.lifecycles.close()
+    await door.close()
+  })
+  useCommonHouse(
+    () => startHouse(address, door.namespace),
+    (started) => {
+      workers = started
+      workers.model.tenantId = house.tenant.id
+    },
+  )
+  beforeEach(() => clear(workers.model))
+
+  const get = async (path: string) => (await house.tenant.inside('GET', `/internal/workflows${path}`)).body
+  const post = (path: string, body?: unknown) => house.tenant.inside('POST', `/internal/workflows${path}`, body)
+  const ended = (id: string) =>
+    soon(async () => {
+      const run = await get(`/${id}`)
+      expect(run.status).not.toBe('running')
+      return run
+    })
+  async function aLine() {
+    const { id: simId } = await aSim(house.tenant)
+    workers.model.sims.set(simId, model.aSim({ status: 0 }))
+    return { simId, workflowId: provisionAndActivateId(house.tenant.id, simId) }
+  }
+  const start = ({ simId }: { simId: number }) => post('/provision-and-activate', { simId, poolId, tag: 'door 4' })
+
+  test('a list goes by the state that workflows show, together with the other filters', async () => {
+    const [good, bad] = [await aLine(), await aLine()]
+    workers.model.failing.set(`activate/${bad.simId}`, 'line_unknown')
+    for (const line of [good, bad]) {
+      await start(line)
+      await ended(line.workflowId)
+    }
+
+    const list = async (query: string) => {
+      const { data, pagination } = await get(`?type=provision-and-activate&${query}`)
+      return { ids: data.map((run: { workflowId: string }) => run.workflowId), total: pagination.totalItems }
+    }
+    // Lists are behind a little.
+    await soon(async () => {
+      expect(await list('state=compensated')).toEqual({ ids: [bad.workflowId], total: 1 })
+      expect(await list('state=activated&status=completed')).toEqual({ ids: [good.workflowId], total: 1 })
+    })
+    expect((await list(`simId=${bad.simId}`)).total).toBe(1)
+    expect(await list(`state=activated&simId=${bad.simId}`)).toEqual({ ids: [], total: 0 })
+    expect(await list("state=activated' OR SimherdState='compensated")).toEqual({ ids: [], total: 0 })
+  })
+
+  test('a run that failed is started again with what it was given, and not where it runs or has ended well', async () => {
+    const line = await aLine()
+    workers.model.failing.set('provision', 'line_unknown')
+    await start(line)
+    const failed = await ended(line.workflowId)
+    expect(failed).toMatchObject({ status: 'completed', result: { outcome: 'failed' } })
+
+    workers.model.failing.clear()
+    workers.model.processing.add('provision')
+    const again = await post(`/${line.workflowId}/retry`)
+    expect(again).toMatchObject({ status: 202, body: { workflowId: line.workflowId, status: 'running' } })
+    expect(again.body.runId).not.toBe(failed.runId)
+    expect(await post(`/${line.workflowId}/retry`)).toMatchObject({
+      status: 409,
+      body: { code: 'workflow_not_retryable', detail: `workflow ${line.workflowId} runs` },
+    })
+
+    workers.model.processing.clear()
+    expect(await ended(line.workflowId)).toMatchObject({
+      runId: again.body.runId,
+      input: failed.input,
+      result: { outcome: 'activated' },
+    })
+    expect(await post(`/${line.workflowId}/retry`)).toMatchObject({
+      status: 409,
+      body: { code: 'workflow_not_retryable', detail: `workflow ${line.workflowId} has ended well: activated` },
+    })
+    expect((await house.tenant.inside('GET', '/internal/audit?subject=workflow')).body.data).toContainEqual(
+      expect.objectContaining({
+        action: 'retryWorkflow',
+        subjectId: line.workflowId,
+        after: { retry: true, after: failed.runId },
+      }),
+    )
+  })
+
+  test('a run that was cancelled is started again', async () => {
+    const line = await aLine()
+    workers.model.pending.add('provision')
+    await start(line)
+    await soon(() => expect(workers.model.ticketsOf(line.simId)).toEqual(['provision:0']))
+    await post(`/${line.workflowId}/cancel`)
+    expect(await ended(line.workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
+
+    workers.model.pending.clear()
+    expect((await post(`/${line.workflowId}/retry`)).status).toBe(202)
+    expect(await ended(line.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
+  })
+
+  test('under one key a run is started again once, also where the answer was not kept', async () => {
+    const line = await aLine()
+    workers.model.failing.set('provision', 'line_unknown')
+    await start(line)
+    await ended(line.workflowId)
+    const headers = { 'idempotency-key': 'again' }
+    const retry = () => house.tenant.inside('POST', `/internal/workflows/${line.workflowId}/retry`, undefined, headers)
+    // As where the API is killed after Temporal has started it.
+    const forget = () => sql`delete from idempotency_keys where key = 'again'`.execute(house.root)
+
+    // It runs until the second answer has come.
+    workers.model.failing.clear()
+    workers.model.processing.add('provision')
+    const first = await retry()
+    await forget()
+    const second = await retry()
+    expect(second).toMatchObject({ status: 202, body: first.body })
+
+    workers.model.processing.clear()
+    await ended(line.workflowId)
+    await forget()
+    expect(await retry()).toMatchObject({ status: 202, body: { runId: first.body.runId, status: 'completed' } })
+    const { data } = (await house.tenant.inside('GET', '/internal/audit?subject=workflow')).body
+    const retries = data.filter(
+      ({ action, subjectId }: { action: string; subjectId: string }) =>
+        action === 'retryWorkflow' && subjectId === line.workflowId,
+    )
+    expect(retries).toHaveLength(1)
+  })
+
+  test('what an activity fails with, how often and when it is tried again is told', async () => {
+    const line = await aLine()
+    workers.model.outages = 1000
+    await start(line)
+
+    const pending = await soon(async () => {
+      const told = await get(`/${line.workflowId}/pending`)
+      expect(told.activities[0]?.attempt).toBeGreaterThan(1)
+      expect(told.activities[0]?.nextAttemptAt).not.toBeNull()
+      return told
+    })
+    expect(pending).toMatchObject({ status: 'running', workers: 1, task: null, children: [] })
+    expect(pending.activities).toEqual([
+      expect.objectContaining({
+        type: 'openNextTicket',
+        status: 'waiting',
+        lastFailure: { code: 'unavailable', detail: expect.any(String) },
+      }),
+    ])
+    workers.model.outages = 0
+    await ended(line.workflowId)
+    expect(await get(`/${line.workflowId}/pending`)).toMatchObject({ status: 'completed', activities: [], task: null })
+  })
+
+  test('a ticket that is waited for is in the state of its workflow, with what has been done before', async () => {
+    const line = await aLine()
+    workers.model.processing.add('activate')
+    await start(line)
+
+    const state = await soon(async () => {
+      const { state } = await get(`/${line.workflowId}`)
+      expect(state).toMatchObject({ step: 'activating', waitsFor: { why: 'the carrier has to activate the SIM' } })
+      return state
+    })
+    const [provision, activate] = workers.model.tickets
+    expect(state.steps).toEqual([
+      expect.objectContaining({ step: 'check', ticketId: null }),
+      expect.objectContaining({ step: 'provision', outcome: 'complete', ticketId: provision?.id }),
+    ])
+    expect(state.waitsFor.what).toBe(`ticket ${activate?.id}`)
+    workers.model.processing.clear()
+    await ended(line.workflowId)
+  })
+
+  test('Temporal’s own page tells what a run is about and for, what each activity does, and what is waited for', async () => {
+    const line = await aLine()
+    workers.model.processing.add('provision')
+    await start(line)
+    const handle = door.temporal.getHandle(line.workflowId)
+    const details = async () => {
+      const told = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')
+      return told.currentDetails
+    }
+    await soon(async () => expect(await details()).toMatch(/^\*\*Waits for ticket /))
+
+    const ticketId = workers.model.tickets.at(-1)?.id
+    expect(await details()).toMatch(/\n- \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \*\*check\*\*: Unprovisioned$/)
+    const described = await handle.describe()
+    expect(await described.staticSummary()).toBe(`SIM ${line.simId}, pool ${poolId}`)
+    expect(await described.staticDetails()).toMatch(
+      /^Takes a SIM from Unprovisioned to Active .*\n\n.*`simherd workflows show /,
+    )
+    const { events = [] } = await handle.fetchHistory()
+    const summaries = (events ?? []).flatMap(({ userMetadata, activityTaskScheduledEventAttributes }) =>
+      activityTaskScheduledEventAttributes == null
+        ? []
+        : [JSON.parse(Buffer.from(userMetadata?.summary?.data ?? '""').toString())],
+    )
+    expect(summaries).toEqual([`provision SIM ${line.simId} pool ${poolId}`, `ticket ${ticketId}`])
+    workers.model.processing.clear()
+    await ended(line.workflowId)
+  })
+
+  test('so does each timer', async () => {
+    const { id: simId } = await activeSim({
+      ...house,
+      house,
+      poolId,
+      word: 'w',
+      firstId: 1,
+      iccidPrefix: '894450017400',
+    })
+    workers.model.sims.set(simId, model.aSim())
+    const { body } = await post('/suspend-on-overage', { simId, grace: 'PT2H' })
+    const handle = door.temporal.getHandle(body.workflowId)
+
+    const summary = await soon(async () => {
+      const { events } = await handle.fetchHistory()
+      const timer = events?.find((event) => event.timerStartedEventAttributes != null)
+      expect(timer).toBeDefined()
+      return JSON.parse(Buffer.from(timer?.userMetadata?.summary?.data ?? '""').toString())
+    })
+    expect(summary).toMatch(/^the end of the grace period: /)
+    await post(`/${body.workflowId}/cancel`)
+    await ended(body.workflowId)
+  })
+})
+
+describe('without a worker', async () => {
+  const door = await aDoor()
+  const house = useHouse({ lifecycles: door.lifecycles })
+  afterAll(async () => {
+    await door.lifecycles.close()
+    await door.close()
+  })
+  async function aRun() {
+    const poolId = await aPool(house.tenant)
+    const { id: simId } = await activeSim({
+      ...house,
+      house,
+      poolId,
+      word: 'w',
+      firstId: 1,
+      iccidPrefix: '894450017300',
+    })
+    const { body } = await house.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
+    return { simId, workflowId: body.workflowId as string, runId: body.runId as string }
+  }
+
+  test('a workflow is shown, and that no worker runs', async () => {
+    const { workflowId, simId } = await aRun()
+
+    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
+      status: 'running',
+      state: null,
+      input: { simId },
+    })
+    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}/pending`)).body).toMatchObject({
+      workers: 0,
+      task: { attempt: 1, scheduledAt: expect.any(String), lastFailure: null },
+      activities: [],
+    })
+  })
+
+  test('a pool’s workflow takes each of its signals', async () => {
+    const [poolId, cycleKey] = [await aPool(house.tenant), '2026-11']
+    const workflowId = enforcePoolId(house.tenant.id, poolId, cycleKey)
+    const rule = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', target: 'self', grace: 'PT0S' } as const
+    const subject = { tenantId: house.tenant.id, poolId, cycleKey, cycleEndsAt: '2026-12-01T00:00:00Z' }
+    const input = { ...subject, ...rule, until: 'renewal' } as const
+    await door.lifecycles.start({ type: 'enforce-pool', workflowId, input })
+
+    for (const name of ['overLimit', 'cleared', 'standDown', 'guardReleased', 'guardDiscarded']) {
+      const { status } = await house.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)
+      expect([name, status]).toEqual([name, 202])
+    }
+  })
+
+  test('a suspension that was stopped at Temporal is started again, told to take over, in the same cycle', async () => {
+    const { workflowId, runId } = await aRun()
+    await door.temporal.getHandle(workflowId).terminate('for the test')
+    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
+      status: 'terminated',
+      failure: { code: 'internal_error', detail: expect.any(String) },
+    })
+
+    const again = await house.tenant.inside('POST', `/internal/workflows/${workflowId}/retry`)
+    expect(again).toMatchObject({ status: 202, body: { workflowId, status: 'running' } })
+    expect(again.body.runId).not.toBe(runId)
+    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body.input).toMatchObject({
+      takeOver: true,
+    })
+  })
+
+  test('another tenant’s workflow is neither told of nor started again', async () => {
+    const { workflowId } = await aRun()
+    await door.temporal.getHandle(workflowId).terminate('for the test')
+
+    for (const [method, what] of [
+      ['GET', 'pending'],
+      ['POST', 'retry'],
+    ] as const) {
+      expect(await house.other.inside(method, `/internal/workflows/${workflowId}/${what}`)).toMatchObject({
+        status: 404,
+        body: { code: 'workflow_not_found' },
+      })
+    }
+  })
+})

@@ -1,0 +1,84 @@
+/** Updates that reach a run before a worker has begun it, on Temporal's development server. */
+import { Connection, WorkflowClient } from '@temporalio/client'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { ServiceError } from '../../../domain/errors.ts'
+import { type SuspendOnOverageInput, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { lifecycleClient } from '../../../queues/temporal/client.ts'
+import { startTemporalWorkers, type TemporalWorkers } from '../../../worker/temporal.ts'
+import { bundleWorkflows } from '../../../worker/workflow-bundle.ts'
+import { freshNamespace } from '../../setup/service.ts'
+import { aSim, type ServiceModel, startServiceModel, TENANT, WAITS } from '../model/service.ts'
+
+const HOUR = 3_600_000
+const at = { address: inject('temporalAddress'), namespace: await freshNamespace() }
+const lifecycle = lifecycleClient(at)
+const connection = await Connection.connect({ address: at.address })
+const client = new WorkflowClient({ connection, namespace: at.namespace })
+let model: ServiceModel
+let workers: TemporalWorkers | undefined
+beforeAll(async () => {
+  model = await startServiceModel(() => lifecycle)
+  model.sims.set(1, aSim())
+})
+afterAll(async () => {
+  await workers?.shutdown()
+  await lifecycle.close()
+  await connection.close()
+  await model?.close()
+})
+
+/** Asks again under the same id until a worker has answered. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unavailable') return answered(ask)
+    throw error
+  }
+}
+
+test('updates that come before the first workflow task are judged by the phase that it begins', async () => {
+  const workflowId = suspendOnOverageId(TENANT, 1, 'first-task')
+  const endsAt = Date.now() + 100 * HOUR
+  const input: SuspendOnOverageInput = {
+    tenantId: TENANT,
+    simId: 1,
+    cycleKey: 'first-task',
+    cycleEndsAt: new Date(endsAt).toISOString(),
+    rule: 'r',
+    ruleFile: 'r.json',
+    grace: 'PT10H',
+    until: 'renewal',
+    waits: WAITS,
+  }
+  const workflows = await bundleWorkflows()
+  await lifecycle.signalWithStart({
+    do: 'signalWithStart',
+    type: 'suspend-on-overage',
+    workflowId,
+    input,
+    signal: 'overLimit',
+  })
+  const begun = Date.now()
+  const asked = Promise.allSettled([
+    answered(() => lifecycle.update(workflowId, 'extendGrace', { by: 'PT5H' }, 'longer')),
+    answered(() => lifecycle.update(workflowId, 'keepSuspended', {}, 'kept')),
+  ])
+  const urls = { serviceUrl: model.url, internalUrl: model.url, key: 'key' }
+  workers = startTemporalWorkers({ ...at, ...urls, workflows, log: pino({ level: 'silent' }), shutdownGraceMs: 100 })
+
+  const [longer, kept] = await asked
+  expect(longer).toMatchObject({ status: 'fulfilled', value: { phase: 'grace' } })
+  const { graceEndsAt } = (longer as PromiseFulfilledResult<{ graceEndsAt: string }>).value
+  expect(Math.abs(Date.parse(graceEndsAt) - begun - 15 * HOUR)).toBeLessThan(60_000)
+  expect(kept).toMatchObject({
+    status: 'rejected',
+    reason: { code: 'update_refused', message: expect.stringContaining('phase grace') },
+  })
+  const { events } = await client.getHandle(workflowId).fetchHistory()
+  const accepted = events?.find((event) => event.workflowExecutionUpdateAcceptedEventAttributes)
+  const firstTask = events?.find((event) => event.workflowTaskCompletedEventAttributes)
+  expect(Number(accepted?.eventId) - Number(firstTask?.eventId)).toBeLessThan(5)
+  await lifecycle.cancel(workflowId)
+})

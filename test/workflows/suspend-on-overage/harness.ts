@@ -1,0 +1,112 @@
+/** One suspend-on-overage after the other on one SIM, in skipped time over the model of the service. */
+import { afterEach, beforeEach } from 'vitest'
+import { ServiceError } from '../../../domain/errors.ts'
+import {
+  type SuspendOnOverageInput,
+  type SuspendOnOverageResult,
+  type SuspendOnOverageState,
+  type SuspendSignal,
+  type SuspendUpdateAnswer,
+  type SuspendUpdates,
+  suspendOnOverageId,
+} from '../../../domain/temporal/lifecycle.ts'
+import { useCommonHouse } from '../../setup/common-harness.ts'
+import { clear, type SkippingHouse, startSkippingHouse } from '../harness.ts'
+import { aSim, TENANT, WAITS } from '../model/service.ts'
+
+export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000] as const
+
+/**
+ * On a busy machine Java's first answers take longer than a call may: asked again, which does nothing a second time
+ * (a signal more says no more; an update has its id).
+ */
+async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unavailable') return patiently(call)
+    throw error
+  }
+}
+
+/** Call in a describe. @param path the time-skipping server's program */
+export function useSuspensions(path: string | undefined) {
+  let house: SkippingHouse
+  let cycle = 0
+  let id = ''
+  let endsAt = 0
+  useCommonHouse(
+    () => startSkippingHouse(path ?? ''),
+    (started) => {
+      house = started
+    },
+  )
+  // A run that a test leaves behind would work on the SIM of the next. Terminated while an activity runs, it
+  // would keep the server from skipping time.
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') return
+    house.model.pending.clear()
+    house.model.processing.clear()
+    house.model.outages = 0
+    house.model.before = async () => {}
+    await house.lifecycle.cancel(id).catch(() => undefined)
+    await run.result().catch(() => undefined)
+  })
+  beforeEach(async () => {
+    clear(house.model)
+    house.model.sims.set(1, aSim())
+    cycle += 1
+    id = suspendOnOverageId(TENANT, 1, `c${cycle}`)
+    endsAt = (await house.env.currentTimeMs()) + 31 * DAY
+  })
+
+  const inputOf = (more: Partial<SuspendOnOverageInput> = {}): SuspendOnOverageInput => ({
+    tenantId: TENANT,
+    simId: 1,
+    cycleKey: `c${cycle}`,
+    cycleEndsAt: new Date(endsAt).toISOString(),
+    rule: 'sim-overage',
+    ruleFile: 'rules/sim/sim-overage.json',
+    grace: 'PT0S',
+    until: 'renewal',
+    waits: WAITS,
+    ...more,
+  })
+  let updates = 0
+  const run = {
+    get house() {
+      return house
+    },
+    get model() {
+      return house.model
+    },
+    get id() {
+      return id
+    },
+    /** The cycle's end, in epoch milliseconds. */
+    get endsAt() {
+      return endsAt
+    },
+    inputOf,
+    ask: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
+      const input = inputOf(more)
+      const start = { type: 'suspend-on-overage', workflowId: id, input, signal } as const
+      return patiently(() => house.lifecycle.signalWithStart({ do: 'signalWithStart', ...start }))
+    },
+    signal: (name: SuspendSignal) => house.lifecycle.signal(id, name),
+    /** An update, each under an id of its own where none is given. */
+    update: async <Name extends keyof SuspendUpdates>(
+      name: Name,
+      args: SuspendUpdates[Name],
+      updateId = `u${updates++}`,
+    ) => (await patiently(() => house.lifecycle.update(id, name, args, updateId))) as SuspendUpdateAnswer,
+    until: async (phase: string) => (await house.untilState(id, { phase })) as SuspendOnOverageState,
+    state: async () => (await house.handleOf(id).query('state')) as SuspendOnOverageState,
+    result: (): Promise<SuspendOnOverageResult> => house.handleOf(id).result(),
+    cancel: () => house.lifecycle.cancel(id),
+    actions: () => house.model.actionsOf(`c${cycle}`),
+    sim: () => house.model.sims.get(1),
+    tickets: () => house.model.ticketsOf(1),
+  }
+  return run
+}

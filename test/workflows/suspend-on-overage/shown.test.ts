@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { HOUR, useSuspensions } from './harness.ts'
+
+const path = requireJava('what a suspend-on-overage shows of itself, in skipped time')
+
+describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
+  const run = useSuspensions(path)
+  const { ask, signal, update, until, state, result } = run
+  const endsAt = () => new Date(run.endsAt).toISOString()
+  const waits = (wanted: object) => soon(async () => expect((await state()).waitsFor).toMatchObject(wanted))
+  const ticketId = (kind: string) => run.model.tickets.find((ticket) => ticket.kind === kind)?.id ?? ''
+
+  test('in each phase what it waits for, until when and why, and afterwards what it has done', async () => {
+    await ask('overLimit', { grace: 'PT10H' })
+    const { graceEndsAt } = await until('grace')
+    await waits({ until: graceEndsAt, why: 'over its limit; rule sim-overage gives it PT10H' })
+    run.model.processing.add('suspend')
+    await run.house.leap(10 * HOUR)
+    await until('suspending')
+    await waits({ until: null, why: 'the carrier has to suspend the SIM' })
+    expect((await state()).waitsFor?.what).toBe(`ticket ${ticketId('suspend')}`)
+    run.model.processing.clear()
+    await until('suspended')
+    await waits({
+      what: 'the renewal of the billing cycle',
+      until: endsAt(),
+      why: 'suspended by rule sim-overage until renewal',
+    })
+    run.model.failing.set('activate', 'carrier_rejected')
+    await signal('cleared')
+    await waits({
+      what: 'the next attempt to bring it back',
+      why: expect.stringMatching(/carrier_rejected.*tried again/),
+    })
+    run.model.failing.clear()
+    await run.house.leap(HOUR)
+    await until('idle')
+    await waits({ what: 'its next overage', until: endsAt(), why: 'active again' })
+    await update('resume', {})
+    await result()
+
+    const [failed, done] = run.model.tickets.filter(({ kind }) => kind === 'activate').map(({ id }) => id)
+    const steps = (await state()).steps.map(({ step, outcome, ticketId }) => [step, outcome, ticketId])
+    expect(steps).toEqual([
+      ['grace', `passed at ${graceEndsAt}`, null],
+      ['suspend/1', 'complete', ticketId('suspend')],
+      ['activate/1', 'carrier_rejected: the carrier said no', failed],
+      ['activate/2', 'complete', done],
+      ['resume', 'a person resumes the SIM: it is not suspended in this cycle', null],
+    ])
+    expect((await state()).waitsFor).toBeNull()
+  })
+
+  test('after a failed suspension when it tries again, and tries without another grace', async () => {
+    run.model.failing.set('suspend', 'carrier_rejected')
+    await ask('overLimit', { grace: 'PT10H' })
+    await until('grace')
+    await run.house.leap(10 * HOUR)
+    await waits({
+      what: 'the next attempt to suspend it',
+      why: 'suspending failed 1 time(s), the last with carrier_rejected: the carrier said no',
+    })
+    run.model.failing.clear()
+    await run.house.leap(HOUR)
+
+    await until('suspended')
+    await soon(() =>
+      expect(run.actions()).toEqual(['graceStarted/0', 'graceEnding/0', 'suspendFailed/0', 'suspended/0']),
+    )
+  })
+
+  test('that it waits for the service while that is away', async () => {
+    run.model.outages = 1000
+    await ask('overLimit')
+
+    await waits({ what: 'the service', why: 'it looks at the SIM once more before it is suspended' })
+  })
+
+  test('that the way from the first signal to the return takes eight workflow tasks and six activities', async () => {
+    type Kind = 'workflowTaskCompleted' | 'activityTaskScheduled' | 'activityTaskCompleted'
+    const history = async () => (await run.house.handleOf(run.id).fetchHistory()).events ?? []
+    const count = (events: Awaited<ReturnType<typeof history>>, kind: Kind) =>
+      events.filter((event) => event[`${kind}EventAttributes`]).length
+    await ask('overLimit')
+    // Read off the history: on this server a query of the state can cost a workflow task of its own.
+    await soon(async () => {
+      const events = await history()
+      expect(count(events, 'activityTaskCompleted')).toBe(3)
+      expect(events.at(-1)).toMatchObject({ workflowTaskCompletedEventAttributes: {} })
+    })
+    await signal('renewed')
+    await result()
+
+    const events = await history()
+    expect(count(events, 'activityTaskScheduled')).toBe(6)
+    expect(count(events, 'workflowTaskCompleted')).toBe(8)
+    expect(run.model.calls('/sims/1/enforcement')).toBe(1)
+  })
+})

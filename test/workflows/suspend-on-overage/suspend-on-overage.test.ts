@@ -1,0 +1,319 @@
+import { describe, expect, test } from 'vitest'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { aSim, TENANT } from '../model/service.ts'
+import { SECOND, useSuspensions } from './harness.ts'
+
+const path = requireJava('suspend-on-overage in skipped time')
+
+describe.skipIf(path === undefined)('suspend-on-overage', () => {
+  const run = useSuspensions(path)
+  const { ask, signal, update, until, result, actions, sim } = run
+
+  test('suspends at once without grace, and brings the SIM back with the next cycle', async () => {
+    await ask('overLimit')
+    await until('suspended')
+    expect(sim()).toMatchObject({ status: 2, suspension: { cause: 'watchdog', workflowId: run.id } })
+    await signal('renewed')
+
+    expect(await result()).toEqual({ outcome: 'renewed', suspended: 1, broughtBack: 1, failure: null })
+    expect(sim()?.status).toBe(1)
+    expect(run.model.tickets.at(-1)?.body['effectiveAt']).toBe(run.inputOf().cycleEndsAt)
+    expect(actions()).toEqual(['suspended/0', 'broughtBack/0'])
+  })
+
+  test('waits the grace out and warns at its start and before its end', async () => {
+    await ask('overLimit', { grace: 'P2D' })
+    await until('grace')
+    await run.house.leap(47 * 3_600_000 + 60_000)
+    await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0']))
+    expect(run.model.tickets).toEqual([])
+    await run.house.leap(3_600_000)
+
+    await until('suspended')
+    expect(sim()?.status).toBe(2)
+  })
+
+  test.each([
+    ['cleared', 'idle'],
+    ['standDown', 'idle'],
+  ] as const)('%s in the grace releases the SIM, and overLimit arms it again', async (name, phase) => {
+    await ask('overLimit', { grace: 'P2D' })
+    await until('grace')
+    await signal(name)
+    await until(phase)
+    await soon(() => expect(actions()).toEqual(['graceStarted/0', 'released/0']))
+
+    await signal('overLimit')
+    await until('grace')
+    expect(run.model.tickets).toEqual([])
+  })
+
+  test.each([
+    ['cleared', 'idle'],
+    ['standDown', 'idle'],
+    ['renewed', 'released'],
+    ['personActed', 'personActed'],
+  ] as const)('%s while the suspend ticket is Pending takes it back', async (name, expected) => {
+    run.model.pending.add('suspend')
+    await ask('overLimit')
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+    await until('suspending')
+    await signal(name)
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+
+    if (expected === 'idle') await until('idle')
+    else expect(await result()).toMatchObject({ outcome: expected, suspended: 0 })
+    expect(sim()?.status).toBe(1)
+  })
+
+  test.each([
+    ['cleared', ['suspend:2', 'activate:2'], 1],
+    ['renewed', ['suspend:2', 'activate:2'], 1],
+    ['standDown', ['suspend:2'], 2],
+    ['personActed', ['suspend:2'], 2],
+  ] as const)('%s while the suspend ticket is Processing waits for its end', async (name, tickets, status) => {
+    run.model.processing.add('suspend')
+    await ask('overLimit')
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
+    await signal(name)
+    await soon(() => expect(run.model.calls('DELETE')).toBe(1))
+    run.model.processing.clear()
+
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(tickets))
+    expect(sim()?.status).toBe(status)
+  })
+
+  /** A suspend ticket that is Pending, at which the run is looking: what it sees is what is so when it is let go. */
+  const pendingAndLookedAt = async () => {
+    const { promise: maySee, resolve: letSee } = Promise.withResolvers<void>()
+    run.model.pending.add('suspend')
+    let looks = 0
+    run.model.before = async (line) => {
+      if (!line.startsWith('GET /api/tickets/')) return
+      looks += 1
+      await maySee
+    }
+    await ask('overLimit')
+    await soon(() => expect(looks).toBe(1))
+    return letSee
+  }
+
+  test.each(['cleared', 'standDown'] as const)(
+    'a ticket that %s took back is not taken for a person’s act when the SIM is over again',
+    async (name) => {
+      const letSee = await pendingAndLookedAt()
+      await signal(name)
+      await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+      run.model.pending.clear()
+      await signal('overLimit')
+      letSee()
+
+      await until('suspended')
+      expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+    },
+  )
+
+  test('a ticket taken back whose answer is lost counts as taken back by the run', async () => {
+    const letSee = await pendingAndLookedAt()
+    run.model.lostAnswers = 1
+    await signal('cleared')
+    await soon(() => expect(run.model.calls('DELETE')).toBe(2))
+    run.model.pending.clear()
+    await signal('overLimit')
+    letSee()
+
+    await until('suspended')
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+  })
+
+  test('a Pending ticket that a person cancels ends the run', async () => {
+    run.model.pending.add('suspend')
+    await ask('overLimit')
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+    for (const ticket of run.model.tickets) ticket.status = 4
+
+    expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
+  })
+
+  test('a ticket taken back because the SIM was within its limit again does not stand in for the next', async () => {
+    run.model.pending.add('suspend')
+    run.model.lostAnswers = 1
+    run.model.before = async (line) => {
+      if (line.endsWith('/enforcement') && run.model.tickets.length > 0) run.model.overLimit = false
+    }
+    await ask('overLimit')
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+    await until('idle')
+    run.model.before = async () => {}
+    run.model.pending.clear()
+    run.model.overLimit = true
+    await signal('overLimit')
+
+    await until('suspended')
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+  })
+
+  test('a raised limit brings the SIM back within the cycle, and a new overage suspends it again', async () => {
+    await ask('overLimit')
+    await until('suspended')
+    await signal('cleared')
+    await until('idle')
+    expect(sim()?.status).toBe(1)
+    await signal('overLimit')
+    await until('suspended')
+    await signal('renewed')
+
+    expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 2, broughtBack: 2 })
+    expect(actions()).toEqual(['suspended/0', 'broughtBack/0', 'suspended/1', 'broughtBack/1'])
+  })
+
+  test('resume and a raised limit at once bring the SIM back once, and not again this cycle', async () => {
+    await ask('overLimit')
+    await until('suspended')
+    await Promise.all([update('resume', {}), signal('cleared')])
+
+    expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
+    expect(await ask('overLimit')).toMatchObject({ status: 'completed', started: false })
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2'])
+  })
+
+  test('standing down leaves a suspended SIM as it is; the renewal still brings it back', async () => {
+    await ask('overLimit')
+    await until('suspended')
+    await signal('standDown')
+    await signal('renewed')
+
+    expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
+  })
+
+  test("a person's own act on a suspended SIM ends the run and leaves the SIM alone", async () => {
+    await ask('overLimit')
+    await until('suspended')
+    await signal('personActed')
+
+    expect(await result()).toMatchObject({ outcome: 'personActed', broughtBack: 0 })
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:2'])
+  })
+
+  test('a suspension until a person acts stays when the cycle ends', async () => {
+    await ask('overLimit', { until: 'manual' })
+    await until('suspended')
+    await signal('cleared')
+
+    expect(await result()).toMatchObject({ outcome: 'manual', suspended: 1, broughtBack: 0 })
+    expect(await run.house.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
+    expect(sim()?.status).toBe(2)
+  })
+
+  test('a grace that would end after the cycle is released by its end', async () => {
+    await ask('overLimit', { grace: 'P40D' })
+
+    expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
+    expect(run.model.tickets).toEqual([])
+  })
+
+  /** Of a cycle that a ticket outlasts: enough to open it on a machine that does something else, too. */
+  const LEFT = 8 * SECOND
+
+  test('a ticket that is Processing when the cycle ends is waited for, and the SIM comes back', async () => {
+    run.model.processing.add('suspend')
+    const endsAt = (await run.house.env.currentTimeMs()) + LEFT
+    await ask('overLimit', { cycleEndsAt: new Date(endsAt).toISOString() })
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
+    await soon(async () => expect(await run.house.env.currentTimeMs()).toBeGreaterThan(endsAt))
+    run.model.processing.clear()
+
+    expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 1, broughtBack: 1 })
+  })
+
+  test('a ticket that is Pending when the cycle ends is taken back, and the next cycle finds the SIM Active', async () => {
+    run.model.pending.add('suspend')
+    await ask('overLimit', { cycleEndsAt: new Date((await run.house.env.currentTimeMs()) + LEFT).toISOString() })
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
+
+    expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:4'])
+    expect(sim()?.status).toBe(1)
+  })
+
+  test.each([
+    ['not over any more', { overLimit: false }],
+    ['in Monitor mode', { mode: 1 }],
+    ['exempt', { exempt: true }],
+  ])('does not suspend a SIM that is %s when looked at again', async (_, knobs) => {
+    Object.assign(run.model, knobs)
+    await ask('overLimit')
+    await soon(async () => expect((await run.state()).reason).toMatch(/^not suspended: /))
+
+    expect(await run.state()).toMatchObject({ phase: 'idle' })
+    expect(run.model.tickets).toEqual([])
+  })
+
+  test('steps back from a SIM that a person has suspended', async () => {
+    run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
+    await ask('overLimit')
+
+    expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
+    expect(run.model.tickets).toEqual([])
+  })
+
+  test('a failed suspension is logged and tried again after a pause', async () => {
+    run.model.failing.set('suspend', 'carrier_rejected')
+    await ask('overLimit')
+    await soon(() => expect(actions()).toEqual(['suspendFailed/0']))
+    run.model.failing.clear()
+    await run.house.leap(61_000)
+
+    await until('suspended')
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:3', 'suspend:2'])
+  })
+
+  test('a failed activation is tried again until the SIM is back', async () => {
+    await ask('overLimit')
+    await until('suspended')
+    run.model.failing.set('activate', 'carrier_rejected')
+    await signal('renewed')
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:3']))
+    run.model.failing.clear()
+
+    expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1, failure: null })
+  })
+
+  test('a SIM that was unassigned meanwhile is released', async () => {
+    await ask('overLimit')
+    await until('suspended')
+    run.model.sims.set(1, aSim({ status: 0 }))
+    await signal('renewed')
+
+    expect(await result()).toMatchObject({ outcome: 'released', broughtBack: 0 })
+  })
+
+  test.each([
+    ['grace', { grace: 'P2D' }, undefined, 1, []],
+    ['suspended', {}, undefined, 2, ['suspend:2']],
+    ['suspending', {}, 'pending', 1, ['suspend:4']],
+    ['suspending', {}, 'processing', 2, ['suspend:2']],
+  ] as const)('cancelled in %s (%o, %s) it leaves the SIM as it is', async (phase, more, hold, status, tickets) => {
+    if (hold !== undefined) run.model[hold].add('suspend')
+    await ask('overLimit', more)
+    await until(phase)
+    if (hold !== undefined)
+      await soon(() => expect(run.tickets()).toEqual([hold === 'pending' ? 'suspend:0' : 'suspend:1']))
+    await run.cancel()
+    if (hold === 'processing') await soon(() => expect(run.model.calls('DELETE')).toBe(1))
+    if (hold === 'processing') run.model.processing.clear()
+    await soon(async () => expect((await run.house.lifecycle.describe(run.id, TENANT)).status).toBe('cancelled'))
+
+    expect(sim()?.status).toBe(status)
+    expect(run.model.ticketsOf(1)).toEqual(tickets)
+    expect((await run.house.lifecycle.describe(run.id, TENANT)).result).toMatchObject({ outcome: 'cancelled' })
+  })
+
+  test('a signal that is there before its workflow is heeded', async () => {
+    await ask('cleared')
+    await until('idle')
+
+    expect(run.model.calls('/sims/1/enforcement')).toBe(0)
+  })
+})

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { aSim } from '../model/service.ts'
+import type { ModelTicket } from '../model/tickets.ts'
+import { DAY, useSuspensions } from './harness.ts'
+
+const path = requireJava('suspend-on-overage started again, in skipped time')
+
+describe.skipIf(path === undefined)('a suspend-on-overage that is started again under its id', () => {
+  const run = useSuspensions(path)
+  const { signal, update, until, state, result, actions, sim, tickets } = run
+  const suspendedBy = (workflowId: string, until: 'renewal' | 'manual' = 'renewal') =>
+    run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until } }))
+  const again = (more: Parameters<typeof run.inputOf>[0] = {}) =>
+    run.house.start('suspend-on-overage', run.id, run.inputOf({ takeOver: true, ...more }))
+  const past = async () => new Date((await run.house.env.currentTimeMs()) - DAY).toISOString()
+
+  test('owns the return of a SIM that the last run has suspended', async () => {
+    suspendedBy(run.id)
+    await again()
+    expect(await until('suspended')).toMatchObject({ reason: 'suspended by an earlier run until renewal' })
+    await signal('renewed')
+
+    expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 0, broughtBack: 1 })
+    expect(tickets()).toEqual(['activate:2'])
+    expect((await state()).steps.map(({ step }) => step)).toEqual(['take over', 'activate/1'])
+  })
+
+  test('brings it back at once where the cycle has ended meanwhile', async () => {
+    suspendedBy(run.id)
+    await again({ cycleEndsAt: await past() })
+
+    expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
+  })
+
+  test('brings it back at once where it has come under its limit meanwhile', async () => {
+    suspendedBy(run.id)
+    run.model.overLimit = false
+    await again()
+
+    await soon(() => expect(sim()?.status).toBe(1))
+    await until('idle')
+  })
+
+  test('leaves it suspended where a person has kept it so', async () => {
+    suspendedBy(run.id, 'manual')
+    run.model.overLimit = false
+    await again()
+    expect(await until('suspended')).toMatchObject({ until: 'manual' })
+    await signal('renewed')
+
+    expect(await result()).toMatchObject({ outcome: 'manual', broughtBack: 0 })
+  })
+
+  test('waits for the end of a ticket that the last run has opened, and owns what it has done', async () => {
+    const cause = { by: 'watchdog', workflowId: run.id, until: 'renewal' }
+    const ticket: ModelTicket = { id: 't', kind: 'suspend', simId: 1, status: 1, failureCode: null, body: { cause } }
+    run.model.tickets.push(ticket)
+    run.model.processing.add('suspend')
+    await again()
+    await soon(() => expect(run.model.calls('/enforcement')).toBeGreaterThan(1))
+    expect(await state()).toMatchObject({ phase: 'idle', waitsFor: { what: 'the open tickets of the SIM' } })
+    run.model.processing.clear()
+
+    await until('suspended')
+    await update('resume', {})
+    expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
+  })
+
+  test('goes on armed where the SIM is over, and has log entries of its own', async () => {
+    await again()
+    await until('suspended')
+    await soon(() => expect(actions()).toHaveLength(1))
+
+    expect(actions()).not.toContain('suspended/0')
+    expect(tickets()).toEqual(['suspend:2'])
+  })
+
+  test('waits for the next overage where the SIM is within its limit', async () => {
+    run.model.overLimit = false
+    await again()
+    await until('idle')
+    await soon(async () => expect((await state()).waitsFor).toMatchObject({ what: 'its next overage' }))
+    run.model.overLimit = true
+    await signal('overLimit')
+
+    await until('suspended')
+  })
+
+  test('ends as released where the cycle has ended and the SIM is not suspended', async () => {
+    await again({ cycleEndsAt: await past() })
+
+    expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
+    expect(tickets()).toEqual([])
+  })
+
+  test('steps back from a SIM that a person has suspended since', async () => {
+    run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
+    await again()
+
+    expect(await result()).toMatchObject({ outcome: 'personActed' })
+  })
+
+  test('leaves alone what another workflow has suspended', async () => {
+    suspendedBy('suspend-on-overage:acme:1:earlier', 'manual')
+    await again()
+    await soon(async () => expect((await state()).reason).toBe('not suspended: not active'))
+
+    expect(tickets()).toEqual([])
+  })
+
+  test('ends as released where there is no such SIM any more', async () => {
+    run.model.sims.clear()
+    await again()
+
+    expect(await result()).toMatchObject({ outcome: 'released' })
+  })
+})

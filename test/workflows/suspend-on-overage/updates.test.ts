@@ -1,0 +1,319 @@
+import { describe, expect, test } from 'vitest'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { DAY, HOUR, MINUTE, SECOND, useSuspensions } from './harness.ts'
+
+const path = requireJava('updates of suspend-on-overage in skipped time')
+
+describe.skipIf(path === undefined)('a person asks a running suspend-on-overage', () => {
+  const run = useSuspensions(path)
+  const { ask, signal, update, until, state, result, actions, sim, tickets } = run
+  const iso = (at: number) => new Date(at).toISOString()
+  const refusal = (detail: RegExp) => ({ code: 'update_refused', message: expect.stringMatching(detail) })
+
+  describe('resume', () => {
+    test.each([
+      ['grace', { grace: 'P2D' }, 'idle', []],
+      ['suspended', {}, 'activating', ['suspend:2', 'activate:2']],
+    ] as const)(
+      'in phase %s is answered, and the SIM is not suspended again in this cycle',
+      async (phase, more, next, done) => {
+        await ask('overLimit', more)
+        await until(phase)
+        const answer = await update('resume', {})
+
+        expect(answer).toEqual({
+          phase: next,
+          graceEndsAt: null,
+          until: 'renewal',
+          reason: expect.stringMatching(/^a person resumes the SIM: .*not suspended/),
+        })
+        expect(await result()).toMatchObject({ outcome: 'resumed' })
+        expect(tickets()).toEqual(done)
+        expect(sim()?.status).toBe(1)
+        expect(await ask('overLimit')).toMatchObject({ status: 'completed', started: false })
+      },
+    )
+
+    test('of a SIM that was not suspended after all ends the run', async () => {
+      run.model.overLimit = false
+      await ask('overLimit')
+      await until('idle')
+
+      expect(await update('resume', {})).toMatchObject({ phase: 'idle' })
+      expect(await result()).toMatchObject({ outcome: 'resumed', suspended: 0 })
+    })
+
+    test('takes a Pending suspend ticket back', async () => {
+      run.model.pending.add('suspend')
+      await ask('overLimit')
+      await soon(() => expect(tickets()).toEqual(['suspend:0']))
+
+      expect(await update('resume', {})).toMatchObject({ phase: 'suspending' })
+      expect(await result()).toMatchObject({ outcome: 'resumed', suspended: 0 })
+      expect(tickets()).toEqual(['suspend:4'])
+    })
+
+    test('waits for a suspend ticket that is Processing, and undoes it', async () => {
+      run.model.processing.add('suspend')
+      await ask('overLimit')
+      await soon(() => expect(tickets()).toEqual(['suspend:1']))
+
+      expect(await update('resume', {})).toMatchObject({ phase: 'suspending' })
+      await soon(() => expect(run.model.calls('DELETE')).toBe(1))
+      run.model.processing.clear()
+      expect(await result()).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
+      expect(sim()?.status).toBe(1)
+    })
+
+    test('while the SIM comes back for a raised limit makes it the last time in this cycle', async () => {
+      await ask('overLimit')
+      await until('suspended')
+      run.model.processing.add('activate')
+      await signal('cleared')
+      await until('activating')
+
+      expect(await update('resume', {})).toMatchObject({ phase: 'activating' })
+      run.model.processing.clear()
+      expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
+    })
+
+    test('brings back what was suspended until a person acts', async () => {
+      await ask('overLimit', { until: 'manual' })
+      await until('suspended')
+
+      expect(await update('resume', {})).toMatchObject({ phase: 'activating', until: 'manual' })
+      expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
+    })
+
+    test('is refused once somebody else has decided about the SIM', async () => {
+      run.model.processing.add('suspend')
+      await ask('overLimit')
+      await soon(() => expect(tickets()).toEqual(['suspend:1']))
+      await signal('personActed')
+      await expect(update('resume', {})).rejects.toMatchObject(refusal(/a person has acted on the SIM/))
+      await run.cancel()
+      await soon(() => expect(update('resume', {})).rejects.toMatchObject(refusal(/is being cancelled/)))
+      run.model.processing.clear()
+      await expect(result()).rejects.toThrow()
+
+      await expect(update('resume', {})).rejects.toMatchObject({ code: 'workflow_not_running' })
+    })
+  })
+
+  describe('keepSuspended', () => {
+    const recorded = () => sim()?.suspension?.until
+
+    test('keeps the SIM suspended over the month end, and is recorded before it comes', async () => {
+      await ask('overLimit')
+      await until('suspended')
+      const answer = await update('keepSuspended', {})
+      expect(answer).toEqual({
+        phase: 'suspended',
+        graceEndsAt: null,
+        until: 'manual',
+        reason: 'a person keeps it suspended beyond the renewal, until a person acts',
+      })
+      await soon(() => expect(recorded()).toBe('manual'))
+      await soon(async () =>
+        expect((await state()).waitsFor).toMatchObject({ what: expect.stringMatching(/^a person/) }),
+      )
+      await signal('cleared')
+
+      expect(await result()).toMatchObject({ outcome: 'manual', suspended: 1, broughtBack: 0 })
+      expect(await run.house.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
+      expect(sim()?.status).toBe(2)
+      expect(tickets()).toEqual(['suspend:2'])
+    })
+
+    test('holds against a renewal that is under way already', async () => {
+      await ask('overLimit')
+      await until('suspended')
+      await Promise.all([update('keepSuspended', {}), signal('renewed')]).catch(() => {})
+
+      const { outcome } = await result()
+      expect([outcome, sim()?.status]).toEqual(recorded() === 'manual' ? ['manual', 2] : ['renewed', 1])
+    })
+
+    test('taken back, the SIM comes back with the renewal', async () => {
+      await ask('overLimit')
+      await until('suspended')
+      await update('keepSuspended', { until: 'manual' })
+      expect(await update('keepSuspended', { until: 'renewal' })).toMatchObject({
+        phase: 'suspended',
+        until: 'renewal',
+      })
+      await soon(() => expect(recorded()).toBe('renewal'))
+      await signal('renewed')
+
+      expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
+    })
+
+    test('taken back so late that the month end has passed it over, the SIM comes back all the same', async () => {
+      const endsAt = (await run.house.env.currentTimeMs()) + 12 * SECOND
+      await ask('overLimit', { cycleEndsAt: iso(endsAt) })
+      await until('suspended')
+      await update('keepSuspended', {})
+      await soon(() => expect(recorded()).toBe('manual'))
+      const { promise: mayRecord, resolve: record } = Promise.withResolvers<void>()
+      run.model.before = (line) => (line.startsWith('PATCH') ? mayRecord : Promise.resolve())
+      await update('keepSuspended', { until: 'renewal' })
+      await soon(async () => expect(await run.house.env.currentTimeMs()).toBeGreaterThan(endsAt))
+      record()
+
+      expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
+      expect(sim()?.status).toBe(1)
+    })
+
+    test('taken back after the limit was raised, the SIM comes back at once', async () => {
+      await ask('overLimit')
+      await until('suspended')
+      await update('keepSuspended', {})
+      await signal('cleared')
+      await until('suspended')
+      expect(sim()?.status).toBe(2)
+      await update('keepSuspended', { until: 'renewal' })
+      await until('idle')
+
+      expect(sim()?.status).toBe(1)
+    })
+
+    test('while its suspend ticket runs holds for the suspension to come, and for no later one', async () => {
+      run.model.processing.add('suspend')
+      await ask('overLimit')
+      await soon(() => expect(tickets()).toEqual(['suspend:1']))
+      expect(await update('keepSuspended', {})).toMatchObject({ phase: 'suspending', until: 'manual' })
+      run.model.processing.clear()
+      await soon(() => expect(recorded()).toBe('manual'))
+      await update('keepSuspended', { until: 'renewal' })
+      await signal('cleared')
+      await until('idle')
+      await signal('overLimit')
+
+      expect(await until('suspended')).toMatchObject({ until: 'renewal' })
+      expect(recorded()).toBe('renewal')
+    })
+
+    test('lets what a rule suspends until a person acts come back with the renewal', async () => {
+      await ask('overLimit', { until: 'manual' })
+      await until('suspended')
+      await update('keepSuspended', { until: 'renewal' })
+      await signal('renewed')
+
+      expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
+    })
+
+    test('is refused where there is nothing to keep', async () => {
+      await ask('overLimit', { grace: 'P2D' })
+      await until('grace')
+      await expect(update('keepSuspended', {})).rejects.toMatchObject(
+        refusal(/not suspended by this workflow \(phase grace\)/),
+      )
+      await signal('cleared')
+      await until('idle')
+      await expect(update('keepSuspended', {})).rejects.toMatchObject(refusal(/\(phase idle\)/))
+    })
+  })
+
+  describe('extendGrace', () => {
+    const begin = async (grace = 'P2D') => {
+      await ask('overLimit', { grace })
+      const { graceEndsAt } = await until('grace')
+      return Date.parse(graceEndsAt ?? '')
+    }
+
+    test('moves the end, and warns anew before it', async () => {
+      const first = await begin()
+      const moved = first + 12 * HOUR
+      expect(await update('extendGrace', { by: 'PT12H' })).toEqual({
+        phase: 'grace',
+        graceEndsAt: iso(moved),
+        until: 'renewal',
+        reason: `a person has extended the grace period to ${iso(moved)}`,
+      })
+      await run.house.leap(moved - HOUR - MINUTE - (await run.house.env.currentTimeMs()))
+      expect(actions()).toEqual(['graceStarted/0'])
+      await run.house.leap(2 * MINUTE)
+      await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0']))
+      await update('extendGrace', { until: iso(moved + DAY) })
+      await run.house.leap(DAY)
+      await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0', 'graceEnding/1']))
+      expect(tickets()).toEqual([])
+      expect(run.model.actions.at(-1)?.['detail']).toBe(`suspended at ${iso(moved + DAY)}`)
+      await run.house.leap(HOUR + SECOND)
+
+      await until('suspended')
+    })
+
+    test('reaches to the end of the billing cycle, and no further', async () => {
+      await begin()
+      const beyond = refusal(new RegExp(`after the billing cycle: ask for ${iso(run.endsAt)} at the latest`))
+      await expect(update('extendGrace', { by: 'P30D' })).rejects.toMatchObject(beyond)
+      await expect(update('extendGrace', { until: iso(run.endsAt + 1) })).rejects.toMatchObject(beyond)
+      await expect(update('extendGrace', { by: 'P999999999999D' })).rejects.toMatchObject(beyond)
+      await expect(update('extendGrace', { until: '2026-12-31T23:59:60Z' })).rejects.toMatchObject(
+        refusal(/no instant there is: ask for a later end/),
+      )
+      expect(await update('extendGrace', { until: iso(run.endsAt) })).toMatchObject({ graceEndsAt: iso(run.endsAt) })
+
+      expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
+      expect(tickets()).toEqual([])
+    })
+
+    test('never shortens the grace, and needs one that runs', async () => {
+      const end = await begin()
+      const later = refusal(/ends at .* already; got .*: ask for a later end/)
+      await expect(update('extendGrace', { by: 'PT0S' })).rejects.toMatchObject(later)
+      await expect(update('extendGrace', { until: iso(end - SECOND) })).rejects.toMatchObject(later)
+      await signal('cleared')
+      await until('idle')
+
+      await expect(update('extendGrace', { by: 'PT1H' })).rejects.toMatchObject(
+        refusal(/no grace period runs \(phase idle\)/),
+      )
+    })
+  })
+
+  test('twice under one id, and gets the first answer: it is done once', async () => {
+    await ask('overLimit', { grace: 'P2D' })
+    const end = Date.parse((await until('grace')).graceEndsAt ?? '')
+    const first = await update('extendGrace', { by: 'PT1H' }, 'the same')
+
+    expect(await update('extendGrace', { by: 'PT1H' }, 'the same')).toEqual(first)
+    expect(await state()).toMatchObject({ graceEndsAt: iso(end + HOUR) })
+    const steps = (await state()).steps.filter(({ step }) => step === 'extendGrace')
+    expect(steps).toHaveLength(1)
+  })
+
+  test('two things at once, and each is judged by what the other has left', async () => {
+    await ask('overLimit', { grace: 'P2D' })
+    const end = Date.parse((await until('grace')).graceEndsAt ?? '')
+    const both = await Promise.all([update('extendGrace', { by: 'PT1H' }), update('extendGrace', { by: 'PT2H' })])
+    expect(
+      both
+        .map(({ graceEndsAt }) => graceEndsAt)
+        .toSorted()
+        .at(-1),
+    ).toBe(iso(end + 3 * HOUR))
+
+    const tooMuch = await Promise.allSettled([
+      update('extendGrace', { by: 'P20D' }),
+      update('extendGrace', { by: 'P20D' }),
+    ])
+    expect(tooMuch.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    const opposed = await Promise.allSettled([update('resume', {}), update('extendGrace', { by: 'PT1H' })])
+    expect(opposed[0]?.status).toBe('fulfilled')
+    expect(await result()).toMatchObject({ outcome: 'resumed' })
+  })
+
+  test('and is refused: it leaves nothing in the history', async () => {
+    await ask('overLimit')
+    await until('suspended')
+    await expect(update('extendGrace', { by: 'PT1H' })).rejects.toMatchObject({ code: 'update_refused' })
+    await update('keepSuspended', {})
+
+    const { events = [] } = await run.house.handleOf(run.id).fetchHistory()
+    const accepted = events?.map((event) => event.workflowExecutionUpdateAcceptedEventAttributes).filter(Boolean)
+    expect(accepted?.map((each) => each?.acceptedRequest?.input?.name)).toEqual(['keepSuspended'])
+  })
+})
