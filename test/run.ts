@@ -56,8 +56,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-const namesTemporal = (args: readonly string[]): boolean =>
-  args.some((arg) => PROJECTS_WITH_TEMPORAL.includes(arg.replace('--project=', '')))
+function namesTemporal(args: readonly string[]): boolean {
+  return args.some((arg) => PROJECTS_WITH_TEMPORAL.includes(arg.replace('--project=', '')))
+}
 
 async function runVitest(
   args: readonly string[],
