@@ -5,6 +5,7 @@
 
 import { builtinModules } from 'node:module'
 import packageJson from '../package.json' with { type: 'json' }
+import { BUNDLED } from '../worker/bundled.ts'
 
 const FOLDERS = [
   'domain',
@@ -29,9 +30,6 @@ const FOLDERS = [
   'tools',
 ]
 
-/** What workflows may run of domain/. */
-export const IN_BUNDLE = ['domain/temporal/lifecycle.ts', 'domain/time/cycle.ts', 'domain/time/duration.ts']
-
 export interface Boundary {
   /** What holds, and why: it is what the lint says where it is broken. */
   readonly why: string
@@ -41,8 +39,8 @@ export interface Boundary {
   readonly types?: readonly string[]
   /** Packages it may import; absent: any. Types of any package may be imported. */
   readonly packages?: readonly string[]
-  /** Files it may import values from although their folder gives it only types: which values, or any. */
-  readonly values?: Readonly<Record<string, readonly string[] | 'any'>>
+  /** Files it may import these values from although their folder gives it only types. */
+  readonly values?: Readonly<Record<string, readonly string[]>>
   /** Time is a parameter there. */
   readonly noClock?: true
   readonly mayReadEnv?: true
@@ -116,11 +114,10 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     types: ['config'],
   },
   workflows: {
-    why: 'workflows/ is replayed, so its bundle holds only workflows/ and three files of domain/ that import nothing',
+    why: 'workflows/ is replayed, so its bundle holds only workflows/, domain/temporal/ and domain/time/',
     imports: [],
     types: ['domain', 'activities'],
     packages: ['@temporalio/workflow'],
-    values: Object.fromEntries(IN_BUNDLE.map((file) => [file, 'any'])),
   },
   api: {
     why: 'api/ is the HTTP door: it asks operations/ and store/, and knows no other door and no workflow code',
@@ -177,12 +174,15 @@ const PACKAGES = [...Object.keys(packageJson.dependencies), ...builtinModules.ma
 const isOf = (name: string, packages: readonly string[]): boolean =>
   packages.some((allowed) => name === allowed || name.startsWith(`${allowed}/`))
 
+const isBundled = (path: string): boolean => isOf(path, BUNDLED)
+
 /** Why a file may not import that; undefined: it may. */
 export function whyNotImport(file: string, wanted: Import): string | undefined {
   const { target, values } = wanted
   const isTypesOnly = values.length === 0
-  if (IN_BUNDLE.includes(file) && !isTypesOnly) {
-    return `${file} enters the bundle of the workflows: it imports nothing but types, and ${target} is more.`
+  const mayBundle = isTypesOnly || isBundled(target)
+  if (isBundled(file) && !isOf(file, ['workflows']) && !mayBundle) {
+    return `${file} enters the bundle of the workflows: it imports only types from outside it, and ${target} is more.`
   }
   const folder = file.split('/')[0] ?? ''
   const floor = FLOORS[folder]
@@ -196,8 +196,9 @@ export function whyNotImport(file: string, wanted: Import): string | undefined {
   const to = target.split('/')[0] ?? ''
   if (to === folder && BY_NOUN.includes(folder)) return whyNotNoun(file, target)
   if (to === folder || !FOLDERS.includes(to) || floor.imports.includes(to)) return undefined
+  if (isBundled(file) && isBundled(target)) return undefined
   const named = floor.values?.[target]
-  if (named === 'any' || (named !== undefined && values.every((value) => named.includes(value)))) return undefined
+  if (named !== undefined && values.every((value) => named.includes(value))) return undefined
   if (floor.types?.includes(to) === true) return isTypesOnly ? undefined : refuse(`of ${target} it imports types only`)
   return refuse(`it does not import ${target}`)
 }

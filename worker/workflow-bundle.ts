@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { BUNDLED } from './bundled.ts'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -40,15 +41,21 @@ export async function readBundle(file: string): Promise<string> {
   )
 }
 
-/** Own files that enter the bundle: workflows/, and what it may import of domain/. */
-const OF_DOMAIN = ['cycle.ts', 'duration.ts', 'lifecycle.ts']
-
 const sdkVersion = (): string => createRequire(import.meta.url)('@temporalio/workflow/package.json').version
 
+/** Paths of all our own files that a bundle may be made of. */
+export async function bundledSources(): Promise<string[]> {
+  const folders = BUNDLED.map(async (folder) =>
+    (await readdir(path(`../${folder}/`), { recursive: true })).map((name) => `${folder}/${name}`),
+  )
+  return (await Promise.all(folders))
+    .flat()
+    .filter((file) => file.endsWith('.ts'))
+    .toSorted()
+}
+
 async function sourcesHash(sdk: string): Promise<string> {
-  const workflows = (await readdir(path('../workflows/'))).filter((name) => name.endsWith('.ts')).sort()
-  const files = [...workflows.map((name) => `../workflows/${name}`), ...OF_DOMAIN.map((name) => `../domain/${name}`)]
   const hash = createHash('sha256').update(`${sdk}\n`)
-  for (const file of files) hash.update(`${file}\n`).update(await readFile(path(file)))
+  for (const file of await bundledSources()) hash.update(`${file}\n`).update(await readFile(path(`../${file}`)))
   return hash.digest('hex')
 }
