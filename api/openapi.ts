@@ -1,12 +1,12 @@
 /** The OpenAPI documents as files need them: made without a database, from the same applications that serve. */
 import { lifecycleClient } from '../queues/temporal/client.ts'
 import { connect } from '../store/connect.ts'
-import type { Ground } from '../store/tenancy.ts'
+import type { Store } from '../store/tenancy.ts'
 import type { App } from './http/app.ts'
 import { buildInternal, buildPublic } from './server.ts'
 
 /** Describes an application that is never asked for anything, so that nothing connects. */
-async function describe(build: (ground: Ground) => Promise<App>): Promise<object> {
+async function describe(build: (store: Store) => Promise<App>): Promise<object> {
   const { db, close } = connect('postgres://127.0.0.1/none')
   const app = await build({ db, clock: Date.now, ring: () => undefined })
   const document = app.swagger()
@@ -20,10 +20,8 @@ const esim = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
 const terms = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
 
 /** The public interface. */
-export const openapiDocument = (): Promise<object> => describe((ground) => buildPublic({ ground }))
+export const openapiDocument = (): Promise<object> => describe((store) => buildPublic({ store }))
 
 /** The internal interface. */
 export const internalOpenapiDocument = (): Promise<object> =>
-  describe((ground) =>
-    buildInternal({ ground, billingCycle: 'P1M', lifecycles: nowhere, terms, esim, dependencies: [] }),
-  )
+  describe((store) => buildInternal({ store, billingCycle: 'P1M', lifecycles: nowhere, terms, esim, dependencies: [] }))

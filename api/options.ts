@@ -4,11 +4,11 @@ import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { UsageTerms } from '../operations/usage/record-usage.ts'
 import type { LifecycleTerms } from '../operations/workflows/inputs.ts'
 import type { LifecycleClient } from '../queues/temporal/client.ts'
-import type { Ground } from '../store/tenancy.ts'
+import type { Store } from '../store/tenancy.ts'
 
 /** What the routes of the service document work with. */
 export interface RouteOptions {
-  readonly ground: Ground
+  readonly store: Store
   /** Tickets that a tenant may have open; left out: any number. */
   readonly ticketQuota?: TicketQuota
 }

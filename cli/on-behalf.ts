@@ -1,10 +1,10 @@
 /** What a command changes straight in the database is in the audit trail as its user's. */
 import { randomUUID } from 'node:crypto'
 import { hostname, userInfo } from 'node:os'
-import type { Ground } from '../store/tenancy.ts'
+import type { Store } from '../store/tenancy.ts'
 
-/** The ground of a command that wakes nobody. @param action name of the command */
-export const commandGround = (db: Ground['db'], action: string): Ground => ({
+/** The store of a command that wakes nobody. @param action name of the command */
+export const commandStore = (db: Store['db'], action: string): Store => ({
   db,
   clock: Date.now,
   ring: () => undefined,

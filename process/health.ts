@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox'
 import { strictObject } from '../domain/schema.ts'
 import { type AskRules, inForceInstead } from '../operations/watchdog/rules-in-force.ts'
 import { pendingMigrations } from '../store/migrate.ts'
-import { type Db, type Ground, inPlatform } from '../store/tenancy.ts'
+import { type Db, inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Something the process cannot work without. */
@@ -110,10 +110,10 @@ export const databaseDependency = (db: Db): Dependency => ({
 })
 
 /** The rules in force are the ones that should be: this build accepts the set that was loaded last. */
-export const rulesDependency = (ground: Ground, rules: AskRules): Dependency => ({
+export const rulesDependency = (store: Store, rules: AskRules): Dependency => ({
   name: 'rules',
   check: async () => {
-    const inForce = await inPlatform(ground, rules)
+    const inForce = await inPlatform(store, rules)
     const { version, refused } = inForce
     if (refused === null) return version > 0 ? `version ${version} is in force` : 'none was loaded yet'
     throw new Error(

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import { migrationNames } from '../store/migration-files.ts'
 import { type ServiceProcess, sayAtWork, sayEnded } from '../store/processes.ts'
-import { type Ground, inPlatform } from '../store/tenancy.ts'
+import { inPlatform, type Store } from '../store/tenancy.ts'
 
 /** A sixth of what a process may be silent for. */
 const EVERY_MS = 10_000
@@ -15,7 +15,7 @@ const EVERY_MS = 10_000
  * @returns what ends it, and takes the process off the list
  */
 export function startPresence(
-  ground: Ground,
+  store: Store,
   kind: ServiceProcess['kind'],
   log: Logger,
 ): { readonly stop: () => Promise<void> } {
@@ -23,7 +23,7 @@ export function startPresence(
   const say = async () => {
     try {
       const self = await process
-      await inPlatform(ground, (tx) => sayAtWork(tx, self))
+      await inPlatform(store, (tx) => sayAtWork(tx, self))
     } catch (error) {
       log.debug({ err: error }, 'the database was not told that this process is at work')
     }
@@ -37,7 +37,7 @@ export function startPresence(
       clearInterval(timer)
       await saying
       const { id } = await process
-      await inPlatform(ground, (tx) => sayEnded(tx, id)).catch((error: unknown) => {
+      await inPlatform(store, (tx) => sayEnded(tx, id)).catch((error: unknown) => {
         log.debug({ err: error }, 'the database was not told that this process has ended')
       })
     },

@@ -13,7 +13,7 @@ import {
   tellRefusedRules,
 } from '../operations/watchdog/rules-in-force.ts'
 import type { RuleText } from '../rules/load/load.ts'
-import { type Ground, inPlatform } from '../store/tenancy.ts'
+import { inPlatform, type Store } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'
 
@@ -56,15 +56,15 @@ export async function readRuleFiles(dir: string): Promise<RuleText[]> {
  *
  * @returns whether there is a set in force
  */
-export async function activateFirstRules(ground: Ground, files: readonly RuleText[], log: Logger): Promise<boolean> {
-  const inForce = await inPlatform(ground, activeRuleVersion)
+export async function activateFirstRules(store: Store, files: readonly RuleText[], log: Logger): Promise<boolean> {
+  const inForce = await inPlatform(store, activeRuleVersion)
   if (inForce !== undefined) {
     log.info({ version: inForce }, 'the rules are in force')
     return true
   }
   try {
     const caller = { ...WORKER, requestId: randomUUID(), action: 'activateFirstRules' }
-    const { version } = await activateRules({ ...ground, caller }, files, 'a worker at the first start')
+    const { version } = await activateRules({ ...store, caller }, files, 'a worker at the first start')
     log.info({ version, files: files.length }, 'the first rules are in force')
     return true
   } catch (error) {
@@ -77,13 +77,13 @@ export async function activateFirstRules(ground: Ground, files: readonly RuleTex
 }
 
 /** Looks whether this build refuses the set that should be in force, and says so once; `/readyz` says it all the time. */
-export const refusedRules = (ground: Ground, rules: AskRules, log: Logger): Sweep => {
+export const refusedRules = (store: Store, rules: AskRules, log: Logger): Sweep => {
   let told = 0
   return {
     name: 'refused rules',
     run: async () => {
-      await tellRefusedRules(ground, rules)
-      const inForce = await inPlatform(ground, rules)
+      await tellRefusedRules(store, rules)
+      const inForce = await inPlatform(store, rules)
       const version = inForce.refused?.version ?? 0
       if (inForce.refused !== null && version !== told) {
         const { reason } = inForce.refused

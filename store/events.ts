@@ -5,7 +5,7 @@ import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from './keyset.ts'
 import { containing, readPage, within } from './paging.ts'
-import type { Ground, PlatformTx, TenantTx } from './tenancy.ts'
+import type { PlatformTx, Store, TenantTx } from './tenancy.ts'
 
 interface EventRow {
   readonly id: number
@@ -52,8 +52,8 @@ export async function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Pag
 }
 
 /** All events, newest first, page by page. The tenant's and the platform's are read apart: each has its order in the index. */
-export const listEvents = (ground: Ground, tenantId: string, query: EventQuery): AsyncGenerator<Event[]> =>
-  keysetPages(ground, tenantId, async (tx, after: Instant | null) => {
+export const listEvents = (store: Store, tenantId: string, query: EventQuery): AsyncGenerator<Event[]> =>
+  keysetPages(store, tenantId, async (tx, after: Instant | null) => {
     const newest = (owner: RawBuilder<unknown>) => sql`(
       select id, type, severity, title, description, at, at::text as place
         from events

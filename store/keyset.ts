@@ -1,6 +1,6 @@
 /** Lists read whole: page by page, each page in a transaction of its own, so that memory and locks stay small. */
 import { type RawBuilder, sql } from 'kysely'
-import { type Ground, inTenant, type TenantTx } from './tenancy.ts'
+import { inTenant, type Store, type TenantTx } from './tenancy.ts'
 
 /** Rows of a page. */
 export const KEYSET_PAGE = 1000
@@ -17,14 +17,14 @@ interface KeysetPage<Item, Place> {
  * @param read reads the page after a place in the list; null: the first
  */
 export async function* keysetPages<Item, Place>(
-  ground: Ground,
+  store: Store,
   tenantId: string,
   read: (tx: TenantTx, after: Place | null) => Promise<KeysetPage<Item, Place>>,
 ): AsyncGenerator<Item[]> {
   let place: Place | null = null
   do {
     const after: Place | null = place
-    const page: KeysetPage<Item, Place> = await inTenant(ground, tenantId, (tx) => read(tx, after))
+    const page: KeysetPage<Item, Place> = await inTenant(store, tenantId, (tx) => read(tx, after))
     if (page.items.length > 0) yield page.items
     place = page.next
   } while (place !== null)

@@ -27,7 +27,7 @@ export interface Caller {
 }
 
 /** What operations run with. */
-export interface Ground {
+export interface Store {
   readonly db: Db
   /** The clock, epoch milliseconds. No SQL decides by the server's own. */
   readonly clock: () => number
@@ -44,11 +44,11 @@ export interface Ground {
 /** Minutes, for a month end, an import, or what looks at a whole estate: all else is broken off sooner. */
 const SLOW = '5min'
 
-/** The same ground, for work whose statements may take minutes. */
-export const slowly = (ground: Ground): Ground => ({ ...ground, slow: true })
+/** The same store, for work whose statements may take minutes. */
+export const slowly = (store: Store): Store => ({ ...store, slow: true })
 
 /** Part of the select that begins a transaction. */
-const patience = ({ slow = false }: Ground) => (slow ? sql`, set_config('statement_timeout', ${SLOW}, true)` : sql``)
+const patience = ({ slow = false }: Store) => (slow ? sql`, set_config('statement_timeout', ${SLOW}, true)` : sql``)
 
 const DEADLOCK_RETRIES = 3
 
@@ -79,36 +79,36 @@ const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code'
  *
  * The work may run again from its beginning, where the database broke it off for a deadlock.
  */
-export async function inTenant<T>(ground: Ground, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-  const retries = ground.deadlockRetries ?? DEADLOCK_RETRIES
+export async function inTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+  const retries = store.deadlockRetries ?? DEADLOCK_RETRIES
   for (let attempt = 0; ; attempt++) {
     try {
-      return await onceInTenant(ground, tenantId, work)
+      return await onceInTenant(store, tenantId, work)
     } catch (error) {
       if (attempt >= retries || !isDeadlock(error)) throw error
     }
   }
 }
 
-async function onceInTenant<T>(ground: Ground, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+async function onceInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const bells: Bell[] = []
   const last: (() => Promise<void>)[] = []
-  const result = await ground.db.transaction().execute(async (q) => {
+  const result = await store.db.transaction().execute(async (q) => {
     await sql`
       select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)
-             ${patience(ground)}`.execute(q)
+             ${patience(store)}`.execute(q)
     const done = await work({
       q,
       tenantId,
-      now: new Date(ground.clock()),
-      caller: ground.caller ?? null,
+      now: new Date(store.clock()),
+      caller: store.caller ?? null,
       ring: (bell) => bells.push({ ...bell, tenantId }),
       atEnd: (one) => last.push(one),
     })
     for (const one of last) await one()
     return done
   })
-  if (bells.length > 0) ground.ring(bells)
+  if (bells.length > 0) store.ring(bells)
   return result
 }
 
@@ -121,11 +121,11 @@ export interface PlatformTx {
 }
 
 /** Runs work in one transaction on the platform's few cross-tenant tables, and on nothing else. */
-export async function inPlatform<T>(ground: Ground, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
-  return ground.db.transaction().execute(async (q) => {
+export async function inPlatform<T>(store: Store, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
+  return store.db.transaction().execute(async (q) => {
     await sql`
       select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true)
-             ${patience(ground)}`.execute(q)
-    return work({ q, now: new Date(ground.clock()), caller: ground.caller ?? null })
+             ${patience(store)}`.execute(q)
+    return work({ q, now: new Date(store.clock()), caller: store.caller ?? null })
   })
 }

@@ -10,10 +10,10 @@ import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workf
 import type { FailedRun } from '../operations/workflows/failed-runs.ts'
 import type { Handlers } from '../queues/backend.ts'
 import type { QueueName } from '../queues/catalog.ts'
-import { type Ground, slowly } from '../store/tenancy.ts'
+import { type Store, slowly } from '../store/tenancy.ts'
 
 export interface HandlerOptions {
-  readonly ground: Ground
+  readonly store: Store
   readonly network: Network
   readonly mailer: Mailer
   readonly door: WorkflowDoor
@@ -29,7 +29,7 @@ export interface HandlerOptions {
 }
 
 export function createHandlers(options: HandlerOptions): Handlers {
-  const { ground, network, mailer, door, observe } = options
+  const { store, network, mailer, door, observe } = options
   /** Measures a job; its failure goes on to the queue. */
   const measured =
     <J extends { readonly queue: QueueName }>(handle: (job: J) => Promise<void>) =>
@@ -44,10 +44,10 @@ export function createHandlers(options: HandlerOptions): Handlers {
       }
     }
   return {
-    tickets: measured(({ tenantId, simId }) => executeTickets(ground, network, options.tickets, tenantId, simId)),
-    bulk: measured(({ tenantId }) => openBulkTickets(slowly(ground), options.add, tenantId)),
-    evaluate: measured(({ tenantId }) => evaluateSubjects(slowly(ground), options.evaluation, tenantId)),
-    mail: measured(({ tenantId }) => sendMails(ground, mailer, options.mails, tenantId)),
-    workflows: measured(() => carryOutWorkflowRequests(ground, door, options)),
+    tickets: measured(({ tenantId, simId }) => executeTickets(store, network, options.tickets, tenantId, simId)),
+    bulk: measured(({ tenantId }) => openBulkTickets(slowly(store), options.add, tenantId)),
+    evaluate: measured(({ tenantId }) => evaluateSubjects(slowly(store), options.evaluation, tenantId)),
+    mail: measured(({ tenantId }) => sendMails(store, mailer, options.mails, tenantId)),
+    workflows: measured(() => carryOutWorkflowRequests(store, door, options)),
   }
 }

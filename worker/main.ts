@@ -25,7 +25,7 @@ import { startSweeps } from '../process/sweeps.ts'
 import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
 import { type LifecycleClient, lifecycleClient } from '../queues/temporal/client.ts'
 import { connect } from '../store/connect.ts'
-import type { Ground } from '../store/tenancy.ts'
+import type { Store } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
 import { keyIsTaken, workersKey } from './service-key.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
@@ -81,7 +81,7 @@ export async function startWorker(
   const schema = databaseDependency(database.db)
   const queues = openQueues(at)
   const jobs = jobMetrics(metrics, queues)
-  const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
+  const store: Store = { db: database.db, clock: Date.now, ring: queues.ring }
 
   const evaluation = evaluationTerms(settings)
   const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`
@@ -102,7 +102,7 @@ export async function startWorker(
     metrics,
     dependencies: [
       schema,
-      rulesDependency(ground, evaluation.rules),
+      rulesDependency(store, evaluation.rules),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', check: () => polls(lifecycle, temporal) },
       { name: 'service key', check: () => keyIsTaken(key, internalUrl) },
@@ -114,10 +114,10 @@ export async function startWorker(
   const work = async () => {
     const patience = { log, signal: stopping.signal }
     if ((await untilDone('the database', schema.check, patience)) === undefined) return undefined
-    const rules = await untilDone('the rules', () => activateFirstRules(ground, ruleFiles, log), patience)
+    const rules = await untilDone('the rules', () => activateFirstRules(store, ruleFiles, log), patience)
     if (rules === undefined) return undefined
     const handlers = createHandlers({
-      ground,
+      store,
       network,
       mailer: { render: renderMail, transport },
       door: lifecycle,
@@ -139,12 +139,12 @@ export async function startWorker(
       },
       observe: jobs.observe,
     })
-    const presence = startPresence(ground, 'worker', log)
+    const presence = startPresence(store, 'worker', log)
     const consumers = consume(at, handlers, (queue, error) => log.error({ queue, err: error }, 'a job failed'))
     const sweeps = startSweeps(
       [
         ...workLists({
-          ground,
+          store,
           ensureSchedule: (schedule) => lifecycle.ensureSchedule(schedule),
           onMonthsAhead: (months) => {
             jobs.monthsAhead(months)
@@ -152,7 +152,7 @@ export async function startWorker(
               log.error({ months }, 'partitions of the usage records are missing: ingest stops when the months end')
           },
         }),
-        refusedRules(ground, evaluation.rules, log),
+        refusedRules(store, evaluation.rules, log),
       ],
       durationMs(settings.SWEEP_EVERY),
       log,

@@ -7,7 +7,7 @@ import { forgetAnswers } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mail/mails.ts'
 import { hasLateMonthEnd } from '../store/month-end/progress.ts'
 import { tenantsWithWorkflowRequests } from '../store/outbox.ts'
-import { type Ground, inPlatform, inTenant, type PlatformTx, slowly } from '../store/tenancy.ts'
+import { inPlatform, inTenant, type PlatformTx, type Store, slowly } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants/tenants.ts'
 import { tenantsWithBulkWork } from '../store/tickets/bulk.ts'
 import { dueTicketWork } from '../store/tickets/tickets.ts'
@@ -23,24 +23,24 @@ const TEN_MINUTES_MS = 600_000
 /** A Schedule that somebody deleted is back within this time; a new tenant's is made at once. */
 const SCHEDULES_CHECKED_MS = 300_000
 
-export interface SweptGround {
-  readonly ground: Ground
+export interface SweptStore {
+  readonly store: Store
   /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
   readonly ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>
   /** Is told for how many months ahead there are partitions of the usage records: three where all is well. */
   readonly onMonthsAhead: (months: number) => void
 }
 
-export function workLists({ ground, ensureSchedule, onMonthsAhead }: SweptGround): Sweep[] {
+export function workLists({ store, ensureSchedule, onMonthsAhead }: SweptStore): Sweep[] {
   const bells = (name: string, find: (tx: PlatformTx) => Promise<readonly Bell[]>): Sweep => ({
     name,
     run: async () => {
-      const found = await inPlatform(ground, find)
-      if (found.length > 0) ground.ring(found)
+      const found = await inPlatform(store, find)
+      if (found.length > 0) store.ring(found)
     },
   })
   return [
-    cycleBoundaries(ground),
+    cycleBoundaries(store),
     bells('tickets', async (tx) =>
       (await dueTicketWork(tx, MOST_BELLS)).map(({ tenantId, simId }) => ({ queue: 'tickets', tenantId, simId })),
     ),
@@ -54,15 +54,15 @@ export function workLists({ ground, ensureSchedule, onMonthsAhead }: SweptGround
     bells('workflow requests', async (tx) =>
       (await tenantsWithWorkflowRequests(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'workflows', tenantId })),
     ),
-    missingSchedules(ground, ensureSchedule),
+    missingSchedules(store, ensureSchedule),
     {
       name: 'usage partitions',
       everyMs: HOUR_MS,
       run: async () => {
         try {
-          await partitionsAhead(slowly(ground))
+          await partitionsAhead(slowly(store))
         } finally {
-          onMonthsAhead(await monthsAhead(ground))
+          onMonthsAhead(await monthsAhead(store))
         }
       },
     },
@@ -70,36 +70,36 @@ export function workLists({ ground, ensureSchedule, onMonthsAhead }: SweptGround
       name: 'kept answers',
       everyMs: TEN_MINUTES_MS,
       run: async () => {
-        await inPlatform(slowly(ground), (tx) => forgetAnswers(tx, new Date(tx.now.getTime() - ANSWERS_KEPT_MS)))
+        await inPlatform(slowly(store), (tx) => forgetAnswers(tx, new Date(tx.now.getTime() - ANSWERS_KEPT_MS)))
       },
     },
   ]
 }
 
 /** Opens each tenant's new cycle at its boundary; what runs is remembered, so that a round costs one statement. */
-function cycleBoundaries(ground: Ground): Sweep {
+function cycleBoundaries(store: Store): Sweep {
   const endsAt = new Map<string, number>()
   return {
     name: 'cycle boundaries',
     run: async () => {
-      for (const tenantId of await inPlatform(ground, tenantIds)) {
-        if (ground.clock() < (endsAt.get(tenantId) ?? 0)) continue
+      for (const tenantId of await inPlatform(store, tenantIds)) {
+        if (store.clock() < (endsAt.get(tenantId) ?? 0)) continue
         // A new one marks the whole estate due.
-        const cycle = await inTenant(slowly(ground), tenantId, currentCycle)
+        const cycle = await inTenant(slowly(store), tenantId, currentCycle)
         endsAt.set(tenantId, cycle.endsAt)
       }
     },
   }
 }
 
-function missingSchedules(ground: Ground, ensureSchedule: SweptGround['ensureSchedule']): Sweep {
+function missingSchedules(store: Store, ensureSchedule: SweptStore['ensureSchedule']): Sweep {
   const checkedAt = new Map<string, number>()
   return {
     name: 'month-end Schedules',
     run: async () => {
-      for (const tenantId of await inPlatform(ground, tenantIds)) {
+      for (const tenantId of await inPlatform(store, tenantIds)) {
         if (performance.now() - (checkedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < SCHEDULES_CHECKED_MS) continue
-        const schedule = await inTenant(ground, tenantId, async (tx) => {
+        const schedule = await inTenant(store, tenantId, async (tx) => {
           const { billingCycle } = await tenantTerms(tx)
           return { tenantId, billingCycle, isLate: await hasLateMonthEnd(tx) }
         })

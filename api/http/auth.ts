@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { allows, PLATFORM, type Scope } from '../../domain/tenants/tenant.ts'
 import { hashSecret, parseKey } from '../../operations/tenants/create-key.ts'
-import { type Ground, inPlatform, type PlatformTx } from '../../store/tenancy.ts'
+import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import { findKey, type StoredKey, touchKey } from '../../store/tenants/keys.ts'
 import { tenantExists } from '../../store/tenants/tenants.ts'
 import { countRefusals } from './refusals.ts'
@@ -41,7 +41,7 @@ export interface RefusalLimit {
 }
 
 interface KeyTerms extends RefusalLimit {
-  readonly ground: Ground
+  readonly store: Store
   /** On the internal one only operator keys are taken. */
   readonly listener: 'public' | 'internal'
 }
@@ -50,9 +50,9 @@ interface KeyTerms extends RefusalLimit {
  * Has every path of a scope ask for a key. What has not the form of one is refused without the database; so is, beyond
  * the limit of refusals, whatever comes from that address, but for keys that work.
  */
-export function useKeys(app: FastifyInstance, { ground, refusalLimit = REFUSALS, listener }: KeyTerms): void {
-  const refusals = countRefusals(refusalLimit, ground.clock)
-  const works = knowWorkingKeys(ground)
+export function useKeys(app: FastifyInstance, { store, refusalLimit = REFUSALS, listener }: KeyTerms): void {
+  const refusals = countRefusals(refusalLimit, store.clock)
+  const works = knowWorkingKeys(store)
   app.decorateRequest('tenantId', '')
   app.decorateRequest('keyId', '')
   app.decorateRequest('keyTenantId', null)
@@ -76,7 +76,7 @@ export function useKeys(app: FastifyInstance, { ground, refusalLimit = REFUSALS,
     if (parsed === undefined) throw refused(NO_SUCH_KEY)
     const { scope, tenant = 'required' } = request.routeOptions.config
     const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
-    const caller = await inPlatform(ground, async (tx) => {
+    const caller = await inPlatform(store, async (tx) => {
       const key = await authenticate(tx, parsed, refused)
       if (listener === 'internal' && key.tenantId !== null)
         throw forbidden('The internal interface takes operator keys only.')

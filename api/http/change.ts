@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
-import { type Caller, type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { type Caller, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { holdVersion, type Resource } from '../../store/versions.ts'
 import { versionsAsked } from './etag.ts'
 import { keyOf } from './idempotency-key.ts'
@@ -15,8 +15,8 @@ declare module 'fastify' {
   }
 }
 
-/** The same ground, its changes on behalf of who sent the request. */
-export function onBehalfOf(ground: Ground, request: FastifyRequest): Ground {
+/** The same store, its changes on behalf of who sent the request. */
+export function onBehalfOf(store: Store, request: FastifyRequest): Store {
   const { method, url = '', schema } = request.routeOptions
   const onceKey = keyOf(request)
   const caller: Caller = {
@@ -27,7 +27,7 @@ export function onBehalfOf(ground: Ground, request: FastifyRequest): Ground {
     workflowId: request.workflowId,
     ...(onceKey === undefined ? {} : { onceKey }),
   }
-  return { ...ground, caller }
+  return { ...store, caller }
 }
 
 /**
@@ -37,12 +37,12 @@ export function onBehalfOf(ground: Ground, request: FastifyRequest): Ground {
  * @throws ServiceError precondition_failed
  */
 export const changeInTenant = <T>(
-  ground: Ground,
+  store: Store,
   request: FastifyRequest,
   work: (tx: TenantTx) => Promise<T>,
   resource?: Resource,
 ): Promise<T> =>
-  inTenant(onBehalfOf(ground, request), request.tenantId, async (tx) => {
+  inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
     if (resource !== undefined) await mustBeAsSeen(tx, request, resource)
     return work(tx)
   })

@@ -6,16 +6,16 @@ import type { FastifyRequest } from 'fastify'
 import type { Sim } from '../../domain/estate/sim.ts'
 import { allows } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { onBehalfOf } from './change.ts'
 
 /** Reads SIMs, and shows of them what the key of the request may see. */
 export const readAllowed = <T>(
-  ground: Ground,
+  store: Store,
   request: FastifyRequest,
   read: (tx: TenantTx, show: (sims: readonly Sim[]) => Promise<Sim[]>) => Promise<T>,
 ): Promise<T> =>
-  inTenant(onBehalfOf(ground, request), request.tenantId, (tx) => read(tx, (sims) => showCodes(tx, request, sims)))
+  inTenant(onBehalfOf(store, request), request.tenantId, (tx) => read(tx, (sims) => showCodes(tx, request, sims)))
 
 async function showCodes(tx: TenantTx, { keyScopes }: FastifyRequest, sims: readonly Sim[]): Promise<Sim[]> {
   if (!allows(keyScopes, 'esim')) return sims.map((sim) => ({ ...sim, esimQrPayload: null, esimQrDataUrl: null }))

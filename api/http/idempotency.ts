@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../../store/idempotency.ts'
-import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import type { Resource } from '../../store/versions.ts'
 import { mustBeAsSeen, onBehalfOf } from './change.ts'
 import { keyOf } from './idempotency-key.ts'
@@ -34,7 +34,7 @@ interface Outcome<T> {
 
 /** Does a tenant's work once. @returns its answer; the kept one where this is a replay */
 export async function onceInTenant<T>(
-  ground: Ground,
+  store: Store,
   exchange: Exchange,
   work: (tx: TenantTx) => Promise<T>,
   terms: Terms = {},
@@ -44,7 +44,7 @@ export async function onceInTenant<T>(
     if (terms.resource !== undefined) await mustBeAsSeen(tx, request, terms.resource)
     return work(tx)
   }
-  const outcome = await inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+  const outcome = await inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
     once(tx, request, guarded, terms),
   )
   return answer(exchange, outcome)
@@ -52,13 +52,13 @@ export async function onceInTenant<T>(
 
 /** Does the platform's own work once. */
 export async function onceInPlatform<T>(
-  ground: Ground,
+  store: Store,
   exchange: Exchange,
   work: (tx: PlatformTx) => Promise<T>,
   terms: Terms = {},
 ): Promise<T> {
   const { request } = exchange
-  return answer(exchange, await inPlatform(onBehalfOf(ground, request), (tx) => once(tx, request, work, terms)))
+  return answer(exchange, await inPlatform(onBehalfOf(store, request), (tx) => once(tx, request, work, terms)))
 }
 
 /**
@@ -69,7 +69,7 @@ export async function onceInPlatform<T>(
  * @param steps.ask takes the key, or an id of this request where it has none
  */
 export async function onceElsewhere<T>(
-  ground: Ground,
+  store: Store,
   exchange: Exchange,
   steps: {
     readonly before: (tx: TenantTx, key: string) => Promise<void>
@@ -80,14 +80,14 @@ export async function onceElsewhere<T>(
   const { request } = exchange
   const key = keyOf(request)
   const own = key ?? randomUUID()
-  const kept = await inTenant(onBehalfOf(ground, request), request.tenantId, async (tx) => {
+  const kept = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
     const found = key === undefined ? undefined : await keptFor<T>(tx, request, key)
     if (found === undefined) await steps.before(tx, own)
     return found
   })
   if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
   const body = await steps.ask(own)
-  return onceInTenant(ground, exchange, async () => body, terms)
+  return onceInTenant(store, exchange, async () => body, terms)
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {

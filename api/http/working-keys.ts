@@ -1,14 +1,14 @@
 /** Which keys work, known without asking the database for each: for callers behind an address that others flood from. */
 import { timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../operations/tenants/create-key.ts'
-import { type Ground, inPlatform } from '../../store/tenancy.ts'
+import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { workingKeys } from '../../store/tenants/keys.ts'
 
 /** A key that is new works behind such an address after this time: a flood reads all keys no more often. */
 const READ_AGAIN_MS = 10_000
 
 /** @returns whether a key is one that works, as of 10 s ago at the most */
-export function knowWorkingKeys(ground: Ground) {
+export function knowWorkingKeys(store: Store) {
   let known: ReadonlyMap<string, Buffer> = new Map()
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
@@ -17,12 +17,12 @@ export function knowWorkingKeys(ground: Ground) {
     return hash !== undefined && timingSafeEqual(hash, hashSecret(secret))
   }
   const read = async () => {
-    known = await inPlatform(ground, workingKeys)
+    known = await inPlatform(store, workingKeys)
   }
   return async (key: { readonly id: string; readonly secret: string }): Promise<boolean> => {
     if (isKnown(key)) return true
-    if (ground.clock() - readAt >= READ_AGAIN_MS) {
-      readAt = ground.clock()
+    if (store.clock() - readAt >= READ_AGAIN_MS) {
+      readAt = store.clock()
       reading = read().finally(() => {
         reading = undefined
       })

@@ -29,7 +29,7 @@ const Mail = strictObject({
   keys: Type.Array(Type.String(), { description: 'Alert key and kind of each notice in it' }),
 })
 
-export const countRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const countRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Operation']
 
   app.get(
@@ -38,7 +38,7 @@ export const countRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       schema: { operationId: 'readCounts', summary: "Counts over a tenant's estate", tags, response: { 200: Counts } },
     },
     ({ tenantId }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         // What is due becomes tickets and mails: counted in this order, nothing on its way falls between two counts.
         const due = await dueWork(tx)
         return {
@@ -62,6 +62,6 @@ export const countRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: pageOf(Mail) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfMails(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfMails(tx, query)),
   )
 }

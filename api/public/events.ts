@@ -8,7 +8,7 @@ import { answersVersion, NEVER_CHANGED } from '../http/etag.ts'
 import { EventParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
-export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
   const tags = ['Events']
 
   app.get(
@@ -23,7 +23,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: pageOf(Event) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfEvents(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfEvents(tx, query)),
   )
 
   app.get(
@@ -54,7 +54,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const event = await findEvent(tx, params.id)
         if (event === undefined) throw new ServiceError('event_not_found', `There is no event ${params.id}.`)
         answersVersion(reply, NEVER_CHANGED)

@@ -25,7 +25,7 @@ import { onceInTenant } from '../http/idempotency.ts'
 import { OrderParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
-export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
   const tags = ['Orders']
 
   app.get(
@@ -40,7 +40,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: pageOf(Order) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfOrders(tx, filterOf(query))),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfOrders(tx, filterOf(query))),
   )
 
   app.post(
@@ -56,7 +56,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: OrderAnswer },
       },
     },
-    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => createOrder(tx, request.body)),
+    (request, reply) => onceInTenant(store, { request, reply }, (tx) => createOrder(tx, request.body)),
   )
 
   app.get(
@@ -70,7 +70,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: Type.Array(PricingEntry) },
       },
     },
-    ({ tenantId }) => inTenant(ground, tenantId, async (tx) => toPrices(await pricesInForce(tx))),
+    ({ tenantId }) => inTenant(store, tenantId, async (tx) => toPrices(await pricesInForce(tx))),
   )
 
   app.get(
@@ -101,7 +101,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
     },
     ({ tenantId, params: { orderId } }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const order = await findOrder(tx, orderId)
         answersVersion(reply, order?.version)
         if (order === undefined) throw orderNotFound(orderId)
@@ -126,7 +126,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
       (request) => {
         const { orderId } = request.params
-        return changeInTenant(ground, request, (tx) => cancelOrder(tx, orderId), { kind: 'order', id: orderId })
+        return changeInTenant(store, request, (tx) => cancelOrder(tx, orderId), { kind: 'order', id: orderId })
       },
     )
   }

@@ -28,7 +28,7 @@ async function mustExist(tx: TenantTx, id: number): Promise<void> {
   if ((await findPool(tx, id)) === undefined) throw notFound(id)
 }
 
-export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
   const tags = ['Pools']
 
   app.get(
@@ -44,7 +44,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         response: { 200: pageOf(Pool) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfPools(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfPools(tx, query)),
   )
 
   app.post(
@@ -62,7 +62,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         response: { 200: IdAnswer },
       },
     },
-    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => createPool(tx, request.body)),
+    (request, reply) => onceInTenant(store, { request, reply }, (tx) => createPool(tx, request.body)),
   )
 
   app.get(
@@ -96,7 +96,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         answersVersion(reply, await versionOf(tx, resourceOf(params)))
         const pool = await readPool(tx, params.id)
         if (pool === undefined) throw notFound(params.id)
@@ -122,7 +122,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
     },
     (request) =>
       changeInTenant(
-        ground,
+        store,
         request,
         (tx) => updatePool(tx, { ...request.body, id: request.params.id }),
         resourceOf(request.params),
@@ -148,7 +148,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       },
       async (request, reply) => {
         const { params } = request
-        await changeInTenant(ground, request, (tx) => deletePool(tx, params.id), resourceOf(params))
+        await changeInTenant(store, request, (tx) => deletePool(tx, params.id), resourceOf(params))
         return reply.code(204).send(null)
       },
     )
@@ -169,7 +169,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       },
     },
     ({ tenantId, params }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         await mustExist(tx, params.id)
         return simsOfPool(tx, params.id)
       }),
@@ -190,7 +190,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         await mustExist(tx, params.id)
         return pageOfLog(tx, { ...query, poolId: params.id })
       }),

@@ -30,7 +30,7 @@ import type { RouteOptions } from '../options.ts'
 const resourceOf = ({ id }: { readonly id: number }) => ({ kind: 'sim', id }) as const
 const notFound = (which: string | number) => new ServiceError('sim_not_found', `There is no SIM ${which}.`)
 
-export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
   const tags = ['SIMs']
 
   app.get(
@@ -48,7 +48,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       },
     },
     (request) =>
-      readAllowed(ground, request, async (tx, show) => {
+      readAllowed(store, request, async (tx, show) => {
         const { data, pagination } = await pageOfSims(tx, request.query)
         return { data: await show(data), pagination }
       }),
@@ -85,7 +85,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       },
     },
     (request, reply) =>
-      readAllowed(ground, request, async (tx, show) => {
+      readAllowed(store, request, async (tx, show) => {
         const { params } = request
         const lookup = lookupOf(params.idOrIccid)
         const id = lookup && (await findSimId(tx, lookup))
@@ -114,7 +114,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
     },
     (request) =>
       changeInTenant(
-        ground,
+        store,
         request,
         (tx) => tagSim(tx, { id: request.params.id, tag: request.body.tag }),
         resourceOf(request.params),
@@ -142,7 +142,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
     },
     (request, reply) =>
       onceInTenant(
-        ground,
+        store,
         { request, reply },
         (tx) => queueReprovision(tx, { ...request.body, id: request.params.id }),
         { resource: resourceOf(request.params) },
@@ -164,7 +164,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         if (!(await simExists(tx, params.id))) throw notFound(params.id)
         return pageOfLog(tx, { ...query, simId: params.id })
       }),
@@ -188,7 +188,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         },
       },
       (request, reply) =>
-        onceInTenant(ground, { request, reply }, (tx) => queueUnprovision(tx, request.params.id), {
+        onceInTenant(store, { request, reply }, (tx) => queueUnprovision(tx, request.params.id), {
           resource: resourceOf(request.params),
         }),
     )

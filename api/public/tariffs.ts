@@ -9,7 +9,7 @@ import { answersVersion } from '../http/etag.ts'
 import { TariffParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
-export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
   const tags = ['Tariffs']
 
   app.get(
@@ -26,7 +26,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: Type.Array(Tariff) },
       },
     },
-    ({ tenantId }) => inTenant(ground, tenantId, listTariffs),
+    ({ tenantId }) => inTenant(store, tenantId, listTariffs),
   )
 
   app.get(
@@ -59,7 +59,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         answersVersion(reply, await versionOf(tx, { kind: 'tariff', id: params.id }))
         const tariff = await findTariff(tx, params.id)
         if (tariff === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${params.id}.`)

@@ -9,7 +9,7 @@ import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
 import type { RouteOptions } from '../options.ts'
 
-export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
   const tags = ['Tenant']
   const config = { scope: 'admin' } as const
   const resource = { kind: 'tenant' } as const
@@ -27,7 +27,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     ({ tenantId }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         answersVersion(reply, await versionOf(tx, resource))
         const tenant = await findTenant(tx)
         if (tenant === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tenantId}.`)
@@ -48,7 +48,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: TenantAnswer },
       },
     },
-    (request) => changeInTenant(ground, request, (tx) => changeTenant(tx, 'name', request.body.name), resource),
+    (request) => changeInTenant(store, request, (tx) => changeTenant(tx, 'name', request.body.name), resource),
   )
 
   app.patch(
@@ -65,6 +65,6 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     (request) =>
-      changeInTenant(ground, request, (tx) => changeTenant(tx, 'billingEmail', request.body.billingEmail), resource),
+      changeInTenant(store, request, (tx) => changeTenant(tx, 'billingEmail', request.body.billingEmail), resource),
   )
 }

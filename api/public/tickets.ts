@@ -30,7 +30,7 @@ const LATER =
   "Makes a ticket, which is carried out after the SIM's open ones: read it by its id until its status is final. " +
   'Refused where the SIM will not be in a state for it by then.'
 
-export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground, ticketQuota: quota }) => {
+export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store, ticketQuota: quota }) => {
   const tags = ['Tickets']
   const response = { 200: TicketAnswer }
   const open = async (tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'>) =>
@@ -48,7 +48,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     async ({ tenantId }, reply) =>
-      reply.type('application/json; charset=utf-8').send(await streamedArray(listTickets(ground, tenantId))),
+      reply.type('application/json; charset=utf-8').send(await streamedArray(listTickets(store, tenantId))),
   )
 
   app.get(
@@ -81,7 +81,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const ticket = await findTicket(tx, ticketIdOf(params.id))
         answersVersion(reply, ticket?.status)
         if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)
@@ -105,7 +105,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       `/tickets/${path}`,
       { config, schema: { operationId, summary, description: LATER, tags, body: SimAsk, response } },
       (request, reply) =>
-        onceInTenant(ground, { request, reply }, async (tx) => ({
+        onceInTenant(store, { request, reply }, async (tx) => ({
           id: await open(tx, { simId: request.body.simId, type }),
         })),
     )
@@ -125,7 +125,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, async (tx) => ({
+      onceInTenant(store, { request, reply }, async (tx) => ({
         id: await open(tx, { ...request.body, type: TicketType['Send SMS'] }),
       })),
   )
@@ -146,7 +146,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, async (tx) => ({
+      onceInTenant(store, { request, reply }, async (tx) => ({
         id: await open(tx, {
           simId: request.body.simId,
           poolId: request.body.poolId ?? null,
@@ -174,7 +174,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
       (request) => {
         const id = ticketIdOf(request.params.id)
-        return changeInTenant(ground, request, (tx) => cancelTicket(tx, id), { kind: 'ticket', id })
+        return changeInTenant(store, request, (tx) => cancelTicket(tx, id), { kind: 'ticket', id })
       },
     )
   }

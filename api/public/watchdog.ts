@@ -10,7 +10,7 @@ import { inTenant } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
 import type { RouteOptions } from '../options.ts'
 
-export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { ground }) => {
+export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
   const tags = ['Watchdog']
 
   app.get(
@@ -27,7 +27,7 @@ export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
         response: { 200: pageOf(WatchdogLogEntry) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfLog(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfLog(tx, query)),
   )
 
   app.get(

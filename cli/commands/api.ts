@@ -13,7 +13,7 @@ import { openQueues } from '../../queues/backend.ts'
 import { openRequestCounts } from '../../queues/request-counts.ts'
 import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
-import type { Ground } from '../../store/tenancy.ts'
+import type { Store } from '../../store/tenancy.ts'
 import { requireSettings } from '../failures.ts'
 import type { Running } from '../run-until-signal.ts'
 
@@ -31,11 +31,11 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const queues = openQueues(at)
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
-  const ground: Ground = { db: database.db, clock: Date.now, ring: queues.ring }
+  const store: Store = { db: database.db, clock: Date.now, ring: queues.ring }
   const api = await startApi({
     refusalLimit: settings.REFUSAL_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
-    ground,
+    store,
     ticketQuota: ticketQuota(settings),
     billingCycle: settings.BILLING_CYCLE,
     lifecycles: lifecycle,
@@ -49,13 +49,13 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     internalPort: settings.INTERNAL_PORT,
     dependencies: [
       databaseDependency(database.db),
-      rulesDependency(ground, rulesInForce()),
+      rulesDependency(store, rulesInForce()),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', check: async () => (await lifecycle.check(), 'reachable') },
     ],
     logger: log,
   })
-  const presence = startPresence(ground, 'api', log)
+  const presence = startPresence(store, 'api', log)
   log.info({ api: api.apiUrl, internal: api.internalUrl }, 'the API listens')
   return {
     stop: async () => {

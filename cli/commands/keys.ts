@@ -4,7 +4,7 @@ import { createKey } from '../../operations/tenants/create-key.ts'
 import { connect } from '../../store/connect.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { requireSettings } from '../failures.ts'
-import { commandGround } from '../on-behalf.ts'
+import { commandStore } from '../on-behalf.ts'
 import { print } from '../print.ts'
 
 /** Makes an operator key straight in the database at DATABASE_URL, and prints it: it is shown this once. */
@@ -12,8 +12,8 @@ export async function createOperatorKey(settings: Settings, name: string): Promi
   requireSettings(settings, ['DATABASE_URL'])
   const { db, close } = connect(settings.DATABASE_URL, { max: 1 })
   try {
-    const ground = commandGround(db, 'keys create-operator')
-    const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name, scopes: ['operator'] }))
+    const store = commandStore(db, 'keys create-operator')
+    const { key } = await inPlatform(store, (tx) => createKey(tx, null, { name, scopes: ['operator'] }))
     print(key)
     console.error('This operator key reaches every tenant and is not shown again: keep it as a secret (SERVICE_KEY).')
   } finally {

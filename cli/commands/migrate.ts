@@ -80,10 +80,10 @@ const sizeText = ({ name, bytes }: TableSize) => `${name} ${(bytes / 1e6).toFixe
 async function earlierProcessesGone(databaseUrl: string, files: readonly MigrationFile[]): Promise<void> {
   const newest = files.at(-1)?.name ?? ''
   const { db, close } = connect(databaseUrl, { max: 1 })
-  const ground = { db, clock: Date.now, ring: () => undefined }
+  const store = { db, clock: Date.now, ring: () => undefined }
   try {
     for (let told = ''; ; await sleep(LOOK_EVERY_MS)) {
-      const earlier = await inPlatform(ground, (tx) => processesBefore(tx, newest))
+      const earlier = await inPlatform(store, (tx) => processesBefore(tx, newest))
       if (earlier.length === 0) return
       const whom = earlier.map(({ kind, host, pid }) => `${kind} ${pid} on ${host}`).join(', ')
       if (whom !== told) print(`waits until no process of an earlier release is left: ${whom}`)

@@ -9,7 +9,7 @@ import { findKey } from '../../store/tenants/keys.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { readJson, writeJson } from '../files.ts'
-import { commandGround } from '../on-behalf.ts'
+import { commandStore } from '../on-behalf.ts'
 
 const Keys = Type.Object({ operatorKey: Type.String(), serviceKey: Type.String() })
 
@@ -37,7 +37,7 @@ export async function bootstrap(
   const kept = await readJson(path, Keys)
   const { db, close } = connect(databaseUrl, { max: 1 })
   try {
-    const result = await inPlatform(commandGround(db, 'start'), async (tx) => {
+    const result = await inPlatform(commandStore(db, 'start'), async (tx) => {
       const keyFor = async (name: string, given: string | undefined) => {
         if (given !== undefined && (await isValid(tx, given))) return given
         if (!mayMake) throw mayNotMake(path)

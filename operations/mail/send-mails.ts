@@ -25,7 +25,7 @@ import {
   waitingNotifications,
 } from '../../store/mail/mails.ts'
 import { pageOfLines, statementTotals } from '../../store/month-end/statements.ts'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { statementCsv } from '../month-end/statement-csv.ts'
 
@@ -48,14 +48,14 @@ const LEASE_MS = 5 * 60_000
 const RETRY_MIN_MS = 2000
 
 /** Puts what is due into mails and sends them, until nothing is due. */
-export async function sendMails(ground: Ground, mailer: Mailer, terms: MailTerms, tenantId: string): Promise<void> {
-  await inTenant(ground, tenantId, putIntoMails)
+export async function sendMails(store: Store, mailer: Mailer, terms: MailTerms, tenantId: string): Promise<void> {
+  await inTenant(store, tenantId, putIntoMails)
   for (;;) {
-    const mail = await inTenant(ground, tenantId, (tx) => claimMail(tx, new Date(tx.now.getTime() + LEASE_MS)))
+    const mail = await inTenant(store, tenantId, (tx) => claimMail(tx, new Date(tx.now.getTime() + LEASE_MS)))
     if (mail === undefined) break
-    await send(ground, mailer, terms, tenantId, mail)
+    await send(store, mailer, terms, tenantId, mail)
   }
-  await inTenant(ground, tenantId, settleMailWork)
+  await inTenant(store, tenantId, settleMailWork)
 }
 
 async function putIntoMails(tx: TenantTx): Promise<void> {
@@ -111,13 +111,13 @@ type Written = { readonly mail: Mail } | { readonly error: unknown }
  * their own, which is tried again like any other.
  */
 async function write(
-  ground: Ground,
+  store: Store,
   render: Mailer['render'],
   tenantId: string,
   { id, recipient }: ClaimedMail,
 ): Promise<Written> {
   try {
-    return await inTenant(ground, tenantId, async (tx) => {
+    return await inTenant(store, tenantId, async (tx) => {
       const notices = await noticesOf(tx, id)
       const bodies = await withStatements(
         tx,
@@ -147,13 +147,13 @@ function attempt(render: Mailer['render'], notifications: readonly Notification[
 }
 
 async function send(
-  ground: Ground,
+  store: Store,
   { render, transport }: Mailer,
   terms: MailTerms,
   tenantId: string,
   mail: ClaimedMail,
 ): Promise<void> {
-  const written = await write(ground, render, tenantId, mail)
+  const written = await write(store, render, tenantId, mail)
   const failed = (error: unknown, otherwise: string) => ({
     status: statusAfter(error, mail, terms),
     response: storable(String(error)),
@@ -167,7 +167,7 @@ async function send(
           (error: unknown) => failed(error, 'it could not be sent'),
         )
   const subject = 'error' in written ? '' : storable(written.mail.subject)
-  await inTenant(ground, tenantId, async (tx) => {
+  await inTenant(store, tenantId, async (tx) => {
     const pauseMs = Math.min(terms.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
     await noteDelivery(tx, mail.id, { ...outcome, subject, nextAt: new Date(tx.now.getTime() + pauseMs) })
     if (outcome.status !== 'pending') await tellDelivery(tx, mail, subject || 'notices that cannot be written', outcome)

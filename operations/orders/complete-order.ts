@@ -4,7 +4,7 @@ import { whyNot, whyNotSoMany } from '../../domain/orders/decisions.ts'
 import type { Completion, OrderStatusAnswer } from '../../domain/orders/order.ts'
 import { findOrder } from '../../store/orders/orders.ts'
 import { insertProfiles, takeAccounts } from '../../store/orders/sims.ts'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { type ActivationCode, type EsimTerms, makeActivationCodes } from './esim-profiles.ts'
 import { refuseExisting, refuseTwice } from './iccids.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
@@ -18,11 +18,11 @@ const BATCH = 1000
  * @returns none where the order cannot be completed: completing it says why
  */
 export async function codesFor(
-  ground: Ground,
+  store: Store,
   { tenantId, orderId, iccids }: { readonly tenantId: string; readonly orderId: number } & Completion,
   { smdpHost }: EsimTerms,
 ): Promise<ActivationCode[]> {
-  const order = await inTenant(ground, tenantId, (tx) => findOrder(tx, orderId))
+  const order = await inTenant(store, tenantId, (tx) => findOrder(tx, orderId))
   const mayComplete =
     order !== undefined &&
     whyNot('complete', order) === undefined &&

@@ -12,7 +12,7 @@ import { CarrierError, type CarrierRequest, type Network } from '../../network/n
 import { poolName } from '../../store/estate/pools.ts'
 import { lockLine } from '../../store/estate/sim-state.ts'
 import { tariffName } from '../../store/estate/tariffs.ts'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import {
   endTicket,
   findTicket,
@@ -49,20 +49,20 @@ type Claim =
  * @param network the carrier; asked at most once an attempt, always with the ticket's id
  */
 export async function executeTickets(
-  ground: Ground,
+  store: Store,
   network: Network,
   terms: TicketTerms,
   tenantId: string,
   simId: number,
 ): Promise<void> {
   // On its own: opening a cycle marks everything due, which must not wait while the SIM is locked.
-  await inTenant(ground, tenantId, currentCycle)
+  await inTenant(store, tenantId, currentCycle)
   for (;;) {
-    const claim = await inTenant(ground, tenantId, (tx) => claimNext(tx, simId, terms))
+    const claim = await inTenant(store, tenantId, (tx) => claimNext(tx, simId, terms))
     if (claim.do === 'stop') return
     if (claim.do === 'again') continue
     const failure = await ask(network, claim.request, terms.leaseMs)
-    await inTenant(ground, tenantId, (tx) => finish(tx, claim.ticket, failure, terms))
+    await inTenant(store, tenantId, (tx) => finish(tx, claim.ticket, failure, terms))
     if (failure?.retryable === true) return
   }
 }

@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Bell } from '../../domain/jobs.ts'
 import { lockSims } from '../../store/estate/sim-state.ts'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { cancelSome, type HeldRun, holdNextRun, settleBatch, waitingSims } from '../../store/tickets/bulk.ts'
 import { insertTickets } from '../../store/tickets/tickets.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
@@ -31,12 +31,12 @@ const dueAfter = ({ now }: TenantTx): Date => new Date(now.getTime() + LEASE_MS)
  * @param add rings and waits until the bells are heard, so that they never pile up here
  */
 export async function openBulkTickets(
-  ground: Ground,
+  store: Store,
   add: (bells: readonly Bell[]) => Promise<void>,
   tenantId: string,
 ): Promise<void> {
   const bells: Bell[] = []
-  const collecting = { ...ground, ring: (rung: readonly Bell[]) => void bells.push(...rung) }
+  const collecting = { ...store, ring: (rung: readonly Bell[]) => void bells.push(...rung) }
   for (let batch = 0; batch < BATCHES_A_JOB; batch++) {
     const worked = await inTenant(collecting, tenantId, workOffBatch)
     await add(bells.splice(0))

@@ -14,7 +14,7 @@ import {
   type UsageFault,
 } from '../../domain/usage/usage-record.ts'
 import { markDue, SubjectKind } from '../../store/due.ts'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { holdCycles, lockPools, openCycle, tenantTerms } from '../../store/usage/cycles.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
 import {
@@ -65,7 +65,7 @@ export interface UsageTerms {
  * @param firstIndex place of the first one in the whole delivery, for the answer
  */
 export async function recordUsage(
-  ground: Ground,
+  store: Store,
   tenantId: string,
   values: readonly unknown[],
   firstIndex = 0,
@@ -74,17 +74,17 @@ export async function recordUsage(
   const rejected: Rejections = new Map()
   const read: Indexed<ReadRecord>[] = []
   values.forEach((value, i) => {
-    const result = readRecord(value, ground.clock(), maxAgeMs)
+    const result = readRecord(value, store.clock(), maxAgeMs)
     if ('fault' in result) rejected.set(firstIndex + i, result.fault)
     else read.push({ index: firstIndex + i, record: result.record })
   })
-  const { accepted, duplicates } = await countAll({ ground, tenantId, deliveryId: deliveryId ?? null }, read, rejected)
+  const { accepted, duplicates } = await countAll({ store, tenantId, deliveryId: deliveryId ?? null }, read, rejected)
   const inOrder = [...rejected].sort(([a], [b]) => a - b)
   return { accepted, duplicates, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
 }
 
 interface Whose {
-  readonly ground: Ground
+  readonly store: Store
   readonly tenantId: string
   readonly deliveryId: number | null
 }
@@ -121,20 +121,20 @@ async function countAll(
 
 /** Counts in one transaction, once the cycles are open that it counts in. */
 async function countOpened(
-  { ground, tenantId, deliveryId }: Whose,
+  { store, tenantId, deliveryId }: Whose,
   read: readonly Indexed<ReadRecord>[],
   rejected: Rejections,
 ): Promise<Counted> {
   let counted: Counted = { accepted: 0, duplicates: 0, unopened: [] }
   await partitionsFor(
-    ground,
+    store,
     read.map(({ record }) => record.at),
   )
   while (read.length > 0) {
-    counted = await inTenant(ground, tenantId, (tx) => countChunk(tx, read, rejected, deliveryId))
+    counted = await inTenant(store, tenantId, (tx) => countChunk(tx, read, rejected, deliveryId))
     const { unopened } = counted
     if (unopened.length === 0) break
-    await inTenant(ground, tenantId, async (tx) => {
+    await inTenant(store, tenantId, async (tx) => {
       for (const cycle of unopened) await openCycle(tx, cycle)
     })
   }

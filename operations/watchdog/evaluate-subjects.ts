@@ -9,7 +9,7 @@
 import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { isAway } from '../../store/away.ts'
 import { claimDue, type DueMark, holdBack, settleDue } from '../../store/due.ts'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
 import { type Batch, readBatch } from './read-batch.ts'
 import { canDecide } from './rules-in-force.ts'
@@ -24,13 +24,13 @@ const LOOKS_PER_CYCLE = 720
 const LEAST_PAUSE_MS = 1000
 
 /** Evaluates until no subject of the tenant is due. */
-export async function evaluateSubjects(ground: Ground, terms: EvaluationTerms, tenantId: string): Promise<void> {
+export async function evaluateSubjects(store: Store, terms: EvaluationTerms, tenantId: string): Promise<void> {
   for (;;) {
-    const marks = await inTenant(ground, tenantId, async (tx) =>
+    const marks = await inTenant(store, tenantId, async (tx) =>
       canDecide(await terms.rules(tx)) ? claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)) : [],
     )
     if (marks.length === 0) return
-    await evaluateMarks(ground, terms, tenantId, marks)
+    await evaluateMarks(store, terms, tenantId, marks)
   }
 }
 
@@ -39,28 +39,28 @@ export async function evaluateSubjects(ground: Ground, terms: EvaluationTerms, t
  * one is held back, the others are written.
  */
 async function evaluateMarks(
-  ground: Ground,
+  store: Store,
   terms: EvaluationTerms,
   tenantId: string,
   marks: readonly DueMark[],
 ): Promise<void> {
   try {
-    const batch = await inTenant(ground, tenantId, (tx) => readBatch(tx, marks, terms))
+    const batch = await inTenant(store, tenantId, (tx) => readBatch(tx, marks, terms))
     const decided = await Promise.all(
       batch.subjects.map(async (one) => ({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })),
     )
-    await inTenant(ground, tenantId, (tx) => settle(tx, marks, batch, decided, terms))
+    await inTenant(store, tenantId, (tx) => settle(tx, marks, batch, decided, terms))
   } catch (error) {
     if (isAway(error)) throw error
     const [first, second] = marks
     if (first !== undefined && second === undefined) {
-      await inTenant(ground, tenantId, (tx) => holdBack(tx, first))
+      await inTenant(store, tenantId, (tx) => holdBack(tx, first))
       terms.onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
       return
     }
     const middle = Math.ceil(marks.length / 2)
-    await evaluateMarks(ground, terms, tenantId, marks.slice(0, middle))
-    await evaluateMarks(ground, terms, tenantId, marks.slice(middle))
+    await evaluateMarks(store, terms, tenantId, marks.slice(0, middle))
+    await evaluateMarks(store, terms, tenantId, marks.slice(middle))
   }
 }
 

@@ -8,7 +8,7 @@ import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markAllDue } from '../../store/due.ts'
 import { insertPlatformEvent } from '../../store/events.ts'
-import { type Ground, inPlatform, inTenant, type PlatformTx, type TenantTx } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
 import {
   activateRuleSet,
@@ -88,8 +88,8 @@ export const inForceInstead = ({ version }: RulesInForce): string =>
  *
  * @returns the set, where this call was the one that told
  */
-export async function tellRefusedRules(ground: Ground, rules: AskRules): Promise<RefusedRules | undefined> {
-  return inPlatform(ground, async (tx) => {
+export async function tellRefusedRules(store: Store, rules: AskRules): Promise<RefusedRules | undefined> {
+  return inPlatform(store, async (tx) => {
     const inForce = await rules(tx)
     const { refused, version } = inForce
     if (refused === null || !(await noteRefused(tx, refused.version))) return undefined
@@ -115,7 +115,7 @@ const hashOf = (files: readonly RuleText[]): string => {
  * @throws ServiceError `rules_rejected` with every fault at once; the set before stays
  */
 export async function activateRules(
-  ground: Ground,
+  store: Store,
   files: readonly RuleText[],
   author: string,
 ): Promise<{ version: number; changed: boolean }> {
@@ -124,7 +124,7 @@ export async function activateRules(
     const lines = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: wordsOf(fault) }))
     throw new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors: lines })
   }
-  const outcome = await inPlatform(ground, async (tx) => {
+  const outcome = await inPlatform(store, async (tx) => {
     const before = await activeRuleVersion(tx)
     const was = before === undefined ? NONE : await newestAccepted(tx, before)
     const activated = await activateRuleSet(tx, { hash: hashOf(files), files, author })
@@ -137,8 +137,8 @@ export async function activateRules(
   })
   const { version, changed } = outcome
   if (!changed) return { version, changed }
-  for (const tenantId of await inPlatform(ground, tenantIds)) {
-    await inTenant(ground, tenantId, async (tx) => {
+  for (const tenantId of await inPlatform(store, tenantIds)) {
+    await inTenant(store, tenantId, async (tx) => {
       await markAllDue(tx, tx.now)
       await tellRulesChanged(tx, version, outcome.was, rules)
     })

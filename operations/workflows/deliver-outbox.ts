@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../../domain/temporal/lifecycle.ts'
 import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../../store/outbox.ts'
-import { type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { type FailedRun, failedRun, tellFailedRun } from './failed-runs.ts'
 
 /** The run of an id as a start or signal has met it. */
@@ -38,12 +38,12 @@ const RETRY_MAX_MS = 60_000
  * every signal says a state ("over limit"), not a step.
  */
 export async function carryOutWorkflowRequests(
-  ground: Ground,
+  store: Store,
   door: WorkflowDoor,
   { onRequestFailed, onFailedRun }: RequestEars,
 ): Promise<void> {
   for (;;) {
-    const claimed = await inPlatform(ground, (tx) =>
+    const claimed = await inPlatform(store, (tx) =>
       claimWorkflowRequests(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)),
     )
     if (claimed.length === 0) return
@@ -52,15 +52,15 @@ export async function carryOutWorkflowRequests(
         try {
           const failed = await carryOut(door, tenantId, request)
           if (failed !== undefined) {
-            await inTenant(ground, tenantId, (tx) => tellFailedRun(tx, failed))
+            await inTenant(store, tenantId, (tx) => tellFailedRun(tx, failed))
             onFailedRun(failed)
           }
-          await inPlatform(ground, (tx) => endWorkflowRequest(tx, id))
+          await inPlatform(store, (tx) => endWorkflowRequest(tx, id))
           return true
         } catch (error) {
           onRequestFailed(request.workflowId, error)
           const pauseMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (attempts - 1))
-          await inPlatform(ground, (tx) => postponeWorkflowRequest(tx, id, new Date(tx.now.getTime() + pauseMs)))
+          await inPlatform(store, (tx) => postponeWorkflowRequest(tx, id, new Date(tx.now.getTime() + pauseMs)))
           return false
         }
       }),

@@ -7,7 +7,7 @@ import { type Cycle, daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { readPage } from '../paging.ts'
-import type { Ground, TenantTx } from '../tenancy.ts'
+import type { Store, TenantTx } from '../tenancy.ts'
 import { currentCycle } from '../usage/cycles.ts'
 import { type PoolFigures, poolFigures } from '../usage/figures.ts'
 
@@ -90,8 +90,8 @@ export async function pageOfPools(tx: TenantTx, query: PageQuery): Promise<Page<
 }
 
 /** All pools, by id, page by page. */
-export const listPools = (ground: Ground, tenantId: string): AsyncGenerator<Pool[]> =>
-  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]> =>
+  keysetPages(store, tenantId, async (tx, after: number | null) => {
     const where = after === null ? sql`` : sql`and p.id > ${after}`
     const { rows } = await sql<PoolRow>`
       select ${columns} ${fromPools(where)} order by p.id limit ${KEYSET_PAGE}`.execute(tx.q)

@@ -9,7 +9,7 @@ import { governingTariff } from '../../domain/usage/allowance.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { containing, readPage } from '../paging.ts'
-import type { Ground, TenantTx } from '../tenancy.ts'
+import type { Store, TenantTx } from '../tenancy.ts'
 import { currentCycle } from '../usage/cycles.ts'
 import { type SimFigures, simFigures } from '../usage/figures.ts'
 import { findTariffs } from './tariffs.ts'
@@ -171,8 +171,8 @@ export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Si
 }
 
 /** All SIMs, by id, page by page. */
-export const listSims = (ground: Ground, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
-  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
+  keysetPages(store, tenantId, async (tx, after: number | null) => {
     const where = sql`${after === null ? sql`` : sql`and s.id > ${after}`} ${simsMatching(filter)}`
     const { rows } = await sql<SimRow>`
       select ${columns} ${fromSims(where)} order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)

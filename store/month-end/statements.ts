@@ -1,7 +1,7 @@
 /** Statements of closed cycles: what each SIM and pool used and what it costs. Written once, never changed. */
 import { type RawBuilder, sql } from 'kysely'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
-import type { Ground, TenantTx } from '../tenancy.ts'
+import type { Store, TenantTx } from '../tenancy.ts'
 
 /**
  * One line of a statement. Money in micro-units of the currency; each amount is rounded half up once, and
@@ -86,12 +86,12 @@ export async function pageOfLines(
 
 /** All lines of a statement, page by page. */
 export const allLines = (
-  ground: Ground,
+  store: Store,
   tenantId: string,
   cycleKey: string,
   filter: LineFilter,
 ): AsyncGenerator<StatementLine[]> =>
-  keysetPages(ground, tenantId, async (tx, after: number | null) => {
+  keysetPages(store, tenantId, async (tx, after: number | null) => {
     const rows = await linesAfter(tx, cycleKey, filter, after ?? 0, KEYSET_PAGE)
     return { items: rows.map(withoutPlace), next: placeAfter(rows, ({ id }) => id) }
   })

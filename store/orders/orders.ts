@@ -6,7 +6,7 @@ import { type Page, toPage } from '../../domain/page.ts'
 import { toMoney } from '../../domain/units.ts'
 import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from '../keyset.ts'
 import { containing, readPage, within } from '../paging.ts'
-import type { Ground, TenantTx } from '../tenancy.ts'
+import type { Store, TenantTx } from '../tenancy.ts'
 
 /** An order as it is kept: money in micro-units. */
 export interface OrderRecord extends Address {
@@ -106,11 +106,11 @@ export async function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<P
 
 /** All orders, newest first, page by page. */
 export const listOrders = (
-  ground: Ground,
+  store: Store,
   tenantId: string,
   filter: Omit<OrderFilter, 'page'>,
 ): AsyncGenerator<Order[]> =>
-  keysetPages(ground, tenantId, async (tx, after: Instant | null) => {
+  keysetPages(store, tenantId, async (tx, after: Instant | null) => {
     const { rows } = await sql<OrderRecord & Instant>`
       select ${columns}, created_at::text as place
         from orders

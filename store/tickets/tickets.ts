@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Ask } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
-import { type Ground, inTenant, type PlatformTx, type TenantTx } from '../tenancy.ts'
+import { inTenant, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
 
 interface TicketRow {
   readonly id: string
@@ -208,10 +208,10 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
 const PAGE = 500
 
 /** All tickets of a tenant, newest first, page by page: bounded memory however many there are. */
-export async function* listTickets(ground: Ground, tenantId: string): AsyncGenerator<Ticket[]> {
+export async function* listTickets(store: Store, tenantId: string): AsyncGenerator<Ticket[]> {
   let before: number | null = null
   for (;;) {
-    const { rows }: { rows: TicketRow[] } = await inTenant(ground, tenantId, (tx) =>
+    const { rows }: { rows: TicketRow[] } = await inTenant(store, tenantId, (tx) =>
       sql<TicketRow>`
         select ${columns} from tickets where ${before}::bigint is null or seq < ${before}
          order by seq desc limit ${PAGE}`.execute(tx.q),

@@ -4,7 +4,7 @@
  * or writing usage waits for.
  */
 import { sql } from 'kysely'
-import type { Db, Ground } from '../tenancy.ts'
+import type { Db, Store } from '../tenancy.ts'
 import { inPlatform } from '../tenancy.ts'
 
 /** The month before, for late records; this one; and three more, so that there is time to notice that none was made. */
@@ -26,15 +26,15 @@ function monthOf(instant: number, ahead = 0): string {
  * @param instants epoch milliseconds
  * @returns names of those that were made
  */
-export async function partitionsFor(ground: Ground, instants: readonly number[]): Promise<string[]> {
-  const known = seen.get(ground.db) ?? new Set()
-  seen.set(ground.db, known)
+export async function partitionsFor(store: Store, instants: readonly number[]): Promise<string[]> {
+  const known = seen.get(store.db) ?? new Set()
+  seen.set(store.db, known)
   const months = [...new Set(instants.map((instant) => monthOf(instant)))]
     .filter((month) => !known.has(month))
     .toSorted()
   const made = []
   for (const month of months) {
-    const { rows } = await inPlatform(ground, (tx) =>
+    const { rows } = await inPlatform(store, (tx) =>
       sql<{ name: string | null }>`select make_usage_partition(${month}) as name`.execute(tx.q),
     )
     known.add(month)
@@ -44,16 +44,16 @@ export async function partitionsFor(ground: Ground, instants: readonly number[])
 }
 
 /** Makes the partitions around now that are missing. @returns names of those that were made */
-export const partitionsAhead = (ground: Ground): Promise<string[]> =>
+export const partitionsAhead = (store: Store): Promise<string[]> =>
   partitionsFor(
-    ground,
-    MONTHS.map((ahead) => Date.parse(monthOf(ground.clock(), ahead))),
+    store,
+    MONTHS.map((ahead) => Date.parse(monthOf(store.clock(), ahead))),
   )
 
 /** How many months after this one have a partition without a gap: three where all is well. */
-export async function monthsAhead(ground: Ground): Promise<number> {
-  const months = MONTHS.filter((ahead) => ahead > 0).map((ahead) => monthOf(ground.clock(), ahead))
-  const { rows } = await inPlatform(ground, (tx) =>
+export async function monthsAhead(store: Store): Promise<number> {
+  const months = MONTHS.filter((ahead) => ahead > 0).map((ahead) => monthOf(store.clock(), ahead))
+  const { rows } = await inPlatform(store, (tx) =>
     sql<{ there: boolean }>`
       select to_regclass(usage_partition(month)) is not null as there
       from unnest(${months}::date[]) with ordinality as m(month, place) order by place`.execute(tx.q),

@@ -5,7 +5,7 @@ import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
 import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from '../keyset.ts'
 import { containing, readPage, within } from '../paging.ts'
-import type { Ground, TenantTx } from '../tenancy.ts'
+import type { Store, TenantTx } from '../tenancy.ts'
 
 interface LogRow {
   readonly id: number
@@ -48,12 +48,8 @@ export async function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<
 }
 
 /** All entries of the log, newest first, page by page. */
-export const listLog = (
-  ground: Ground,
-  tenantId: string,
-  query: WatchdogLogQuery,
-): AsyncGenerator<WatchdogLogEntry[]> =>
-  keysetPages(ground, tenantId, async (tx, after: Instant | null) => {
+export const listLog = (store: Store, tenantId: string, query: WatchdogLogQuery): AsyncGenerator<WatchdogLogEntry[]> =>
+  keysetPages(store, tenantId, async (tx, after: Instant | null) => {
     const { rows } = await sql<LogRow & Instant>`
       select id, sim_id, pool_id, level, message, at, at::text as place
         from watchdog_log

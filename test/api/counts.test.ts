@@ -12,7 +12,7 @@ const house = useHouse()
 
 test('a notice that is put into a mail while the counts are read is counted as the one or the other: nothing looks done that is not', async () => {
   const { id: tenantId } = house.tenant
-  await inTenant(house.ground, tenantId, (tx) =>
+  await inTenant(house.store, tenantId, (tx) =>
     insertNotifications(tx, [
       { dedupeKey: 'told/once', level: LogLevel.Warning, body: anAlert({ key: 'told/once' }), dueAt: tx.now },
     ]),
@@ -21,7 +21,7 @@ test('a notice that is put into a mail while the counts are read is counted as t
   const counting = await house.root.transaction().execute(async (sender) => {
     await sql`lock table notifications in access exclusive mode`.execute(sender)
     const counts = house.tenant.inside('GET', '/internal/counts')
-    await soon(async () => expect(await lockWaiters(house.ground)).toBe(1))
+    await soon(async () => expect(await lockWaiters(house.store)).toBe(1))
     await sql`
       insert into mails (tenant_id, id, recipient, grouped, next_attempt_at, created_at)
       values (${tenantId}, '<1@simherd>', 'billing@meadow.example', true, now(), now())`.execute(sender)

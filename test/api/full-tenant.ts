@@ -94,7 +94,7 @@ async function carriedOut(
   { house, tenant }: Pick<Estate, 'house' | 'tenant'>,
   ask: Omit<OpenTicketRequest, 'cause'> & Partial<Pick<OpenTicketRequest, 'cause'>>,
 ): Promise<string> {
-  return inTenant(house.ground, tenant.id, async (tx) => {
+  return inTenant(house.store, tenant.id, async (tx) => {
     const id = await openTicket(tx, { cause: { by: 'user' }, ...ask })
     const [line, ticket] = [await lockLine(tx, ask.simId), await findTicket(tx, id)]
     if (line === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
@@ -213,7 +213,7 @@ async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Est
   await inside('POST', '/internal/cycles/2026-10/renew')
   await inside('POST', '/internal/cycles/2026-10/close', { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 })
   await evaluateSubjects(
-    house.ground,
+    house.store,
     { rules: rulesInForce(), ...INTERNAL.terms, groupFirstMs: 0, groupNextMs: 0 },
     tenant.id,
   )
@@ -223,7 +223,7 @@ async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Est
   const watchdog = { by: 'watchdog', rule: 'sim-overage', cycle: '2026-11', until: 'renewal', workflowId } as const
   const suspended = await activeSim(soFar)
   await carriedOut(soFar, { simId: suspended.id, type: TicketType.Suspend, cause: watchdog })
-  await inTenant(house.ground, tenant.id, (tx) => rememberStarts(tx, [workflowId]))
+  await inTenant(house.store, tenant.id, (tx) => rememberStarts(tx, [workflowId]))
   const orderId = await freshOrder(soFar, 1, 'process', 'ship')
   await freshOrder(soFar, 2, 'process', 'complete')
   const bulk = await inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: [sim.id] } })
@@ -287,7 +287,7 @@ async function mailsSent(house: House, tenantId: string): Promise<void> {
   const inbox = await startInbox({ dir })
   const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 3000 })
   try {
-    await sendMails(house.ground, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 2 }, tenantId)
+    await sendMails(house.store, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 2 }, tenantId)
   } finally {
     transport.close()
     await inbox.stop()

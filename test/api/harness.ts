@@ -13,7 +13,7 @@ import type { TicketQuota } from '../../operations/tickets/quota.ts'
 import { type LifecycleClient, lifecycleClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
 import { lockLine } from '../../store/estate/sim-state.ts'
-import { type Db, type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { documentCheck } from '../setup/document-check.ts'
@@ -38,7 +38,7 @@ export interface Tenant {
 }
 
 export interface House {
-  ground: Ground
+  store: Store
   /** The superuser's connections: they see past row-level security. */
   root: Db
   outside: App
@@ -135,17 +135,15 @@ export function useHouse(
     const root = connect(rootUrl, { max: 2 })
     closing.push(close, root.close)
     house.root = root.db
-    house.ground = { db, clock: () => house.now, ring: (bells) => house.bells.push(...bells) }
-    const operator = await inPlatform(house.ground, (tx) =>
-      createKey(tx, null, { name: 'tests', scopes: ['operator'] }),
-    )
+    house.store = { db, clock: () => house.now, ring: (bells) => house.bells.push(...bells) }
+    const operator = await inPlatform(house.store, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
     house.operatorKey = operator.key
     const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
     const app = { checkAnswers: options.checkAnswers ?? true }
-    house.outside = await buildPublic({ ground: house.ground, refusalLimit: 0, ...quota }, app)
+    house.outside = await buildPublic({ store: house.store, refusalLimit: 0, ...quota }, app)
     house.inside = await buildInternal(
       {
-        ground: house.ground,
+        store: house.store,
         ...INTERNAL,
         lifecycles: options.lifecycles ?? INTERNAL.lifecycles,
         refusalLimit: 0,
@@ -210,7 +208,7 @@ export async function provisioned(
   simId: number,
   into: { poolId?: number; tariffId?: number },
 ) {
-  await inTenant(house.ground, tenant.id, async (tx) => {
+  await inTenant(house.store, tenant.id, async (tx) => {
     const id = await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' }, ...into })
     const line = await lockLine(tx, simId)
     const ticket = await findTicket(tx, id)

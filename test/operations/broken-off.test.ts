@@ -9,25 +9,25 @@ import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts
 import { activateRules } from '../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { connect } from '../../store/connect.ts'
-import { type Ground, inPlatform } from '../../store/tenancy.ts'
+import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { dueTicketWork, findTicket } from '../../store/tickets/tickets.ts'
 import { aCarrier } from '../setup/carrier.ts'
-import { aGround, aTariff } from '../setup/estate.ts'
+import { aStore, aTariff } from '../setup/estate.ts'
 import { aHouse, evaluationTerms } from './harness.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const carrier = await aCarrier()
 const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const LOCK_TIMEOUT = '55P03'
 
 /** The same, waiting for a lock a tenth of a second and not five. */
-const hasty = connect(ground.databaseUrl, { max: 3, lockTimeoutMs: 100 })
-const inHaste: Ground = { ...ground, clock: ground.clock, db: hasty.db }
+const hasty = connect(store.databaseUrl, { max: 3, lockTimeoutMs: 100 })
+const inHaste: Store = { ...store, clock: store.clock, db: hasty.db }
 afterAll(() => hasty.close())
 
 /** Another session holds what a statement locks. @returns what lets go */
 async function holding(statement: string): Promise<() => Promise<void>> {
-  const other = new pg.Client({ connectionString: ground.databaseUrl })
+  const other = new pg.Client({ connectionString: store.databaseUrl })
   await other.connect()
   onTestFinished(() => other.end())
   await other.query('begin')
@@ -38,14 +38,14 @@ async function holding(statement: string): Promise<() => Promise<void>> {
 }
 
 test('a ticket whose SIM is held stays due, and is carried out once', async () => {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const [simId = 0] = await house.unprovisioned(1)
   const id = await house.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }))
   const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
   const carryOut = () => executeTickets(inHaste, carrier.network, TERMS, house.tenantId, simId)
 
   await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
-  const due = await inPlatform(ground, (tx) => dueTicketWork(tx, 100))
+  const due = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
   expect(due).toContainEqual({ tenantId: house.tenantId, simId })
   await letGo()
   await carryOut()
@@ -54,8 +54,8 @@ test('a ticket whose SIM is held stays due, and is carried out once', async () =
 })
 
 test('subjects whose entries cannot be written for a lock stay due, and are told once', async () => {
-  await activateRules(ground, await readRuleFiles(''), 'the tests')
-  const house = await aHouse(ground)
+  await activateRules(store, await readRuleFiles(''), 'the tests')
+  const house = await aHouse(store)
   const tariff = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
   const sims = await house.activeSims(3, { tariffId: tariff.id })
   await house.record(sims.map((simId) => house.usage(simId, { bytesUp: 2000 })))
@@ -66,12 +66,12 @@ test('subjects whose entries cannot be written for a lock stay due, and are told
   expect(await house.log()).toEqual([])
   await letGo()
   // The lease of what was claimed, or the pause after a failure.
-  ground.now += 120_000
+  store.now += 120_000
   await evaluate()
 
   const overages = (await house.log()).filter(({ level }) => level === LogLevel.Critical)
   expect(overages.map(({ simId }) => simId).toSorted()).toEqual(sims)
   const { rows } = await sql<{ failures: number }>`
-    select failures from due_subjects where tenant_id = ${house.tenantId} and failures > 0`.execute(ground.db)
+    select failures from due_subjects where tenant_id = ${house.tenantId} and failures > 0`.execute(store.db)
   expect(rows).toEqual([])
 })

@@ -11,7 +11,7 @@ import { lockLine } from '../../store/estate/sim-state.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
-import { aTenant, someSims, type TestGround } from '../setup/estate.ts'
+import { aTenant, someSims, type TestStore } from '../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }
 
@@ -43,9 +43,9 @@ export interface LedgerRow {
   readonly smsCount: number
 }
 
-export async function aHouse(ground: TestGround, billingCycle = 'P1M') {
-  const tenantId = await aTenant(ground, billingCycle)
-  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+export async function aHouse(store: TestStore, billingCycle = 'P1M') {
+  const tenantId = await aTenant(store, billingCycle)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
   // Opened before several tickets would do it at once, as the sweep at a cycle's boundary does.
   await asTenant(currentCycle)
   const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
@@ -66,12 +66,12 @@ export async function aHouse(ground: TestGround, billingCycle = 'P1M') {
         return sims.map(({ id }) => id)
       }),
     complete: (ask: Parameters<typeof complete>[1]) => asTenant((tx) => complete(tx, ask)),
-    record: (values: readonly unknown[], firstIndex?: number) => recordUsage(ground, tenantId, values, firstIndex),
+    record: (values: readonly unknown[], firstIndex?: number) => recordUsage(store, tenantId, values, firstIndex),
     /** A record of a SIM, now unless it says when. */
     usage: (simId: number, also: object = {}) => ({
       recordId: `r${number++}`,
       simId,
-      at: new Date(ground.now).toISOString(),
+      at: new Date(store.now).toISOString(),
       ...also,
     }),
     ledger: () =>

@@ -13,14 +13,14 @@ import { lockGuard } from '../../store/enforcement/guard.ts'
 import { insertNotifications } from '../../store/mail/mails.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, lockPools } from '../../store/usage/cycles.ts'
-import { aGround, aPool, aTariff } from '../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/notify/notifications.ts'
 import { aHouse } from './harness.ts'
 
-const ground = await aGround()
-await activateRules(ground, await readRuleFiles(''), 'the tests')
+const store = await aStore()
+await activateRules(store, await readRuleFiles(''), 'the tests')
 const terms = {
   rules: rulesInForce(),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
@@ -40,7 +40,7 @@ async function meeting(
 ): Promise<void> {
   const locked = Promise.withResolvers<void>()
   const waits = Promise.withResolvers<void>()
-  const one = inTenant(ground, tenantId, async (tx) => {
+  const one = inTenant(store, tenantId, async (tx) => {
     await first.lock(tx)
     locked.resolve()
     await waits.promise
@@ -48,13 +48,13 @@ async function meeting(
   })
   await Promise.race([locked.promise, one])
   const other = second()
-  await soon(async () => expect(await lockWaiters(ground)).toBe(1))
+  await soon(async () => expect(await lockWaiters(store)).toBe(1))
   waits.resolve()
   await Promise.all([one, other])
 }
 
 test('an evaluation that tells and ends permits passes a workflow that is told of a hold', async () => {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const poolId = await house.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
     return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
@@ -62,8 +62,8 @@ test('an evaluation that tells and ends permits passes a workflow that is told o
   const [cleared = 0, warned = 0] = await house.activeSims(2, { poolId })
   await house.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
   await house.record([house.usage(cleared, { bytesDown: 101 * MB })])
-  await evaluateSubjects(ground, terms, house.tenantId)
-  ground.now += 60_000
+  await evaluateSubjects(store, terms, house.tenantId)
+  store.now += 60_000
   await house.record([
     house.usage(cleared, { bytesDown: -50 * MB, correction: true }),
     house.usage(warned, { bytesDown: 101 * MB }),
@@ -77,7 +77,7 @@ test('an evaluation that tells and ends permits passes a workflow that is told o
   }
 
   await meeting(house.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
-    evaluateSubjects(ground, terms, house.tenantId),
+    evaluateSubjects(store, terms, house.tenantId),
   )
 
   const keys = (await house.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(
@@ -88,7 +88,7 @@ test('an evaluation that tells and ends permits passes a workflow that is told o
 })
 
 test('a transaction that tells before it locks a pool passes one that tells after it', async () => {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const [simId = 0] = await house.activeSims(1)
   await house.record([house.usage(simId, { bytesDown: 1 })])
   const { key } = await house.asTenant(currentCycle)

@@ -8,7 +8,7 @@ import { openBulkTickets } from '../../operations/tickets/open-bulk-tickets.ts'
 import { openTicket } from '../../operations/tickets/open-ticket.ts'
 import { startSweeps } from '../../process/sweeps.ts'
 import { connect } from '../../store/connect.ts'
-import { type Ground, inTenant } from '../../store/tenancy.ts'
+import { inTenant, type Store } from '../../store/tenancy.ts'
 import { readRun } from '../../store/tickets/bulk-reads.ts'
 import { findTicket } from '../../store/tickets/tickets.ts'
 import { workLists } from '../../worker/work-lists.ts'
@@ -196,7 +196,7 @@ describe('work whose bell was lost', () => {
   test('stands on the work list, and a sweep has it done', async () => {
     const carrier = await aCarrier()
     const { db, close } = connect(database.url, { max: 6 })
-    const deaf: Ground = { db, clock: Date.now, ring: () => {} }
+    const deaf: Store = { db, clock: Date.now, ring: () => {} }
     const tenantId = await aTenant(deaf)
     const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
     const { ticketId, simId } = await inTenant(deaf, tenantId, async (tx) => {
@@ -216,9 +216,9 @@ describe('work whose bell was lost', () => {
     await aWhile()
     const unheard = { heard: [...heard], status: await status() }
 
-    const ground = { ...deaf, ring: house.queues.ring }
+    const store = { ...deaf, ring: house.queues.ring }
     const sweeping = startSweeps(
-      workLists({ ground, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
+      workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
       pino({ enabled: false }),
     )
@@ -235,7 +235,7 @@ describe('work whose bell was lost', () => {
 
   test('is a bulk run too: a sweep has its tickets opened', async () => {
     const { db, close } = connect(database.url, { max: 6 })
-    const deaf: Ground = { db, clock: Date.now, ring: () => {} }
+    const deaf: Store = { db, clock: Date.now, ring: () => {} }
     const tenantId = await aTenant(deaf)
     const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
     const run = await inTenant(deaf, tenantId, async (tx) => {
@@ -248,9 +248,9 @@ describe('work whose bell was lost', () => {
       if (bell.queue === 'tickets') woken.add(bell.simId)
     })
 
-    const ground = { ...deaf, ring: house.queues.ring }
+    const store = { ...deaf, ring: house.queues.ring }
     const sweeping = startSweeps(
-      workLists({ ground, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
+      workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
       pino({ enabled: false }),
     )

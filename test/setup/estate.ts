@@ -8,18 +8,18 @@ import { createTariff } from '../../operations/estate/create-tariff.ts'
 import { importSims } from '../../operations/estate/import-sims.ts'
 import { createTenant } from '../../operations/tenants/create-tenant.ts'
 import { connect } from '../../store/connect.ts'
-import { type Ground, inPlatform, type TenantTx } from '../../store/tenancy.ts'
+import { inPlatform, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
 
-/** A ground with a clock that the test sets and bells that it can look at. */
-export interface TestGround extends Ground {
+/** A store with a clock that the test sets and bells that it can look at. */
+export interface TestStore extends Store {
   now: number
   readonly bells: Bell[]
   readonly databaseUrl: string
 }
 
 /** A database of its own for the file, dropped at its end. @param expected as `freshDatabase` takes it */
-export async function aGround(now = '2026-11-10T12:00:00Z', expected?: { deadlocks: number }): Promise<TestGround> {
+export async function aStore(now = '2026-11-10T12:00:00Z', expected?: { deadlocks: number }): Promise<TestStore> {
   const { url, drop } = await freshDatabase(expected)
   const { db, close } = connect(url, { max: 8 })
   const bells: Bell[] = []
@@ -27,17 +27,17 @@ export async function aGround(now = '2026-11-10T12:00:00Z', expected?: { deadloc
     await close()
     await drop()
   })
-  const ground: TestGround = {
+  const store: TestStore = {
     db,
     databaseUrl: url,
     now: Date.parse(now),
     bells,
-    clock: () => ground.now,
+    clock: () => store.now,
     // A deadlock is a fault here, not something to get over.
     deadlockRetries: 0,
     ring: (rung) => bells.push(...rung),
   }
-  return ground
+  return store
 }
 
 const FEES = { simMonthlyFee: 1, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
@@ -67,7 +67,7 @@ export async function someSims(tx: TenantTx, count: number): Promise<{ id: numbe
   return created
 }
 
-export async function aTenant(ground: Ground, billingCycle = 'P1M'): Promise<string> {
+export async function aTenant(store: Store, billingCycle = 'P1M'): Promise<string> {
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example', billingCycle }
-  return (await inPlatform(ground, (tx) => createTenant(tx, tenant, 'P1M'))).id
+  return (await inPlatform(store, (tx) => createTenant(tx, tenant, 'P1M'))).id
 }

@@ -1,10 +1,10 @@
 /** Transactions that interleave without a sleep: each goes on once the other waits for a lock. */
 import { sql } from 'kysely'
-import { type Ground, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { soon } from './soon.ts'
 
 /** Sessions of this database that wait for a lock. */
-export async function lockWaiters({ db }: Pick<Ground, 'db'>): Promise<number> {
+export async function lockWaiters({ db }: Pick<Store, 'db'>): Promise<number> {
   const { rows } = await sql`
     select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
   return rows.length
@@ -12,13 +12,13 @@ export async function lockWaiters({ db }: Pick<Ground, 'db'>): Promise<number> {
 
 /** Begins the second while the first has done its work and has not committed; it commits once the second waits or has ended. */
 export async function overlapping(
-  ground: Ground,
+  store: Store,
   tenantId: string,
   first: (tx: TenantTx) => Promise<unknown>,
   second: () => Promise<unknown>,
 ): Promise<void> {
   const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const holder = inTenant(ground, tenantId, async (tx) => {
+  const holder = inTenant(store, tenantId, async (tx) => {
     await first(tx)
     begun.resolve()
     await held.promise
@@ -30,7 +30,7 @@ export async function overlapping(
   })
   try {
     await soon(async () => {
-      if (!hasEnded && (await lockWaiters(ground)) === 0) throw new Error('the second neither waits nor has ended')
+      if (!hasEnded && (await lockWaiters(store)) === 0) throw new Error('the second neither waits nor has ended')
     })
   } finally {
     held.resolve()

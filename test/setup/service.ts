@@ -73,8 +73,8 @@ export async function freshNamespace(): Promise<string> {
 
 async function operatorKey(databaseUrl: string): Promise<string> {
   const { db, close } = connect(databaseUrl, { max: 1 })
-  const ground = { db, clock: Date.now, ring: () => {} }
-  const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
+  const store = { db, clock: Date.now, ring: () => {} }
+  const { key } = await inPlatform(store, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
   await close()
   return key
 }

@@ -16,9 +16,9 @@ import {
   WatchdogMode,
 } from '../../domain/codes.ts'
 import { SubjectKind } from '../../store/due.ts'
-import { aGround } from '../setup/estate.ts'
+import { aStore } from '../setup/estate.ts'
 
-const ground = await aGround()
+const store = await aStore()
 
 /** Which table of codes each column that has some is held to. */
 const COLUMNS: Readonly<Record<string, CodeTable>> = {
@@ -50,7 +50,7 @@ test('every column of codes takes exactly the codes of its table', async () => {
       join pg_type t on t.oid = a.atttypid
      where c.contype = 'c' and c.connamespace = 'public'::regnamespace and t.typname = 'int2'
        and c.conrelid::regclass::text || '.' || a.attname not in ('pools.warning_threshold_pct', 'sims.warning_threshold_pct')
-     order by 1`.execute(ground.db)
+     order by 1`.execute(store.db)
 
   const codesIn = (definition: string) => [...definition.matchAll(/\d+/g)].map(([code]) => Number(code))
   expect(Object.fromEntries(rows.map(({ column, definition }) => [column, codesIn(definition)]))).toEqual(
@@ -63,7 +63,7 @@ test('every small integer is a column of codes, a percentage or a status of HTTP
     select table_name || '.' || column_name as column
       from information_schema.columns join information_schema.tables using (table_schema, table_name)
      where table_schema = 'public' and table_type = 'BASE TABLE' and data_type = 'smallint' order by 1`.execute(
-    ground.db,
+    store.db,
   )
 
   const known = [

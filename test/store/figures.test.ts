@@ -6,17 +6,17 @@ import { poolFigures as definition, type LedgerRow } from '../../domain/usage/al
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
 import { poolFigures } from '../../store/usage/figures.ts'
-import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
-const ground = await aGround()
-const tenantId = await aTenant(ground)
+const store = await aStore()
+const tenantId = await aTenant(store)
 
 /** Undoes what a run of a property wrote. */
 class Undo extends Error {}
 
 async function tried<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
   let result: { value: T } | undefined
-  await inTenant(ground, tenantId, async (tx) => {
+  await inTenant(store, tenantId, async (tx) => {
     result = { value: await work(tx) }
     throw new Undo()
   }).catch((error) => {

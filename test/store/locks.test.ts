@@ -4,15 +4,15 @@ import { TariffType } from '../../domain/codes.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { addToPool, currentCycle, lockPools } from '../../store/usage/cycles.ts'
 import { divideOverage, poolFigures } from '../../store/usage/figures.ts'
-import { aGround, aPool, aTariff, aTenant, someSims } from '../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 
-const ground = await aGround()
+const store = await aStore()
 
 test('a division takes no lock of a pool that has become stale while it waited', async () => {
-  const tenantId = await aTenant(ground)
-  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const tenantId = await aTenant(store)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
   const { key, first, second } = await asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
     const [first, second] = [await aPool(tx, tariff.id, { type: 1 }), await aPool(tx, tariff.id, { type: 1 })]
@@ -30,7 +30,7 @@ test('a division takes no lock of a pool that has become stale while it waited',
   })
   await locked.promise
   const division = asTenant((tx) => divideOverage(tx, key, [first, second]))
-  await soon(async () => expect(await lockWaiters(ground)).toBe(1))
+  await soon(async () => expect(await lockWaiters(store)).toBe(1))
   await asTenant(async (tx) => {
     await lockPools(tx, key, [first])
     await addToPool(tx, key, first, { bytes: 1 })
@@ -39,7 +39,7 @@ test('a division takes no lock of a pool that has become stale while it waited',
     await lockPools(tx, key, [first, second])
     await addToPool(tx, key, first, { bytes: 1 })
   })
-  await soon(async () => expect(await lockWaiters(ground)).toBe(2))
+  await soon(async () => expect(await lockWaiters(store)).toBe(2))
   held.resolve()
 
   const ends = await Promise.allSettled([holder, division, usage])
@@ -47,8 +47,8 @@ test('a division takes no lock of a pool that has become stale while it waited',
 })
 
 test('a SIM that moves is counted in the order of the pools’ ids, wherever their rows lie', async () => {
-  const tenantId = await aTenant(ground)
-  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const tenantId = await aTenant(store)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
   const { from, to, first, second } = await asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType.Standard, 1000)
     const [from, to] = [(await aPool(tx, tariff.id)).id, (await aPool(tx, tariff.id)).id]
@@ -57,7 +57,7 @@ test('a SIM that moves is counted in the order of the pools’ ids, wherever the
     await sql`update sims set pool_id = ${from}, status = 2 where id in (${first}, ${second})`.execute(tx.q)
     return { from, to, first, second }
   })
-  await sql`analyze pools`.execute(ground.db)
+  await sql`analyze pools`.execute(store.db)
   const move = (tx: TenantTx, id: number | undefined) =>
     sql`update sims set pool_id = ${to} where id = ${id}`.execute(tx.q)
   const [counted, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -70,7 +70,7 @@ test('a SIM that moves is counted in the order of the pools’ ids, wherever the
   })
   await counted.promise
   const other = asTenant((tx) => move(tx, second))
-  await soon(async () => expect(await lockWaiters(ground)).toBe(1))
+  await soon(async () => expect(await lockWaiters(store)).toBe(1))
   goesOn.resolve()
 
   const ends = await Promise.allSettled([inOrder, other])

@@ -6,11 +6,11 @@ import { createTenant } from '../../operations/tenants/create-tenant.ts'
 import { recordUsage } from '../../operations/usage/record-usage.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
-import { type Db, type Ground, inPlatform, inTenant } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { administrate } from '../setup/database.ts'
 import { ownDatabase } from '../setup/login.ts'
 
-let ground: Ground
+let store: Store
 let root: Db
 let tenantId: string
 let rootUrl: string
@@ -28,12 +28,12 @@ beforeAll(async () => {
   closing.push(database.drop)
   rootUrl = database.rootUrl
   root = open(rootUrl)
-  ground = { db: open(database.url), clock: () => NOW, ring: () => undefined }
+  store = { db: open(database.url), clock: () => NOW, ring: () => undefined }
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example' }
-  tenantId = (await inPlatform(ground, (tx) => createTenant(tx, tenant, 'P1M'))).id
-  const { created } = await inTenant(ground, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000001' }]))
+  tenantId = (await inPlatform(store, (tx) => createTenant(tx, tenant, 'P1M'))).id
+  const { created } = await inTenant(store, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000001' }]))
   const usage = { recordId: 'a', simId: created[0]?.id, at: new Date(NOW).toISOString(), bytesUp: 1 }
-  await recordUsage(ground, tenantId, [usage])
+  await recordUsage(store, tenantId, [usage])
 }, 60_000)
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
@@ -53,26 +53,22 @@ const countOf = async (db: Db, table: string) => {
 describe('a login role that owns the database', () => {
   test('is no superuser, and passes no row-level security', async () => {
     const { rows } = await sql`
-      select rolsuper, rolbypassrls, rolcreaterole from pg_roles where rolname = current_user`.execute(ground.db)
+      select rolsuper, rolbypassrls, rolcreaterole from pg_roles where rolname = current_user`.execute(store.db)
 
     expect(rows).toEqual([{ rolsuper: false, rolbypassrls: false, rolcreaterole: false }])
   })
 
   test('has migrated it, and works in it', async () => {
-    expect(await pendingMigrations(ground.db)).toEqual([])
+    expect(await pendingMigrations(store.db)).toEqual([])
     expect(await countOf(root, 'usage_records')).toBe(1)
-    const [sims] = await inTenant(
-      ground,
-      tenantId,
-      async (tx) => (await sql`select iccid from sims`.execute(tx.q)).rows,
-    )
+    const [sims] = await inTenant(store, tenantId, async (tx) => (await sql`select iccid from sims`.execute(tx.q)).rows)
     expect(sims).toEqual({ iccid: '894450010300000001' })
   })
 
   test('sees no row of any table where a query forgets inTenant and inPlatform', async () => {
     const seen: string[] = []
     for (const table of await tables()) {
-      if (((await countOf(ground.db, table)) ?? 0) > 0) seen.push(table)
+      if (((await countOf(store.db, table)) ?? 0) > 0) seen.push(table)
     }
 
     expect(await countOf(root, 'sims')).toBe(1)
@@ -84,14 +80,14 @@ describe('a login role that owns the database', () => {
     const forgotten = sql`
       insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
       values (${tenantId}, 'p', 0, 1, 0, now(), now(), now())`
-    const changed = await sql`update sims set tag = 'x'`.execute(ground.db)
+    const changed = await sql`update sims set tag = 'x'`.execute(store.db)
 
-    await expect(forgotten.execute(ground.db)).rejects.toThrow(/row-level security/)
+    await expect(forgotten.execute(store.db)).rejects.toThrow(/row-level security/)
     expect(changed.numAffectedRows).toBe(0n)
   })
 
   test('sees no row with a tenant set and no role taken on', async () => {
-    const seen = await ground.db.transaction().execute(async (q) => {
+    const seen = await store.db.transaction().execute(async (q) => {
       await sql`select set_config('app.tenant', ${tenantId}, true)`.execute(q)
       return (await sql`select 1 from sims`.execute(q)).rows
     })
@@ -101,7 +97,7 @@ describe('a login role that owns the database', () => {
 })
 
 describe('a login role that owns nothing', () => {
-  let guest: Ground
+  let guest: Store
   beforeAll(async () => {
     const url = new URL(rootUrl)
     const name = `guest${url.pathname.slice(1)}`
@@ -110,7 +106,7 @@ describe('a login role that owns nothing', () => {
     closing.push(() => administrate(`drop role ${name}`))
     url.username = name
     url.password = name
-    guest = { ...ground, db: open(url.href) }
+    guest = { ...store, db: open(url.href) }
   })
 
   test('works as a tenant and as the platform', async () => {

@@ -9,7 +9,7 @@ import { readMigrationFiles } from '../../store/migration-files.ts'
 import { processesBefore, sayAtWork, sayEnded } from '../../store/processes.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { emptyDatabase } from '../setup/database.ts'
-import { aGround } from '../setup/estate.ts'
+import { aStore } from '../setup/estate.ts'
 import { soon } from '../setup/soon.ts'
 
 const lines: string[] = []
@@ -30,7 +30,7 @@ async function aMigrated() {
   const { db, close } = connect(database.url, { max: 2 })
   closing.push(close)
   const settings = { ...readSettings({}), DATABASE_URL: database.url }
-  return { db, settings, ground: { db, clock: Date.now, ring: () => undefined } }
+  return { db, settings, store: { db, clock: Date.now, ring: () => undefined } }
 }
 const old = { id: 'an-old-worker', kind: 'worker', host: 'rack-7', pid: 4711, newestMigration: '0020_before' } as const
 
@@ -54,16 +54,16 @@ describe('simherd migrate', () => {
   })
 
   test('--contract waits until no process of an earlier release is left, and names those it waits for', async () => {
-    const { db, settings, ground } = await aMigrated()
+    const { db, settings, store } = await aMigrated()
     await migrate(settings.DATABASE_URL, { contract: false })
-    await inPlatform(ground, (tx) => sayAtWork(tx, old))
+    await inPlatform(store, (tx) => sayAtWork(tx, old))
 
     const contracted = migrateDatabase(settings, { contract: true })
     await soon(() =>
       expect(lines).toEqual(['waits until no process of an earlier release is left: worker 4711 on rack-7']),
     )
     expect(await pendingFiles(db)).toHaveLength(1)
-    await inPlatform(ground, (tx) => sayEnded(tx, old.id))
+    await inPlatform(store, (tx) => sayEnded(tx, old.id))
     await contracted
 
     expect(await pendingFiles(db)).toEqual([])
@@ -73,18 +73,18 @@ describe('simherd migrate', () => {
 
 describe('a process', () => {
   test('is on the list from its start to its end; one that was killed for a minute', async () => {
-    const ground = await aGround()
-    const before = (migration: string) => inPlatform(ground, (tx) => processesBefore(tx, migration))
-    const presence = startPresence(ground, 'api', pino({ level: 'silent' }))
+    const store = await aStore()
+    const before = (migration: string) => inPlatform(store, (tx) => processesBefore(tx, migration))
+    const presence = startPresence(store, 'api', pino({ level: 'silent' }))
     await soon(async () => expect(await before('9999')).toMatchObject([{ kind: 'api', pid: process.pid }]))
     const newest = (await readMigrationFiles()).at(-1)?.name ?? ''
     expect(await before(newest)).toEqual([])
     await presence.stop()
     expect(await before('9999')).toEqual([])
 
-    await inPlatform(ground, (tx) => sayAtWork(tx, old))
+    await inPlatform(store, (tx) => sayAtWork(tx, old))
     expect(await before(newest)).toEqual([old])
-    ground.now += 61_000
+    store.now += 61_000
     expect(await before(newest)).toEqual([])
   })
 })

@@ -5,24 +5,24 @@ import { recordUsage } from '../../operations/usage/record-usage.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate } from '../../store/migrate.ts'
 import { readMigrationFiles } from '../../store/migration-files.ts'
-import { type Ground, inTenant } from '../../store/tenancy.ts'
+import { inTenant, type Store } from '../../store/tenancy.ts'
 import { monthsAhead, partitionsAhead, partitionsFor } from '../../store/usage/partitions.ts'
 import { emptyDatabase } from '../setup/database.ts'
-import { aGround, aTenant, someSims } from '../setup/estate.ts'
+import { aStore, aTenant, someSims } from '../setup/estate.ts'
 
 const NOW = '2026-12-10T12:00:00Z'
-const ground = await aGround(NOW)
+const store = await aStore(NOW)
 const closing: (() => Promise<void>)[] = []
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
 })
 
-const storedIn = async (of: Ground = ground) => {
+const storedIn = async (of: Store = store) => {
   const { rows } = await sql<{ part: string }>`
     select tableoid::regclass::text as part from usage_records order by at`.execute(of.db)
   return rows.map(({ part }) => part)
 }
-async function aRecorder(of: Ground = ground) {
+async function aRecorder(of: Store = store) {
   const tenantId = await aTenant(of)
   const [sim] = await inTenant(of, tenantId, (tx) => someSims(tx, 1))
   return (...instants: readonly string[]) =>
@@ -34,9 +34,9 @@ async function aRecorder(of: Ground = ground) {
 }
 
 test('partitions of the months around now are made ahead, once, by whoever comes', async () => {
-  expect(await monthsAhead(ground)).toBe(0)
+  expect(await monthsAhead(store)).toBe(0)
 
-  const [first, atOnce] = await Promise.all([partitionsAhead(ground), partitionsAhead(ground)])
+  const [first, atOnce] = await Promise.all([partitionsAhead(store), partitionsAhead(store)])
 
   expect([...first, ...atOnce].toSorted()).toEqual([
     'usage_records_2026_11',
@@ -45,10 +45,10 @@ test('partitions of the months around now are made ahead, once, by whoever comes
     'usage_records_2027_02',
     'usage_records_2027_03',
   ])
-  expect(await partitionsAhead(ground)).toEqual([])
-  expect(await monthsAhead(ground)).toBe(3)
-  await sql`drop table usage_records_2027_02`.execute(ground.db)
-  expect(await monthsAhead(ground)).toBe(1)
+  expect(await partitionsAhead(store)).toEqual([])
+  expect(await monthsAhead(store)).toBe(3)
+  await sql`drop table usage_records_2027_02`.execute(store.db)
+  expect(await monthsAhead(store)).toBe(1)
 })
 
 test('a record goes to the partition of its month, which is made where it is missing', async () => {
@@ -63,7 +63,7 @@ test('a record goes to the partition of its month, which is made where it is mis
 test('a partition is made while a transaction that counts usage is open, and waits for nobody', async () => {
   const record = await aRecorder()
   await record(NOW)
-  const counting = new pg.Client({ connectionString: ground.databaseUrl })
+  const counting = new pg.Client({ connectionString: store.databaseUrl })
   await counting.connect()
   try {
     await counting.query('begin')
@@ -71,7 +71,7 @@ test('a partition is made while a transaction that counts usage is open, and wai
     await counting.query(`update usage_records set correction = correction`)
     await counting.query('select count(*) from usage_records')
 
-    expect(await partitionsFor(ground, [Date.parse('2027-06-01T00:00:00Z')])).toEqual(['usage_records_2027_06'])
+    expect(await partitionsFor(store, [Date.parse('2027-06-01T00:00:00Z')])).toEqual(['usage_records_2027_06'])
   } finally {
     await counting.end()
   }
@@ -83,7 +83,7 @@ test('what a database of an earlier release keeps in its default partition moves
   await migrate(database.url, { contract: false })
   const { db, close } = connect(database.url, { max: 3 })
   closing.push(close)
-  const old: Ground = { db, clock: () => Date.parse(NOW), ring: () => undefined }
+  const old: Store = { db, clock: () => Date.parse(NOW), ring: () => undefined }
   const record = await aRecorder(old)
   // As the earlier release: it makes no partition for a month that is over.
   await record('2026-12-01T00:00:00Z')

@@ -3,12 +3,12 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asServiceError } from '../../api/http/problems.ts'
 import { connect } from '../../store/connect.ts'
-import { type Db, type Ground, inPlatform, inTenant, slowly } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant, type Store, slowly } from '../../store/tenancy.ts'
 import { freshDatabase } from '../setup/database.ts'
 
 let url: string
 let db: Db
-let ground: Ground
+let store: Store
 const closing: (() => Promise<unknown>)[] = []
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
   url = database.url
   const connection = connect(url, { max: 3 })
   db = connection.db
-  ground = { db, clock: Date.now, ring: () => undefined }
+  store = { db, clock: Date.now, ring: () => undefined }
   closing.push(database.drop, connection.close)
 })
 afterAll(async () => {
@@ -38,10 +38,10 @@ describe('a connection', () => {
 
   test('gives slow work minutes, for that transaction alone', async () => {
     const seen = [
-      await inTenant(slowly(ground), 'a', ({ q }) => limitsOf(q)),
-      await inPlatform(slowly(ground), ({ q }) => limitsOf(q)),
-      await inTenant(ground, 'a', ({ q }) => limitsOf(q)),
-      await inPlatform(ground, ({ q }) => limitsOf(q)),
+      await inTenant(slowly(store), 'a', ({ q }) => limitsOf(q)),
+      await inPlatform(slowly(store), ({ q }) => limitsOf(q)),
+      await inTenant(store, 'a', ({ q }) => limitsOf(q)),
+      await inPlatform(store, ({ q }) => limitsOf(q)),
     ]
 
     expect(seen.map(([statement]) => statement)).toEqual(['5min', '5min', '30s', '30s'])
@@ -65,7 +65,7 @@ describe('what is broken off for its time is told as 503, to be tried again:', (
 
   test('a statement', async () => {
     const told = await codeOf(
-      inPlatform(ground, async ({ q }) => {
+      inPlatform(store, async ({ q }) => {
         await sql`set local statement_timeout = 50`.execute(q)
         await sql`select pg_sleep(20)`.execute(q)
       }),
@@ -79,7 +79,7 @@ describe('what is broken off for its time is told as 503, to be tried again:', (
     const from = performance.now()
     const told = await db.transaction().execute(async (q) => {
       await lock(q)
-      return codeOf(inPlatform(ground, (tx) => lock(tx.q)))
+      return codeOf(inPlatform(store, (tx) => lock(tx.q)))
     })
 
     expect(told).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
@@ -88,7 +88,7 @@ describe('what is broken off for its time is told as 503, to be tried again:', (
 
   test('a transaction that nobody goes on with', async () => {
     const told = await codeOf(
-      inPlatform(ground, async ({ q }) => {
+      inPlatform(store, async ({ q }) => {
         await sql`set local idle_in_transaction_session_timeout = 50`.execute(q)
         await new Promise((resolve) => setTimeout(resolve, 500))
         await sql`select 1`.execute(q)

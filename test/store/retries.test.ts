@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { aGround, aTenant, someSims } from '../setup/estate.ts'
+import { aStore, aTenant, someSims } from '../setup/estate.ts'
 
-const ground = await aGround(undefined, { deadlocks: 1 })
+const store = await aStore(undefined, { deadlocks: 1 })
 
 test('a transaction that was broken off for a deadlock is done again', async () => {
-  const tenantId = await aTenant(ground)
-  const [a, b] = (await inTenant(ground, tenantId, (tx) => someSims(tx, 2))).map(({ id }) => id)
-  const patient = { ...ground, deadlockRetries: 3 }
+  const tenantId = await aTenant(store)
+  const [a, b] = (await inTenant(store, tenantId, (tx) => someSims(tx, 2))).map(({ id }) => id)
+  const patient = { ...store, deadlockRetries: 3 }
   let runs = 0
   const lock = (tx: TenantTx, id: number | undefined) =>
     sql`update sims set tag = tag || 'x' where id = ${id}`.execute(tx.q)
@@ -26,7 +26,7 @@ test('a transaction that was broken off for a deadlock is done again', async () 
 
   await Promise.all([both(a, b), both(b, a)])
 
-  const tags = await inTenant(ground, tenantId, async (tx) => {
+  const tags = await inTenant(store, tenantId, async (tx) => {
     const { rows } = await sql<{ tag: string }>`select tag from sims where id in (${a}, ${b})`.execute(tx.q)
     return rows.map(({ tag }) => tag)
   })

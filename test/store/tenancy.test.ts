@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importSims } from '../../operations/estate/import-sims.ts'
 import { createTenant } from '../../operations/tenants/create-tenant.ts'
 import { connect } from '../../store/connect.ts'
-import { type Db, type Ground, inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
 import { freshDatabase } from '../setup/database.ts'
 
-let ground: Ground
+let store: Store
 let db: Db
 let ours: string
 let theirs: string
@@ -21,16 +21,16 @@ beforeAll(async () => {
   const connection = connect(database.url)
   closing.push(connection.close)
   db = connection.db
-  ground = { db, clock: Date.now, ring: () => undefined }
-  await partitionsFor(ground, [Date.now()])
-  const tenants = await inPlatform(ground, async (tx) => [
+  store = { db, clock: Date.now, ring: () => undefined }
+  await partitionsFor(store, [Date.now()])
+  const tenants = await inPlatform(store, async (tx) => [
     await createTenant(tx, { name: 'Ours', billingEmail: 'a@example.com' }, 'P1M'),
     await createTenant(tx, { name: 'Theirs', billingEmail: 'b@example.com' }, 'P1M'),
   ])
   ours = tenants[0]?.id ?? ''
   theirs = tenants[1]?.id ?? ''
-  await inTenant(ground, ours, (tx) => importSims(tx, [{ iccid: '894450010200000001' }]))
-  await inTenant(ground, theirs, (tx) => importSims(tx, [{ iccid: '894450010200000002' }]))
+  await inTenant(store, ours, (tx) => importSims(tx, [{ iccid: '894450010200000001' }]))
+  await inTenant(store, theirs, (tx) => importSims(tx, [{ iccid: '894450010200000002' }]))
 })
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
@@ -105,7 +105,7 @@ describe('row-level security', () => {
   })
 
   test("a row cannot be written into another tenant's estate", async () => {
-    const insert = inTenant(ground, ours, (tx) =>
+    const insert = inTenant(store, ours, (tx) =>
       sql`insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
           values (${theirs}, 'p', 0, 1, 0, now(), now(), now())`.execute(tx.q),
     )
@@ -114,13 +114,13 @@ describe('row-level security', () => {
   })
 
   test("a row cannot be moved into another tenant's estate", async () => {
-    const move = inTenant(ground, ours, (tx) => sql`update sims set tenant_id = ${theirs}`.execute(tx.q))
+    const move = inTenant(store, ours, (tx) => sql`update sims set tenant_id = ${theirs}`.execute(tx.q))
 
     await expect(move).rejects.toThrow(RLS_REFUSED)
   })
 
   test("an update or delete does not reach another tenant's rows", async () => {
-    const changed = await inTenant(ground, ours, async (tx) => [
+    const changed = await inTenant(store, ours, async (tx) => [
       (await sql`update sims set tag = 'x' where iccid = '894450010200000002'`.execute(tx.q)).numAffectedRows,
       (await sql`delete from sims where iccid = '894450010200000002'`.execute(tx.q)).numAffectedRows,
     ])
@@ -129,7 +129,7 @@ describe('row-level security', () => {
   })
 
   test('a tenant cannot write a tariff or an event of the platform', async () => {
-    const event = inTenant(ground, ours, (tx) =>
+    const event = inTenant(store, ours, (tx) =>
       sql`insert into events (tenant_id, type, severity, title, description, at) values (null, 2, 0, '', '', now())`.execute(
         tx.q,
       ),
@@ -139,19 +139,19 @@ describe('row-level security', () => {
   })
 
   test('the platform reaches no table of the tenants', async () => {
-    const read = inPlatform(ground, (tx) => sql`select 1 from sims`.execute(tx.q))
+    const read = inPlatform(store, (tx) => sql`select 1 from sims`.execute(tx.q))
 
     await expect(read).rejects.toThrow(/permission denied/)
   })
 
   test('a tenant reaches no API key', async () => {
-    const read = inTenant(ground, ours, (tx) => sql`select 1 from api_keys`.execute(tx.q))
+    const read = inTenant(store, ours, (tx) => sql`select 1 from api_keys`.execute(tx.q))
 
     await expect(read).rejects.toThrow(/permission denied/)
   })
 
   test('the role does not outlive its transaction', async () => {
-    await inTenant(ground, ours, (tx) => sql`select 1`.execute(tx.q))
+    await inTenant(store, ours, (tx) => sql`select 1`.execute(tx.q))
 
     const { rows } = await sql<{ tenant: string | null }>`
       select nullif(current_setting('app.tenant', true), '') as tenant`.execute(db)
@@ -267,7 +267,7 @@ describe('each table of the tenants', () => {
   })
 
   test.each(TENANT_TABLES)('%s takes no row for another tenant', async (table) => {
-    const write = inTenant(ground, ours, (tx) => writeRow(tx.q, table, theirs))
+    const write = inTenant(store, ours, (tx) => writeRow(tx.q, table, theirs))
 
     await expect(write).rejects.toThrow(RLS_REFUSED)
   })

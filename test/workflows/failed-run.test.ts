@@ -42,8 +42,8 @@ type SignalAsk = { readonly do: 'signal'; readonly workflowId: string }
 /** The next look asks again, and a worker carries it out. @returns what is heard of failed runs */
 async function askAgain(ask: Ask | SignalAsk, signal: 'overLimit' | 'cleared') {
   const met: FailedRun[] = []
-  await inTenant(house.ground, house.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
-  await carryOutWorkflowRequests(house.ground, lifecycles, {
+  await inTenant(house.store, house.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
+  await carryOutWorkflowRequests(house.store, lifecycles, {
     onRequestFailed: (_id, error) => expect.unreachable(String(error)),
     onFailedRun: (run) => met.push(run),
   })
@@ -111,8 +111,8 @@ test('one that was stopped at Temporal too, of a SIM or of a pool; one that a pe
   } as const
   await lifecycles.signalWithStart(suspension)
   await temporal.getHandle(workflowId).terminate('for the test')
-  await inTenant(house.ground, tenantId, (tx) => requestWorkflows(tx, [suspension]))
-  await carryOutWorkflowRequests(house.ground, lifecycles, {
+  await inTenant(house.store, tenantId, (tx) => requestWorkflows(tx, [suspension]))
+  await carryOutWorkflowRequests(house.store, lifecycles, {
     onRequestFailed: (_, error) => expect.unreachable(String(error)),
     onFailedRun: (met) => expect(met).toMatchObject({ workflowId, status: 'terminated' }),
   })

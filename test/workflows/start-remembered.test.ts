@@ -23,7 +23,7 @@ afterAll(async () => {
 /** The same service, its Temporal at another address. */
 async function serviceAt(temporal: string) {
   const elsewhere = lifecycleClient({ address: temporal, namespace })
-  const app = await buildInternal({ ground: house.ground, ...INTERNAL, lifecycles: elsewhere, dependencies: [] })
+  const app = await buildInternal({ store: house.store, ...INTERNAL, lifecycles: elsewhere, dependencies: [] })
   const headers = { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id }
   return { ask: asking(app, headers), close: () => Promise.all([app.close(), elsewhere.close()]) }
 }
@@ -47,7 +47,7 @@ const waiting = async (workflowId: string) => {
 /** What a worker does, an hour later. */
 async function anHourLater() {
   house.now += 3_600_000
-  await carryOutWorkflowRequests(house.ground, lifecycles, {
+  await carryOutWorkflowRequests(house.store, lifecycles, {
     onRequestFailed: (_, error) => expect.unreachable(String(error)),
     onFailedRun: ({ workflowId }) => expect.unreachable(workflowId),
   })

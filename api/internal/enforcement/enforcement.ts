@@ -14,7 +14,7 @@ const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of th
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })
 
 /** What the enforcing workflows read before they act, and where they log what they did. */
-export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Enforcement']
 
   app.get(
@@ -31,7 +31,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(ground, tenantId, (tx) => simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null)),
+      inTenant(store, tenantId, (tx) => simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null)),
   )
 
   app.get(
@@ -48,7 +48,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(ground, tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
+      inTenant(store, tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
   )
 
   app.post(
@@ -63,6 +63,6 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
         response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
       },
     },
-    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => logAction(tx, request.body)),
+    (request, reply) => onceInTenant(store, { request, reply }, (tx) => logAction(tx, request.body)),
   )
 }

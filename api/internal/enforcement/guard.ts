@@ -26,7 +26,7 @@ import type { InternalOptions } from '../../options.ts'
 const HoldParams = Type.Object({ id: Id('Hold') })
 
 /** How much the watchdog may suspend: the tenant's switch, the guard and what it holds, and the arming of SIMs. */
-export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, terms }) => {
+export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, terms }) => {
   const tags = ['Enforcement']
 
   app.get(
@@ -39,7 +39,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: EnforcementSettings },
       },
     },
-    ({ tenantId }) => inTenant(ground, tenantId, readEnforcementSettings),
+    ({ tenantId }) => inTenant(store, tenantId, readEnforcementSettings),
   )
 
   app.patch(
@@ -56,7 +56,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: EnforcementSettings },
       },
     },
-    (request) => changeInTenant(ground, request, (tx) => changeEnforcement(tx, request.body)),
+    (request) => changeInTenant(store, request, (tx) => changeEnforcement(tx, request.body)),
   )
 
   app.post(
@@ -73,7 +73,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: PermitAnswer },
       },
     },
-    (request) => inTenant(onBehalfOf(ground, request), request.tenantId, (tx) => askPermits(tx, request.body)),
+    (request) => inTenant(onBehalfOf(store, request), request.tenantId, (tx) => askPermits(tx, request.body)),
   )
 
   app.get(
@@ -87,7 +87,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: pageOf(Hold) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfHolds(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfHolds(tx, query)),
   )
 
   for (const [name, decision, summary] of [
@@ -106,7 +106,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           response: { 200: HoldAnswer },
         },
       },
-      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => decideHold(tx, request.params.id, decision)),
+      (request, reply) => onceInTenant(store, { request, reply }, (tx) => decideHold(tx, request.params.id, decision)),
     )
   }
 
@@ -128,6 +128,6 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
     },
-    (request) => inTenant(onBehalfOf(ground, request), request.tenantId, (tx) => armSims(tx, request.body, terms)),
+    (request) => inTenant(onBehalfOf(store, request), request.tenantId, (tx) => armSims(tx, request.body, terms)),
   )
 }

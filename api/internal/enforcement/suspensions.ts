@@ -6,7 +6,7 @@ import { changeInTenant } from '../../http/change.ts'
 import { SimParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-export const suspensionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const suspensionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   app.patch(
     '/sims/:id/suspension',
     {
@@ -22,6 +22,6 @@ export const suspensionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       },
     },
     (request) =>
-      changeInTenant(ground, request, (tx) => setSuspensionUntil(tx, { ...request.body, id: request.params.id })),
+      changeInTenant(store, request, (tx) => setSuspensionUntil(tx, { ...request.body, id: request.params.id })),
   )
 }

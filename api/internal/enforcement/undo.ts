@@ -10,7 +10,7 @@ import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Undoing what one rule has suspended. */
-export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles, terms }) => {
+export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles, terms }) => {
   app.post(
     '/workflows/undo-suspensions',
     {
@@ -26,7 +26,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
       },
     },
     async (request, reply) => {
-      const { workflowId, input } = await inTenant(onBehalfOf(ground, request), request.tenantId, async (tx) => {
+      const { workflowId, input } = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
         const start = undoInput(tx, request.body, terms)
         await noteChange(tx, { subject: 'workflow', id: start.workflowId, before: null, after: start.input })
         return start
@@ -48,7 +48,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         response: { 200: UndoPage },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => undoPage(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => undoPage(tx, query)),
   )
 
   app.post(
@@ -63,6 +63,6 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         response: { 200: strictObject({ passedOver: Type.Integer({ minimum: 0, description: 'SIMs' }) }) },
       },
     },
-    (request) => changeInTenant(ground, request, (tx) => passOverSims(tx, request.body)),
+    (request) => changeInTenant(store, request, (tx) => passOverSims(tx, request.body)),
   )
 }

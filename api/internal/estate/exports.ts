@@ -15,7 +15,7 @@ import { listSims } from '../../../store/estate/sims.ts'
 import { listTariffs } from '../../../store/estate/tariffs.ts'
 import { listEvents } from '../../../store/events.ts'
 import { listOrders } from '../../../store/orders/orders.ts'
-import { type Ground, inTenant } from '../../../store/tenancy.ts'
+import { inTenant, type Store } from '../../../store/tenancy.ts'
 import { listTickets } from '../../../store/tickets/tickets.ts'
 import { listLog } from '../../../store/watchdog/log.ts'
 import { columnsOf, streamedCsv } from '../../files/csv.ts'
@@ -44,8 +44,8 @@ const logQuery = Type.Object({ ...Type.Omit(WatchdogLogQuery, PAGE).properties, 
 const orderQuery = Type.Object({ ...Type.Omit(OrderQuery, PAGE).properties, ...spreadsheet })
 
 /** Tariffs are few: one page has them all. */
-async function* allTariffs(ground: Ground, tenantId: string) {
-  yield await inTenant(ground, tenantId, listTariffs)
+async function* allTariffs(store: Store, tenantId: string) {
+  yield await inTenant(store, tenantId, listTariffs)
 }
 
 interface Export {
@@ -75,26 +75,26 @@ const common = {
   },
 }
 
-export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   app.get(
     '/exports/sims.csv',
     { schema: { operationId: 'exportSims', summary: 'SIMs as CSV, by id', querystring: simQuery, ...common } },
     ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'sims', columns: SIM_COLUMNS, pages: listSims(ground, tenantId, query) }),
+      send(reply, query, { name: 'sims', columns: SIM_COLUMNS, pages: listSims(store, tenantId, query) }),
   )
 
   app.get(
     '/exports/pools.csv',
     { schema: { operationId: 'exportPools', summary: 'Pools as CSV, by id', querystring: plainQuery, ...common } },
     ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'pools', columns: columnsOf(Pool), pages: listPools(ground, tenantId) }),
+      send(reply, query, { name: 'pools', columns: columnsOf(Pool), pages: listPools(store, tenantId) }),
   )
 
   app.get(
     '/exports/tariffs.csv',
     { schema: { operationId: 'exportTariffs', summary: 'Tariffs as CSV, by id', querystring: plainQuery, ...common } },
     ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'tariffs', columns: columnsOf(Tariff), pages: allTariffs(ground, tenantId) }),
+      send(reply, query, { name: 'tariffs', columns: columnsOf(Tariff), pages: allTariffs(store, tenantId) }),
   )
 
   app.get(
@@ -108,7 +108,7 @@ export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'tickets', columns: columnsOf(Ticket), pages: listTickets(ground, tenantId) }),
+      send(reply, query, { name: 'tickets', columns: columnsOf(Ticket), pages: listTickets(store, tenantId) }),
   )
 
   app.get(
@@ -125,7 +125,7 @@ export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       send(reply, query, {
         name: 'orders',
         columns: columnsOf(Order),
-        pages: listOrders(ground, tenantId, filterOf(query)),
+        pages: listOrders(store, tenantId, filterOf(query)),
       }),
   )
 
@@ -140,7 +140,7 @@ export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'events', columns: columnsOf(Event), pages: listEvents(ground, tenantId, query) }),
+      send(reply, query, { name: 'events', columns: columnsOf(Event), pages: listEvents(store, tenantId, query) }),
   )
 
   app.get(
@@ -157,7 +157,7 @@ export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       send(reply, query, {
         name: 'watchdog-logs',
         columns: columnsOf(WatchdogLogEntry),
-        pages: listLog(ground, tenantId, query),
+        pages: listLog(store, tenantId, query),
       }),
   )
 }

@@ -16,7 +16,7 @@ import type { InternalOptions } from '../../options.ts'
 /** 100,000 SIMs with all their fields. */
 const IMPORT_BYTES = 32 * 1024 * 1024
 
-export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['SIMs']
 
   const files: FastifyPluginAsyncTypebox = async (scope) => {
@@ -41,9 +41,9 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         const file = request.simFile ?? undefined
         // A dry run leaves nothing behind, no answer under an Idempotency-Key either: the key is for the run after it.
         if (request.query.dryRun === true) {
-          return inTenant(slowly(ground), request.tenantId, (tx) => previewSimImport(tx, sims, file))
+          return inTenant(slowly(store), request.tenantId, (tx) => previewSimImport(tx, sims, file))
         }
-        return onceInTenant(slowly(ground), { request, reply }, (tx) => importSims(tx, sims, file))
+        return onceInTenant(slowly(store), { request, reply }, (tx) => importSims(tx, sims, file))
       },
     )
   }
@@ -64,7 +64,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
     },
     (request) => {
       const { id } = request.params
-      return changeInTenant(ground, request, (tx) => setSimWatchdog(tx, { ...request.body, id }), { kind: 'sim', id })
+      return changeInTenant(store, request, (tx) => setSimWatchdog(tx, { ...request.body, id }), { kind: 'sim', id })
     },
   )
 
@@ -87,7 +87,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       },
       (request) => {
         const { id } = request.params
-        return changeInTenant(ground, request, (tx) => takeBackChange(tx, id), { kind: 'sim', id })
+        return changeInTenant(store, request, (tx) => takeBackChange(tx, id), { kind: 'sim', id })
       },
     )
   }

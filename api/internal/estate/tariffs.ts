@@ -10,7 +10,7 @@ import { onceInPlatform, onceInTenant } from '../../http/idempotency.ts'
 import { TariffParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   app.post(
     '/tariffs',
     {
@@ -29,8 +29,8 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
     },
     (request, reply) =>
       request.tenantId === ''
-        ? onceInPlatform(ground, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 })
-        : onceInTenant(ground, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 }),
+        ? onceInPlatform(store, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 })
+        : onceInTenant(store, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 }),
   )
 
   app.patch(
@@ -50,8 +50,8 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
     (request) => {
       const offer = { id: request.params.id, isActive: request.body.isActive }
       return request.tenantId === ''
-        ? inPlatform(onBehalfOf(ground, request), (tx) => setTariffActive(tx, offer))
-        : changeInTenant(ground, request, (tx) => setTariffActive(tx, offer))
+        ? inPlatform(onBehalfOf(store, request), (tx) => setTariffActive(tx, offer))
+        : changeInTenant(store, request, (tx) => setTariffActive(tx, offer))
     },
   )
 }

@@ -34,9 +34,9 @@ const MOST_CYCLES = 500
 const nextAfter = (rows: readonly { readonly simId: number }[], limit: number) =>
   rows.length < limit ? null : (rows.at(-1)?.simId ?? null)
 
-export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground: usual }) => {
+export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store: usual }) => {
   // What a month end asks goes through an estate.
-  const ground = slowly(usual)
+  const store = slowly(usual)
   const tags = ['Cycles']
   const iso = (at: Date) => at.toISOString()
 
@@ -52,7 +52,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId }) =>
-      inTenant(ground, tenantId, async (tx) =>
+      inTenant(store, tenantId, async (tx) =>
         (await listCycles(tx, MOST_CYCLES)).map((row) => ({
           ...row,
           startsAt: iso(row.startsAt),
@@ -80,7 +80,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params, query: { afterSimId = 0, limit = 200, kind } }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const unassign = kind === undefined ? null : kind === 'unassign'
         const changes = await changesOf(tx, params.key, { afterSimId, limit, unassign })
         return { changes, nextAfterSimId: nextAfter(changes, limit) }
@@ -106,7 +106,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params, query: { kind, afterSimId = 0, size = 500, limit = 20 } }) =>
-      inTenant(ground, tenantId, (tx) => monthEndBatches(tx, params.key, kind, { afterSimId, size, limit })),
+      inTenant(store, tenantId, (tx) => monthEndBatches(tx, params.key, kind, { afterSimId, size, limit })),
   )
 
   app.get(
@@ -121,7 +121,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: MonthEndCounts },
       },
     },
-    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => monthEndCounts(tx, params.key)),
+    ({ tenantId, params }) => inTenant(store, tenantId, (tx) => monthEndCounts(tx, params.key)),
   )
 
   app.post(
@@ -138,7 +138,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, (tx) => applyChanges(tx, request.params.key, request.body)),
+      onceInTenant(store, { request, reply }, (tx) => applyChanges(tx, request.params.key, request.body)),
   )
 
   app.post(
@@ -155,7 +155,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, (tx) => retryChanges(tx, request.params.key, request.body)),
+      onceInTenant(store, { request, reply }, (tx) => retryChanges(tx, request.params.key, request.body)),
   )
 
   app.post(
@@ -172,7 +172,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, (tx) => openReturns(tx, request.params.key, request.body.simIds)),
+      onceInTenant(store, { request, reply }, (tx) => openReturns(tx, request.params.key, request.body.simIds)),
   )
 
   app.get(
@@ -199,7 +199,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params, query: { afterSimId = 0, limit = 200, throughSimId } }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         await cycleNamed(tx, params.key)
         const suspensions = await suspensionsToRenew(tx, params.key, afterSimId, limit, throughSimId)
         return { suspensions, nextAfterSimId: nextAfter(suspensions, limit) }
@@ -218,7 +218,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: strictObject({ opened: Type.Boolean({ description: 'Whether this call opened it' }) }) },
       },
     },
-    (request, reply) => onceInTenant(ground, { request, reply }, (tx) => renewCycle(tx, request.params.key)),
+    (request, reply) => onceInTenant(store, { request, reply }, (tx) => renewCycle(tx, request.params.key)),
   )
 
   app.post(
@@ -240,6 +240,6 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, (tx) => closeCycle(tx, request.params.key, request.body)),
+      onceInTenant(store, { request, reply }, (tx) => closeCycle(tx, request.params.key, request.body)),
   )
 }

@@ -15,10 +15,10 @@ const ScheduleInfo = strictObject({
   lastAt: nullable(Instant('When it started a month end the last time')),
 })
 
-export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles }) => {
+export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles }) => {
   const tags = ['Workflows']
   const note = (request: FastifyRequest, paused: boolean) =>
-    inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+    inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
       noteChange(tx, { subject: 'schedule', id: 'month-end', before: null, after: { paused } }),
     )
 

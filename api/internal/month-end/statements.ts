@@ -70,7 +70,7 @@ const StatementLine = strictObject({
   overageMicro: money('Overage'),
 })
 
-export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Cycles']
 
   app.get(
@@ -96,7 +96,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
       },
     },
     ({ tenantId, params: { key }, query: { afterLine = 0, limit = 1000, poolId, simId } }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         await cycleNamed(tx, key)
         const { lines: lineCount, totalMicro } = (await statementTotals(tx, key)) ?? { lines: 0, totalMicro: 0 }
         const page = await pageOfLines(tx, key, { afterLine, limit, poolId, simId })
@@ -126,8 +126,8 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
       },
     },
     async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, reply) => {
-      await inTenant(ground, tenantId, (tx) => cycleNamed(tx, key))
-      const pages = asRows(allLines(ground, tenantId, key, { poolId, simId }))
+      await inTenant(store, tenantId, (tx) => cycleNamed(tx, key))
+      const pages = asRows(allLines(store, tenantId, key, { poolId, simId }))
       const file = await streamedCsv(pages, { columns: STATEMENT_COLUMNS, spreadsheet })
       return reply
         .type('text/csv; charset=utf-8; header=present')
@@ -149,7 +149,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
         response: { 200: MonthEndPlan },
       },
     },
-    ({ tenantId, params }) => inTenant(slowly(ground), tenantId, (tx) => planMonthEnd(tx, params.key)),
+    ({ tenantId, params }) => inTenant(slowly(store), tenantId, (tx) => planMonthEnd(tx, params.key)),
   )
 }
 

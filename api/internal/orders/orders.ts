@@ -50,7 +50,7 @@ function missing(parameter: string): never {
   throw new ServiceError('invalid_request', `${parameter} ${detail}.`, { errors: [{ parameter, detail }] })
 }
 
-export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, esim }) => {
+export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, esim }) => {
   const tags = ['Orders']
   const response = { 200: OrderStatusAnswer }
 
@@ -67,7 +67,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params }) =>
-      inTenant(ground, tenantId, async (tx) =>
+      inTenant(store, tenantId, async (tx) =>
         toOrderDetail(await knownOrder(tx, params.orderId), await orderSimCount(tx, params.orderId)),
       ),
   )
@@ -86,7 +86,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params: { orderId }, query }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         await knownOrder(tx, orderId)
         return pageOfOrderSims(tx, orderId, query)
       }),
@@ -108,7 +108,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     (request) => {
       const { orderId } = request.params
       const resource = { kind: 'order', id: orderId } as const
-      return changeInTenant(ground, request, (tx) => setOrderPayment(tx, orderId, request.body), resource)
+      return changeInTenant(store, request, (tx) => setOrderPayment(tx, orderId, request.body), resource)
     },
   )
 
@@ -126,7 +126,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           response,
         },
       },
-      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => processOrder(tx, request.params.orderId)),
+      (request, reply) => onceInTenant(store, { request, reply }, (tx) => processOrder(tx, request.params.orderId)),
     )
     scope.post(
       '/orders/:orderId/deliver',
@@ -140,7 +140,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           response,
         },
       },
-      (request, reply) => onceInTenant(ground, { request, reply }, (tx) => deliverOrder(tx, request.params.orderId)),
+      (request, reply) => onceInTenant(store, { request, reply }, (tx) => deliverOrder(tx, request.params.orderId)),
     )
   }
   await app.register(withoutBody)
@@ -177,7 +177,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
       (request, reply) =>
-        onceInTenant(ground, { request, reply }, (tx) =>
+        onceInTenant(store, { request, reply }, (tx) =>
           shipOrder(tx, request.params.orderId, request.body, request.simFile ?? undefined),
         ),
     )
@@ -204,8 +204,8 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     async (request, reply) => {
       const { tenantId, body } = request
       const { orderId } = request.params
-      const codes = await codesFor(ground, { tenantId, orderId, ...body }, esim)
-      return onceInTenant(ground, { request, reply }, (tx) => completeOrder(tx, { orderId, codes, ...body }, esim))
+      const codes = await codesFor(store, { tenantId, orderId, ...body }, esim)
+      return onceInTenant(store, { request, reply }, (tx) => completeOrder(tx, { orderId, codes, ...body }, esim))
     },
   )
 
@@ -223,6 +223,6 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, (tx) => failOrder(tx, request.params.orderId, request.body.reason)),
+      onceInTenant(store, { request, reply }, (tx) => failOrder(tx, request.params.orderId, request.body.reason)),
   )
 }

@@ -8,7 +8,7 @@ import { onePriceOf } from '../../description/together.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
 
-export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Orders']
   const config = { tenant: 'or-platform' } as const
 
@@ -25,8 +25,8 @@ export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
     },
     ({ tenantId }) =>
       tenantId === ''
-        ? inPlatform(ground, async (tx) => ({ prices: toPrices(await ownPrices(tx)) }))
-        : inTenant(ground, tenantId, async (tx) => ({ prices: toPrices(await ownPrices(tx)) })),
+        ? inPlatform(store, async (tx) => ({ prices: toPrices(await ownPrices(tx)) }))
+        : inTenant(store, tenantId, async (tx) => ({ prices: toPrices(await ownPrices(tx)) })),
   )
 
   app.put(
@@ -45,7 +45,7 @@ export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
     },
     (request) =>
       request.tenantId === ''
-        ? inPlatform(onBehalfOf(ground, request), (tx) => setOrderPrices(tx, request.body))
-        : changeInTenant(ground, request, (tx) => setOrderPrices(tx, request.body)),
+        ? inPlatform(onBehalfOf(store, request), (tx) => setOrderPrices(tx, request.body))
+        : changeInTenant(store, request, (tx) => setOrderPrices(tx, request.body)),
   )
 }

@@ -5,7 +5,7 @@ import { pageOfAudit } from '../../../store/audit.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import type { InternalOptions } from '../../options.ts'
 
-export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   app.get(
     '/audit',
     {
@@ -22,7 +22,7 @@ export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     },
     ({ tenantId, query }) =>
       tenantId === ''
-        ? inPlatform(ground, (tx) => pageOfAudit(tx, query))
-        : inTenant(ground, tenantId, (tx) => pageOfAudit(tx, query)),
+        ? inPlatform(store, (tx) => pageOfAudit(tx, query))
+        : inTenant(store, tenantId, (tx) => pageOfAudit(tx, query)),
   )
 }

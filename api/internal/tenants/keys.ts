@@ -16,7 +16,7 @@ import type { InternalOptions } from '../../options.ts'
 /** Whose keys: the named tenant's, or the platform's own. */
 const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)
 
-export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Keys']
   const config = { tenant: 'or-platform' } as const
 
@@ -33,7 +33,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       },
     },
     (request, reply) =>
-      onceInPlatform(ground, { request, reply }, (tx) => createKey(tx, ownerOf(request), request.body), {
+      onceInPlatform(store, { request, reply }, (tx) => createKey(tx, ownerOf(request), request.body), {
         status: 201,
         secret: true,
       }),
@@ -50,7 +50,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         response: { 200: Type.Array(ApiKey) },
       },
     },
-    (request) => inPlatform(ground, (tx) => listKeys(tx, ownerOf(request))),
+    (request) => inPlatform(store, (tx) => listKeys(tx, ownerOf(request))),
   )
 
   app.post(
@@ -69,7 +69,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
     },
     (request, reply) =>
       onceInPlatform(
-        ground,
+        store,
         { request, reply },
         (tx) => rotateKey(tx, ownerOf(request), request.params.id, request.body),
         { status: 201, secret: true },
@@ -90,7 +90,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
           response: { 200: strictObject({ id: Text('Id of the key', '6a34354728b4') }) },
         },
       },
-      (request) => inPlatform(onBehalfOf(ground, request), (tx) => revokeKey(tx, ownerOf(request), request.params.id)),
+      (request) => inPlatform(onBehalfOf(store, request), (tx) => revokeKey(tx, ownerOf(request), request.params.id)),
     )
   }
   await app.register(withoutBody)

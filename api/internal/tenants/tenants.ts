@@ -4,7 +4,7 @@ import { createTenant } from '../../../operations/tenants/create-tenant.ts'
 import { onceInPlatform } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
-export const tenantRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, billingCycle }) => {
+export const tenantRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, billingCycle }) => {
   app.post(
     '/tenants',
     {
@@ -18,7 +18,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     (request, reply) =>
-      onceInPlatform(ground, { request, reply }, (tx) => createTenant(tx, request.body, billingCycle), {
+      onceInPlatform(store, { request, reply }, (tx) => createTenant(tx, request.body, billingCycle), {
         status: 201,
         secret: true,
       }),

@@ -29,7 +29,7 @@ import type { InternalOptions } from '../../options.ts'
 /** 100,000 SIMs in the longest form. */
 const ASK_BYTES = 8 * 1024 * 1024
 
-export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Bulk tickets']
 
   const files: FastifyPluginAsyncTypebox = async (scope) => {
@@ -68,9 +68,9 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         const asked = { ...request.query, ...request.body }
         // Whoever asks for a dry run in either place wants one. Its Idempotency-Key stays free for the run itself.
         if (request.query.dryRun === true || request.body.dryRun === true) {
-          return inTenant(slowly(ground), request.tenantId, (tx) => planBulkTickets(tx, asked))
+          return inTenant(slowly(store), request.tenantId, (tx) => planBulkTickets(tx, asked))
         }
-        return onceInTenant(slowly(ground), { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
+        return onceInTenant(slowly(store), { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
       },
     )
   }
@@ -87,7 +87,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         response: { 200: pageOf(BulkRun) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfRuns(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfRuns(tx, query)),
   )
 
   app.get(
@@ -102,7 +102,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         response: { 200: BulkRunDetail },
       },
     },
-    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => runOf(tx, bulkIdOf(params.id))),
+    ({ tenantId, params }) => inTenant(store, tenantId, (tx) => runOf(tx, bulkIdOf(params.id))),
   )
 
   app.get(
@@ -119,7 +119,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const id = bulkIdOf(params.id)
         if (!(await runExists(tx, id))) throw noBulkRun(id)
         return pageOfItems(tx, id, query)
@@ -140,7 +140,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
           response: { 200: BulkRunDetail },
         },
       },
-      (request) => changeInTenant(ground, request, (tx) => cancelBulkTickets(tx, bulkIdOf(request.params.id))),
+      (request) => changeInTenant(store, request, (tx) => cancelBulkTickets(tx, bulkIdOf(request.params.id))),
     )
   }
   await app.register(withoutBody)

@@ -68,7 +68,7 @@ const toDetail = (ticket: TicketRecord): TicketDetail => ({
   withdrawnBy: ticket.withdrawnBy,
 })
 
-export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Tickets']
   const response = { 200: TicketAnswer }
 
@@ -87,7 +87,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     (request, reply) =>
-      onceInTenant(ground, { request, reply }, async (tx) => {
+      onceInTenant(store, { request, reply }, async (tx) => {
         const { poolId = null, tariffId = null, tag = null } = request.body
         return {
           id: await openTicket(tx, {
@@ -132,7 +132,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
         schema: { operationId, summary, tags, body: InternalSimAsk, response },
       },
       (request, reply) =>
-        onceInTenant(ground, { request, reply }, async (tx) => ({
+        onceInTenant(store, { request, reply }, async (tx) => ({
           id: await openTicket(tx, { ...(await commonOf(tx, request.body)), type, unassign }),
         })),
     )
@@ -151,7 +151,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const ticket = await findTicket(tx, ticketIdOf(params.id))
         answersVersion(reply, ticket?.status)
         if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)
@@ -175,7 +175,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
       (request) => {
         const id = ticketIdOf(request.params.id)
-        return changeInTenant(ground, request, (tx) => cancelTicket(tx, id), { kind: 'ticket', id })
+        return changeInTenant(store, request, (tx) => cancelTicket(tx, id), { kind: 'ticket', id })
       },
     )
   }

@@ -7,7 +7,7 @@ import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { recordUsage, type UsageTerms } from '../../../operations/usage/record-usage.ts'
-import { type Ground, inTenant } from '../../../store/tenancy.ts'
+import { inTenant, type Store } from '../../../store/tenancy.ts'
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../store/usage/deliveries.ts'
 import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
 import { onBehalfOf } from '../../http/change.ts'
@@ -37,7 +37,7 @@ const USAGE = Type.Object({
 const CHUNK = 1000
 const MOST_REJECTED = 1000
 
-export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, usage }) => {
+export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, usage }) => {
   takeUsage(app)
   app.post<{ Body: Readable | undefined }>(
     '/usage',
@@ -62,7 +62,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: UsageAnswer },
       },
     },
-    (request) => takeIn(ground, request, usage),
+    (request) => takeIn(store, request, usage),
   )
 
   app.get(
@@ -77,7 +77,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: pageOf(UsageDelivery) },
       },
     },
-    ({ tenantId, query }) => inTenant(ground, tenantId, (tx) => pageOfDeliveries(tx, query)),
+    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfDeliveries(tx, query)),
   )
 
   app.get(
@@ -93,7 +93,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params: { id } }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const delivery = await findDelivery(tx, id)
         if (delivery !== undefined) return delivery
         throw new ServiceError('usage_delivery_not_found', `There is no delivery of usage ${id}.`)
@@ -103,19 +103,19 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
 
 /** Takes in a delivery; its row is written when it begins and when it ends, however it ends. */
 async function takeIn(
-  ground: Ground,
+  store: Store,
   request: UsageRequest,
   terms: UsageTerms | undefined,
 ): Promise<Static<typeof UsageAnswer>> {
   const { tenantId } = request
   const arrived = new Arrived()
-  const deliveryId = await inTenant(onBehalfOf(ground, request), tenantId, insertDelivery)
+  const deliveryId = await inTenant(onBehalfOf(store, request), tenantId, insertDelivery)
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }
   const rejected: { index: number; code: string; detail: string }[] = []
   let chunk: unknown[] = []
   let index = 0
   const commit = async () => {
-    const counted = await recordUsage(ground, tenantId, chunk, index, { ...terms, deliveryId })
+    const counted = await recordUsage(store, tenantId, chunk, index, { ...terms, deliveryId })
     index += chunk.length
     chunk = []
     answer.accepted += counted.accepted
@@ -136,7 +136,7 @@ async function takeIn(
     const { rejectedCount, ...counts } = answer
     const came = { bytes: arrived.bytes, sha256: arrived.sha256() }
     const end = { ...counts, ...came, rejected: rejectedCount, outcome }
-    await inTenant(ground, tenantId, (tx) => endDelivery(tx, deliveryId, end))
+    await inTenant(store, tenantId, (tx) => endDelivery(tx, deliveryId, end))
   }
   return { deliveryId, ...answer, rejected }
 }

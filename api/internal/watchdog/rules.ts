@@ -41,7 +41,7 @@ const RuleFiles = strictObject({
 })
 const RULES_BYTES = 8 * 1024 * 1024
 
-export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground }) => {
+export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const inForce = rulesInForce()
   app.get(
     '/rules',
@@ -50,7 +50,7 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
       schema: { operationId: 'listRules', summary: 'The rule set in force', tags: ['Rules'], response: { 200: Rules } },
     },
     async () => {
-      const set = await inPlatform(ground, inForce)
+      const set = await inPlatform(store, inForce)
       return {
         version: set.version,
         activatedAt: set.activatedAt?.toISOString() ?? null,
@@ -79,6 +79,6 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         },
       },
     },
-    (request) => activateRules(onBehalfOf(ground, request), request.body.files, request.body.author),
+    (request) => activateRules(onBehalfOf(store, request), request.body.files, request.body.author),
   )
 }

@@ -22,7 +22,7 @@ import type { InternalOptions } from '../../options.ts'
 /** 100,000 SIMs in the longest form, tags included. */
 const ASK_BYTES = 32 * 1024 * 1024
 
-export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, terms }) => {
+export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, terms }) => {
   const tags = ['Workflows']
 
   const files: FastifyPluginAsyncTypebox = async (scope) => {
@@ -53,7 +53,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       (request, reply) => {
         const { poolId = null, tariffId = null, ...query } = request.query
         const asked = { ...query, ...request.body, defaults: { poolId, tariffId, ...request.body.defaults } }
-        return onceInTenant(slowly(ground), { request, reply }, (tx) => startBatch(tx, asked, terms), { status: 202 })
+        return onceInTenant(slowly(store), { request, reply }, (tx) => startBatch(tx, asked, terms), { status: 202 })
       },
     )
   }
@@ -71,7 +71,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
         response: { 200: Batch },
       },
     },
-    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => batchOf(tx, batchIdOf(params.id))),
+    ({ tenantId, params }) => inTenant(store, tenantId, (tx) => batchOf(tx, batchIdOf(params.id))),
   )
 
   app.get(
@@ -88,7 +88,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         const id = batchIdOf(params.id)
         if (!(await batchExists(tx, id))) throw noBatch(id)
         return pageOfBatch(tx, id, query)
@@ -109,7 +109,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       },
     },
     ({ tenantId, params, body }) =>
-      inTenant(ground, tenantId, async (tx) => {
+      inTenant(store, tenantId, async (tx) => {
         await noteBatch(tx, batchIdOf(params.id), body)
         return {}
       }),
@@ -132,6 +132,6 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
         },
       },
     },
-    ({ tenantId, params }) => inTenant(ground, tenantId, (tx) => closeBatch(tx, batchIdOf(params.id))),
+    ({ tenantId, params }) => inTenant(store, tenantId, (tx) => closeBatch(tx, batchIdOf(params.id))),
   )
 }

@@ -10,7 +10,7 @@ import type { InternalOptions } from '../../options.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
 
-export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles }) => {
+export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles }) => {
   const tags = ['Workflows']
 
   app.get(
@@ -54,7 +54,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
       const { workflowId } = request.params
       const last = await lifecycles.look(workflowId, tenantId)
       return onceElsewhere(
-        ground,
+        store,
         { request, reply },
         {
           before: async (tx, key) => {

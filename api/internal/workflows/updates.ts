@@ -39,7 +39,7 @@ function mustFit(request: FastifyRequest, { args, oneOf }: WorkflowUpdate): void
   throw new ServiceError('invalid_request', detail, { errors: [{ pointer: '', detail }] })
 }
 
-export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { ground, lifecycles }) => {
+export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles }) => {
   app.post(
     '/workflows/:workflowId/updates/:name',
     {
@@ -66,7 +66,7 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       mustBeOwn(workflowId, tenantId)
       mustFit(request, updateNamed(workflowId, name))
       return onceElsewhere(
-        ground,
+        store,
         { request, reply },
         {
           before: (tx) =>

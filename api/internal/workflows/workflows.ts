@@ -54,13 +54,13 @@ async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: 
 
 export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
-  { ground, lifecycles, terms, historyUrl },
+  { store, lifecycles, terms, historyUrl },
 ) => {
   const tags = ['Workflows']
 
   /** What is asked of a workflow is in the audit trail before Temporal hears of it. */
   const noteAsk = (request: FastifyRequest, workflowId: string, after: object) =>
-    inTenant(onBehalfOf(ground, request), request.tenantId, (tx) =>
+    inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
       noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after }),
     )
 
@@ -82,11 +82,11 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { tenantId, body } = request
-      const simId = await inTenant(ground, tenantId, (tx) => simNamed(tx, body))
+      const simId = await inTenant(store, tenantId, (tx) => simNamed(tx, body))
       const workflowId = provisionAndActivateId(tenantId, simId)
       const run = await known(lifecycles, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
-      const input = await inTenant(ground, tenantId, (tx) => provisionInput(tx, simId, body, terms))
+      const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body, terms))
       await noteAsk(request, workflowId, input)
       return answerStart(reply, await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
     },
@@ -106,7 +106,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { tenantId, body } = request
-      const start = await inTenant(onBehalfOf(ground, request), tenantId, (tx) => takeSuspendStart(tx, body, terms))
+      const start = await inTenant(onBehalfOf(store, request), tenantId, (tx) => takeSuspendStart(tx, body, terms))
       const { workflowId } = start
       if (start.do === 'answer') {
         const { before, input } = start
@@ -123,7 +123,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       }
       try {
         const run = await lifecycles.signalWithStart(start.request)
-        await inTenant(ground, tenantId, (tx) => endWorkflowRequest(tx, start.requestId))
+        await inTenant(store, tenantId, (tx) => endWorkflowRequest(tx, start.requestId))
         return answerStart(reply, run)
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error
@@ -147,14 +147,14 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { tenantId, body } = request
-      const input = await inTenant(ground, tenantId, (tx) => monthEndInput(tx, body, terms))
+      const input = await inTenant(store, tenantId, (tx) => monthEndInput(tx, body, terms))
       const { cycleKey } = input
       if (body.dryRun !== true) await noteAsk(request, monthEndId(tenantId, cycleKey), input)
       const run =
         body.dryRun === true
           ? await lifecycles.start({
               type: 'month-end-plan',
-              workflowId: monthEndPlanId(tenantId, cycleKey, ground.clock()),
+              workflowId: monthEndPlanId(tenantId, cycleKey, store.clock()),
               input: { tenantId, cycleKey },
             })
           : await lifecycles.start({
@@ -251,7 +251,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const { workflowId } = request.params
       mustBeOwn(workflowId, request.tenantId)
       return onceElsewhere(
-        ground,
+        store,
         { request, reply },
         {
           before: (tx) =>

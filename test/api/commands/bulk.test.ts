@@ -22,11 +22,11 @@ async function work(): Promise<void> {
   const { id: tenantId } = house.tenant
   const simIds: number[] = []
   await openBulkTickets(
-    house.ground,
+    house.store,
     async (bells) => void simIds.push(...bells.flatMap((bell) => (bell.queue === 'tickets' ? [bell.simId] : []))),
     tenantId,
   )
-  for (const simId of simIds) await executeTickets(house.ground, carrier.network, TERMS, tenantId, simId)
+  for (const simId of simIds) await executeTickets(house.store, carrier.network, TERMS, tenantId, simId)
 }
 
 async function inAPool(count: number) {
@@ -35,7 +35,7 @@ async function inAPool(count: number) {
   for (let made = 0; made < count; made++) {
     const sim = await aSim(house.tenant)
     await house.tenant.inside('POST', '/internal/tickets/provision', { simId: sim.id, poolId })
-    await executeTickets(house.ground, carrier.network, TERMS, house.tenant.id, sim.id)
+    await executeTickets(house.store, carrier.network, TERMS, house.tenant.id, sim.id)
     sims.push(sim)
   }
   return { poolId, sims }

@@ -135,7 +135,7 @@ describe('the migration', () => {
     const text = await readFile(new URL('../../../store/migrations/0021_esim_scope.sql', import.meta.url), 'utf8')
 
     // As the owner of the tables, who is no superuser: forced row-level security binds it.
-    await house.ground.db.transaction().execute((tx) => sql.raw(text).execute(tx))
+    await house.store.db.transaction().execute((tx) => sql.raw(text).execute(tx))
 
     const { rows } = await sql<{ scopes: string[] }>`
       select scopes from api_keys where id like 'before-%' order by id`.execute(house.root)

@@ -73,7 +73,7 @@ describe('SIMs', () => {
   test('of several pages are all there once, by id', async () => {
     const count = KEYSET_PAGE * 2 + 1
     const { id } = house.other
-    await inTenant(house.ground, id, (tx) =>
+    await inTenant(house.store, id, (tx) =>
       importSims(
         tx,
         Array.from({ length: count }, () => ({ iccid: anIccid() })),
@@ -123,10 +123,10 @@ describe('events and the watchdog log', () => {
     const count = KEYSET_PAGE + 7
     house.now = NOON + 60_000
     const event = { type: 2, severity: 1, title: 'Many', description: 'of one instant' } as const
-    await inTenant(house.ground, house.tenant.id, async (tx) => {
+    await inTenant(house.store, house.tenant.id, async (tx) => {
       for (let i = 0; i < count; i++) await insertEvent(tx, event)
     })
-    await inPlatform(house.ground, (tx) => insertPlatformEvent(tx, { ...event, title: 'Ours, many' }))
+    await inPlatform(house.store, (tx) => insertPlatformEvent(tx, { ...event, title: 'Ours, many' }))
 
     const found = await rows('events', '?searchTerm=MANY&severity=1')
 

@@ -10,14 +10,14 @@ const house = useHouse()
 const whole = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: true }
 
 const dueOf = (ids: readonly { kind: number; id: number }[]) =>
-  inTenant(house.ground, house.tenant.id, async (tx) => {
+  inTenant(house.store, house.tenant.id, async (tx) => {
     const { rows } = await sql<{ kind: number; id: number }>`
       select subject_kind as kind, subject_id as id from due_subjects where due_at <= ${tx.now}
        order by subject_kind, subject_id`.execute(tx.q)
     return rows.filter((row) => ids.some(({ kind, id }) => kind === row.kind && id === row.id))
   })
 
-const notDue = () => inTenant(house.ground, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
+const notDue = () => inTenant(house.store, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
 
 describe('a change of a pool', () => {
   test('of its watchdog has pool and SIMs evaluated anew, and is told; of its name alone is not', async () => {

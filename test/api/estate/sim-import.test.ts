@@ -16,7 +16,7 @@ const sendJson = (sims: readonly unknown[], query = '') =>
 const sendCsv = (csv: string | Buffer, query = '') => house.tenant.inside('POST', `/internal/sims${query}`, csv, CSV)
 const details = (body: { rejected: { detail: string }[] }) => body.rejected.map(({ detail }) => detail)
 const count = () =>
-  inTenant(house.ground, house.tenant.id, async (tx) => {
+  inTenant(house.store, house.tenant.id, async (tx) => {
     const { rows } = await sql<{ count: number }>`select count(*)::integer as count from sims`.execute(tx.q)
     return rows[0]?.count
   })

@@ -10,7 +10,7 @@ const titles = async (): Promise<string[]> => {
   return body.data.map(({ title }: { title: string }) => title)
 }
 const due = (id: number) =>
-  inTenant(house.ground, house.tenant.id, async (tx) => {
+  inTenant(house.store, house.tenant.id, async (tx) => {
     const { rows } = await sql<{ subject_kind: number }>`
       select subject_kind from due_subjects where subject_id = ${id} order by subject_kind`.execute(tx.q)
     return rows.map((row) => row.subject_kind)
@@ -146,7 +146,7 @@ describe('watchdog settings', () => {
   test('a change has the SIM and its pool evaluated, and is an event', async () => {
     const { id, iccid } = await aSim(house.tenant)
     await provisioned(house, house.tenant, id, {})
-    await inTenant(house.ground, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
+    await inTenant(house.store, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
     house.bells.length = 0
 
     await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { isWatchdogExempt: true })

@@ -18,7 +18,7 @@ async function anEstate(sims: number) {
   }
   const made: number[] = []
   for (let n = 0; n < sims; n++) made.push((await aSim(tenant)).id)
-  await inTenant(house.ground, tenant.id, async (tx) => {
+  await inTenant(house.store, tenant.id, async (tx) => {
     await sql`
       update sims s set status = 1, pool_id = p.pool, tariff_id = case when s.id % 2 = 0 then ${tariffs[1]}::integer end
         from (select sim, (${pools}::integer[])[1 + (n % ${pools.length})::integer] as pool
@@ -37,7 +37,7 @@ async function anEstate(sims: number) {
 
 const use = (tenant: Tenant, sims: readonly number[], what: string) =>
   recordUsage(
-    house.ground,
+    house.store,
     tenant.id,
     sims.map((simId) => ({
       recordId: `${what} ${simId}`,
@@ -105,9 +105,9 @@ describe('a list costs as many statements', () => {
 
 test('lists do without the usage records', async () => {
   const { tenant, sims, pools } = await anEstate(3)
-  await sql`revoke select on usage_records from simherd_tenant`.execute(house.ground.db)
+  await sql`revoke select on usage_records from simherd_tenant`.execute(house.store.db)
   onTestFinished(async () => {
-    await sql`grant select on usage_records to simherd_tenant`.execute(house.ground.db)
+    await sql`grant select on usage_records to simherd_tenant`.execute(house.store.db)
   })
 
   await expect(use(tenant, sims, 'refused'), 'the right is really gone').rejects.toThrow('permission denied')

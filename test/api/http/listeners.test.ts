@@ -16,10 +16,10 @@ describe('startApi', () => {
     const away = { name: 'carrier', check: () => Promise.reject(new Error('connection refused')) }
     const api = await startApi({
       ...local,
-      ground: house.ground,
+      store: house.store,
       port: 0,
       internalPort: 0,
-      dependencies: [databaseDependency(house.ground.db), away],
+      dependencies: [databaseDependency(house.store.db), away],
     })
 
     const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': house.tenant.key } })
@@ -40,10 +40,10 @@ describe('startApi', () => {
   })
 
   test('a port that is taken is told, and nothing is left listening', async () => {
-    const first = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [] })
+    const first = await startApi({ ...local, store: house.store, port: 0, internalPort: 0, dependencies: [] })
     const taken = Number(new URL(first.internalUrl).port)
 
-    const second = startApi({ ...local, ground: house.ground, port: 0, internalPort: taken, dependencies: [] })
+    const second = startApi({ ...local, store: house.store, port: 0, internalPort: taken, dependencies: [] })
 
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await first.close()
@@ -58,7 +58,7 @@ describe('startApi', () => {
       },
     })
     const logger = pino(to)
-    const api = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [], logger })
+    const api = await startApi({ ...local, store: house.store, port: 0, internalPort: 0, dependencies: [], logger })
 
     const headers = { authorization: `Bearer ${house.tenant.key}`, 'x-request-id': 'find-me' }
     await fetch(`${api.apiUrl}/api/pools`, { headers })
@@ -70,7 +70,7 @@ describe('startApi', () => {
   })
 
   test('what is not HTTP is answered with a problem too', async () => {
-    const api = await startApi({ ...local, ground: house.ground, port: 0, internalPort: 0, dependencies: [] })
+    const api = await startApi({ ...local, store: house.store, port: 0, internalPort: 0, dependencies: [] })
     const socket = connectTo(Number(new URL(api.apiUrl).port), '127.0.0.1')
 
     socket.write('HELLO\r\n\r\n')
@@ -83,7 +83,7 @@ describe('startApi', () => {
   })
 
   test('a body that does not arrive is answered, and its connection ended; a file has longer', async () => {
-    const terms = { ground: house.ground, ...INTERNAL, dependencies: [], refusalLimit: 0 }
+    const terms = { store: house.store, ...INTERNAL, dependencies: [], refusalLimit: 0 }
     const app = await buildInternal(terms, { arrivalMs: 300, uploadMs: 60_000 })
     onTestFinished(() => app.close())
     const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))

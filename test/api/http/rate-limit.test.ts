@@ -12,7 +12,7 @@ const redisUrl = requireRedis('limits of requests that several processes count t
 
 /** One more process with the public interface. */
 async function aProcess(requestLimit: RequestLimit) {
-  const app = await buildPublic({ ground: house.ground, requestLimit })
+  const app = await buildPublic({ store: house.store, requestLimit })
   onTestFinished(() => app.close())
   return (key: string, tenantId?: string) =>
     asking(app, { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) })

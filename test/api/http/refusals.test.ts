@@ -28,9 +28,9 @@ async function aProcess() {
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${rows[0]?.name}`
   const { db, close } = connect(url.href, { max: 1 })
-  const ground = { ...house.ground, db }
-  const outside = await buildPublic({ ground })
-  const inside = await buildInternal({ ground, ...INTERNAL, dependencies: [] })
+  const store = { ...house.store, db }
+  const outside = await buildPublic({ store })
+  const inside = await buildInternal({ store, ...INTERNAL, dependencies: [] })
   onTestFinished(async () => {
     await Promise.all([outside.close(), inside.close()])
     await close()

@@ -382,7 +382,7 @@ describe('eSIMs', () => {
     const id = await processing({ type: 2 })
     await step(id, 'complete', {}, { 'idempotency-key': `secret-${id}` })
 
-    const holding = await inTenant(house.ground, house.tenant.id, async (tx) => {
+    const holding = await inTenant(house.store, house.tenant.id, async (tx) => {
       const { rows: tables } = await sql<{ name: string }>`
         select table_name as name from information_schema.role_table_grants
          where table_schema = 'public' and grantee = 'simherd_tenant' and privilege_type = 'SELECT'`.execute(tx.q)

@@ -36,7 +36,7 @@ export async function moved(house: House, tenant: Tenant, simId: number, poolId:
 }
 
 export const complete = (house: House, tenant: Tenant, simId: number, ticketId: string): Promise<void> =>
-  inTenant(house.ground, tenant.id, async (tx) => {
+  inTenant(house.store, tenant.id, async (tx) => {
     const [line, ticket] = [await lockLine(tx, simId), await findTicket(tx, ticketId)]
     if (line === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
     await applyTicket(tx, line, ticket)
@@ -53,13 +53,13 @@ export async function workOff(
   simIds: readonly number[],
 ) {
   const before = bridge.requests.length
-  for (const simId of simIds) await executeTickets(house.ground, bridge.network, TERMS, tenant.id, simId)
+  for (const simId of simIds) await executeTickets(house.store, bridge.network, TERMS, tenant.id, simId)
   return bridge.requests.slice(before)
 }
 
 /** Has a ticket be Processing, as a worker does before it asks the carrier. */
 export const claim = (house: House, tenant: Tenant, ticketId: string): Promise<void> =>
-  inTenant(house.ground, tenant.id, async (tx) => {
+  inTenant(house.store, tenant.id, async (tx) => {
     const ticket = await findTicket(tx, ticketId)
     if (ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
     await startAttempt(tx, ticket, new Date(house.now + 60_000))
@@ -95,7 +95,7 @@ export const logged = (
   tenant: Tenant,
   entries: readonly (readonly [sim: number | null, pool: number | null, level: number, message: string, at: string])[],
 ) =>
-  inTenant(house.ground, tenant.id, async (tx) => {
+  inTenant(house.store, tenant.id, async (tx) => {
     for (const [sim, pool, level, message, at] of entries) {
       await sql`insert into watchdog_log (dedupe_key, sim_id, pool_id, level, message, at)
         values (${message}, ${sim}, ${pool}, ${level}, ${message}, ${at}::timestamptz)`.execute(tx.q)

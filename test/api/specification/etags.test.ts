@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { id, iccid } = await aSim(tenant)
   const ticket = await tenant.ask('POST', '/api/tickets/provision', { simId: (await aSim(tenant)).id })
   const order = await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
-  await inTenant(house.ground, tenant.id, (tx) =>
+  await inTenant(house.store, tenant.id, (tx) =>
     insertEvent(tx, { type: 0, severity: 0, title: 'First', description: '' }),
   )
   at.pool = `/api/pools/${await aPool(tenant)}`

@@ -12,7 +12,7 @@ const DAY = 24 * 3_600_000
 beforeAll(async () => {
   const at = async (tenant: Tenant, instant: number, type: 0 | 1 | 2, severity: 0 | 1 | 2, title: string) => {
     house.now = instant
-    await inTenant(house.ground, tenant.id, (tx) =>
+    await inTenant(house.store, tenant.id, (tx) =>
       insertEvent(tx, { type, severity, title, description: `Told of ${title.length} %_` }),
     )
   }

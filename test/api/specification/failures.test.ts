@@ -165,14 +165,14 @@ describe('400, 404, 409, 413, 415 and 422', () => {
 })
 
 test('500: a failure inside shows neither SQL nor stack, and its id is in the header', async () => {
-  const broken = house.ground.clock
-  Object.assign(house.ground, {
+  const broken = house.store.clock
+  Object.assign(house.store, {
     clock: () => {
       throw new Error('select secret from api_keys at file.ts')
     },
   })
   const answer = await house.tenant.ask('GET', '/api/pools', undefined, { 'x-request-id': 'bad id with spaces' })
-  Object.assign(house.ground, { clock: broken })
+  Object.assign(house.store, { clock: broken })
 
   expect(answer.status).toBe(500)
   expectProblem(answer, 'internal_error')
@@ -181,7 +181,7 @@ test('500: a failure inside shows neither SQL nor stack, and its id is in the he
 
 test('503: a database that is away says to try again', async () => {
   const { db, close } = connect('postgresql://nobody@127.0.0.1:1/nothing', { max: 1 })
-  const app = await buildPublic({ ground: { ...house.ground, db } })
+  const app = await buildPublic({ store: { ...house.store, db } })
 
   const answer = await asking(app, { authorization: `Bearer ${house.tenant.key}` })('GET', '/api/pools')
   await Promise.all([app.close(), close()])

@@ -35,7 +35,7 @@ beforeAll(async () => {
     tenant,
     Array.from({ length: MANY }, (_, i) => [inPath.sim, inPath.pool, 0, `entry ${i}`, '2026-11-20T12:00:00Z'] as const),
   )
-  await inTenant(house.ground, tenant.id, async (tx) => {
+  await inTenant(house.store, tenant.id, async (tx) => {
     for (let i = 0; i < MANY; i++) await insertEvent(tx, { type: 0, severity: 0, title: `E${i}`, description: '' })
   })
   for (let i = 0; i < 11; i++) await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })

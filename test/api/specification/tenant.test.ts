@@ -76,8 +76,8 @@ test('4.6 PATCH /api/tenant/billing-email: the next mail goes to the new address
   })
   const tell = async (key: string) => {
     const notice = { dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: new Date(house.now) }
-    await inTenant(house.ground, house.tenant.id, (tx) => insertNotifications(tx, [notice]))
-    await sendMails(house.ground, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 1 }, house.tenant.id)
+    await inTenant(house.store, house.tenant.id, (tx) => insertNotifications(tx, [notice]))
+    await sendMails(house.store, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 1 }, house.tenant.id)
   }
 
   for (const billingEmail of ['old@meadow.example', 'new@meadow.example']) {

@@ -71,9 +71,9 @@ describe('in the audit trail', () => {
 
   test('the first rules are the worker’s', async () => {
     const database = await aDatabase()
-    const ground = { db: database.db, clock: Date.now, ring: () => undefined }
+    const store = { db: database.db, clock: Date.now, ring: () => undefined }
 
-    await activateFirstRules(ground, await readRuleFiles(''), pino({ level: 'silent' }))
+    await activateFirstRules(store, await readRuleFiles(''), pino({ level: 'silent' }))
 
     expect(await database.trail()).toMatchObject([{ actor: 'service:worker', keyId: null, subject: 'rules' }])
     await database.close()

@@ -359,7 +359,7 @@ describe('Idempotency-Key', () => {
     const headers = { 'idempotency-key': 'd' }
     const again = () => house.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
 
-    const meanwhile = await inTenant(house.ground, house.tenant.id, async (tx) => {
+    const meanwhile = await inTenant(house.store, house.tenant.id, async (tx) => {
       await holdIdempotencyKey(tx, 'd')
       return again()
     })

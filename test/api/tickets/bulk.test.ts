@@ -10,7 +10,7 @@ const CSV = { 'content-type': 'text/csv' }
 
 /** What a worker does with the bells of bulk runs. */
 const work = (tenant: Tenant) =>
-  openBulkTickets(house.ground, async (bells) => void house.bells.push(...bells), tenant.id)
+  openBulkTickets(house.store, async (bells) => void house.bells.push(...bells), tenant.id)
 
 /** SIMs that are suspended since they were provisioned: what can be activated. */
 async function someSuspended(tenant: Tenant, count: number, into = {}) {
@@ -24,7 +24,7 @@ async function someSuspended(tenant: Tenant, count: number, into = {}) {
 }
 
 const rowsOf = (tenant: Tenant, table: string) =>
-  inTenant(house.ground, tenant.id, async (tx) => {
+  inTenant(house.store, tenant.id, async (tx) => {
     const { rows } = await sql<{ count: number }>`select count(*)::integer as count from ${sql.table(table)}`.execute(
       tx.q,
     )
@@ -228,7 +228,7 @@ describe('each type of run', () => {
     await work(house.tenant)
 
     expect((await runOf(house.tenant, run.id)).counts).toMatchObject({ pending: 1, refused: 0 })
-    const messages = await inTenant(house.ground, house.tenant.id, async (tx) => {
+    const messages = await inTenant(house.store, house.tenant.id, async (tx) => {
       const { rows } = await sql`select type, message from tickets where bulk_id = ${run.id}`.execute(tx.q)
       return rows
     })
@@ -331,7 +331,7 @@ describe('a run', () => {
     await work(house.tenant)
     await house.tenant.inside('DELETE', `${PATH}/${id}`)
 
-    const trail = await inTenant(house.ground, house.tenant.id, async (tx) => {
+    const trail = await inTenant(house.store, house.tenant.id, async (tx) => {
       const { rows } = await sql`
         select action, before, after from audit_log where subject = 'bulk-tickets' and subject_id = ${id} order by id`.execute(
         tx.q,
@@ -395,7 +395,7 @@ describe('a run', () => {
     }
     const sim = (await house.tenant.ask('GET', `/api/sims/${ids[0]}`)).body
     expect(sim).toMatchObject({ processingTicket: false, processingTicketCount: 0 })
-    const work_ = await inTenant(house.ground, house.tenant.id, async (tx) => {
+    const work_ = await inTenant(house.store, house.tenant.id, async (tx) => {
       const { rows } = await sql`select 1 from ticket_work where sim_id = any(${ids}::bigint[])`.execute(tx.q)
       return rows.length
     })

@@ -131,7 +131,7 @@ describe('of a tenant', () => {
     const counting = statements.filter(([text]) => /from tickets\s+where .*counts/.test(text))
     expect(counting).toHaveLength(1)
     const [[text, values] = ['', []]] = counting
-    const { rows } = await inTenant(house.ground, tenant.id, (tx) =>
+    const { rows } = await inTenant(house.store, tenant.id, (tx) =>
       tx.q.executeQuery<Record<string, string>>(CompiledQuery.raw(`explain ${text}`, values)),
     )
     expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('tickets_counted')
@@ -143,7 +143,7 @@ test('the service’s own callers have no quota', async () => {
   const [simId = 0] = await activeSims(tenant, 1)
 
   for (let n = 0; n < 12; n++) {
-    await inTenant(house.ground, tenant.id, (tx) => openTicket(tx, { simId, type: 4, cause: { by: 'user' } }))
+    await inTenant(house.store, tenant.id, (tx) => openTicket(tx, { simId, type: 4, cause: { by: 'user' } }))
   }
   expect((await refresh(tenant, simId)).status).toBe(429)
 })

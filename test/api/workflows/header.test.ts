@@ -41,7 +41,7 @@ async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<
     waits: { pollMin: 'PT1S', pollMax: 'PT1S' },
   }
   const request = { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
-  await inTenant(house.ground, tenantId, async (tx) => {
+  await inTenant(house.store, tenantId, async (tx) => {
     await rememberStarts(tx, [workflowId])
     await requestWorkflows(tx, [request])
   })

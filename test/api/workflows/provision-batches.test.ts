@@ -23,7 +23,7 @@ const simsOf = async (id: string, query = '') =>
 const note = (id: string, body: object) =>
   house.tenant.inside('POST', `/internal/provision-batches/${id}/outcomes`, { started: [], ended: [], ...body })
 const outbox = () =>
-  inTenant(house.ground, house.tenant.id, async (tx) => {
+  inTenant(house.store, house.tenant.id, async (tx) => {
     const { rows } = await sql<{ request: any }>`select request from workflow_outbox order by id`.execute(tx.q)
     return rows.map(({ request }) => request)
   })
@@ -116,7 +116,7 @@ describe('rows that cannot be', () => {
     const [good, there, held, a = good, b = good, c = good, d = good, e = good] = await fresh(8)
     await provisioned(house, tenant, there?.id ?? 0, { poolId: elsewhere })
     await provisioned(house, tenant, held?.id ?? 0, { poolId })
-    await inTenant(house.ground, tenant.id, (tx) =>
+    await inTenant(house.store, tenant.id, (tx) =>
       sql`insert into suspensions (sim_id, cause, opened_at) values (${held?.id}, 'user', now())`.execute(tx.q),
     )
     const [stranger] = await fresh(1, house.other)

@@ -9,11 +9,11 @@ import { poolEnforcement, simEnforcement } from '../../../operations/enforcement
 import type { Subject } from '../../../store/due.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse, type House } from '../harness.ts'
 
-const ground = await aGround()
-const NOW = ground.now
+const store = await aStore()
+const NOW = store.now
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
 const SIM = 1
@@ -31,7 +31,7 @@ const fire = (house: House, { kind, id }: Subject, also: { rule?: string; firing
         firing: true,
         state: {},
         ruleVersion: 1,
-        evaluatedAt: new Date(ground.now++),
+        evaluatedAt: new Date(store.now++),
         explanation: null,
         asked: null,
         askedAt: null,
@@ -42,8 +42,8 @@ const fire = (house: House, { kind, id }: Subject, also: { rule?: string; firing
 
 /** A Dynamic pool of active SIMs that bring 100 bytes each. */
 async function aPoolOf(count: number, mode: WatchdogMode = WatchdogMode.Enforce) {
-  ground.now = NOW
-  const house = await aHouse(ground)
+  store.now = NOW
+  const house = await aHouse(store)
   const poolId = await house.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
     return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: mode })).id
@@ -109,9 +109,9 @@ describe('a SIM is over', () => {
     await fire(house, { kind: SIM, id: simId })
     await fire(house, { kind: POOL, id: house.poolId })
 
-    ground.now = Date.parse('2026-11-30T23:59:59.999Z')
+    store.now = Date.parse('2026-11-30T23:59:59.999Z')
     const last = [await house.sim(simId), await house.sim(simId, null), await house.pool()]
-    ground.now += 1
+    store.now += 1
     const ended = [await house.sim(simId), await house.sim(simId, null), await house.pool()]
 
     expect(last).toMatchObject([{ overLimit: true }, { overLimit: true }, { over: true }])

@@ -15,11 +15,11 @@ import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
-const ground = await aGround()
-const NOW = ground.now
+const store = await aStore()
+const NOW = store.now
 const HOUR = 3_600_000
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
@@ -27,8 +27,8 @@ const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'rele
 
 /** A pool of SIMs, and a guard that lets 3 or half of them through in an hour. */
 async function aGuard(count: number, settings: EnforcementChange = { guardLeast: 3, guardPct: 50 }) {
-  ground.now = NOW
-  const house = await aHouse(ground)
+  store.now = NOW
+  const house = await aHouse(store)
   const poolId = await house.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
     return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
@@ -41,7 +41,7 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
       askPermits(tx, { rule: RULE, cycle: CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
     )
   const decide = (holdId: number | null, decision: 'released' | 'discarded') =>
-    inTenant({ ...ground, caller: PERSON }, house.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
+    inTenant({ ...store, caller: PERSON }, house.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
   return {
     ...house,
     poolId,
@@ -133,9 +133,9 @@ describe('the guard', () => {
     const { ask, sims } = await aGuard(6, { guardLeast: 3, guardPct: 0 })
     const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = sims
     await ask([a, b])
-    ground.now = NOW + HOUR / 2
+    store.now = NOW + HOUR / 2
     await ask([c])
-    ground.now = NOW + HOUR
+    store.now = NOW + HOUR
     const later = await ask([d, e, f])
 
     expect(later).toMatchObject({ granted: [d, e], held: [f] })
@@ -151,7 +151,7 @@ describe('the guard', () => {
       (await other.ask(other.sims)).held,
       (await ask(sims, { rule: 'sim-overage' })).held,
     ]
-    await activateRules(ground, files, 'the tests')
+    await activateRules(store, files, 'the tests')
     const renewed = await ask(sims)
 
     expect(held.map(({ length }) => length)).toEqual([1, 1, 1])
@@ -162,7 +162,7 @@ describe('the guard', () => {
   test('counts a SIM that its pool picked in that pool, also when it asks by itself after a new version', async () => {
     const { ask, sims, holds, poolId } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
     await ask(sims.slice(0, 1))
-    await activateRules(ground, [...(await readRuleFiles(''))].slice(0, 9), 'the tests')
+    await activateRules(store, [...(await readRuleFiles(''))].slice(0, 9), 'the tests')
     const [first = 0, second = 0] = sims
     await ask([second])
 
@@ -173,10 +173,10 @@ describe('the guard', () => {
   test('holds everything once it holds something, however long, until the cycle ends', async () => {
     const { ask, sims, holds, release } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
     const { holdId } = await ask(sims.slice(0, 3))
-    ground.now = NOW + 3 * HOUR
+    store.now = NOW + 3 * HOUR
     const later = await ask(sims.slice(3))
     const december = Date.parse('2026-12-01T00:00:00Z')
-    ground.now = december
+    store.now = december
 
     expect(later).toMatchObject({ granted: [], held: [sims[3]], holdId })
     expect(await holds('held')).toEqual([])
@@ -212,7 +212,7 @@ describe('the guard', () => {
     const sims = [...(await unprovisioned(1000)), ...(await unprovisioned(1000)), ...(await unprovisioned(1000))]
     const { poolId: pool = null } = { poolId: undefined, ...assignment(poolId) }
     await asTenant((tx) => sql`update sims set status = 1, pool_id = ${pool}, provisioned_at = ${tx.now}`.execute(tx.q))
-    await sql`vacuum analyze sims`.execute(ground.db)
+    await sql`vacuum analyze sims`.execute(store.db)
 
     const { granted, read } = await asTenant(async (tx) => {
       const readSoFar = async () => {
@@ -273,7 +273,7 @@ describe('what was asked ends with its alert', () => {
             firing,
             state: {},
             ruleVersion: 1,
-            evaluatedAt: new Date(ground.now++),
+            evaluatedAt: new Date(store.now++),
             explanation: null,
             asked: 'cleared',
             askedAt: null,
@@ -346,7 +346,7 @@ describe('a hold', () => {
     expect(again).toMatchObject({ granted: [a, b], held: [e], discarded: [c, d] })
     expect(again.holdId).not.toBe(holdId)
     await over(true)
-    ground.now += HOUR
+    store.now += HOUR
     await discard(again.holdId)
     expect(await ask([c, d])).toMatchObject({ granted: [c, d] })
   })
@@ -371,7 +371,7 @@ describe('the switch of a tenant', () => {
   test('turned has everything looked at again, says so in an event, and is in the audit trail', async () => {
     const { asTenant, rows, sims, tenantId } = await aGuard(2)
     const change = (ask: EnforcementChange) =>
-      inTenant({ ...ground, caller: PERSON }, tenantId, (tx) => changeEnforcement(tx, ask))
+      inTenant({ ...store, caller: PERSON }, tenantId, (tx) => changeEnforcement(tx, ask))
     await asTenant((tx) => sql`update due_subjects set due_at = ${new Date(NOW + HOUR)}`.execute(tx.q))
     const due = async () =>
       (await rows(sql<{ id: number }>`select subject_id as id from due_subjects where due_at <= ${new Date(NOW)}`))
@@ -426,7 +426,7 @@ describe('arming', () => {
     expect(await arm('overLimit', sims)).toEqual({ told: 3, started: 1 })
     expect(await arm('standDown', sims)).toEqual({ told: 3, started: 0 })
     await expect(arm('overLimit', [a, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
-    ground.now = Date.parse('2026-12-01T00:00:00Z')
+    store.now = Date.parse('2026-12-01T00:00:00Z')
     await expect(arm('overLimit', sims)).rejects.toMatchObject({ code: 'sim_state_conflict' })
     const asked = await rows(sql<{ simId: string; how: string }>`
       select workflow_id as "simId", (request ->> 'do') || ' ' || (request ->> 'signal') as how from workflow_outbox order by id`)

@@ -9,11 +9,11 @@ import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { readSim } from '../../../store/estate/sims.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse, evaluationTerms } from '../harness.ts'
 
-const ground = await aGround()
-await activateRules(ground, await readRuleFiles(''), 'the tests')
+const store = await aStore()
+await activateRules(store, await readRuleFiles(''), 'the tests')
 const terms = evaluationTerms()
 const CYCLE = '2026-11'
 const { Disabled, Monitor, Enforce } = WatchdogMode
@@ -23,7 +23,7 @@ const SETTINGS = [null, ...MODES].flatMap((own) => [false, true].map((exempt) =>
 
 /** Active SIMs, one a setting, all over their limit or share by the same amount, evaluated. */
 async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, tariffType, 100))
   const type = tariffType === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
   const pool =
@@ -36,7 +36,7 @@ async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
       update sims set watchdog_mode = ${own}, is_watchdog_exempt = ${exempt} where id = ${id} returning 1`)
   }
   await house.record(sims.map(({ id }) => house.usage(id, { bytesUp: 150 })))
-  await evaluateSubjects(ground, terms, house.tenantId)
+  await evaluateSubjects(store, terms, house.tenantId)
   const asked = await house.rows(sql<{ id: string }>`
     select workflow_id as id from workflow_outbox where request ->> 'signal' = 'overLimit'`)
   const would = (await house.log()).filter(({ message }) => message.includes('would have been suspended'))

@@ -8,11 +8,11 @@ import { poolEnforcement, simEnforcement } from '../../../operations/enforcement
 import { passOverSims, undoInput, undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
 import { SubjectKind } from '../../../store/due.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
-const ground = await aGround()
-const NOW = ground.now
+const store = await aStore()
+const NOW = store.now
 const HOUR = 3_600_000
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
@@ -20,8 +20,8 @@ const TERMS = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' 
 const iso = (ms: number) => new Date(ms).toISOString()
 
 async function aPoolOf(count: number) {
-  ground.now = NOW
-  const house = await aHouse(ground)
+  store.now = NOW
+  const house = await aHouse(store)
   const poolId = await house.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
     return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
@@ -71,15 +71,15 @@ describe('what one rule has suspended', () => {
   test('is found by rule and time, whoever’s run it was, page by page', async () => {
     const { sims, suspend, page, runOf, complete } = await aPoolOf(6)
     const [before = 0, a = 0, byOther = 0, byPerson = 0, b = 0, later = 0] = sims
-    ground.now = NOW - 1
+    store.now = NOW - 1
     await suspend(before)
-    ground.now = NOW
+    store.now = NOW
     await suspend(a)
     await suspend(byOther, 'sim-overage')
     await complete({ simId: byPerson, type: TicketType.Suspend })
-    ground.now = NOW + HOUR - 1
+    store.now = NOW + HOUR - 1
     await suspend(b)
-    ground.now = NOW + HOUR
+    store.now = NOW + HOUR
     await suspend(later)
 
     const found = [a, b].map((simId) => ({ simId, workflowId: runOf(simId), suspended: true }))
@@ -148,7 +148,7 @@ describe('what one rule has suspended', () => {
 
   test('is undone by one workflow for each rule and span of time, up to now where nothing is said', async () => {
     const { asTenant, tenantId } = await aPoolOf(0)
-    ground.now = NOW
+    store.now = NOW
     const input = (also: object) =>
       asTenant(async (tx) => undoInput(tx, { rule: RULE, since: iso(NOW - HOUR), ...also }, TERMS))
 

@@ -13,20 +13,20 @@ import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'
 import { insertNotifications, type NewNotification, tenantsWithMail } from '../../../store/mail/mails.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { soon } from '../../setup/soon.ts'
 import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
 import { aHouse } from '../harness.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const TERMS = { retryMaxMs: 60_000, attempts: 4 }
 const BILLING = 'billing@meadow.example'
 const SECOND = 1000
 
 const WARNING_RULE = 'sim/sim-usage-warning.json'
 const text = await readFile(new URL(`../../../rules/${WARNING_RULE}`, import.meta.url), 'utf8')
-await activateRules(ground, [{ file: WARNING_RULE, text }], 'the tests')
+await activateRules(store, [{ file: WARNING_RULE, text }], 'the tests')
 const EVALUATION: EvaluationTerms = {
   rules: rulesInForce(),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
@@ -37,7 +37,7 @@ const EVALUATION: EvaluationTerms = {
 
 /** A tenant whose mails go to an inbox of their own over SMTP. */
 async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1M') {
-  const house = await aHouse(ground, billingCycle)
+  const house = await aHouse(store, billingCycle)
   const inbox = await startInbox({ dir: await temporaryFolder(), ...options })
   const transport = createTransport({
     smtpUrl: inbox.smtpUrl,
@@ -52,14 +52,14 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
   let number = 0
   const notice = (level: LogLevel, dueInMs: number, key = `notice/${number++}`): NewNotification => {
     const body = level === LogLevel.Critical ? anAlert({ key, message: key }) : aWarning({ key, level, message: key })
-    return { dedupeKey: key, level, body, dueAt: new Date(ground.now + dueInMs) }
+    return { dedupeKey: key, level, body, dueAt: new Date(store.now + dueInMs) }
   }
   return {
     ...house,
     mailer,
     notice,
     tell: (...notices: NewNotification[]) => house.asTenant((tx) => insertNotifications(tx, notices)),
-    send: (by: Mailer = mailer) => sendMails(ground, by, TERMS, house.tenantId),
+    send: (by: Mailer = mailer) => sendMails(store, by, TERMS, house.tenantId),
     /** The mails that have arrived, the oldest first. */
     arrived: async (): Promise<Mail[]> => {
       const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
@@ -75,7 +75,7 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
     events: () =>
       house.rows(sql<{ title: string; description: string; severity: number }>`
       select title, description, severity from events where type = 1 order by id`),
-    hasWork: async () => (await inPlatform(ground, (tx) => tenantsWithMail(tx, 1000))).includes(house.tenantId),
+    hasWork: async () => (await inPlatform(store, (tx) => tenantsWithMail(tx, 1000))).includes(house.tenantId),
   }
 }
 
@@ -117,10 +117,10 @@ describe('notices', () => {
 
     await post.send()
     const atOnce = await post.mails()
-    ground.now += 59 * SECOND
+    store.now += 59 * SECOND
     await post.send()
     const beforeDue = await post.mails()
-    ground.now += 1 * SECOND
+    store.now += 1 * SECOND
     const found = await post.hasWork()
     await post.send()
 
@@ -169,7 +169,7 @@ describe('the distance between grouped mails', () => {
     ['a tenth of the cycle where that is shorter', 'PT1H', 360],
   ])('is %s', async (_, billingCycle, distance) => {
     const post = await aPost({}, billingCycle)
-    ground.now = Date.parse('2026-11-10T12:00:00Z')
+    store.now = Date.parse('2026-11-10T12:00:00Z')
     const poolId = await post.asTenant(async (tx) => {
       const tariff = await aTariff(tx, TariffType.Standard, 100)
       return (await aPool(tx, tariff.id, { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: 80 })).id
@@ -177,7 +177,7 @@ describe('the distance between grouped mails', () => {
     const sims = await post.activeSims(6, { poolId })
     const fire = async (simId = 0) => {
       await post.record([post.usage(simId, { bytesUp: 85 })])
-      await evaluateSubjects(ground, EVALUATION, post.tenantId)
+      await evaluateSubjects(store, EVALUATION, post.tenantId)
       await post.send()
     }
     const told = async () =>
@@ -185,7 +185,7 @@ describe('the distance between grouped mails', () => {
         keys.map((key) => Number(/^sim-usage-warning\/sim\/(\d+)\//.exec(key)?.[1])),
       )
     const wait = async (seconds: number) => {
-      ground.now += seconds * SECOND
+      store.now += seconds * SECOND
       await post.send()
     }
     const seen: number[][][] = []
@@ -240,7 +240,7 @@ describe('a notice that cannot be rendered', () => {
     await post.send(mailer)
     const without = Object.fromEntries((await post.mails()).map(({ status, keys }) => [status, keys]))
     knows = true
-    ground.now += 2 * SECOND
+    store.now += 2 * SECOND
     await post.send(mailer)
 
     expect(without).toEqual({ sent: ['notice/0'], pending: [ODD] })
@@ -257,7 +257,7 @@ describe('a notice that cannot be rendered', () => {
     for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
       await post.tell(post.notice(LogLevel.Critical, 0))
       await post.send(mailer)
-      ground.now += 60 * SECOND
+      store.now += 60 * SECOND
     }
 
     expect((await post.mails()).map(({ status }) => status).toSorted()).toEqual(['failed', ...Array(4).fill('sent')])
@@ -277,7 +277,7 @@ describe('a mail', () => {
     })
 
     await post.send({ ...post.mailer, transport: { send } })
-    ground.now += 3600 * SECOND
+    store.now += 3600 * SECOND
     await post.send()
 
     expect(await post.arrived()).toHaveLength(1)
@@ -304,7 +304,7 @@ describe('a mail', () => {
     await post.tell(post.notice(LogLevel.Critical, 0))
     await post.send()
     const duringLease = await post.arrived()
-    ground.now += 5 * 60 * SECOND
+    store.now += 5 * 60 * SECOND
     await post.send()
 
     const arrived = await post.arrived()
@@ -320,7 +320,7 @@ describe('a mail', () => {
     await post.tell(post.notice(LogLevel.Critical, 0))
 
     await post.send()
-    ground.now += 2 * SECOND
+    store.now += 2 * SECOND
     await post.send()
 
     const arrived = await post.arrived()
@@ -337,11 +337,11 @@ describe('a mail', () => {
     for (let attempt = 1; attempt <= 3; attempt++) {
       await post.send()
       const [mail] = await post.mails()
-      pauses.push((mail?.nextAt.getTime() ?? 0) - ground.now)
-      ground.now = (mail?.nextAt.getTime() ?? 0) - 1
+      pauses.push((mail?.nextAt.getTime() ?? 0) - store.now)
+      store.now = (mail?.nextAt.getTime() ?? 0) - 1
       await post.send()
       expect(await post.mails()).toMatchObject([{ status: 'pending', attempts: attempt }])
-      ground.now += 1
+      store.now += 1
       expect(await post.hasWork()).toBe(true)
     }
     await post.send()
@@ -357,7 +357,7 @@ describe('a mail', () => {
     await post.rows(sql`update tenants set billing_email = 'gone@meadow.example' returning 1`)
     await post.tell(post.notice(LogLevel.Critical, 0))
     await post.send()
-    ground.now += SECOND
+    store.now += SECOND
     await post.rows(sql`update tenants set billing_email = ${BILLING} returning 1`)
     await post.tell(post.notice(LogLevel.Critical, 0))
     await post.send()
@@ -378,7 +378,7 @@ describe('a mail', () => {
     await post.tell(post.notice(LogLevel.Critical, 0))
     for (let attempt = 1; attempt <= TERMS.attempts + 1; attempt++) {
       await post.send()
-      ground.now += TERMS.retryMaxMs
+      store.now += TERMS.retryMaxMs
     }
 
     expect(await post.mails()).toMatchObject([{ status: 'failed', attempts: TERMS.attempts }])
@@ -407,7 +407,7 @@ describe('a mail that is given up', () => {
     await post.tell(post.notice(LogLevel.Critical, 0))
     for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
       await post.send({ ...post.mailer, transport })
-      ground.now += TERMS.retryMaxMs
+      store.now += TERMS.retryMaxMs
     }
     transport.close()
 
@@ -424,16 +424,16 @@ describe('the summary of a cycle', () => {
     const post = await aPost()
     const tariff = await post.asTenant((tx) => aTariff(tx, TariffType.Standard, 1_000_000))
     const [simId = 0] = await post.activeSims(1, { tariffId: tariff.id })
-    const began = ground.now
+    const began = store.now
     await post.record([post.usage(simId, { bytesUp: 1_500_000, smsCount: 2, voiceSeconds: 90 })])
-    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    store.now = Date.parse('2026-12-01T06:00:00Z')
     const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
     await post.tell(post.notice(LogLevel.Warning, 0), post.notice(LogLevel.Critical, 0))
     await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
     await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
 
     await post.send()
-    ground.now = began
+    store.now = began
 
     const mails = await post.mails()
     expect(mails.map(({ keys }) => keys.length)).toEqual([1, 1, 1])
@@ -450,7 +450,7 @@ describe('the summary of a cycle', () => {
 
   test('has only the pools of a long statement attached, and says where all of it is', async () => {
     const post = await aPost()
-    const began = ground.now
+    const began = store.now
     await post.asTenant(async (tx) => {
       const { id } = await aPool(tx, (await aTariff(tx, TariffType.Standard, 1_000_000)).id, { name: 'Many' })
       await sql`
@@ -462,12 +462,12 @@ describe('the summary of a cycle', () => {
         insert into usage_ledger (cycle_key, sim_id, pool_id, contributing, bytes)
         select '2026-11', id, ${id}::integer, true, 1500 from made`.execute(tx.q)
     })
-    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    store.now = Date.parse('2026-12-01T06:00:00Z')
     const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
     await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
 
     await post.send()
-    ground.now = began
+    store.now = began
 
     const [summary] = await post.arrived()
     const rows = (await post.statement(summary)).trim().split(/\r?\n/)

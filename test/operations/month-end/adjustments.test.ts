@@ -9,14 +9,14 @@ import { statementCsv } from '../../../operations/month-end/statement-csv.ts'
 import { statementTotals } from '../../../store/month-end/statements.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHouse, complete, type House } from '../harness.ts'
 import { at, CLOSE, CYCLE, charge, close, DAY, notices, STEPS, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
 const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
-const ground = await aGround()
+const store = await aStore()
 
 const aPoolOf = (house: House, type: TariffType, bytes: number) =>
   house.asTenant(async (tx) => {
@@ -36,22 +36,22 @@ const brief = (lines: Awaited<ReturnType<typeof statement>>) =>
 
 describe('usage that comes after the close', () => {
   test('is in the next statement, with what it changes for the other SIMs of a shared pool', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const poolId = await aPoolOf(house, TariffType['Dynamic Pool'], 1_000_000_000)
     const [first = 0, second = 0] = await house.activeSims(2, { poolId })
     await house.record([house.usage(first, { bytesUp: 2_600_000_000 })])
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
     const october = await statement(house)
-    ground.now += DAY
+    store.now += DAY
     await house.record([
       house.usage(second, { at: inOctober(4), bytesUp: 1_800_000_000, smsCount: 2, voiceSeconds: 61 }),
     ])
     // A correction: it takes back more of October than came late.
     await house.record([house.usage(first, { at: inOctober(4), bytesUp: -600_000_000, correction: true })])
 
-    ground.now = CLOSE_NEXT
+    store.now = CLOSE_NEXT
     await close(house, NEXT)
 
     const lines = await statement(house, NEXT)
@@ -70,21 +70,21 @@ describe('usage that comes after the close', () => {
   })
 
   test('comes in several batches, for several cycles: each batch is stated once, with its cycle', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
     const late = (when: string, smsCount: number) => house.record([house.usage(simId, { at: when, smsCount })])
     await late(inOctober(4), 1)
     await late(inOctober(5), 2)
-    ground.now = CLOSE_NEXT
+    store.now = CLOSE_NEXT
     await close(house, NEXT)
     await late(inOctober(6), 4)
     await late('2026-11-05T00:00:00Z', 8)
-    ground.now = Date.parse('2027-01-01T06:00:00Z')
+    store.now = Date.parse('2027-01-01T06:00:00Z')
     await close(house, '2026-12')
-    ground.now = Date.parse('2027-02-01T06:00:00Z')
+    store.now = Date.parse('2027-02-01T06:00:00Z')
     await close(house, '2027-01')
 
     const adjusted = async (key: string) =>
@@ -98,15 +98,15 @@ describe('usage that comes after the close', () => {
   })
 
   test('makes a statement and a mail of a cycle in which nothing else was', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await house.activeSims(1, { tariffId })
     await house.complete({ simId, type: TicketType.Suspend })
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
     await house.record([house.usage(simId, { at: inOctober(4), smsCount: 3 })])
-    ground.now = CLOSE_NEXT
+    store.now = CLOSE_NEXT
 
     expect(await close(house, NEXT)).toMatchObject({ statement: true })
 
@@ -132,15 +132,15 @@ describe('usage that comes after the close', () => {
   })
 
   test('that costs and changes nothing leaves no line', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     await house.record([house.usage(simId, { bytesUp: 10 })])
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
     await house.record([house.usage(simId, { at: inOctober(4), bytesUp: 5 })])
     await house.record([house.usage(simId, { at: inOctober(5), bytesUp: -5, correction: true })])
-    ground.now = CLOSE_NEXT
+    store.now = CLOSE_NEXT
     await close(house, NEXT)
 
     expect((await statement(house, NEXT)).map(({ kind }) => kind)).toEqual(['sim'])
@@ -149,23 +149,23 @@ describe('usage that comes after the close', () => {
 })
 
 test('a change that takes effect in a closed cycle charges the fees there', async () => {
-  ground.now = at(3)
-  const house = await aHouse(ground)
+  store.now = at(3)
+  const house = await aHouse(store)
   const [from, to] = [
     await aPoolOf(house, TariffType.Standard, 1000),
     await aPoolOf(house, TariffType['Dynamic Pool'], 1000),
   ]
   const [simId = 0] = await house.activeSims(1, { poolId: from })
-  ground.now = Date.parse('2026-11-10T00:00:00Z')
+  store.now = Date.parse('2026-11-10T00:00:00Z')
   await close(house)
   await house.record([house.usage(simId, { bytesUp: 1500 })])
-  ground.now = CLOSE_NEXT
+  store.now = CLOSE_NEXT
   await close(house, NEXT)
   // Queued in October, it took the carrier all of November.
   const boundary = new Date('2026-11-01T00:00:00Z')
   const cause = { by: 'month-end', cycle: CYCLE } as const
   await house.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
-  ground.now = Date.parse('2027-01-01T06:00:00Z')
+  store.now = Date.parse('2027-01-01T06:00:00Z')
   await close(house, '2026-12')
 
   const lines = (await statement(house, '2026-12')).filter(({ kind }) => kind === 'adjustment')
@@ -182,14 +182,14 @@ test('a change that takes effect in a closed cycle charges the fees there', asyn
 })
 
 test('what is counted while a cycle is closed is in its statement or in the next, and never in both', async () => {
-  ground.now = at(3)
-  const house = await aHouse(ground)
+  store.now = at(3)
+  const house = await aHouse(store)
   const poolId = await aPoolOf(house, TariffType['Dynamic Pool'], 50)
   const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 50))
   const sims = [...(await house.activeSims(3, { poolId })), ...(await house.activeSims(3, { tariffId }))]
   const waiting = await house.unprovisioned(3)
   for (const simId of waiting) await house.complete({ simId, type: TicketType.Provision, poolId })
-  ground.now = CLOSE
+  store.now = CLOSE
   // As the sweep has at the boundary, and a worker before it takes up tickets.
   await house.asTenant(currentCycle)
 
@@ -208,7 +208,7 @@ test('what is counted while a cycle is closed is in its statement or in the next
     ...waiting.map(activate),
     ...Array.from({ length: 10 }, (_, i) => record(10 + i)),
   ])
-  ground.now = CLOSE_NEXT
+  store.now = CLOSE_NEXT
   await close(house, NEXT)
 
   const said = [
@@ -228,18 +228,18 @@ test('what is counted while a cycle is closed is in its statement or in the next
 })
 
 test('a change that is under way while its cycle is closed is waited for', async () => {
-  ground.now = at(3)
-  const house = await aHouse(ground)
+  store.now = at(3)
+  const house = await aHouse(store)
   const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
   const [simId = 0] = await house.unprovisioned(1)
-  ground.now = CLOSE
+  store.now = CLOSE
   await house.asTenant(currentCycle)
   await house.complete({ simId, type: TicketType.Provision, tariffId })
   const cause = { by: 'month-end', cycle: CYCLE } as const
   const effectiveAt = new Date(at(5))
 
   await overlapping(
-    ground,
+    store,
     house.tenantId,
     (tx) => complete(tx, { simId, type: TicketType.Activate, effectiveAt, cause }),
     () => close(house),
@@ -251,22 +251,22 @@ test('a change that is under way while its cycle is closed is waited for', async
 })
 
 test('two closes at once state a difference once', async () => {
-  ground.now = at(3)
-  const house = await aHouse(ground)
+  store.now = at(3)
+  const house = await aHouse(store)
   const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
   const [simId = 0] = await house.activeSims(1, { tariffId })
-  ground.now = CLOSE
+  store.now = CLOSE
   await close(house)
   await house.record([house.usage(simId, { at: inOctober(4), smsCount: 5 })])
   for (const when of ['2026-11-02', '2026-12-02', '2027-01-01T06:00:00Z']) {
-    ground.now = Date.parse(when)
+    store.now = Date.parse(when)
     await house.asTenant(currentCycle)
   }
   // Somebody has looked at October: there is no division to wait for.
   await house.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
 
   await overlapping(
-    ground,
+    store,
     house.tenantId,
     (tx) => closeCycle(tx, NEXT, STEPS),
     () => close(house, '2026-12'),
@@ -277,10 +277,10 @@ test('two closes at once state a difference once', async () => {
 })
 
 test('a statement cannot be changed or taken away by any work of its tenant', async () => {
-  ground.now = at(3)
-  const house = await aHouse(ground)
+  store.now = at(3)
+  const house = await aHouse(store)
   await house.activeSims(1)
-  ground.now = CLOSE
+  store.now = CLOSE
   await close(house)
 
   for (const change of [

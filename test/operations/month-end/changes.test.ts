@@ -10,11 +10,11 @@ import { monthEndCounts, renewCycle } from '../../../operations/month-end/steps.
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { cancelTicket } from '../../../operations/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse, type House } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, close, statement } from './october.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const ALL = { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
 const TERMS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 3_600_000 }
 
@@ -34,13 +34,13 @@ async function carry(house: House, simIds: readonly number[], refused: readonly 
         throw new CarrierError('no such line', { code: 'carrier_rejected', retryable: false })
       return { ticketId, effect: 'done' }
     }
-    await executeTickets(ground, { perform, ping: async () => {} }, TERMS, house.tenantId, simId)
+    await executeTickets(store, { perform, ping: async () => {} }, TERMS, house.tenantId, simId)
   }
 }
 
 async function october() {
-  ground.now = at(3)
-  const house = await aHouse(ground)
+  store.now = at(3)
+  const house = await aHouse(store)
   const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
   return { house, from, to }
 }
@@ -50,7 +50,7 @@ describe('changes of a cycle’s end', () => {
     const { house, from, to } = await october()
     const sims = await house.activeSims(5, { poolId: from })
     for (const id of sims) await queueMove(house, id, to)
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
 
     const atOnce = Array.from({ length: 6 }, () => apply(house, 'move'))
     const answers = [...(await Promise.all(atOnce)), await apply(house, 'move')]
@@ -67,7 +67,7 @@ describe('changes of a cycle’s end', () => {
     const [a = 0, b = 0, c = 0, d = 0] = await house.activeSims(4, { poolId: from })
     for (const id of [a, b]) await queueMove(house, id, to)
     await house.asTenant((tx) => queueUnprovision(tx, c))
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     await queueMove(house, d, to)
 
     expect((await apply(house, 'move', { afterSimId: a, throughSimId: d })).results.map(({ simId }) => simId)).toEqual([
@@ -88,7 +88,7 @@ describe('changes of a cycle’s end', () => {
     await queueMove(house, moved, to)
     await house.asTenant((tx) => queueReprovision(tx, { id: refused, tariffId: tariff.id }))
     await house.asTenant((tx) => setTariffActive(tx, { id: tariff.id, isActive: false }))
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
 
     const { results } = await apply(house, 'move')
     const again = await house.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))
@@ -106,7 +106,7 @@ describe('changes of a cycle’s end', () => {
     const { house, from, to } = await october()
     const [failing = 0, cancelled = 0] = await house.activeSims(2, { poolId: from })
     for (const id of [failing, cancelled]) await queueMove(house, id, to)
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     const { results } = await apply(house, 'move')
     await house.asTenant((tx) => cancelTicket(tx, results[1]?.ticketId ?? ''))
     await carry(house, [failing], [failing])
@@ -128,13 +128,13 @@ describe('changes of a cycle’s end', () => {
     const { house, from, to } = await october()
     const [simId = 0] = await house.activeSims(1, { poolId: from })
     await queueMove(house, simId, to)
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     await apply(house, 'move')
     await carry(house, [simId], [simId])
     const workflowId = `month-end-reprovision:${house.tenantId}:${CYCLE}`
     const step = (onceKey: string) => {
       const caller = { keyId: 'k', actor: 'key:k', requestId: 'r', action: 'retryCycleChanges', workflowId, onceKey }
-      return inTenant({ ...ground, caller }, house.tenantId, (tx) =>
+      return inTenant({ ...store, caller }, house.tenantId, (tx) =>
         retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }),
       )
     }
@@ -154,13 +154,13 @@ describe('changes of a cycle’s end', () => {
     const { house, from } = await october()
     const [simId = 0] = await house.activeSims(1, { poolId: from })
     await queueMove(house, simId, from)
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     await apply(house, 'move')
     await carry(house, [simId], [simId])
 
     expect(await counts(house)).toMatchObject({ move: { total: 1, complete: 1 } })
     expect(await house.rows(sql`select 1 from sims where pending_since is not null`)).toEqual([])
-    ground.now = Date.parse('2026-12-01T00:00:00Z')
+    store.now = Date.parse('2026-12-01T00:00:00Z')
     expect(await counts(house, '2026-11')).toMatchObject({ changes: { total: 0 } })
   })
 
@@ -168,9 +168,9 @@ describe('changes of a cycle’s end', () => {
     const { house, from, to } = await october()
     const [simId = 0] = await house.activeSims(1, { poolId: from })
     await queueMove(house, simId, to)
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     await apply(house, 'move')
-    ground.now = Date.parse('2026-12-01T00:00:00Z')
+    store.now = Date.parse('2026-12-01T00:00:00Z')
 
     expect((await apply(house, 'move', ALL, '2026-11')).results).toEqual([])
     expect(await counts(house, '2026-11')).toMatchObject({ changes: { total: 0 } })
@@ -182,12 +182,12 @@ describe('changes of a cycle’s end', () => {
     const { house, from, to } = await october()
     const [simId = 0] = await house.activeSims(1, { poolId: from })
     await queueMove(house, simId, to)
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
     const lines = await statement(house)
 
     await expect(apply(house, 'move')).rejects.toMatchObject({ code: 'cycle_closed' })
-    ground.now = Date.parse('2026-12-01T00:00:00Z')
+    store.now = Date.parse('2026-12-01T00:00:00Z')
     expect((await apply(house, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
     expect(await statement(house)).toEqual(lines)
   })
@@ -207,7 +207,7 @@ describe('SIMs whose suspension ends with the cycle', () => {
     const [returning = 0, leaving = 0] = await suspended(house, from, 2)
     const [active = 0] = await house.activeSims(1, { poolId: from })
     await house.asTenant((tx) => queueUnprovision(tx, leaving))
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     await house.asTenant((tx) => renewCycle(tx, CYCLE))
     await apply(house, 'unassign')
 
@@ -229,7 +229,7 @@ describe('SIMs whose suspension ends with the cycle', () => {
   test('and cannot be brought back are logged, and may be tried again', async () => {
     const { house, from } = await october()
     const [simId = 0] = await suspended(house, from, 1)
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     await back(house, [simId])
     await carry(house, [simId], [simId])
 

@@ -8,7 +8,7 @@ import { changesOf, renewCycle } from '../../../operations/month-end/steps.ts'
 import { hasLateMonthEnd } from '../../../store/month-end/progress.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
 import { aHouse, complete, type House } from '../harness.ts'
@@ -27,7 +27,7 @@ import {
   total,
 } from './october.ts'
 
-const ground = await aGround()
+const store = await aStore()
 
 const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1000) =>
   house.asTenant(async (tx) => {
@@ -37,16 +37,16 @@ const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1
 
 describe('closing a cycle', () => {
   test('happens once: the statement, the summary and the event stay as they were', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const poolId = await aPoolOf(house)
     const [simId = 0] = await house.activeSims(1, { poolId })
     await house.record([house.usage(simId, { bytesUp: 1500 })])
-    ground.now = CLOSE
+    store.now = CLOSE
     const [first, second] = await Promise.all([close(house), close(house)])
     const lines = await statement(house)
 
-    ground.now += DAY
+    store.now += DAY
     await house.record([house.usage(simId, { at: new Date(at(4)).toISOString(), bytesUp: 7 })])
     const later = await close(house)
 
@@ -78,35 +78,35 @@ describe('closing a cycle', () => {
   })
 
   test('is late from its end until it is done', async () => {
-    ground.now = BOUNDARY.getTime() - 1
-    const house = await aHouse(ground)
+    store.now = BOUNDARY.getTime() - 1
+    const house = await aHouse(store)
     await house.activeSims(1, { poolId: await aPoolOf(house) })
     const isLate = () => house.asTenant(hasLateMonthEnd)
     const before = await isLate()
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     const atItsEnd = await isLate()
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
 
     expect([before, atItsEnd, await isLate()]).toEqual([false, true, false])
   })
 
   test('waits for its end, and for a cycle that there is', async () => {
-    const house = await aHouse(ground)
-    ground.now = BOUNDARY.getTime() - 1
+    const house = await aHouse(store)
+    store.now = BOUNDARY.getTime() - 1
 
     await expect(close(house)).rejects.toMatchObject({ code: 'cycle_open' })
     await expect(close(house, '2026-10-01')).rejects.toMatchObject({ code: 'cycle_not_found' })
     await expect(close(house, '20261001T0000Z')).rejects.toMatchObject({ code: 'cycle_not_found' })
-    ground.now += 1
+    store.now += 1
     await expect(close(house)).resolves.toMatchObject({ statement: false })
   })
 
   test('of a cycle in which nothing was leaves one row and tells nobody', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     await aPoolOf(house)
-    ground.now = CLOSE
+    store.now = CLOSE
 
     const answers = [await close(house), await close(house)]
 
@@ -117,8 +117,8 @@ describe('closing a cycle', () => {
   })
 
   test('tells of changes even where nothing else was', async () => {
-    const house = await aHouse(ground)
-    ground.now = CLOSE
+    const house = await aHouse(store)
+    store.now = CLOSE
 
     await house.asTenant((tx) => closeCycle(tx, CYCLE, { ...STEPS, moved: 2, changesFailed: 1 }))
 
@@ -126,14 +126,14 @@ describe('closing a cycle', () => {
   })
 
   test('asks a pool’s bucket once a cycle, and none of a pool that was made after its end', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const early = await aPoolOf(house, TariffType['Fixed Pool'])
-    ground.now = BOUNDARY.getTime() + 1000
+    store.now = BOUNDARY.getTime() + 1000
     const late = await aPoolOf(house, TariffType['Fixed Pool'])
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
-    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    store.now = Date.parse('2026-12-01T06:00:00Z')
     await close(house, '2026-11')
 
     const costs = async (key: string) => (await statement(house, key)).map(({ poolId, feeMicro }) => [poolId, feeMicro])
@@ -147,8 +147,8 @@ describe('closing a cycle', () => {
 
 describe('changes queued for the month’s end', () => {
   test('are listed by SIM in pages, those before the end only, by kind where asked', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
     const sims = await house.activeSims(6, { poolId: from })
     await house.asTenant(async (tx) => {
@@ -156,7 +156,7 @@ describe('changes queued for the month’s end', () => {
         await (i % 2 === 0 ? queueReprovision(tx, { id, poolId: to }) : queueUnprovision(tx, id))
       }
     })
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     await house.asTenant((tx) => queueUnprovision(tx, sims[5] ?? 0))
     const list = async (afterSimId: number, limit: number, unassign: boolean | null = null) =>
       (await house.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId, limit, unassign }))).map(({ simId }) => simId)
@@ -177,12 +177,12 @@ describe('changes queued for the month’s end', () => {
 
 describe('the next cycle', () => {
   test('is opened once, after the end of the one before', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     const renew = () => house.asTenant((tx) => renewCycle(tx, CYCLE))
     await expect(renew()).rejects.toMatchObject({ code: 'cycle_open' })
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
 
     const answers = [...(await Promise.all([renew(), renew()])), await renew()]
 
@@ -206,15 +206,15 @@ describe('the next cycle', () => {
   const MINUTE = 60_000
 
   test('opened ahead by a record of its first minute, has whom its start finds, not whom that record found', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [from, to] = [await aPoolOf(house, TariffType['Dynamic Pool']), await aPoolOf(house)]
     const sims = await house.activeSims(5, { poolId: from })
     const [stays = 0, suspended = 0, unassigned = 0, moved = 0, dueBack = 0] = sims
-    ground.now = BOUNDARY.getTime() - 3 * MINUTE
+    store.now = BOUNDARY.getTime() - 3 * MINUTE
     const first = new Date(BOUNDARY.getTime() + MINUTE / 2).toISOString()
     await house.record([stays, suspended].map((simId) => house.usage(simId, { at: first, bytesUp: 10 })))
-    ground.now += MINUTE
+    store.now += MINUTE
     const [comes = 0] = await house.activeSims(1, { poolId: from })
     await house.complete({ simId: suspended, type: TicketType.Suspend })
     await house.complete({ simId: unassigned, type: TicketType.Provision, unassign: true })
@@ -222,12 +222,12 @@ describe('the next cycle', () => {
     const cause = { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'w' } as const
     await house.complete({ simId: dueBack, type: TicketType.Suspend, cause })
     const ahead = await contributing(house)
-    ground.now = BOUNDARY.getTime() + 1000
+    store.now = BOUNDARY.getTime() + 1000
     await house.asTenant((tx) => renewCycle(tx, CYCLE))
     const renewed = await contributing(house)
     const figures = await house.asTenant((tx) => poolFigures(tx, '2026-11', [from]))
     // What happens in the cycle takes nothing away, though the month end may run again.
-    ground.now += MINUTE
+    store.now += MINUTE
     await house.complete({ simId: dueBack, type: TicketType.Suspend })
     await house.complete({ simId: stays, type: TicketType.Suspend })
     await house.asTenant((tx) => renewCycle(tx, CYCLE))
@@ -247,22 +247,22 @@ describe('the next cycle', () => {
     })
     expect(figures.get(from)).toMatchObject({ limitBytes: 3000, usageBytes: 20 })
     expect(await contributing(house)).toEqual(renewed)
-    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    store.now = Date.parse('2026-12-01T06:00:00Z')
     await close(house, '2026-11')
     const fees = (await statement(house, '2026-11')).filter(({ feeMicro }) => feeMicro > 0)
     expect(fees.map(({ simId }) => simId).filter((id) => id !== null)).toEqual([stays, dueBack, comes, moved])
   })
 
   test('has a SIM whose ticket began before its start and ended after it was opened', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const poolId = await aPoolOf(house)
     const [stays = 0] = await house.activeSims(1, { poolId })
     const [comes = 0] = await house.unprovisioned(1)
     await house.complete({ simId: comes, type: TicketType.Provision, poolId })
     const committed = Promise.withResolvers<void>()
     const acted = Promise.withResolvers<void>()
-    ground.now = BOUNDARY.getTime() - 1
+    store.now = BOUNDARY.getTime() - 1
     const ticket = house.asTenant(async (tx) => {
       await complete(tx, { simId: comes, type: TicketType.Activate })
       acted.resolve()
@@ -270,12 +270,12 @@ describe('the next cycle', () => {
     })
     await acted.promise
 
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     // It has read who contributes, and waits to mark the SIM due.
     const opened = house.asTenant(currentCycle)
-    await soon(async () => expect(await lockWaiters(ground)).toBe(1))
+    await soon(async () => expect(await lockWaiters(store)).toBe(1))
     const renewed = house.asTenant((tx) => renewCycle(tx, CYCLE))
-    await soon(async () => expect(await lockWaiters(ground)).toBe(2))
+    await soon(async () => expect(await lockWaiters(store)).toBe(2))
     committed.resolve()
     await Promise.all([ticket, opened, renewed])
 
@@ -315,12 +315,12 @@ describe('a change at the boundary', () => {
   const later = (hours: number) => new Date(BOUNDARY.getTime() + hours * 3_600_000).toISOString()
 
   async function twoPools() {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
     const [simId = 0, stays = 0] = await house.activeSims(2, { poolId: from })
     await house.record([house.usage(simId, { bytesUp: 1 }), house.usage(stays, { bytesUp: 2 })])
-    ground.now = Date.parse(later(5))
+    store.now = Date.parse(later(5))
     await house.record([
       house.usage(simId, { at: later(0), bytesUp: 10 }),
       house.usage(simId, { at: later(4), bytesUp: 20 }),
@@ -391,28 +391,28 @@ describe('a change at the boundary', () => {
   })
 
   test('ends the contribution of a SIM that leaves from outside a pool', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await house.activeSims(1, { tariffId: own.id })
-    ground.now = Date.parse(later(5))
+    store.now = Date.parse(later(5))
     await house.asTenant((tx) => renewCycle(tx, CYCLE))
 
     await house.complete({ simId, type: TicketType.Provision, unassign: true, cause: MONTH_END, effectiveAt: BOUNDARY })
 
     expect((await since(house)).pools).toEqual([])
-    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    store.now = Date.parse('2026-12-01T06:00:00Z')
     await close(house, '2026-11')
     expect(total(await statement(house, '2026-11'), charge)).toBe(0)
   })
 
   test('gives a SIM that changes its tariff alone the new one for the new cycle only', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const poolId = await aPoolOf(house)
     const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
     const [simId = 0] = await house.activeSims(1, { poolId })
-    ground.now = Date.parse(later(5))
+    store.now = Date.parse(later(5))
     await house.record([house.usage(simId, { at: later(1), bytesUp: 1 })])
 
     await house.complete({
@@ -423,7 +423,7 @@ describe('a change at the boundary', () => {
       effectiveAt: BOUNDARY,
     })
     await close(house)
-    ground.now = Date.parse('2026-12-01T06:00:00Z')
+    store.now = Date.parse('2026-12-01T06:00:00Z')
     await close(house, '2026-11')
 
     const limits = async (key: string) => (await statement(house, key)).map(({ limitBytes }) => limitBytes)

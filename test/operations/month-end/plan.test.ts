@@ -21,13 +21,13 @@ import { suspensionsToRenew } from '../../../store/month-end/progress.ts'
 import { poolTotals } from '../../../store/month-end/statements.ts'
 import { endTicket, findTicket } from '../../../store/tickets/tickets.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
 import { aHouse, type House } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
-const ground = await aGround()
+const store = await aStore()
 const plan = (house: House, key = CYCLE): Promise<MonthEndPlan> => house.asTenant((tx) => planMonthEnd(tx, key))
 const watchdog = (until: 'renewal' | 'manual' = 'renewal'): Cause => ({
   by: 'watchdog',
@@ -45,7 +45,7 @@ const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1
 
 /** As nobody may do it: past every role. */
 async function pastAll(query: string, values: unknown[] = []) {
-  const client = new pg.Client({ connectionString: ground.databaseUrl })
+  const client = new pg.Client({ connectionString: store.databaseUrl })
   await client.connect()
   await client.query(query, values).finally(() => client.end())
 }
@@ -60,40 +60,40 @@ describe('a plan changes nothing', () => {
     ['of one that is yet to come', '2027-01', at(20), 'open'],
     ['of one before there was anything', '2026-03', at(20), 'open'],
   ])('%s', async (_, cycle, now, state) => {
-    ground.now = at(-20)
-    const house = await aHouse(ground)
+    store.now = at(-20)
+    const house = await aHouse(store)
     const pools = [await aPoolOf(house), await aPoolOf(house, TariffType['Dynamic Pool'])]
     const [simId = 0, other = 0] = await house.activeSims(2, { poolId: pools[1] ?? 0 })
     await house.record([house.usage(simId, { bytesUp: 1500 })])
-    ground.now = at(3)
+    store.now = at(3)
     await close(house, '2026-09')
     // A late record for a closed cycle, and usage that has not been divided.
     await house.record([house.usage(simId, { bytesUp: 1500, at: new Date(at(-19)).toISOString() })])
     await house.record([house.usage(other, { bytesUp: 2500 })])
     await house.asTenant((tx) => queueReprovision(tx, { id: simId, poolId: pools[0] ?? 0 }))
     await house.asTenant((tx) => queueUnprovision(tx, other))
-    ground.now = now
+    store.now = now
     if (state === 'closed') await close(house)
-    ground.bells.length = 0
-    const before = await everythingIn(ground.databaseUrl)
+    store.bells.length = 0
+    const before = await everythingIn(store.databaseUrl)
 
     const made = await plan(house, cycle)
 
-    expect(await everythingIn(ground.databaseUrl)).toEqual(before)
-    expect(ground.bells).toEqual([])
+    expect(await everythingIn(store.databaseUrl)).toEqual(before)
+    expect(store.bells).toEqual([])
     expect(made).toMatchObject({ cycle, statement: true, closedAt: state === 'closed' ? expect.any(String) : null })
   })
 })
 
 describe('a plan', () => {
   test('names charges, capacities now and then, adjustments, changes, conflicts and what comes back', async () => {
-    ground.now = at(-20)
-    const house = await aHouse(ground)
+    store.now = at(-20)
+    const house = await aHouse(store)
     const from = await aPoolOf(house, TariffType['Dynamic Pool'])
     const to = await aPoolOf(house, TariffType['Dynamic Pool'])
     const unused = await aPoolOf(house, TariffType['Fixed Pool'], 7000)
     const [moved = 0, gone = 0, stopped = 0, stays = 0] = await house.activeSims(4, { poolId: from })
-    ground.now = at(3)
+    store.now = at(3)
     await close(house, '2026-09')
     await house.record([house.usage(moved, { bytesUp: 4100, at: new Date(at(-19)).toISOString() })])
     await house.asTenant(async (tx) => {
@@ -162,8 +162,8 @@ describe('a plan', () => {
   })
 
   test('says of each change that would fail why it would', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
     const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
     const [noPool = 0, noTariff = 0, leaving = 0, fine = 0] = await house.activeSims(4, { poolId: from })
@@ -196,8 +196,8 @@ describe('a plan', () => {
   })
 
   test('made after the month end has begun leaves what failed as it is, and what an earlier one has begun to that', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const [from, to, lost] = [await aPoolOf(house), await aPoolOf(house), await aPoolOf(house)]
     const [failed = 0, moves = 0, queued = 0, open = 0] = await house.activeSims(4, { poolId: from })
     await house.asTenant(async (tx) => {
@@ -205,7 +205,7 @@ describe('a plan', () => {
       for (const id of [moves, open]) await queueReprovision(tx, { id, poolId: to })
     })
     await pastAll('update pools set deleted_at = now() where id = $1', [lost])
-    ground.now = BOUNDARY.getTime() + 1000
+    store.now = BOUNDARY.getTime() + 1000
     const begun = await apply(house, [open])
     await pastAll('update pools set deleted_at = null where id = $1', [lost])
     await house.asTenant((tx) => queueReprovision(tx, { id: queued, poolId: to }))
@@ -226,12 +226,12 @@ describe('a plan', () => {
   })
 
   test('of a closed cycle is its statement, and has nothing left to do', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const poolId = await aPoolOf(house)
     const [simId = 0] = await house.activeSims(1, { poolId })
     await house.record([house.usage(simId, { bytesUp: 1500 })])
-    ground.now = CLOSE
+    store.now = CLOSE
     await close(house)
     await house.record([house.usage(simId, { bytesUp: 70_000, at: new Date(at(4)).toISOString() })])
     const lines = await statement(house)
@@ -246,28 +246,28 @@ describe('a plan', () => {
   })
 
   test('has a bounded size, whatever the estate', { timeout: 60_000 }, async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     await pastAll(
       `with made as (
          insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
          select $1, repeat('x', 50), 0, $2, 1, $3, $3, $3 from generate_series(1, 3000) returning id)
        select 1 from made`,
-      [house.tenantId, tariffId, new Date(ground.now)],
+      [house.tenantId, tariffId, new Date(store.now)],
     )
     const [{ id: lost } = { id: 0 }] = await house.rows(sql<{ id: number }>`select max(id) as id from pools`)
     await pastAll(
       `insert into sims (tenant_id, iccid, type, status, status_since, pool_id, pending_pool_id, pending_since,
                          created_at, updated_at)
        select $1, (8944000000000000000 + n)::text, 0, 1, $2, $3, $4, $2, $2, $2 from generate_series(1, 6000) n`,
-      [house.tenantId, new Date(ground.now), lost - 1, lost],
+      [house.tenantId, new Date(store.now), lost - 1, lost],
     )
     await pastAll('update pools set deleted_at = now() where id = $1', [lost])
     await pastAll(
       `insert into suspensions (tenant_id, sim_id, cause, rule, cycle_key, until, opened_at)
        select tenant_id, id, 'watchdog', 'r', $2, 'renewal', $3 from sims where tenant_id = $1`,
-      [house.tenantId, CYCLE, new Date(ground.now)],
+      [house.tenantId, CYCLE, new Date(store.now)],
     )
 
     const made = await plan(house)
@@ -371,15 +371,15 @@ const MOST_MS = RUNS * 6000
 test('a plan and the month end that follows agree in every figure', { timeout: MOST_MS + 30_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(estate, async ({ lives, when, withdrawn }) => {
-      ground.now = at(2)
-      const house = await aHouse(ground)
+      store.now = at(2)
+      const house = await aHouse(store)
       const pools: number[] = []
       for (const type of [TariffType.Standard, TariffType['Dynamic Pool'], TariffType['Fixed Pool']])
         pools.push(await aPoolOf(house, type, 1001))
       const { id: ownId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 300))
       const sims = await live(house, pools, ownId, lives)
       if (withdrawn) await house.asTenant((tx) => setTariffActive(tx, { id: ownId, isActive: false }))
-      ground.now = when === 'before' ? at(28) : BOUNDARY.getTime() + 1000
+      store.now = when === 'before' ? at(28) : BOUNDARY.getTime() + 1000
       if (when === 'after') {
         await house.asTenant((tx) => renewCycle(tx, CYCLE))
         for (const [i, { late, state }] of lives.entries()) {
@@ -391,12 +391,12 @@ test('a plan and the month end that follows agree in every figure', { timeout: M
 
       const planned = await plan(house)
 
-      ground.now = Math.max(ground.now, BOUNDARY.getTime() + 60_000)
+      store.now = Math.max(store.now, BOUNDARY.getTime() + 60_000)
       await house.asTenant((tx) => renewCycle(tx, CYCLE))
       const { refused, done } = await apply(house)
       const figures = await house.asTenant((tx) => poolFigures(tx, NEXT, [0, ...pools]))
       const back = await house.asTenant((tx) => suspensionsToRenew(tx, CYCLE, 0, 100))
-      ground.now = CLOSE
+      store.now = CLOSE
       const closed = await close(house)
       const totals = await house.asTenant((tx) => poolTotals(tx, CYCLE))
       const lines = await statement(house)

@@ -10,16 +10,16 @@ import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { lockSim } from '../../../store/estate/sim-changes.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 import { at, BOUNDARY, CYCLE } from './october.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const TERMS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 900_000 }
 
 async function anEstate() {
-  ground.now = at(3)
-  const house = await aHouse(ground)
+  store.now = at(3)
+  const house = await aHouse(store)
   const { asTenant, tenantId } = house
   const aPoolWith = (type: TariffType) =>
     asTenant(async (tx) => {
@@ -45,7 +45,7 @@ async function anEstate() {
       return [sim?.pendingPoolId, sim?.pendingTariffId, sim?.pendingUnassign]
     },
     execute: (simId: number, perform: Network['perform']) =>
-      executeTickets(ground, { perform, ping: async () => {} }, TERMS, tenantId, simId),
+      executeTickets(store, { perform, ping: async () => {} }, TERMS, tenantId, simId),
     titles: async () =>
       (await house.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
         ({ title }) => title.replace(/: SIM .*/, ''),
@@ -116,7 +116,7 @@ describe('what was queued behind a ticket that came to nothing is dropped, and a
       async (house, simId) => {
         const sims = { ids: [simId] }
         const run = await house.asTenant((tx) => startBulkTickets(tx, { type: 'provision', sims }))
-        await openBulkTickets(ground, async () => {}, house.tenantId)
+        await openBulkTickets(store, async () => {}, house.tenantId)
         await house.leave(simId)
         await house.asTenant((tx) => cancelBulkTickets(tx, run.id))
       },
@@ -160,7 +160,7 @@ describe('taken back', () => {
 
     for (const simId of [moves, leaves]) expect(await house.queued(simId)).toEqual(NOTHING)
     expect(await house.titles()).toEqual(['Change queued', 'Change queued', 'Change taken back', 'Change taken back'])
-    ground.now = BOUNDARY.getTime()
+    store.now = BOUNDARY.getTime()
     for (const kind of ['move', 'unassign'] as const) {
       const ask = { kind, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
       expect((await house.asTenant((tx) => applyChanges(tx, CYCLE, ask))).results).toEqual([])
@@ -173,7 +173,7 @@ describe('taken back', () => {
     const poolId = await house.aPoolWith(TariffType.Standard)
     const [simId = 0] = await house.activeSims(1)
     await house.move(simId, { poolId })
-    ground.now = BOUNDARY.getTime() + 1
+    store.now = BOUNDARY.getTime() + 1
     const ask = { kind: 'move' as const, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
     const { results } = await house.asTenant((tx) => applyChanges(tx, CYCLE, ask))
 

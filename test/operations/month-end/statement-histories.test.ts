@@ -5,7 +5,7 @@ import { type Cycle, cycleAt, nextCycle } from '../../../domain/time/cycle.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
 import { pageOfLines, type StatementLine, statementTotals } from '../../../store/month-end/statements.ts'
-import { aGround } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import {
   aWorld,
   BEGIN,
@@ -23,7 +23,7 @@ const BILLING_CYCLE = 'P10D'
 /** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
 const RUNS = Number(process.env.RUNS ?? 40)
 const MOST_MS = RUNS * 8000
-const ground = await aGround(new Date(BEGIN).toISOString())
+const store = await aStore(new Date(BEGIN).toISOString())
 
 type Step = LifeStep | { readonly do: 'close' }
 const { lives, usage } = stepsOf(35 * 24)
@@ -171,7 +171,7 @@ async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
 async function closeEnded(world: World, told: Told): Promise<void> {
   const last = told.closed.at(-1)
   let cycle = last === undefined ? cycleAt(BILLING_CYCLE, BEGIN) : nextCycle(BILLING_CYCLE, last)
-  for (; cycle.endsAt <= ground.now; cycle = nextCycle(BILLING_CYCLE, cycle)) await close(world, told, cycle)
+  for (; cycle.endsAt <= store.now; cycle = nextCycle(BILLING_CYCLE, cycle)) await close(world, told, cycle)
 }
 
 test('statements and the adjustments after them are what the records say, and none ever changes', {
@@ -180,7 +180,7 @@ test('statements and the adjustments after them are what the records say, and no
   let adjusted = 0
   await fc.assert(
     fc.asyncProperty(anyPool, fc.array(step, { minLength: 8, maxLength: 35 }), async (first, history) => {
-      const world = await aWorld(ground, BILLING_CYCLE, [])
+      const world = await aWorld(store, BILLING_CYCLE, [])
       const told: Told = { closed: [], written: new Map(), lines: [] }
       for (const one of [...beginning(first), ...history]) {
         if (one.do === 'close') await closeEnded(world, told)

@@ -5,11 +5,11 @@ import { fromMoney } from '../../../domain/units.ts'
 import { poolFigures as definition, governingTariff } from '../../../domain/usage/allowance.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { poolTotals, type StatementLine } from '../../../store/month-end/statements.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 import { at, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
 
-const ground = await aGround()
+const store = await aStore()
 
 /** Of a record. */
 const MOST_BYTES = 10 ** 12
@@ -124,8 +124,8 @@ function expected(
 
 /** Lives the random month through the operations and closes it. */
 async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<infer T> ? T : never) {
-  const house = await aHouse(ground)
-  ground.now = at(0)
+  const house = await aHouse(store)
+  store.now = at(0)
   const { ownId, pools } = await house.asTenant(async (tx) => {
     const pools = [0]
     for (const one of tariffs) {
@@ -136,23 +136,23 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
   })
   const sims: number[] = []
   for (const one of lives) {
-    ground.now = at(one.joins)
+    store.now = at(one.joins)
     const hasOwn = one.own && governsItself(one.pool, { tariffs, own })
     const assignment = { poolId: pools[one.pool] || null, tariffId: hasOwn ? ownId : null }
     const [simId = 0] = await house.unprovisioned(1)
     await house.complete({ simId, type: TicketType.Provision, ...assignment })
     if (one.activated) await house.complete({ simId, type: TicketType.Activate })
     if (one.activated && one.suspended !== null && one.suspended > one.joins) {
-      ground.now = at(one.suspended)
+      store.now = at(one.suspended)
       await house.complete({ simId, type: TicketType.Suspend })
     }
     if (one.leaves !== null && one.leaves > one.joins) {
-      ground.now = Math.max(ground.now, at(one.leaves))
+      store.now = Math.max(store.now, at(one.leaves))
       await house.complete({ simId, type: TicketType.Provision, unassign: true, effectiveAt: new Date(at(one.leaves)) })
     }
     sims.push(simId)
   }
-  ground.now = CLOSE
+  store.now = CLOSE
   const records = lives.flatMap((one, i) =>
     one.uses.map((use) =>
       house.usage(sims[i] ?? 0, {
@@ -219,12 +219,12 @@ describe('a statement', () => {
   }, 60_000)
 
   test('knows the tariff of a SIM whose usage began before it was provisioned', async () => {
-    ground.now = at(3)
-    const house = await aHouse(ground)
+    store.now = at(3)
+    const house = await aHouse(store)
     const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await house.unprovisioned(1)
     await house.complete({ simId, type: TicketType.Provision, tariffId })
-    ground.now = CLOSE
+    store.now = CLOSE
     const used = (day: number) => house.usage(simId, { at: new Date(at(day)).toISOString(), smsCount: 1 })
     await house.record([used(2), used(4)])
 

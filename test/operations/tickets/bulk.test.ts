@@ -10,10 +10,10 @@ import { inPlatform } from '../../../store/tenancy.ts'
 import { tenantsWithBulkWork } from '../../../store/tickets/bulk.ts'
 import { readRun } from '../../../store/tickets/bulk-reads.ts'
 import { aCarrier } from '../../setup/carrier.ts'
-import { aGround } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const carrier = await aCarrier()
 const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 /** More than two batches. */
@@ -21,14 +21,14 @@ const MANY = 2 * BATCH + 20
 
 /** A tenant with SIMs that can be provisioned, and a worker for its runs. */
 async function anEstate(sims: number) {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const simIds = await house.unprovisioned(sims)
   return {
     ...house,
     simIds,
     start: (ask: Omit<BulkAsk, 'sims'>, ids: readonly number[] = simIds) =>
       house.asTenant((tx) => startBulkTickets(tx, { ...ask, sims: { ids: [...ids] } })),
-    work: (add: Parameters<typeof openBulkTickets>[1] = async () => {}) => openBulkTickets(ground, add, house.tenantId),
+    work: (add: Parameters<typeof openBulkTickets>[1] = async () => {}) => openBulkTickets(store, add, house.tenantId),
     run: (id: string) => house.asTenant((tx) => readRun(tx, id)),
     cancel: (id: string) => house.asTenant((tx) => cancelBulkTickets(tx, id)),
     /** How many tickets each SIM has. */
@@ -44,7 +44,7 @@ async function anEstate(sims: number) {
   }
 }
 
-const tenantsDue = () => inPlatform(ground, (tx) => tenantsWithBulkWork(tx, 1000))
+const tenantsDue = () => inPlatform(store, (tx) => tenantsWithBulkWork(tx, 1000))
 
 /** Dies after its n-th batch, before the bells of it are out. */
 const dyingAfter = (batches: number) => {
@@ -63,7 +63,7 @@ test('a run whose worker dies is taken up by a sweep, and no ticket is opened tw
   await expect(estate.work(dyingAfter(1))).rejects.toThrow('killed')
   const half = await estate.run(id)
   const dueMeanwhile = await tenantsDue()
-  ground.now += 60_000
+  store.now += 60_000
   const dueLater = await tenantsDue()
   await estate.work()
 
@@ -80,12 +80,10 @@ test('a batch that is broken off leaves nothing of itself', async () => {
   const estate = await anEstate(3)
   const { id } = await estate.start({ type: 'provision' })
   // Fails behind the tickets, where their items are settled.
-  await sql`alter table bulk_ticket_items add constraint broken check (outcome <> 'opened') not valid`.execute(
-    ground.db,
-  )
+  await sql`alter table bulk_ticket_items add constraint broken check (outcome <> 'opened') not valid`.execute(store.db)
 
   await expect(estate.work()).rejects.toThrow(/broken/)
-  await sql`alter table bulk_ticket_items drop constraint broken`.execute(ground.db)
+  await sql`alter table bulk_ticket_items drop constraint broken`.execute(store.db)
 
   expect(await estate.ticketsOf()).toEqual([])
   expect(await estate.run(id)).toMatchObject({ notYetOpened: 3, counts: { waiting: 3, pending: 0 } })
@@ -170,15 +168,15 @@ test('a run is done when its last ticket has ended, and counts how', async () =>
   await estate.work()
   const opened = await estate.run(id)
 
-  await executeTickets(ground, carrier.network, TERMS, estate.tenantId, first)
+  await executeTickets(store, carrier.network, TERMS, estate.tenantId, first)
   const [ticket] = await estate.rows(sql<{ id: string }>`select id from tickets where sim_id = ${third}`)
   await estate.asTenant((tx) => cancelTicket(tx, ticket?.id ?? ''))
   const meanwhile = await estate.run(id)
   const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-  await expect(executeTickets(ground, dead, TERMS, estate.tenantId, second)).rejects.toThrow('killed')
+  await expect(executeTickets(store, dead, TERMS, estate.tenantId, second)).rejects.toThrow('killed')
   const underWay = await estate.run(id)
-  ground.now += TERMS.leaseMs + 1
-  await executeTickets(ground, carrier.network, TERMS, estate.tenantId, second)
+  store.now += TERMS.leaseMs + 1
+  await executeTickets(store, carrier.network, TERMS, estate.tenantId, second)
 
   expect(opened).toMatchObject({ state: 'running', counts: { pending: 3 } })
   expect(meanwhile).toMatchObject({ state: 'running', counts: { pending: 1, complete: 1, cancelled: 1 } })
@@ -192,7 +190,7 @@ test('cancelling in the middle takes back what waits and what is pending, and le
   const { id } = await estate.start({ type: 'provision' })
   await expect(estate.work(dyingAfter(2))).rejects.toThrow('killed')
   const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-  await expect(executeTickets(ground, dead, TERMS, estate.tenantId, first)).rejects.toThrow('killed')
+  await expect(executeTickets(store, dead, TERMS, estate.tenantId, first)).rejects.toThrow('killed')
 
   const at = await estate.cancel(id)
   const dueForTheRest = await tenantsDue()
@@ -217,12 +215,12 @@ test('a SIM with another ticket goes on with it when the one of the run is cance
   const { id } = await estate.start({ type: 'activate' })
   await estate.work()
   await estate.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Suspend, cause: { by: 'user' } }))
-  ground.bells.length = 0
+  store.bells.length = 0
 
   await estate.cancel(id)
 
-  expect(ground.bells).toContainEqual({ queue: 'tickets', tenantId: estate.tenantId, simId })
-  expect(await estate.rows(sql`select 1 from ticket_work where due_at <= ${new Date(ground.now)}`)).toHaveLength(1)
+  expect(store.bells).toContainEqual({ queue: 'tickets', tenantId: estate.tenantId, simId })
+  expect(await estate.rows(sql`select 1 from ticket_work where due_at <= ${new Date(store.now)}`)).toHaveLength(1)
 })
 
 test('the database refuses a second ticket of a run on a SIM', async () => {

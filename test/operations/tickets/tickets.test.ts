@@ -13,19 +13,19 @@ import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
 import { aBridge } from '../../setup/bridge.ts'
 import { aCarrier } from '../../setup/carrier.ts'
-import { aGround, aPool, aTariff, aTenant, someSims } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }
 const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
-const ground = await aGround()
+const store = await aStore()
 const carrier = await aCarrier()
-const tenantId = await aTenant(ground)
+const tenantId = await aTenant(store)
 
-const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
 const aSim = async () => (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
 const open = (simId: number, type: TicketType, cause: Cause = USER, also = {}) =>
   asTenant((tx) => openTicket(tx, { simId, type, cause, ...also }))
-const execute = (simId: number, network = carrier.network) => executeTickets(ground, network, TERMS, tenantId, simId)
+const execute = (simId: number, network = carrier.network) => executeTickets(store, network, TERMS, tenantId, simId)
 const ticket = (id: string) => asTenant((tx) => findTicket(tx, id))
 const statusOf = async (simId: number) =>
   asTenant(async (tx) => {
@@ -56,7 +56,7 @@ describe('tickets of a SIM', () => {
     for (const id of ids) expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 1 })
     expect(await statusOf(simId)).toBe(SimStatus.Suspended)
     expect((await asTenant((tx) => openTicketCounts(tx, [simId]))).size).toBe(0)
-    const work = await inPlatform(ground, (tx) => dueTicketWork(tx, 100))
+    const work = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
     expect(work.filter((row) => row.simId === simId)).toEqual([])
   })
 
@@ -134,7 +134,7 @@ describe('tickets of a SIM', () => {
     const afterFailure = await ticket(first)
     await execute(simId)
     const beforePause = await ticket(first)
-    ground.now += 2000
+    store.now += 2000
     await execute(simId)
 
     expect(afterFailure).toMatchObject({ status: TicketStatus.Processing, attempts: 1 })
@@ -149,7 +149,7 @@ describe('tickets of a SIM', () => {
     await carrier.turn({ failureRate: 1 })
     for (let i = 0; i < TERMS.attempts; i++) {
       await execute(simId)
-      ground.now += TERMS.retryMaxMs
+      store.now += TERMS.retryMaxMs
     }
     await carrier.turn({ failureRate: 0 })
 
@@ -168,7 +168,7 @@ describe('tickets of a SIM', () => {
     await carrier.turn({ actsThenTimesOutRate: 1 })
     await execute(simId)
     await carrier.turn({ actsThenTimesOutRate: 0 })
-    ground.now += 2000
+    store.now += 2000
     await execute(simId)
 
     const after = (await carrier.stats()) as { effects: number; doubleEffects: number }
@@ -185,8 +185,8 @@ describe('tickets of a SIM', () => {
 
     await execute(simId)
     const leased = await ticket(id)
-    ground.now += TERMS.leaseMs
-    const work = await inPlatform(ground, (tx) => dueTicketWork(tx, 100))
+    store.now += TERMS.leaseMs
+    const work = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
     await execute(simId)
 
     expect(leased).toMatchObject({ status: TicketStatus.Processing, attempts: 1 })
@@ -251,10 +251,10 @@ describe('a ticket that the carrier did not do', () => {
     const id = await open(await aSim(), TicketType.Provision)
     const simId = (await ticket(id))?.simId ?? 0
 
-    await executeTickets(ground, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+    await executeTickets(store, away, { ...TERMS, attempts: 2 }, tenantId, simId)
     const waiting = await ticket(id)
-    ground.now += TERMS.retryMaxMs
-    await executeTickets(ground, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+    store.now += TERMS.retryMaxMs
+    await executeTickets(store, away, { ...TERMS, attempts: 2 }, tenantId, simId)
 
     const [event] = await eventsOf(id)
     const failed = await ticket(id)
@@ -291,11 +291,11 @@ describe('an SMS or a refresh', () => {
     const simId = await activeSim()
     const id = await open(simId, type, USER, also)
     const behind = await open(simId, TicketType.Suspend)
-    const opened = ground.now
+    const opened = store.now
 
     for (let tries = 0; tries < 60 && (await ticket(id))?.status !== TicketStatus.Failed; tries++) {
-      await executeTickets(ground, away.network, patience, tenantId, simId)
-      ground.now += 60_000
+      await executeTickets(store, away.network, patience, tenantId, simId)
+      store.now += 60_000
     }
 
     const failed = await ticket(id)
@@ -340,7 +340,7 @@ describe('allowances', () => {
       await asTenant((tx) => aPool(tx, tariff.id, { type: 1 })),
     ]
     const simId = await activeSim({ poolId: from.id })
-    ground.now = Date.parse('2026-12-01T00:10:00Z')
+    store.now = Date.parse('2026-12-01T00:10:00Z')
     const boundary = new Date('2026-12-01T00:00:00Z')
     const atBoundary = await asTenant(async (tx) => poolFigures(tx, (await currentCycle(tx)).key, [from.id, to.id]))
 

@@ -6,7 +6,7 @@ import { type Cycle, cycleAt } from '../../../domain/time/cycle.ts'
 import { pageOfPools } from '../../../store/estate/pools.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
-import { aGround } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { figuresOf } from './figure-model.ts'
 import {
   aWorld,
@@ -22,7 +22,7 @@ import {
 
 const DAY = 86_400_000
 const BILLING_CYCLE = 'P1M'
-const ground = await aGround(new Date(BEGIN).toISOString())
+const store = await aStore(new Date(BEGIN).toISOString())
 
 /** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
 const RUNS = Number(process.env.RUNS ?? 60)
@@ -175,8 +175,8 @@ async function lookAtPools(world: World): Promise<void> {
       totalSimCount: mine.length,
       activeSimCount: mine.filter(({ status }) => status === SimStatus.Active).length,
     })
-    expect(ground.now + pool.daysUntilRenewal * DAY).toBeGreaterThanOrEqual(endsAt)
-    expect(ground.now + (pool.daysUntilRenewal - 1) * DAY).toBeLessThan(endsAt)
+    expect(store.now + pool.daysUntilRenewal * DAY).toBeGreaterThanOrEqual(endsAt)
+    expect(store.now + (pool.daysUntilRenewal - 1) * DAY).toBeLessThan(endsAt)
   }
 }
 
@@ -188,7 +188,7 @@ test('figures are what the history of pools and SIMs adds up to, in bytes', { ti
       fc.boolean(),
       fc.array(step, { minLength: 8, maxLength: 40 }),
       async (first, renewed, history) => {
-        const world = await aWorld(ground, BILLING_CYCLE)
+        const world = await aWorld(store, BILLING_CYCLE)
         const began = cycleAt(BILLING_CYCLE, BEGIN)
         for (const one of [...beginning(first, renewed), ...history]) {
           steps++

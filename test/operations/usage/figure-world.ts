@@ -11,7 +11,7 @@ import type { Allowance } from '../../../domain/usage/allowance.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { deletePool } from '../../../operations/estate/delete-pool.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
-import { aPool, type TestGround } from '../../setup/estate.ts'
+import { aPool, type TestStore } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
 
@@ -159,9 +159,9 @@ export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbi
 }
 
 /** @param made pools that are there from the beginning, by number; the others are made by a step */
-export async function aWorld(ground: TestGround, billingCycle: string, made: readonly number[] = POOLS) {
-  ground.now = BEGIN
-  const house = await aHouse(ground, billingCycle)
+export async function aWorld(store: TestStore, billingCycle: string, made: readonly number[] = POOLS) {
+  store.now = BEGIN
+  const house = await aHouse(store, billingCycle)
   const tariffIds = await house.asTenant(async (tx) => {
     const ids: number[] = []
     for (const { type, allowanceBytes, fixedBucketCost, ...micro } of TARIFFS) {
@@ -182,7 +182,7 @@ export async function aWorld(ground: TestGround, billingCycle: string, made: rea
   })
   const notYet = { id: null, createdAt: OPEN, deletedAt: OPEN }
   const world = {
-    ground,
+    store,
     house,
     billingCycle,
     lines: (await house.unprovisioned(SIMS)).map(aLine),
@@ -204,14 +204,14 @@ export const placesOf = (world: World): (PoolModel & { readonly id: number })[] 
   ...world.pools.flatMap((pool) => (pool.id === null ? [] : [{ ...pool, id: pool.id }])),
 ]
 
-export const cycleNow = (world: Pick<World, 'ground' | 'billingCycle'>) => cycleAt(world.billingCycle, world.ground.now)
+export const cycleNow = (world: Pick<World, 'store' | 'billingCycle'>) => cycleAt(world.billingCycle, world.store.now)
 
-async function make(world: Pick<World, 'house' | 'ground' | 'pools' | 'tariffIds'>, n: number): Promise<void> {
+async function make(world: Pick<World, 'house' | 'store' | 'pools' | 'tariffIds'>, n: number): Promise<void> {
   const pool = world.pools[n]
   if (pool === undefined || pool.id !== null) return
   const type = pool.tariff?.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
   pool.id = (await world.house.asTenant((tx) => aPool(tx, world.tariffIds[n] ?? 0, { type }))).id
-  pool.createdAt = world.ground.now
+  pool.createdAt = world.store.now
 }
 
 async function remove(world: World, n: number): Promise<void> {
@@ -220,7 +220,7 @@ async function remove(world: World, n: number): Promise<void> {
   if (pool === undefined || id == null || pool.deletedAt !== OPEN) return
   if (world.lines.some((line) => openMembership(line)?.poolId === id)) return
   await world.house.asTenant((tx) => deletePool(tx, id))
-  pool.deletedAt = world.ground.now
+  pool.deletedAt = world.store.now
 }
 
 /** Whether there is such a pool now. */
@@ -258,22 +258,22 @@ function mayTake(world: World, line: LineModel, step: OfOneSim): boolean {
 
 function sinceOf(world: World, since: 'now' | 'boundary' | 'boundary before'): number {
   const cycle = cycleNow(world)
-  if (since === 'now') return world.ground.now
+  if (since === 'now') return world.store.now
   return since === 'boundary' ? cycle.startsAt : previousCycle(world.billingCycle, cycle).startsAt
 }
 
 /** Takes a step, in the service and in the model. */
 export async function take(world: World, step: Step): Promise<void> {
-  const { house, ground } = world
+  const { house, store } = world
   // No two steps at one instant: a span has a length.
-  ground.now += 1000
+  store.now += 1000
   if (step.do === 'wait') return wait(world, step.days)
   if (step.do === 'make') return make(world, step.pool)
   if (step.do === 'delete') return remove(world, step.pool)
   const line = world.lines[step.sim]
   if (line === undefined || !mayTake(world, line, step)) return
   const { simId } = line
-  const now = ground.now
+  const now = store.now
   // As a worker does before it takes up a SIM's tickets.
   await house.asTenant(currentCycle)
   const cycle = cycleNow(world)
@@ -353,7 +353,7 @@ function closeActive(line: LineModel, at: number): void {
 }
 
 async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use' | 'correct' }>): Promise<void> {
-  const at = world.ground.now - step.hoursAgo * 3_600_000
+  const at = world.store.now - step.hoursAgo * 3_600_000
   const cycle = cycleAt(world.billingCycle, at)
   world.cycles.set(cycle.key, cycle)
   const { bytes, voiceSeconds = 0, smsCount = 0 } = step
@@ -385,7 +385,7 @@ async function wait(world: World, days: number): Promise<void> {
   // The sweep opens every cycle; only the last one may be opened by whoever comes first.
   await world.house.asTenant(currentCycle)
   const before = cycleNow(world)
-  world.ground.now += days * DAY
+  world.store.now += days * DAY
   const cycle = cycleNow(world)
   if (cycle.key === before.key) return
   for (const line of world.lines) {

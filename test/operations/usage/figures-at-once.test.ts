@@ -3,15 +3,15 @@ import { expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../../domain/codes.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
-const ground = await aGround()
+const store = await aStore()
 
 test('the figures of one answer are of one moment, though usage is counted meanwhile', {
   timeout: 60_000,
 }, async () => {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const pools = await house.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
     const ids: number[] = []

@@ -4,7 +4,7 @@ import { demoEstate } from '../../../examples/estate.ts'
 import { createPool } from '../../../operations/estate/create-pool.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { importSims } from '../../../operations/estate/import-sims.ts'
-import { aGround } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from '../../unit/examples/usage-sums.ts'
 import { aHouse, type House } from '../harness.ts'
 
@@ -34,7 +34,7 @@ async function send(house: House, values: readonly unknown[]) {
 
 /** The demonstration's SIMs in their pools since September, in a database of their own: ICCIDs are unique in the world. */
 async function theEstate(): Promise<House> {
-  const house = await aHouse(await aGround())
+  const house = await aHouse(await aStore())
   await house.asTenant(async (tx) => {
     const tariffs = new Map<string, number>()
     for (const { key, ...tariff } of estate.tariffs) tariffs.set(key, (await createTariff(tx, tariff)).id)

@@ -7,16 +7,16 @@ import { MOST_TOTAL, USAGE_MAX_AGE_MS } from '../../../domain/usage/usage-record
 import { recordUsage } from '../../../operations/usage/record-usage.ts'
 import { findPool } from '../../../store/estate/pools.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
-const ground = await aGround('2026-12-10T12:00:00Z')
+const store = await aStore('2026-12-10T12:00:00Z')
 const TERABYTE = 1_000_000_000_000
 const CYCLE = '2026-12'
 
 describe('the time of a usage record', () => {
   test('is a day of the calendar', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     const days = ['2026-11-31T00:00:00Z', '2026-02-29T00:00:00Z', '2026-11-30T24:00:00Z', '2026-11-30T00:00:00Z']
 
@@ -32,9 +32,9 @@ describe('the time of a usage record', () => {
   })
 
   test('is not before what a feed may send late, and the others of its chunk count', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
-    const before = (ms: number) => new Date(ground.now - ms).toISOString()
+    const before = (ms: number) => new Date(store.now - ms).toISOString()
     const times = [
       '0000-01-01T00:00:00Z',
       '1970-01-01T00:00:00Z',
@@ -51,7 +51,7 @@ describe('the time of a usage record', () => {
   })
 
   test('may be before the tenant was made', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.unprovisioned(1)
 
     const answer = await house.record([house.usage(simId, { at: '2026-10-01T00:00:00Z', bytesUp: 1 })])
@@ -60,11 +60,11 @@ describe('the time of a usage record', () => {
   })
 
   test('is bounded by a setting', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
-    const record = house.usage(simId, { at: new Date(ground.now - 2000).toISOString(), bytesUp: 1 })
+    const record = house.usage(simId, { at: new Date(store.now - 2000).toISOString(), bytesUp: 1 })
 
-    const strict = await recordUsage(ground, house.tenantId, [record], 0, { maxAgeMs: 1000 })
+    const strict = await recordUsage(store, house.tenantId, [record], 0, { maxAgeMs: 1000 })
 
     expect(strict.rejected).toMatchObject([{ code: 'usage_too_old', detail: expect.stringContaining('USAGE_MAX_AGE') }])
   })
@@ -75,7 +75,7 @@ describe('the amounts of a usage record', () => {
     ['one way', { bytesUp: TERABYTE }, { bytesUp: TERABYTE + 1 }],
     ['both ways together', { bytesUp: 1, bytesDown: TERABYTE - 1 }, { bytesUp: 1, bytesDown: TERABYTE }],
   ])('are at most a terabyte: %s', async (_, most, more) => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
 
     const answer = await house.record([house.usage(simId, most), house.usage(simId, more)])
@@ -87,7 +87,7 @@ describe('the amounts of a usage record', () => {
 describe('a total that would no longer be exact', () => {
   /** As if so much had come in: of a SIM in a pool, in all places it is counted. */
   async function aFullEstate() {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const poolId = await house.asTenant(async (tx) => {
       const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
       return (await aPool(tx, tariff.id, { type: PoolType.Dynamic })).id
@@ -142,7 +142,7 @@ describe('a total that would no longer be exact', () => {
 })
 
 test('figures of a pool are exact, or as large as can be shown, whatever its tariff and its SIMs', async () => {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const largest = 10 ** 15
   const allowance = fc.oneof(fc.constantFrom(0, 1, 10 ** 12, largest), fc.integer({ min: 0, max: largest }))
   const sims = fc.oneof(fc.constantFrom(1, 9, 10, 9007, 9008), fc.integer({ min: 1, max: 9223 }))
@@ -153,7 +153,7 @@ test('figures of a pool are exact, or as large as can be shown, whatever its tar
     fc.asyncProperty(allowance, sims, usage, async (allowanceBytes, contributing, bytes) => {
       const tariff = await house.asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 0))
       // As an earlier version took it: tariffs are not made that large any more.
-      await sql`update tariffs set allowance_bytes = ${allowanceBytes} where id = ${tariff.id}`.execute(ground.db)
+      await sql`update tariffs set allowance_bytes = ${allowanceBytes} where id = ${tariff.id}`.execute(store.db)
       const { id: poolId } = await house.asTenant((tx) => aPool(tx, tariff.id, { type: PoolType.Dynamic }))
       const read = await house.asTenant(async (tx) => {
         await poolFigures(tx, CYCLE, [poolId])

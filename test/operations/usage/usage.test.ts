@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse, type House } from '../harness.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const NOW = Date.parse('2026-11-10T12:00:00Z')
 const MINUTE = 60_000
 
@@ -32,7 +32,7 @@ async function expectOneTruth(house: House) {
 
 describe('a usage record', () => {
   test('counts bytes up and down, seconds of voice and messages', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const poolId = await aPoolOf(house)
     const [simId = 0] = await house.activeSims(1, { poolId })
 
@@ -49,7 +49,7 @@ describe('a usage record', () => {
   })
 
   test('counts once, and says so when it comes again, in the same delivery or a later one', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     const [one, two] = [house.usage(simId, { bytesUp: 5 }), house.usage(simId, { bytesUp: 7 })]
 
@@ -63,7 +63,7 @@ describe('a usage record', () => {
   })
 
   test('is another one at another time, and another tenant’s is another one too', async () => {
-    const [house, other] = [await aHouse(ground), await aHouse(ground)]
+    const [house, other] = [await aHouse(store), await aHouse(store)]
     const [simId = 0] = await house.activeSims(1)
     const [theirs = 0] = await other.activeSims(1)
     const record = house.usage(simId, { recordId: 'same', bytesUp: 5 })
@@ -79,7 +79,7 @@ describe('a usage record', () => {
   })
 
   test('counts in the cycle of its own time; a boundary belongs to the cycle that begins there', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
 
     await house.record([
@@ -95,11 +95,11 @@ describe('a usage record', () => {
   })
 
   test('counts in the pool the SIM was in then, and outside pools before it was provisioned', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [before, after] = [await aPoolOf(house), await aPoolOf(house)]
-    ground.now = Date.parse('2026-10-10T12:00:00Z')
+    store.now = Date.parse('2026-10-10T12:00:00Z')
     const [simId = 0] = await house.activeSims(1, { poolId: before })
-    ground.now = NOW
+    store.now = NOW
     await house.complete({
       simId,
       type: TicketType.Provision,
@@ -124,7 +124,7 @@ describe('a usage record', () => {
   })
 
   test('of a SIM that was never provisioned is kept', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.unprovisioned(1)
 
     await house.record([house.usage(simId, { bytesUp: 9 })])
@@ -133,30 +133,30 @@ describe('a usage record', () => {
   })
 
   test('marks its SIM, its pool and the tenant due, and rings for an evaluation', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const poolId = await aPoolOf(house)
     const [simId = 0] = await house.activeSims(2, { poolId })
     await house.rows(sql`delete from due_subjects returning 1`)
-    ground.bells.length = 0
+    store.bells.length = 0
 
     await house.record([house.usage(simId, { bytesUp: 1 })])
 
     expect(
       await house.rows(sql<{ kind: number; id: number }>`
         select subject_kind as kind, subject_id as id from due_subjects
-         where due_at <= ${new Date(ground.now)} order by subject_kind`),
+         where due_at <= ${new Date(store.now)} order by subject_kind`),
     ).toEqual([
       { kind: 1, id: simId },
       { kind: 2, id: poolId },
       { kind: 3, id: 0 },
     ])
-    expect(ground.bells).toEqual([{ queue: 'evaluate', tenantId: house.tenantId }])
+    expect(store.bells).toEqual([{ queue: 'evaluate', tenantId: house.tenantId }])
   })
 })
 
 describe('a bad record rejects only itself', () => {
   test('and is named by its place in the whole delivery', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0, other = 0] = await house.activeSims(2)
     const known = house.usage(simId, { bytesUp: 50 })
     await house.record([known])
@@ -169,8 +169,8 @@ describe('a bad record rejects only itself', () => {
         { ...known, bytesUp: 51 },
         { ...known, simId: other },
         known,
-        house.usage(simId, { at: new Date(ground.now + 5 * MINUTE + 1).toISOString(), bytesUp: 1 }),
-        house.usage(simId, { at: new Date(ground.now + 5 * MINUTE).toISOString(), bytesUp: 2 }),
+        house.usage(simId, { at: new Date(store.now + 5 * MINUTE + 1).toISOString(), bytesUp: 1 }),
+        house.usage(simId, { at: new Date(store.now + 5 * MINUTE).toISOString(), bytesUp: 2 }),
         house.usage(simId, { bytesDown: -1 }),
         house.usage(simId, { bytesDown: -1000, correction: true }),
         house.usage(simId, { bytesDown: -20, correction: true }),
@@ -210,7 +210,7 @@ describe('a bad record rejects only itself', () => {
   })
 
   test('a rejected correction may be sent again once there is something to correct', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     const correction = house.usage(simId, { smsCount: -2, correction: true })
 
@@ -223,7 +223,7 @@ describe('a bad record rejects only itself', () => {
   })
 
   test('corrections of one row are judged together', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     await house.record([house.usage(simId, { bytesUp: 10 })])
     const minus = (bytesUp: number) => house.usage(simId, { bytesUp, correction: true })
@@ -244,10 +244,10 @@ describe('the device a SIM is in', () => {
   const [OLD, NEW] = ['356938035643809', '490154203237518']
 
   test('is the one that was seen last, whatever comes late', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     const seen = (minute: number, imei?: string) =>
-      house.usage(simId, { at: new Date(ground.now - minute * MINUTE).toISOString(), imei })
+      house.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), imei })
 
     await house.record([seen(20, OLD)])
     await house.record([seen(10, NEW)])
@@ -256,15 +256,15 @@ describe('the device a SIM is in', () => {
     expect(await device(house, simId)).toEqual({
       imei: NEW,
       previous: OLD,
-      seenAt: new Date(ground.now - 5 * MINUTE),
+      seenAt: new Date(store.now - 5 * MINUTE),
     })
   })
 
   test('is found in whatever order one delivery names them', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [simId = 0] = await house.activeSims(1)
     const seen = (minute: number, imei: string) =>
-      house.usage(simId, { at: new Date(ground.now - minute * MINUTE).toISOString(), imei })
+      house.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), imei })
 
     await house.record([seen(2, NEW), seen(8, OLD)])
 
@@ -280,7 +280,7 @@ describe('deliveries at the same time', () => {
       .map(({ value }) => value)
 
   test('count overlapping records once and do not wait for each other for ever', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const pools = [await aPoolOf(house), await aPoolOf(house), await aPoolOf(house)]
     const sims = (await Promise.all(pools.map((poolId) => house.activeSims(4, { poolId })))).flat()
     const records = Array.from({ length: 240 }, (_, i) =>
@@ -307,7 +307,7 @@ describe('deliveries at the same time', () => {
   })
 
   test('a record that contradicts one under way is a conflict, not a duplicate', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const sims = await house.activeSims(8)
     const record = house.usage(0, { recordId: 'contested', bytesUp: 1 })
 
@@ -322,7 +322,7 @@ describe('deliveries at the same time', () => {
 
   test('open a new cycle without waiting for each other for ever', async () => {
     for (let round = 0; round < 6; round++) {
-      const house = await aHouse(ground, 'PT1H')
+      const house = await aHouse(store, 'PT1H')
       const poolId = await aPoolOf(house)
       const sims = await house.activeSims(8, { poolId })
       const at = (hour: number) => new Date(NOW - hour * 60 * MINUTE).toISOString()
@@ -346,7 +346,7 @@ describe('late records', () => {
   const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 
   test('of a closed cycle are told once a SIM, cycle and batch', async () => {
-    const house = await aHouse(ground)
+    const house = await aHouse(store)
     const [one = 0, two = 0] = await house.activeSims(2)
     await house.record([house.usage(one, { at: '2026-09-10T00:00:00Z', bytesUp: 1 })])
     for (const cycle of ['2026-09', '2026-10']) await house.asTenant((tx) => closeCycle(tx, cycle, steps))
@@ -384,7 +384,7 @@ describe('late records', () => {
 
   test('that come while their cycle is closed are in its statement or told as late', async () => {
     for (let round = 0; round < 5; round++) {
-      const house = await aHouse(ground)
+      const house = await aHouse(store)
       const poolId = await aPoolOf(house)
       const sims = await house.activeSims(6, { poolId })
       await house.record(sims.map((simId) => house.usage(simId, { at: '2026-10-05T00:00:00Z', bytesUp: 1 })))

@@ -10,15 +10,15 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { tenantsDue } from '../../../store/due.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import type { RuleText } from '../../../store/watchdog/rule-sets.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
 const shipped = await readRuleFiles('')
 
-/** A ground of its own, since rules are in force for all tenants. */
-async function aWatchedSim(ground: Awaited<ReturnType<typeof aGround>>) {
-  await activateRules(ground, shipped, 'the tests')
-  const house = await aHouse(ground)
+/** A store of its own, since rules are in force for all tenants. */
+async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
+  await activateRules(store, shipped, 'the tests')
+  const house = await aHouse(store)
   const poolId = await house.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
     return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
@@ -35,25 +35,25 @@ async function aWatchedSim(ground: Awaited<ReturnType<typeof aGround>>) {
     ...house,
     simId,
     /** As a process does that has just started; or, with its own rules, one that has evaluated before. */
-    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(ground, terms(rules), house.tenantId),
+    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(store, terms(rules), house.tenantId),
     use: async (bytesDown: number) => {
-      ground.now += 60_000
+      store.now += 60_000
       await house.record([house.usage(simId, { bytesDown })])
     },
     signals: () =>
       house.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox order by id`),
-    isDue: async () => (await inPlatform(ground, tenantsDue)).includes(house.tenantId),
+    isDue: async () => (await inPlatform(store, tenantsDue)).includes(house.tenantId),
   }
 }
 
 /** Puts a set in force that was accepted elsewhere. @returns its version */
-async function accepted(ground: Awaited<ReturnType<typeof aGround>>, files: readonly RuleText[]): Promise<number> {
-  await sql`update rule_sets set active = false where active`.execute(ground.db)
+async function accepted(store: Awaited<ReturnType<typeof aStore>>, files: readonly RuleText[]): Promise<number> {
+  await sql`update rule_sets set active = false where active`.execute(store.db)
   const { rows } = await sql<{ version: number }>`
     insert into rule_sets (hash, rules, author, created_at, activated_at, active)
-    values (md5(${JSON.stringify(files)}::text), ${JSON.stringify(files)}::jsonb, 'another build', ${new Date(ground.now)},
-            ${new Date(ground.now)}, true)
-    returning version`.execute(ground.db)
+    values (md5(${JSON.stringify(files)}::text), ${JSON.stringify(files)}::jsonb, 'another build', ${new Date(store.now)},
+            ${new Date(store.now)}, true)
+    returning version`.execute(store.db)
   return rows[0]?.version ?? 0
 }
 /** Of another build's facts and without a rule that has armed somebody. */
@@ -61,11 +61,11 @@ const foreign = shipped
   .filter(({ file }) => !file.endsWith('sim-overage.json'))
   .map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
 
-const platformEvents = async (ground: Awaited<ReturnType<typeof aGround>>) =>
+const platformEvents = async (store: Awaited<ReturnType<typeof aStore>>) =>
   (
     await sql<{ type: number; severity: number; title: string; description: string }>`
       select type, severity, title, description from events where tenant_id is null and title like '%kept%' order by id`.execute(
-      ground.db,
+      store.db,
     )
   ).rows
 
@@ -74,13 +74,13 @@ describe('a rule set that this build refuses', () => {
     ['in a process that has the last accepted one loaded', true],
     ['in a process that has just started', false],
   ])('leaves the last accepted one in force, and nobody stands down: %s', async (_, isLoaded) => {
-    const ground = await aGround()
-    const house = await aWatchedSim(ground)
+    const store = await aStore()
+    const house = await aWatchedSim(store)
     const rules = rulesInForce()
     await house.use(101 * MB)
     await house.evaluate(rules)
 
-    await accepted(ground, foreign)
+    await accepted(store, foreign)
     await house.use(1)
     await house.evaluate(isLoaded ? rules : undefined)
 
@@ -90,13 +90,13 @@ describe('a rule set that this build refuses', () => {
   })
 
   test('takes nothing back that a rule asked for which the accepted one does not have', async () => {
-    const ground = await aGround()
-    const house = await aWatchedSim(ground)
+    const store = await aStore()
+    const house = await aWatchedSim(store)
     await house.use(101 * MB)
     await house.evaluate()
-    await activateRules(ground, shipped.slice(0, 1), 'the tests')
-    await activateRules(ground, shipped, 'the tests')
-    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb where active`.execute(ground.db)
+    await activateRules(store, shipped.slice(0, 1), 'the tests')
+    await activateRules(store, shipped, 'the tests')
+    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb where active`.execute(store.db)
 
     await house.use(1)
     await house.evaluate()
@@ -105,11 +105,11 @@ describe('a rule set that this build refuses', () => {
   })
 
   test('lets a SIM go that a person exempts', async () => {
-    const ground = await aGround()
-    const house = await aWatchedSim(ground)
+    const store = await aStore()
+    const house = await aWatchedSim(store)
     await house.use(101 * MB)
     await house.evaluate()
-    await accepted(ground, foreign)
+    await accepted(store, foreign)
 
     await house.asTenant((tx) => sql`update sims set is_watchdog_exempt = true`.execute(tx.q))
     await house.use(1)
@@ -119,11 +119,11 @@ describe('a rule set that this build refuses', () => {
   })
 
   test('leaves everything due where none was ever accepted', async () => {
-    const ground = await aGround()
-    const house = await aWatchedSim(ground)
+    const store = await aStore()
+    const house = await aWatchedSim(store)
     await house.use(101 * MB)
     await house.evaluate()
-    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb`.execute(ground.db)
+    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb`.execute(store.db)
 
     await house.use(1)
     await house.evaluate()
@@ -133,15 +133,15 @@ describe('a rule set that this build refuses', () => {
   })
 
   test('is told once to all, by whichever process looks', async () => {
-    const ground = await aGround()
-    const house = await aWatchedSim(ground)
-    const version = await accepted(ground, foreign)
-    const look = () => tellRefusedRules(ground, rulesInForce())
+    const store = await aStore()
+    const house = await aWatchedSim(store)
+    const version = await accepted(store, foreign)
+    const look = () => tellRefusedRules(store, rulesInForce())
 
     const told = [await look(), await look(), ...(await Promise.all([look(), look()]))]
 
     expect(told.filter((one) => one !== undefined)).toMatchObject([{ version }])
-    expect(await platformEvents(ground)).toEqual([
+    expect(await platformEvents(store)).toEqual([
       {
         type: EventType.Platform,
         severity: EventSeverity.Critical,
@@ -153,13 +153,13 @@ describe('a rule set that this build refuses', () => {
   })
 
   test('makes a process not ready until it is replaced, with the reason', async () => {
-    const ground = await aGround()
-    await aWatchedSim(ground)
-    const { name, check } = rulesDependency(ground, rulesInForce())
+    const store = await aStore()
+    await aWatchedSim(store)
+    const { name, check } = rulesDependency(store, rulesInForce())
     const before = await check()
-    const version = await accepted(ground, foreign)
+    const version = await accepted(store, foreign)
     const refused = await check().catch((error: unknown) => String(error))
-    await activateRules(ground, shipped, 'the tests')
+    await activateRules(store, shipped, 'the tests')
 
     expect(name).toBe('rules')
     expect(before).toBe(`version ${version - 1} is in force`)

@@ -10,10 +10,10 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import { connect } from '../../../store/connect.ts'
 import { markAllDue } from '../../../store/due.ts'
-import { aGround, aPool, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const { rules: shipped } = await loadRuleSet(await readRuleFiles(''))
 const MINUTE = 60_000
 
@@ -25,7 +25,7 @@ const rules: RulesInForce['rules'] = shipped.flatMap((rule) => {
 })
 
 async function anEstate(count: number, odd: number) {
-  const house = await aHouse(ground)
+  const house = await aHouse(store)
   const poolId = await house.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
     return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
@@ -49,7 +49,7 @@ async function anEstate(count: number, odd: number) {
     oddId,
     failed,
     terms,
-    evaluate: () => evaluateSubjects(ground, terms, house.tenantId),
+    evaluate: () => evaluateSubjects(store, terms, house.tenantId),
     overageLogged: async () =>
       (await house.log()).filter(({ message }) => message.includes('over its')).map(({ simId }) => simId),
   }
@@ -74,7 +74,7 @@ test('leaves the others of its batch written, told and asked for', async () => {
 test('is tried again after pauses that double, however much usage comes in, and in full once it can be', async () => {
   const estate = await anEstate(2, 0)
   const look = async (afterMs: number) => {
-    ground.now += afterMs
+    store.now += afterMs
     await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
     await estate.evaluate()
     return estate.failed.length
@@ -107,7 +107,7 @@ test('is not blamed for a database that is away', async () => {
   const estate = await anEstate(2, 0)
   const { db, close } = connect('postgres://127.0.0.1:1/none')
 
-  const away = evaluateSubjects({ ...ground, db }, estate.terms, estate.tenantId)
+  const away = evaluateSubjects({ ...store, db }, estate.terms, estate.tenantId)
 
   await expect(away).rejects.toThrow(/ECONNREFUSED/)
   expect(estate.failed).toEqual([])

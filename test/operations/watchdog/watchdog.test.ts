@@ -14,19 +14,19 @@ import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
-import { aGround, aPool, aTariff, aTenant, someSims } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
 import { evaluationTerms } from '../harness.ts'
 
-const ground = await aGround()
+const store = await aStore()
 const carrier = await aCarrier()
-await activateRules(ground, await readRuleFiles(''), 'the tests')
+await activateRules(store, await readRuleFiles(''), 'the tests')
 const terms = evaluationTerms()
 const TICKETS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 
 /** A tenant with one pool of active SIMs. */
 async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: number, simCount: number) {
-  const tenantId = await aTenant(ground)
-  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(ground, tenantId, work)
+  const tenantId = await aTenant(store)
+  const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
   const tariff = await asTenant((tx) => aTariff(tx, tariffType, bytes))
   const type = tariffType === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
   const pool = await asTenant((tx) =>
@@ -38,14 +38,14 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
       openTicket(tx, { simId, type: TicketType.Provision, poolId: pool.id, cause: { by: 'user' } }),
     )
     await asTenant((tx) => openTicket(tx, { simId, type: TicketType.Activate, cause: { by: 'user' } }))
-    await executeTickets(ground, carrier.network, TICKETS, tenantId, simId)
+    await executeTickets(store, carrier.network, TICKETS, tenantId, simId)
   }
   let n = 0
   const use = async (simId: number, amount: number, also = {}) => {
-    const record = { recordId: `r${n++}`, simId, at: new Date(ground.now).toISOString(), bytesDown: amount, ...also }
-    expect(await recordUsage(ground, tenantId, [record])).toMatchObject({ accepted: 1 })
+    const record = { recordId: `r${n++}`, simId, at: new Date(store.now).toISOString(), bytesDown: amount, ...also }
+    expect(await recordUsage(store, tenantId, [record])).toMatchObject({ accepted: 1 })
   }
-  const evaluate = () => evaluateSubjects(ground, terms, tenantId)
+  const evaluate = () => evaluateSubjects(store, terms, tenantId)
   const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
   return {
     tenantId,
@@ -158,7 +158,7 @@ describe('evaluation', () => {
     const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: [simId], workflowId: 'w' }
     const permits = () => house.asTenant((tx) => askPermits(tx, ask))
     const tick = async (mode: WatchdogMode, bytes: number) => {
-      ground.now += 60_000
+      store.now += 60_000
       const poolId = house.pool.id
       await house.asTenant((tx) => sql`update pools set watchdog_mode = ${mode} where id = ${poolId}`.execute(tx.q))
       await house.use(simId, bytes, { correction: true })
@@ -203,12 +203,12 @@ describe('evaluation', () => {
         { fires: false, facts: { tag: '' } },
       ],
     }
-    await activateRules(ground, [...files, { file: 'sim/sim-tagged.json', text: JSON.stringify(tagged) }], 'the tests')
-    const before = ground.now
+    await activateRules(store, [...files, { file: 'sim/sim-tagged.json', text: JSON.stringify(tagged) }], 'the tests')
+    const before = store.now
     const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = house.sims
     const tick = async (now: number) => {
-      ground.now = now
+      store.now = now
       await house.use(simId, 1)
       await house.evaluate()
     }
@@ -217,8 +217,8 @@ describe('evaluation', () => {
     const boundary = Date.parse('2026-12-01T00:00:00Z')
     await tick(boundary)
     await tick(boundary + 60_000)
-    await activateRules(ground, files, 'the tests')
-    ground.now = before + 120_000
+    await activateRules(store, files, 'the tests')
+    store.now = before + 120_000
 
     expect(await house.requests()).toEqual(
       ['2026-11', '2026-12'].map((key) => ({
@@ -233,11 +233,11 @@ describe('evaluation', () => {
     const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = house.sims
     const tick = async (type?: TicketType) => {
-      ground.now += 60_000
+      store.now += 60_000
       if (type !== undefined) {
         const cause = { by: 'month-end', cycle: '2026-10' } as const
         await house.asTenant((tx) => openTicket(tx, { simId, type, cause }))
-        await executeTickets(ground, carrier.network, TICKETS, house.tenantId, simId)
+        await executeTickets(store, carrier.network, TICKETS, house.tenantId, simId)
       }
       await house.use(simId, 120 * MB)
       await house.evaluate()
@@ -268,7 +268,7 @@ describe('evaluation', () => {
     const house = await aWatchedPool(WatchdogMode.Monitor, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = house.sims
     const tick = async (imei: string) => {
-      ground.now += 60_000
+      store.now += 60_000
       await house.use(simId, 1000, { imei })
       await house.evaluate()
     }
@@ -288,13 +288,13 @@ describe('evaluation', () => {
       file,
       text: text.replaceAll('"stage": "enforce"', '"stage": "shadow"'),
     }))
-    await activateRules(ground, unseen, 'the tests')
+    await activateRules(store, unseen, 'the tests')
     const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = house.sims
 
     await house.use(simId, 120 * MB)
     await house.evaluate()
-    await activateRules(ground, files, 'the tests')
+    await activateRules(store, files, 'the tests')
 
     expect((await house.log()).filter(({ rule }) => rule === 'sim-overage')).toEqual([])
     expect(await house.requests()).toEqual([])

@@ -239,7 +239,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     const sims = await customer.unprovisioned(500)
     for (const { iccid } of sims) await house.carrier.find(iccid)
     // As five hundred tickets and calls would leave them: provisioned, and a change of each queued.
-    await inTenant(house.ground, customer.tenantId, async (tx) => {
+    await inTenant(house.store, customer.tenantId, async (tx) => {
       await sql`
         update sims set status = 2, pool_id = ${old}, provisioned_at = ${tx.now}, pending_since = ${tx.now},
                         pending_unassign = id % 10 = 0, pending_pool_id = case when id % 10 <> 0 then ${target}::integer end

@@ -1,13 +1,13 @@
 /** The rules of the tests on the true service: the shipped ones that suspend, and one of them with a grace. */
 import { readFile } from 'node:fs/promises'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
-import type { Ground } from '../../../store/tenancy.ts'
+import type { Store } from '../../../store/tenancy.ts'
 
 const shipped = async (file: string) =>
   JSON.parse(await readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8'))
 
 /** SIMs of a Standard tariff in pools named `patient…` have two days of grace; the others none. */
-export async function putRulesInForce(ground: Ground): Promise<void> {
+export async function putRulesInForce(store: Store): Promise<void> {
   const atOnce = await shipped('sim/sim-overage.json')
   const patient = structuredClone(atOnce)
   atOnce.match.pool = 'plain*'
@@ -16,5 +16,5 @@ export async function putRulesInForce(ground: Ground): Promise<void> {
   patient.event.params.suspend.grace = 'P2D'
   const rules = [atOnce, patient, await shipped('pool/pool-overage.json')]
   const files = rules.map((rule) => ({ file: `${rule.subject}/${rule.name}.json`, text: JSON.stringify(rule) }))
-  await activateRules(ground, files, 'the tests')
+  await activateRules(store, files, 'the tests')
 }

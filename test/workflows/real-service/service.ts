@@ -30,7 +30,7 @@ import { startCarrier } from '../../../stack/carrier/carrier.ts'
 import { startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'
 import { connect } from '../../../store/connect.ts'
-import { type Ground, inPlatform } from '../../../store/tenancy.ts'
+import { inPlatform, type Store } from '../../../store/tenancy.ts'
 import { createHandlers } from '../../../worker/handlers.ts'
 import { installRuntime, startTemporalWorkers } from '../../../worker/temporal.ts'
 import { workLists } from '../../../worker/work-lists.ts'
@@ -124,16 +124,16 @@ async function startAll(path: string, closing: Closing) {
   const outside = await startOutside(closing)
 
   const pump = makePump()
-  const ground: Ground = { db, clock: clock.now, ring: pump.ring }
-  const { key } = await inPlatform(ground, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
-  await putRulesInForce(ground)
+  const store: Store = { db, clock: clock.now, ring: pump.ring }
+  const { key } = await inPlatform(store, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
+  await putRulesInForce(store)
 
   const at = { address: env.address, namespace: env.namespace ?? 'default' }
   const lifecycles = lifecycleClient(at)
   closing.push(() => lifecycles.close())
   const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
   const terms = { lifecycles, terms: TERMS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
-  const api = await startApi({ ...anyPort, ...terms, ground, logger: log })
+  const api = await startApi({ ...anyPort, ...terms, store, logger: log })
   closing.push(api.close)
   const [apiProxy, internalProxy] = [
     await refreshingProxy(api.apiUrl, clock),
@@ -162,7 +162,7 @@ async function startAll(path: string, closing: Closing) {
   const transport = createTransport({ smtpUrl: outside.smtpUrl, from: 'Simherd <simherd@localhost>' })
   closing.push(async () => transport.close())
   const handlers = createHandlers({
-    ground,
+    store,
     network,
     mailer: { render: renderMail, transport },
     door: lifecycles,
@@ -175,7 +175,7 @@ async function startAll(path: string, closing: Closing) {
     observe: () => {},
   })
   // There are no Schedules on this server; what is swept now and then only has its time in `skipTo`.
-  const lists = workLists({ ground, ensureSchedule: async () => {}, onMonthsAhead: () => {} })
+  const lists = workLists({ store, ensureSchedule: async () => {}, onMonthsAhead: () => {} })
   pump.start(
     handlers,
     lists.filter(({ everyMs }) => everyMs === undefined),
@@ -209,7 +209,7 @@ async function startAll(path: string, closing: Closing) {
     pump,
     line,
     /** For what would take too many calls. */
-    ground,
+    store,
     carrier: { ...outside, knobs: carrierKnobs },
     /** What a tenant's Schedule starts when a cycle ends. */
     timer: (tenantId: string) => {
