@@ -8,7 +8,7 @@ import { buildInternal, buildPublic } from './server.ts'
 /** Describes an application that is never asked for anything, so that nothing connects. */
 async function describe(build: (store: Store) => Promise<App>): Promise<object> {
   const { db, close } = connect('postgres://127.0.0.1/none')
-  const app = await build({ db, clock: Date.now, ring: () => undefined })
+  const app = await build({ db, clock: Date.now, enqueue: () => undefined })
   const document = app.swagger()
   await app.close()
   await close()

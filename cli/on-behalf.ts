@@ -7,7 +7,7 @@ import type { Store } from '../store/tenancy.ts'
 export const commandStore = (db: Store['db'], action: string): Store => ({
   db,
   clock: Date.now,
-  ring: () => undefined,
+  enqueue: () => undefined,
   caller: { actor: `cli:${user()}@${hostname()}`, keyId: null, requestId: randomUUID(), action, workflowId: null },
 })
 

@@ -67,7 +67,7 @@ export const Settings = Type.Object({
     maximum: 1000,
     default: 10,
     description:
-      'Connections to PostgreSQL of one worker, at most, to take jobs from queues that live there; to ring, every process has up to 4 more.',
+      'Connections to PostgreSQL of one worker, at most, to take jobs from queues that live there; to enqueue, every process has up to 4 more.',
   }),
   REDIS_URL: url('redis://redis:6379', 'Redis for the queues; without it they live in PostgreSQL.'),
   TEMPORAL_ADDRESS: optional(

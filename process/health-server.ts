@@ -70,7 +70,7 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
   })
   return {
     observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
-    bellLost: () => lost.inc(),
+    jobLost: () => lost.inc(),
     failedRunMet: (type: string) => failedRuns.inc({ type }),
     subjectFailed: () => failed.inc(),
     monthsAhead: (count: number) => months.set(count),

@@ -1,8 +1,8 @@
 /**
- * Sweeps: finding work that nobody was woken for, because a process died, a bell was lost, or its time has come.
+ * Sweeps: finding work that nobody was woken for, because a process died, a job was lost, or its time has come.
  *
- * They read the work lists of PostgreSQL and ring bells; the work itself is done by the queues' handlers. Each
- * sweep of a worker runs one at a time; several workers may sweep at once, because every bell is deduplicated
+ * They read the work lists of PostgreSQL and enqueue jobs; the work itself is done by the queues' handlers. Each
+ * sweep of a worker runs one at a time; several workers may sweep at once, because every job is deduplicated
  * and every piece of work is claimed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,8 +1,7 @@
 /** Where the queues live: in Redis where there is one, else in PostgreSQL. The only place that decides. */
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import type { Bell } from '../domain/jobs.ts'
-import { CONCURRENCY, dedupeId, type JobOf, QUEUES, type QueueName } from './catalog.ts'
+import { dedupeId, type Job, type JobOf, QUEUE_NAMES, QUEUES, type QueueName } from '../domain/jobs.ts'
 import { openPostgres } from './postgres.ts'
 
 export interface QueuesAt {
@@ -17,8 +16,8 @@ export interface QueuesAt {
 
 export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<void> }
 
-/** Connections to PostgreSQL to ring with, and to take jobs with: a listening one for each queue, and some to work with. */
-export const RINGERS = 4
+/** Connections to PostgreSQL to enqueue with, and to take jobs with: a listening one for each queue, and some to work with. */
+export const ENQUEUERS = 4
 const CONSUMERS = 10
 
 /** Longer than a job usually runs: an attempt at the carrier, or a mail. What is left then, a sweep finds again. */
@@ -31,8 +30,8 @@ const atMost = (ms: number, what: Promise<unknown>) =>
   Promise.race([what, new Promise<void>((resolve) => setTimeout(resolve, ms).unref())])
 
 /**
- * How soon the job of a worker that was killed is given to another, which until then keeps its bell from being
- * heard. Milliseconds; a live worker renews its lock at half the time.
+ * How soon the job of a worker that was killed is given to another, which until then keeps it from being
+ * run. Milliseconds; a live worker renews its lock at half the time.
  */
 const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5000 } as const
 /** How soon a consumer asks a backend again that refused it. Milliseconds. */
@@ -42,27 +41,27 @@ const ASK_AGAIN = { runRetryDelay: 1000 } as const
 const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
 
 /**
- * Rings bells: one job a piece of work, however often it is rung.
+ * Enqueues jobs: one a piece of work, however often it is enqueued.
  *
- * @returns `ring` never throws: a bell that is lost costs the time to the next sweep
+ * @returns `enqueue` never throws: a job that is lost costs the time to the next sweep
  */
 export function openQueues(at: QueuesAt) {
-  const { queueOf, closeShared } = connectionTo(at, RINGERS)
-  const queues = new Map(QUEUES.map((name) => [name, queueOf(name)]))
+  const { queueOf, closeShared } = connectionTo(at, ENQUEUERS)
+  const queues = new Map(QUEUE_NAMES.map((name) => [name, queueOf(name)]))
   for (const queue of queues.values()) queue.on('error', at.onError)
-  const add = async (bell: Bell) => {
-    await queues.get(bell.queue)?.add(bell.queue, bell, {
+  const add = async (job: Job) => {
+    await queues.get(job.queue)?.add(job.queue, job, {
       ...KEEP,
-      deduplication: { id: dedupeId(bell), keepLastIfActive: true },
+      deduplication: { id: dedupeId(job), keepLastIfActive: true },
     })
   }
   return {
-    ring: (bells: readonly Bell[]) => {
-      for (const bell of bells) add(bell).catch(at.onError)
+    enqueue: (jobs: readonly Job[]) => {
+      for (const job of jobs) add(job).catch(at.onError)
     },
-    /** As `ring`, but says when all have been taken. */
-    add: async (bells: readonly Bell[]) => {
-      await Promise.all(bells.map(add))
+    /** As `enqueue`, but says when all have been taken. */
+    add: async (jobs: readonly Job[]) => {
+      await Promise.all(jobs.map(add))
     },
     ping: async () => {
       await queues.get('mail')?.getJobCounts('wait')
@@ -89,13 +88,7 @@ export type Queues = ReturnType<typeof openQueues>
  */
 export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: string, error: Error) => void) {
   const { workerOf, closeShared } = connectionTo(at, at.queuePool ?? CONSUMERS)
-  const workers = [
-    workerOf('tickets', handlers.tickets),
-    workerOf('bulk', handlers.bulk),
-    workerOf('evaluate', handlers.evaluate),
-    workerOf('mail', handlers.mail),
-    workerOf('workflows', handlers.workflows),
-  ]
+  const workers = QUEUE_NAMES.map(<Q extends QueueName>(name: Q) => workerOf<Q>(name, handlers[name]))
   for (const worker of workers) {
     worker.on('error', at.onError)
     worker.on('failed', (_job, error) => onFailed(worker.name, error))
@@ -116,11 +109,11 @@ function inPostgres(databaseUrl: string, connections: number) {
   const postgres = openPostgres(databaseUrl, connections)
   const { connection } = postgres
   return {
-    queueOf: (name: QueueName) => new postgres.Queue<Bell>(name, { connection }),
+    queueOf: (name: QueueName) => new postgres.Queue<Job>(name, { connection }),
     workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
       new postgres.Worker<JobOf<Q>>(name, (job) => handle(job.data), {
         connection,
-        concurrency: CONCURRENCY[name],
+        concurrency: QUEUES[name].concurrency,
         ...TAKEN_OVER,
         ...ASK_AGAIN,
       }),
@@ -133,11 +126,11 @@ function inRedis(url: string, onError: (error: Error) => void) {
   const connection = new Redis(url, { maxRetriesPerRequest: null })
   connection.on('error', onError)
   return {
-    queueOf: (name: QueueName) => new Queue<Bell>(name, { connection }),
+    queueOf: (name: QueueName) => new Queue<Job>(name, { connection }),
     workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
       new Worker<JobOf<Q>>(name, (job) => handle(job.data), {
         connection,
-        concurrency: CONCURRENCY[name],
+        concurrency: QUEUES[name].concurrency,
         ...TAKEN_OVER,
         ...ASK_AGAIN,
       }),

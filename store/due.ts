@@ -16,7 +16,7 @@ export interface Subject {
   readonly id: number
 }
 
-/** Marks subjects due at an instant (or keeps an earlier one), and rings for an evaluation where that is now. */
+/** Marks subjects due at an instant (or keeps an earlier one), and enqueues an evaluation where that is now. */
 export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Date = tx.now): Promise<void> {
   if (subjects.length === 0) return
   await sql`
@@ -27,7 +27,7 @@ export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Da
              order by kind, id) s
     on conflict (tenant_id, subject_kind, subject_id) do update
       set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
-  if (at <= tx.now) tx.ring({ queue: 'evaluate' })
+  if (at <= tx.now) tx.enqueue({ queue: 'evaluate' })
 }
 
 /** Marks a pool and every SIM in it due at once: its watchdog settings are theirs too. */
@@ -40,7 +40,7 @@ export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
      order by kind, id
     on conflict (tenant_id, subject_kind, subject_id) do update
       set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
-  tx.ring({ queue: 'evaluate' })
+  tx.enqueue({ queue: 'evaluate' })
 }
 
 /**
@@ -57,7 +57,7 @@ export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
      order by kind, id
     on conflict (tenant_id, subject_kind, subject_id) do update
       set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq, not_before = null`.execute(tx.q)
-  if (at <= tx.now) tx.ring({ queue: 'evaluate' })
+  if (at <= tx.now) tx.enqueue({ queue: 'evaluate' })
 }
 
 /** A mark as an evaluation has taken it. */

@@ -12,7 +12,7 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
       from jsonb_array_elements(${JSON.stringify(requests)}::jsonb) with ordinality as r(request, n)
      order by n`.execute(tx.q)
   await keepInputs(tx, requests)
-  tx.ring({ queue: 'workflows' })
+  tx.enqueue({ queue: 'workflows' })
 }
 
 /** Keeps what workflows that run once are started with. */

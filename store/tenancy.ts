@@ -5,7 +5,7 @@
  * statement in it; the setting `app.tenant` says whose rows there are.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
-import type { Bell } from '../domain/jobs.ts'
+import type { Job } from '../domain/jobs.ts'
 
 /** A pool of connections. */
 export type Db = Kysely<unknown>
@@ -32,7 +32,7 @@ export interface Store {
   /** The clock, epoch milliseconds. No SQL decides by the server's own. */
   readonly clock: () => number
   /** Wakes workers after a commit; must not throw. */
-  readonly ring: (bells: readonly Bell[]) => void
+  readonly enqueue: (jobs: readonly Job[]) => void
   /** On whose behalf; left out: the service's own. */
   readonly caller?: Caller
   /** How often a transaction that was broken off for a deadlock is done again. Default: 3; tests allow none. */
@@ -61,7 +61,7 @@ export interface TenantTx {
   /** Null where the service works by itself. */
   readonly caller: Caller | null
   /** Wakes a worker once this transaction has committed. */
-  readonly ring: (bell: BellWithoutTenant) => void
+  readonly enqueue: (job: JobWithoutTenant) => void
   /**
    * Does something when all else in this transaction is done: for a row that is locked after all others, wherever in
    * the transaction it is found that it has to be written.
@@ -69,13 +69,13 @@ export interface TenantTx {
   readonly atEnd: (work: () => Promise<void>) => void
 }
 
-type BellWithoutTenant = Bell extends infer B ? (B extends Bell ? Omit<B, 'tenantId'> : never) : never
+type JobWithoutTenant = Job extends infer B ? (B extends Job ? Omit<B, 'tenantId'> : never) : never
 
 /** PostgreSQL broke a circle of waits by ending one of the transactions in it: that one is done again. */
 const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '40P01'
 
 /**
- * Runs work in one transaction that sees and writes only this tenant's rows. Bells ring after the commit.
+ * Runs work in one transaction that sees and writes only this tenant's rows. Jobs are enqueued after the commit.
  *
  * The work may run again from its beginning, where the database broke it off for a deadlock.
  */
@@ -91,7 +91,7 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
 }
 
 async function onceInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-  const bells: Bell[] = []
+  const jobs: Job[] = []
   const last: (() => Promise<void>)[] = []
   const result = await store.db.transaction().execute(async (q) => {
     await sql`
@@ -102,13 +102,13 @@ async function onceInTenant<T>(store: Store, tenantId: string, work: (tx: Tenant
       tenantId,
       now: new Date(store.clock()),
       caller: store.caller ?? null,
-      ring: (bell) => bells.push({ ...bell, tenantId }),
+      enqueue: (job) => jobs.push({ ...job, tenantId }),
       atEnd: (one) => last.push(one),
     })
     for (const one of last) await one()
     return done
   })
-  if (bells.length > 0) store.ring(bells)
+  if (jobs.length > 0) store.enqueue(jobs)
   return result
 }
 

@@ -1,5 +1,5 @@
 /** What each queue's job does: one line to an operation. */
-import type { Bell } from '../domain/jobs.ts'
+import type { Job, QueueName } from '../domain/jobs.ts'
 import type { Network } from '../network/network.ts'
 import { type Mailer, type MailTerms, sendMails } from '../operations/mail/send-mails.ts'
 import { executeTickets, type TicketTerms } from '../operations/tickets/execute-tickets.ts'
@@ -9,7 +9,6 @@ import type { EvaluationTerms } from '../operations/watchdog/evaluation.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflows/deliver-outbox.ts'
 import type { FailedRun } from '../operations/workflows/failed-runs.ts'
 import type { Handlers } from '../queues/backend.ts'
-import type { QueueName } from '../queues/catalog.ts'
 import { type Store, slowly } from '../store/tenancy.ts'
 
 export interface HandlerOptions {
@@ -20,8 +19,8 @@ export interface HandlerOptions {
   readonly tickets: TicketTerms
   readonly evaluation: EvaluationTerms
   readonly mails: MailTerms
-  /** Rings, and settles when all bells have been taken. */
-  readonly add: (bells: readonly Bell[]) => Promise<void>
+  /** Enqueues, and settles when all jobs have been taken. */
+  readonly add: (jobs: readonly Job[]) => Promise<void>
   readonly onRequestFailed: (workflowId: string, error: unknown) => void
   /** Hears of a start that met a run of the cycle which has failed. */
   readonly onFailedRun: (met: FailedRun) => void

@@ -3,7 +3,7 @@
  *
  *   queues ──▶ tickets · evaluation · mails · workflow requests
  *   Temporal ──▶ workflows and their activities
- *   sweeps ──▶ bells for what nobody was woken for
+ *   sweeps ──▶ jobs for what nobody was woken for
  *
  * A dependency that is away, at the start or later, is waited for: the process stays, `/readyz` says what is away.
  */
@@ -73,7 +73,7 @@ export async function startWorker(
     databaseUrl: settings.DATABASE_URL,
     queuePool: settings.QUEUE_POOL,
     onError: (error) => {
-      jobs.bellLost()
+      jobs.jobLost()
       lost(error)
     },
   }
@@ -81,7 +81,7 @@ export async function startWorker(
   const schema = databaseDependency(database.db)
   const queues = openQueues(at)
   const jobs = jobMetrics(metrics, queues)
-  const store: Store = { db: database.db, clock: Date.now, ring: queues.ring }
+  const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
 
   const evaluation = evaluationTerms(settings)
   const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`

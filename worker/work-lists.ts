@@ -1,5 +1,5 @@
 /** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
-import type { Bell } from '../domain/jobs.ts'
+import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
 import type { Sweep } from '../process/sweeps.ts'
 import type { MonthEndSchedule } from '../queues/temporal/schedules.ts'
 import { tenantsDue } from '../store/due.ts'
@@ -14,8 +14,8 @@ import { dueTicketWork } from '../store/tickets/tickets.ts'
 import { currentCycle, tenantTerms } from '../store/usage/cycles.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
 
-/** Bells of one round; what is beyond it is found by the next. */
-const MOST_BELLS = 1000
+/** Jobs of one round; what is beyond it is found by the next. */
+const MOST_JOBS = 1000
 const HOUR_MS = 3_600_000
 /** How long answers are kept under their Idempotency-Key. */
 const ANSWERS_KEPT_MS = 24 * HOUR_MS
@@ -31,29 +31,49 @@ export interface SweptStore {
   readonly onMonthsAhead: (months: number) => void
 }
 
+/** Work that is due and nobody was woken for, by the queue that does it. */
+const DUE: { readonly [Q in QueueName]: Due<JobOf<Q>> } = {
+  tickets: {
+    name: 'tickets',
+    find: async (tx) =>
+      (await dueTicketWork(tx, MOST_JOBS)).map(({ tenantId, simId }) => ({ queue: 'tickets', tenantId, simId })),
+  },
+  bulk: {
+    name: 'bulk runs',
+    find: async (tx) => (await tenantsWithBulkWork(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'bulk', tenantId })),
+  },
+  evaluate: {
+    name: 'subjects',
+    find: async (tx) => (await tenantsDue(tx)).map((tenantId) => ({ queue: 'evaluate', tenantId })),
+  },
+  mail: {
+    name: 'mails',
+    find: async (tx) => (await tenantsWithMail(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'mail', tenantId })),
+  },
+  workflows: {
+    name: 'workflow requests',
+    find: async (tx) =>
+      (await tenantsWithWorkflowRequests(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'workflows', tenantId })),
+  },
+}
+interface Due<J> {
+  readonly name: string
+  readonly find: (tx: PlatformTx) => Promise<readonly J[]>
+}
+
 export function workLists({ store, ensureSchedule, onMonthsAhead }: SweptStore): Sweep[] {
-  const bells = (name: string, find: (tx: PlatformTx) => Promise<readonly Bell[]>): Sweep => ({
-    name,
-    run: async () => {
-      const found = await inPlatform(store, find)
-      if (found.length > 0) store.ring(found)
-    },
-  })
+  const due = Object.values<Due<Job>>(DUE).map(
+    ({ name, find }): Sweep => ({
+      name,
+      run: async () => {
+        const jobs = await inPlatform(store, find)
+        if (jobs.length > 0) store.enqueue(jobs)
+      },
+    }),
+  )
   return [
     cycleBoundaries(store),
-    bells('tickets', async (tx) =>
-      (await dueTicketWork(tx, MOST_BELLS)).map(({ tenantId, simId }) => ({ queue: 'tickets', tenantId, simId })),
-    ),
-    bells('bulk runs', async (tx) =>
-      (await tenantsWithBulkWork(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'bulk', tenantId })),
-    ),
-    bells('subjects', async (tx) => (await tenantsDue(tx)).map((tenantId) => ({ queue: 'evaluate', tenantId }))),
-    bells('mails', async (tx) =>
-      (await tenantsWithMail(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'mail', tenantId })),
-    ),
-    bells('workflow requests', async (tx) =>
-      (await tenantsWithWorkflowRequests(tx, MOST_BELLS)).map((tenantId) => ({ queue: 'workflows', tenantId })),
-    ),
+    ...due,
     missingSchedules(store, ensureSchedule),
     {
       name: 'usage partitions',

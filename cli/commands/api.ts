@@ -31,7 +31,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const queues = openQueues(at)
   const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
-  const store: Store = { db: database.db, clock: Date.now, ring: queues.ring }
+  const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
   const api = await startApi({
     refusalLimit: settings.REFUSAL_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },

@@ -80,7 +80,7 @@ const sizeText = ({ name, bytes }: TableSize) => `${name} ${(bytes / 1e6).toFixe
 async function earlierProcessesGone(databaseUrl: string, files: readonly MigrationFile[]): Promise<void> {
   const newest = files.at(-1)?.name ?? ''
   const { db, close } = connect(databaseUrl, { max: 1 })
-  const store = { db, clock: Date.now, ring: () => undefined }
+  const store = { db, clock: Date.now, enqueue: () => undefined }
   try {
     for (let told = ''; ; await sleep(LOOK_EVERY_MS)) {
       const earlier = await inPlatform(store, (tx) => processesBefore(tx, newest))

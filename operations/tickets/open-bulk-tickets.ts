@@ -6,7 +6,7 @@
  * waiting ones in the transaction that opens its ticket. A worker that dies leaves a work list that a sweep reads.
  */
 import { randomUUID } from 'node:crypto'
-import type { Bell } from '../../domain/jobs.ts'
+import type { Job } from '../../domain/jobs.ts'
 import { lockSims } from '../../store/estate/sim-state.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { cancelSome, type HeldRun, holdNextRun, settleBatch, waitingSims } from '../../store/tickets/bulk.ts'
@@ -26,20 +26,20 @@ const LEASE_MS = 10_000
 const dueAfter = ({ now }: TenantTx): Date => new Date(now.getTime() + LEASE_MS)
 
 /**
- * Works off a tenant's runs, some batches of them; where more is left, rings for it.
+ * Works off a tenant's runs, some batches of them; where more is left, enqueues a job for it.
  *
- * @param add rings and waits until the bells are heard, so that they never pile up here
+ * @param add enqueues and waits until the jobs are taken, so that they never pile up here
  */
 export async function openBulkTickets(
   store: Store,
-  add: (bells: readonly Bell[]) => Promise<void>,
+  add: (jobs: readonly Job[]) => Promise<void>,
   tenantId: string,
 ): Promise<void> {
-  const bells: Bell[] = []
-  const collecting = { ...store, ring: (rung: readonly Bell[]) => void bells.push(...rung) }
+  const jobs: Job[] = []
+  const collecting = { ...store, enqueue: (enqueued: readonly Job[]) => void jobs.push(...enqueued) }
   for (let batch = 0; batch < BATCHES_A_JOB; batch++) {
     const worked = await inTenant(collecting, tenantId, workOffBatch)
-    await add(bells.splice(0))
+    await add(jobs.splice(0))
     if (!worked) return
   }
   await add([{ queue: 'bulk', tenantId }])

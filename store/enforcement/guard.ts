@@ -180,7 +180,7 @@ export async function answerHeld(
     select workflow_id, jsonb_build_object('do', 'signal', 'workflowId', workflow_id, 'signal', ${signal}::text),
            ${tx.now}, ${tx.now}
       from told order by workflow_id`.execute(tx.q)
-  tx.ring({ queue: 'workflows' })
+  tx.enqueue({ queue: 'workflows' })
 }
 
 /** Begins the count of a scope anew: what was permitted so far counts no more. */

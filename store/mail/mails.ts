@@ -35,7 +35,7 @@ async function mailDue(tx: TenantTx, at: Date): Promise<void> {
   await sql`
     insert into mail_work as w (due_at) values (${at})
     on conflict (tenant_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
-  if (at <= tx.now) tx.ring({ queue: 'mail' })
+  if (at <= tx.now) tx.enqueue({ queue: 'mail' })
 }
 
 /** When the last grouped mail was made; null where there was none. */

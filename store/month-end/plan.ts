@@ -147,7 +147,7 @@ export async function cycleState(tx: TenantTx, key: string): Promise<{ readonly 
 /** Does work and takes back whatever it has written or locked. */
 export async function takenBack<T>(tx: TenantTx, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   await sql`savepoint taken_back`.execute(tx.q)
-  const result = await work({ ...tx, ring: () => undefined, atEnd: () => undefined })
+  const result = await work({ ...tx, enqueue: () => undefined, atEnd: () => undefined })
   await sql`rollback to savepoint taken_back`.execute(tx.q)
   return result
 }

@@ -97,7 +97,7 @@ export async function insertItems(tx: TenantTx, bulkId: string, items: readonly 
            refused = refused + ${refused} where id = ${bulkId}`.execute(tx.q)
 }
 
-/** Puts a run on the work list, and rings; one without a waiting item is all opened already. */
+/** Puts a run on the work list, and enqueues a job; one without a waiting item is all opened already. */
 export async function releaseRun(tx: TenantTx, bulkId: string): Promise<void> {
   const { rows } = await sql`
     update bulk_tickets set state = 'opened', opened_at = ${tx.now} where id = ${bulkId} and waiting = 0
@@ -109,7 +109,7 @@ async function addWork(tx: TenantTx, bulkId: string, dueAt: Date): Promise<void>
   await sql`
     insert into bulk_work (bulk_id, due_at) values (${bulkId}, ${dueAt})
     on conflict (tenant_id, bulk_id) do update set due_at = excluded.due_at`.execute(tx.q)
-  tx.ring({ queue: 'bulk' })
+  tx.enqueue({ queue: 'bulk' })
 }
 
 const held = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state, waiting`
@@ -237,7 +237,7 @@ async function cancelPending(
        where w.tenant_id = app_tenant() and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
     )
     select sim_id as "simId" from open`.execute(tx.q)
-  for (const { simId } of rows) tx.ring({ queue: 'tickets', simId })
+  for (const { simId } of rows) tx.enqueue({ queue: 'tickets', simId })
   return cancelled.rows
 }
 

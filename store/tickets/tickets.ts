@@ -159,7 +159,7 @@ export async function insertTickets(
     insert into ticket_work as w (sim_id, due_at)
     select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id
     on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
-  for (const simId of simIds) tx.ring({ queue: 'tickets', simId })
+  for (const simId of simIds) tx.enqueue({ queue: 'tickets', simId })
 }
 
 /** Which of these ids are tickets. */
@@ -259,7 +259,7 @@ export async function endTicket(
   if (rows.length === 0) await sql`delete from ticket_work where sim_id = ${ticket.simId}`.execute(tx.q)
   else {
     await sql`update ticket_work set due_at = ${tx.now} where sim_id = ${ticket.simId}`.execute(tx.q)
-    tx.ring({ queue: 'tickets', simId: ticket.simId })
+    tx.enqueue({ queue: 'tickets', simId: ticket.simId })
   }
 }
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import type { App } from '../../api/http/app.ts'
 import { buildInternal, buildPublic } from '../../api/server.ts'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import type { Bell } from '../../domain/jobs.ts'
+import type { Job } from '../../domain/jobs.ts'
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { createKey } from '../../operations/tenants/create-key.ts'
 import { applyTicket } from '../../operations/tickets/apply-ticket.ts'
@@ -46,7 +46,7 @@ export interface House {
   operatorKey: string
   /** Epoch milliseconds; tests may set it. */
   now: number
-  bells: Bell[]
+  jobs: Job[]
   /** Internal listener, for the platform itself. */
   operate: Ask
   tenant: Tenant
@@ -125,7 +125,7 @@ export function useHouse(
   } = {},
 ): House {
   const { terminate = () => Promise.reject(new Error('no Temporal server is asked here')) } = options
-  const house = { now: NOON, bells: [], terminate } as unknown as House
+  const house = { now: NOON, jobs: [], terminate } as unknown as House
   const closing: (() => Promise<unknown>)[] = []
 
   beforeAll(async () => {
@@ -135,7 +135,7 @@ export function useHouse(
     const root = connect(rootUrl, { max: 2 })
     closing.push(close, root.close)
     house.root = root.db
-    house.store = { db, clock: () => house.now, ring: (bells) => house.bells.push(...bells) }
+    house.store = { db, clock: () => house.now, enqueue: (jobs) => house.jobs.push(...jobs) }
     const operator = await inPlatform(house.store, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
     house.operatorKey = operator.key
     const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }

@@ -29,8 +29,8 @@ const backends: [string, Where | undefined][] = [
 ]
 
 for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
-  describe.skipIf(where.databaseUrl === '')(`bells on ${name}`, () => {
-    test('rung twenty times before anybody listens wake once', async () => {
+  describe.skipIf(where.databaseUrl === '')(`jobs on ${name}`, () => {
+    test('runs once for twenty enqueued before it starts', async () => {
       const house = houseAt(where)
       let runs = 0
       await house.queues.add(Array.from({ length: 20 }, () => house.sim(1)))
@@ -42,7 +42,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect(runs).toBe(1)
     })
 
-    test('rung twenty times during a run wake once more, after it', async () => {
+    test('runs once more for twenty enqueued during it', async () => {
       const house = houseAt(where)
       const gate = aGate()
       const log: string[] = []
@@ -68,12 +68,12 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
     test('of one piece of work never run twice at once, and the last is always heard', async () => {
       const house = houseAt(where)
       const running = new Set<number>()
-      let [overlaps, rung, heard] = [0, 0, 0]
-      const handle = async (bell: object) => {
-        const simId = 'simId' in bell ? Number(bell.simId) : 0
+      let [overlaps, enqueued, heard] = [0, 0, 0]
+      const handle = async (job: object) => {
+        const simId = 'simId' in job ? Number(job.simId) : 0
         if (running.has(simId)) overlaps++
         running.add(simId)
-        const seen = rung
+        const seen = enqueued
         await new Promise((done) => setTimeout(done, 3))
         heard = Math.max(heard, seen)
         running.delete(simId)
@@ -82,10 +82,10 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       house.consume(handle)
 
       for (let i = 0; i < 120; i++) {
-        rung++
+        enqueued++
         await house.queues.add([house.sim(i % 2)])
       }
-      await until('the last bell', () => heard === rung)
+      await until('the last job', () => heard === enqueued)
       await until('all runs', () => running.size === 0)
 
       expect(overlaps).toBe(0)
@@ -95,12 +95,12 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const house = houseAt(where)
       const gate = aGate()
       const running = new Set<number>()
-      house.consume(async (bell) => {
-        if (bell.queue === 'tickets') running.add(bell.simId)
+      house.consume(async (job) => {
+        if (job.queue === 'tickets') running.add(job.simId)
         await gate.opened
       })
 
-      house.queues.ring([1, 2, 3, 4, 5].map((simId) => house.sim(simId)))
+      house.queues.enqueue([1, 2, 3, 4, 5].map((simId) => house.sim(simId)))
       await until('five at once', () => running.size === 5)
       gate.open()
 
@@ -112,20 +112,20 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const heard: string[] = []
       await house.queues.add(
         (['bulk', 'evaluate', 'mail', 'workflows'] as const).flatMap((queue) => {
-          const bell = { queue, tenantId: house.tenantId }
-          return [bell, bell]
+          const job = { queue, tenantId: house.tenantId }
+          return [job, job]
         }),
       )
       await house.queues.add([house.sim(7), house.sim(8)])
 
-      house.consume(async (bell) => void heard.push(bell.queue === 'tickets' ? `tickets ${bell.simId}` : bell.queue))
+      house.consume(async (job) => void heard.push(job.queue === 'tickets' ? `tickets ${job.simId}` : job.queue))
       await until('six runs', () => heard.length === 6)
       await aWhile()
 
       expect(heard.toSorted()).toEqual(['bulk', 'evaluate', 'mail', 'tickets 7', 'tickets 8', 'workflows'])
     })
 
-    test('are heard after a handler that threw, and so is one that was rung during it', async () => {
+    test('run after a handler that threw, and so does one enqueued during it', async () => {
       const house = houseAt(where)
       const gate = aGate()
       let runs = 0
@@ -139,10 +139,10 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       await until('the first run', () => runs === 1)
       await house.queues.add([house.sim(1)])
       gate.open()
-      await until('the bell that was rung meanwhile', () => runs === 2)
+      await until('the job that was enqueued meanwhile', () => runs === 2)
       await aWhile()
       await house.queues.add([house.sim(1)])
-      await until('a bell after it', () => runs === 3)
+      await until('a job after it', () => runs === 3)
 
       expect(house.failed).toEqual(['the first run fails'])
     })
@@ -192,11 +192,11 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
   })
 }
 
-describe('work whose bell was lost', () => {
+describe('work whose job was lost', () => {
   test('stands on the work list, and a sweep has it done', async () => {
     const carrier = await aCarrier()
     const { db, close } = connect(database.url, { max: 6 })
-    const deaf: Store = { db, clock: Date.now, ring: () => {} }
+    const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
     const tenantId = await aTenant(deaf)
     const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
     const { ticketId, simId } = await inTenant(deaf, tenantId, async (tx) => {
@@ -208,15 +208,15 @@ describe('work whose bell was lost', () => {
     const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
     await expect(executeTickets(deaf, dies, terms, tenantId, simId)).rejects.toThrow('killed')
     const heard: string[] = []
-    const { close: stopListening } = house.consume(async (bell) => {
-      heard.push(bell.queue)
-      if (bell.queue === 'tickets') await executeTickets(deaf, carrier.network, terms, tenantId, bell.simId)
+    const { close: stopListening } = house.consume(async (job) => {
+      heard.push(job.queue)
+      if (job.queue === 'tickets') await executeTickets(deaf, carrier.network, terms, tenantId, job.simId)
     })
     const status = async () => (await inTenant(deaf, tenantId, (tx) => findTicket(tx, ticketId)))?.status
     await aWhile()
     const unheard = { heard: [...heard], status: await status() }
 
-    const store = { ...deaf, ring: house.queues.ring }
+    const store = { ...deaf, enqueue: house.queues.enqueue }
     const sweeping = startSweeps(
       workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
@@ -235,7 +235,7 @@ describe('work whose bell was lost', () => {
 
   test('is a bulk run too: a sweep has its tickets opened', async () => {
     const { db, close } = connect(database.url, { max: 6 })
-    const deaf: Store = { db, clock: Date.now, ring: () => {} }
+    const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
     const tenantId = await aTenant(deaf)
     const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
     const run = await inTenant(deaf, tenantId, async (tx) => {
@@ -243,12 +243,12 @@ describe('work whose bell was lost', () => {
       return startBulkTickets(tx, { type: 'provision', sims: { ids } })
     })
     const woken = new Set<number>()
-    const { close: stopListening } = house.consume(async (bell) => {
-      if (bell.queue === 'bulk') await openBulkTickets(deaf, house.queues.add, tenantId)
-      if (bell.queue === 'tickets') woken.add(bell.simId)
+    const { close: stopListening } = house.consume(async (job) => {
+      if (job.queue === 'bulk') await openBulkTickets(deaf, house.queues.add, tenantId)
+      if (job.queue === 'tickets') woken.add(job.simId)
     })
 
-    const store = { ...deaf, ring: house.queues.ring }
+    const store = { ...deaf, enqueue: house.queues.enqueue }
     const sweeping = startSweeps(
       workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,

@@ -1,13 +1,13 @@
-/** Queues of a test: bells of tenants of its own, handlers that the test gives, and a wait for what comes of it. */
+/** Queues of a test: jobs of tenants of its own, handlers that the test gives, and a wait for what comes of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import type { Bell } from '../../domain/jobs.ts'
+import type { Job } from '../../domain/jobs.ts'
 import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/backend.ts'
 
 export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>
 
 /** A handler for all queues. */
-const handledBy = (handle: (bell: Bell) => Promise<void>): Handlers => ({
+const handledBy = (handle: (job: Job) => Promise<void>): Handlers => ({
   tickets: handle,
   bulk: handle,
   evaluate: handle,
@@ -30,13 +30,13 @@ export function houseAt(where: Where, tenantId = `t${crypto.randomUUID().slice(0
     lost,
     /** Messages of handlers that threw. */
     failed,
-    sim: (simId: number): Bell => ({ queue: 'tickets', tenantId, simId }),
-    /** Bells of other tests are let pass. */
-    consume: (handle: (bell: Bell) => Promise<void>) => {
+    sim: (simId: number): Job => ({ queue: 'tickets', tenantId, simId }),
+    /** Jobs of other tests are let pass. */
+    consume: (handle: (job: Job) => Promise<void>) => {
       const consumers = consume(
         at,
-        handledBy(async (bell) => {
-          if (bell.tenantId === tenantId) await handle(bell)
+        handledBy(async (job) => {
+          if (job.tenantId === tenantId) await handle(job)
         }),
         (_queue, error) => failed.push(error.message),
       )

@@ -15,10 +15,10 @@ describe('a backend that is away', () => {
   test.each([
     ['PostgreSQL', (port: number) => ({ redisUrl: '', databaseUrl: `postgres://nobody@127.0.0.1:${port}/x` })],
     ['Redis', (port: number) => ({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })],
-  ])('%s: a bell is lost without a throw, and told', async (_name, where) => {
+  ])('%s: a job is lost without a throw, and reported', async (_name, where) => {
     const house = houseAt(where(await freePort()))
 
-    expect(() => house.queues.ring([house.sim(1), house.sim(2)])).not.toThrow()
+    expect(() => house.queues.enqueue([house.sim(1), house.sim(2)])).not.toThrow()
     await until('the fault to be told', () => house.lost.length > 0)
   })
 })
@@ -29,22 +29,22 @@ const breakConnections = (url: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${new URL(url).pathname.slice(1)}'`,
   )
 
-/** A run of the consumer, which hears a bell: the first may be lost. */
+/** A run of the consumer, which takes a job: the first may be lost. */
 const heard = (house: ReturnType<typeof houseAt>, runs: () => number) =>
   until('a run', async () => {
-    house.queues.ring([house.sim(2)])
+    house.queues.enqueue([house.sim(2)])
     return runs() > 0
   })
 
 describe('a backend that comes later than its queues', () => {
-  test('PostgreSQL: bells are heard once it is there', async () => {
+  test('PostgreSQL: jobs run once it is there', async () => {
     const dataDir = await temporaryFolder()
     const before = await startPostgres({ dataDir, durable: false })
     await before.stop()
     const house = houseAt({ redisUrl: '', databaseUrl: before.url })
     let runs = 0
     house.consume(async () => void runs++)
-    house.queues.ring([house.sim(1)])
+    house.queues.enqueue([house.sim(1)])
     await until('the fault to be told', () => house.lost.length > 0)
 
     const server = await startPostgres({ dataDir, durable: false })
@@ -53,7 +53,7 @@ describe('a backend that comes later than its queues', () => {
     await heard(house, () => runs)
   })
 
-  test('PostgreSQL: bells are heard where it broke off while they were opened', async () => {
+  test('PostgreSQL: jobs run where it broke off while they were opened', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
     const house = houseAt({ redisUrl: '', databaseUrl: url })
@@ -70,7 +70,7 @@ describe('a backend that comes later than its queues', () => {
 })
 
 describe('a backend that is lost and comes back', () => {
-  test('PostgreSQL: bells are heard again by the same queues and consumers', async () => {
+  test('PostgreSQL: jobs run again through the same queues and consumers', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
     const house = houseAt({ redisUrl: '', databaseUrl: url })
@@ -80,7 +80,7 @@ describe('a backend that is lost and comes back', () => {
     await until('the first run', () => runs === 1)
 
     await breakConnections(url)
-    // A bell may be lost with the connection; the next sweep rings again.
+    // A job may be lost with the connection; the next sweep enqueues it again.
     runs = 0
     await heard(house, () => runs)
   })
@@ -98,7 +98,7 @@ describe('a backend that is lost and comes back', () => {
     }
   })
 
-  test.skipIf(redisUrl === undefined)('Redis: bells are heard again by the same queues and consumers', async () => {
+  test.skipIf(redisUrl === undefined)('Redis: jobs run again through the same queues and consumers', async () => {
     const port = await freePort()
     const first = await startRedis({ port })
     onTestFinished(async () => first?.stop())
@@ -109,11 +109,11 @@ describe('a backend that is lost and comes back', () => {
     await until('the first run', () => runs === 1)
 
     await first?.stop()
-    expect(() => house.queues.ring([house.sim(2)])).not.toThrow()
+    expect(() => house.queues.enqueue([house.sim(2)])).not.toThrow()
     const second = await startRedis({ port })
     onTestFinished(async () => second?.stop())
     await until('a run after the loss', async () => {
-      house.queues.ring([house.sim(2)])
+      house.queues.enqueue([house.sim(2)])
       return runs > 1
     })
     // While their Redis is there: without it consumers do not end.

@@ -2,7 +2,7 @@
 import { afterAll } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { NewPool } from '../../domain/estate/pool.ts'
-import type { Bell } from '../../domain/jobs.ts'
+import type { Job } from '../../domain/jobs.ts'
 import { createPool } from '../../operations/estate/create-pool.ts'
 import { createTariff } from '../../operations/estate/create-tariff.ts'
 import { importSims } from '../../operations/estate/import-sims.ts'
@@ -11,10 +11,10 @@ import { connect } from '../../store/connect.ts'
 import { inPlatform, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
 
-/** A store with a clock that the test sets and bells that it can look at. */
+/** A store with a clock that the test sets and jobs that it can look at. */
 export interface TestStore extends Store {
   now: number
-  readonly bells: Bell[]
+  readonly jobs: Job[]
   readonly databaseUrl: string
 }
 
@@ -22,7 +22,7 @@ export interface TestStore extends Store {
 export async function aStore(now = '2026-11-10T12:00:00Z', expected?: { deadlocks: number }): Promise<TestStore> {
   const { url, drop } = await freshDatabase(expected)
   const { db, close } = connect(url, { max: 8 })
-  const bells: Bell[] = []
+  const jobs: Job[] = []
   afterAll(async () => {
     await close()
     await drop()
@@ -31,11 +31,11 @@ export async function aStore(now = '2026-11-10T12:00:00Z', expected?: { deadlock
     db,
     databaseUrl: url,
     now: Date.parse(now),
-    bells,
+    jobs,
     clock: () => store.now,
     // A deadlock is a fault here, not something to get over.
     deadlockRetries: 0,
-    ring: (rung) => bells.push(...rung),
+    enqueue: (enqueued) => jobs.push(...enqueued),
   }
   return store
 }

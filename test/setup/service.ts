@@ -73,7 +73,7 @@ export async function freshNamespace(): Promise<string> {
 
 async function operatorKey(databaseUrl: string): Promise<string> {
   const { db, close } = connect(databaseUrl, { max: 1 })
-  const store = { db, clock: Date.now, ring: () => {} }
+  const store = { db, clock: Date.now, enqueue: () => {} }
   const { key } = await inPlatform(store, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
   await close()
   return key

@@ -28,7 +28,7 @@ beforeAll(async () => {
   closing.push(database.drop)
   rootUrl = database.rootUrl
   root = open(rootUrl)
-  store = { db: open(database.url), clock: () => NOW, ring: () => undefined }
+  store = { db: open(database.url), clock: () => NOW, enqueue: () => undefined }
   const tenant = { name: 'Meadow', billingEmail: 'billing@meadow.example' }
   tenantId = (await inPlatform(store, (tx) => createTenant(tx, tenant, 'P1M'))).id
   const { created } = await inTenant(store, tenantId, (tx) => importSims(tx, [{ iccid: '894450010300000001' }]))

@@ -30,7 +30,7 @@ async function aMigrated() {
   const { db, close } = connect(database.url, { max: 2 })
   closing.push(close)
   const settings = { ...readSettings({}), DATABASE_URL: database.url }
-  return { db, settings, store: { db, clock: Date.now, ring: () => undefined } }
+  return { db, settings, store: { db, clock: Date.now, enqueue: () => undefined } }
 }
 const old = { id: 'an-old-worker', kind: 'worker', host: 'rack-7', pid: 4711, newestMigration: '0020_before' } as const
 

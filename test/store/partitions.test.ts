@@ -83,7 +83,7 @@ test('what a database of an earlier release keeps in its default partition moves
   await migrate(database.url, { contract: false })
   const { db, close } = connect(database.url, { max: 3 })
   closing.push(close)
-  const old: Store = { db, clock: () => Date.parse(NOW), ring: () => undefined }
+  const old: Store = { db, clock: () => Date.parse(NOW), enqueue: () => undefined }
   const record = await aRecorder(old)
   // As the earlier release: it makes no partition for a month that is over.
   await record('2026-12-01T00:00:00Z')

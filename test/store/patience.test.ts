@@ -16,7 +16,7 @@ beforeAll(async () => {
   url = database.url
   const connection = connect(url, { max: 3 })
   db = connection.db
-  store = { db, clock: Date.now, ring: () => undefined }
+  store = { db, clock: Date.now, enqueue: () => undefined }
   closing.push(database.drop, connection.close)
 })
 afterAll(async () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const connection = connect(database.url)
   closing.push(connection.close)
   db = connection.db
-  store = { db, clock: Date.now, ring: () => undefined }
+  store = { db, clock: Date.now, enqueue: () => undefined }
   await partitionsFor(store, [Date.now()])
   const tenants = await inPlatform(store, async (tx) => [
     await createTenant(tx, { name: 'Ours', billingEmail: 'a@example.com' }, 'P1M'),

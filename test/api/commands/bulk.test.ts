@@ -23,7 +23,7 @@ async function work(): Promise<void> {
   const simIds: number[] = []
   await openBulkTickets(
     house.store,
-    async (bells) => void simIds.push(...bells.flatMap((bell) => (bell.queue === 'tickets' ? [bell.simId] : []))),
+    async (jobs) => void simIds.push(...jobs.flatMap((job) => (job.queue === 'tickets' ? [job.simId] : []))),
     tenantId,
   )
   for (const simId of simIds) await executeTickets(house.store, carrier.network, TERMS, tenantId, simId)

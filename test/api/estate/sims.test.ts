@@ -147,12 +147,12 @@ describe('watchdog settings', () => {
     const { id, iccid } = await aSim(house.tenant)
     await provisioned(house, house.tenant, id, {})
     await inTenant(house.store, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
-    house.bells.length = 0
+    house.jobs.length = 0
 
     await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { isWatchdogExempt: true })
 
     expect(await due(id)).toEqual([1])
-    expect(house.bells).toEqual([{ queue: 'evaluate', tenantId: house.tenant.id }])
+    expect(house.jobs).toEqual([{ queue: 'evaluate', tenantId: house.tenant.id }])
     expect(await titles()).toContain(`Watchdog changed: SIM ${iccid}`)
   })
 })

@@ -71,7 +71,7 @@ describe('in the audit trail', () => {
 
   test('the first rules are the worker’s', async () => {
     const database = await aDatabase()
-    const store = { db: database.db, clock: Date.now, ring: () => undefined }
+    const store = { db: database.db, clock: Date.now, enqueue: () => undefined }
 
     await activateFirstRules(store, await readRuleFiles(''), pino({ level: 'silent' }))
 

@@ -8,9 +8,8 @@ const house = useHouse()
 const PATH = '/internal/bulk-tickets'
 const CSV = { 'content-type': 'text/csv' }
 
-/** What a worker does with the bells of bulk runs. */
-const work = (tenant: Tenant) =>
-  openBulkTickets(house.store, async (bells) => void house.bells.push(...bells), tenant.id)
+/** What a worker does with the jobs of bulk runs. */
+const work = (tenant: Tenant) => openBulkTickets(house.store, async (jobs) => void house.jobs.push(...jobs), tenant.id)
 
 /** SIMs that are suspended since they were provisioned: what can be activated. */
 async function someSuspended(tenant: Tenant, count: number, into = {}) {
@@ -52,16 +51,16 @@ describe('a dry run', () => {
     const stranger = await aSim(house.other)
     const ids = [...suspended.map(({ id }) => id), fresh.id, busy?.id, stranger.id, suspended[0]?.id, 999_999_999]
     const before = await everything(house.tenant)
-    house.bells.length = 0
+    house.jobs.length = 0
 
     const dry = await house.tenant.inside('POST', PATH, { type: 'activate', sims: { ids }, dryRun: true })
     const after = await everything(house.tenant)
-    const rung = [...house.bells]
+    const enqueued = [...house.jobs]
     const { id } = await started(house.tenant, { type: 'activate', sims: { ids } })
     await work(house.tenant)
 
     expect(dry.status).toBe(200)
-    expect({ after, rung }).toEqual({ after: before, rung: [] })
+    expect({ after, enqueued }).toEqual({ after: before, enqueued: [] })
     expect(dry.body).toMatchObject({ type: 'activate', total: 8, touched: { count: 3 }, refused: { count: 5 } })
     expect(dry.body.touched.sims).toEqual(suspended.map((sim, index) => ({ index, simId: sim.id, iccid: sim.iccid })))
     expect(dry.body.refused.byCode).toEqual([
@@ -344,14 +343,14 @@ describe('a run', () => {
     ])
   })
 
-  test('rings for a worker, and is listed with the newest first', async () => {
-    house.bells.length = 0
+  test('enqueues a job, and is listed with the newest first', async () => {
+    house.jobs.length = 0
     const sims = await someSuspended(house.tenant, 2)
-    house.bells.length = 0
+    house.jobs.length = 0
     const first = await started(house.tenant, { type: 'activate', sims: { ids: [sims[0]?.id] } })
     const second = await started(house.tenant, { type: 'activate', sims: { ids: [sims[1]?.id] } })
 
-    expect(house.bells).toEqual([first, second].map(() => ({ queue: 'bulk', tenantId: house.tenant.id })))
+    expect(house.jobs).toEqual([first, second].map(() => ({ queue: 'bulk', tenantId: house.tenant.id })))
     const list = await house.tenant.inside('GET', `${PATH}?pageSize=2`)
     expect(list.body.data.map(({ id }: any) => id)).toEqual([second.id, first.id])
     const { counts, refusals, ...shown } = await runOf(house.tenant, first.id)

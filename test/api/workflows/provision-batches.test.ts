@@ -47,13 +47,13 @@ describe('a batch', () => {
       { simId: one?.id, tag: 'door 1' },
       { iccid: two?.iccid, poolId: other },
     ]
-    house.bells.length = 0
+    house.jobs.length = 0
 
     const batch = await started({ sims, defaults: { poolId }, parallel: 7 })
 
     const workflowId = `provision-in-bulk:${house.tenant.id}:${batch.id}`
     expect(batch).toEqual({ id: batch.id, workflowId, total: 2, refused: 0, refusals: [] })
-    expect(house.bells).toContainEqual({ queue: 'workflows', tenantId: house.tenant.id })
+    expect(house.jobs).toContainEqual({ queue: 'workflows', tenantId: house.tenant.id })
     expect((await outbox()).at(-1)).toMatchObject({
       do: 'start',
       type: 'provision-in-bulk',

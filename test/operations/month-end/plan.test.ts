@@ -74,13 +74,13 @@ describe('a plan changes nothing', () => {
     await house.asTenant((tx) => queueUnprovision(tx, other))
     store.now = now
     if (state === 'closed') await close(house)
-    store.bells.length = 0
+    store.jobs.length = 0
     const before = await everythingIn(store.databaseUrl)
 
     const made = await plan(house, cycle)
 
     expect(await everythingIn(store.databaseUrl)).toEqual(before)
-    expect(store.bells).toEqual([])
+    expect(store.jobs).toEqual([])
     expect(made).toMatchObject({ cycle, statement: true, closedAt: state === 'closed' ? expect.any(String) : null })
   })
 })

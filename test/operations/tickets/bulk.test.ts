@@ -46,7 +46,7 @@ async function anEstate(sims: number) {
 
 const tenantsDue = () => inPlatform(store, (tx) => tenantsWithBulkWork(tx, 1000))
 
-/** Dies after its n-th batch, before the bells of it are out. */
+/** Dies after its n-th batch, before the jobs of it are out. */
 const dyingAfter = (batches: number) => {
   let done = 0
   return async () => {
@@ -105,11 +105,11 @@ test('two workers at once open each ticket once', async () => {
 test('the tickets of a run wake the SIMs, and are on the work list', async () => {
   const estate = await anEstate(3)
   await estate.start({ type: 'provision' })
-  const rung: unknown[] = []
+  const enqueued: unknown[] = []
 
-  await estate.work(async (bells) => void rung.push(...bells))
+  await estate.work(async (jobs) => void enqueued.push(...jobs))
 
-  expect(rung).toEqual(estate.simIds.map((simId) => ({ queue: 'tickets', tenantId: estate.tenantId, simId })))
+  expect(enqueued).toEqual(estate.simIds.map((simId) => ({ queue: 'tickets', tenantId: estate.tenantId, simId })))
   const work = await estate.rows(sql<{ simId: number }>`select sim_id as "simId" from ticket_work order by sim_id`)
   expect(work.map(({ simId }) => simId)).toEqual(estate.simIds)
 })
@@ -127,16 +127,16 @@ test('runs of a tenant are opened in the order they were asked for, whatever is 
   }
 })
 
-test('a job leaves what is beyond its batches to the next, for which it rings', async () => {
+test('a job leaves what is beyond its batches to the next job, which it enqueues', async () => {
   const estate = await anEstate(1)
   // Twenty-one runs of one SIM are twenty-one batches.
   for (let n = 0; n < 21; n++)
     await estate.start({ type: n === 0 ? 'provision' : n % 2 === 1 ? 'activate' : 'suspend' })
-  const rung: unknown[] = []
+  const enqueued: unknown[] = []
 
-  await estate.work(async (bells) => void rung.push(...bells))
+  await estate.work(async (jobs) => void enqueued.push(...jobs))
 
-  expect(rung.at(-1)).toEqual({ queue: 'bulk', tenantId: estate.tenantId })
+  expect(enqueued.at(-1)).toEqual({ queue: 'bulk', tenantId: estate.tenantId })
   expect((await estate.ticketsOf())[0]?.count).toBe(20)
   await estate.work()
   expect((await estate.ticketsOf())[0]?.count).toBe(21)
@@ -215,11 +215,11 @@ test('a SIM with another ticket goes on with it when the one of the run is cance
   const { id } = await estate.start({ type: 'activate' })
   await estate.work()
   await estate.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Suspend, cause: { by: 'user' } }))
-  store.bells.length = 0
+  store.jobs.length = 0
 
   await estate.cancel(id)
 
-  expect(store.bells).toContainEqual({ queue: 'tickets', tenantId: estate.tenantId, simId })
+  expect(store.jobs).toContainEqual({ queue: 'tickets', tenantId: estate.tenantId, simId })
   expect(await estate.rows(sql`select 1 from ticket_work where due_at <= ${new Date(store.now)}`)).toHaveLength(1)
 })
 

@@ -132,12 +132,12 @@ describe('a usage record', () => {
     expect(await house.ledger()).toMatchObject([{ poolId: 0, contributing: false, bytes: 9 }])
   })
 
-  test('marks its SIM, its pool and the tenant due, and rings for an evaluation', async () => {
+  test('marks its SIM, its pool and the tenant due, and enqueues an evaluation', async () => {
     const house = await aHouse(store)
     const poolId = await aPoolOf(house)
     const [simId = 0] = await house.activeSims(2, { poolId })
     await house.rows(sql`delete from due_subjects returning 1`)
-    store.bells.length = 0
+    store.jobs.length = 0
 
     await house.record([house.usage(simId, { bytesUp: 1 })])
 
@@ -150,7 +150,7 @@ describe('a usage record', () => {
       { kind: 2, id: poolId },
       { kind: 3, id: 0 },
     ])
-    expect(store.bells).toEqual([{ queue: 'evaluate', tenantId: house.tenantId }])
+    expect(store.jobs).toEqual([{ queue: 'evaluate', tenantId: house.tenantId }])
   })
 })
 

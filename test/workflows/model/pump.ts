@@ -1,12 +1,11 @@
 /**
- * Takes the place of the queues in one process: a bell starts its handler at once, one at a time for each piece of
- * work and once more where it was rung meanwhile, and the work lists are swept as a worker sweeps them.
+ * Takes the place of the queues in one process: a job starts its handler at once, one at a time for each piece of
+ * work and once more where it was enqueued meanwhile, and the work lists are swept as a worker sweeps them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Bell } from '../../../domain/jobs.ts'
+import { dedupeId, type Job, type QueueName } from '../../../domain/jobs.ts'
 import type { Sweep } from '../../../process/sweeps.ts'
 import type { Handlers } from '../../../queues/backend.ts'
-import { dedupeId, type QueueName } from '../../../queues/catalog.ts'
 
 const SWEEP_EVERY_MS = 100
 const RESTS_WITHIN_MS = 20_000
@@ -14,12 +13,12 @@ const RESTS_WITHIN_MS = 20_000
 const AT_ONCE = 10
 
 export interface Pump {
-  readonly ring: (bells: readonly Bell[]) => void
+  readonly enqueue: (jobs: readonly Job[]) => void
   /** Begins to work. */
   readonly start: (handlers: Handlers, sweeps: readonly Sweep[], refresh: () => Promise<void>) => void
   /** Waits until nothing is under way and a sweep finds nothing that is due. */
   readonly settled: () => Promise<void>
-  /** Keeps the bells of a queue until it is let go: a worker that is away. */
+  /** Keeps a queue's jobs until it is let go: a worker that is away. */
   readonly hold: (queue: QueueName) => () => void
   /** What handlers and sweeps have failed with: nothing, where all is well. */
   readonly faults: readonly unknown[]
@@ -27,10 +26,10 @@ export interface Pump {
 }
 
 export function makePump(): Pump {
-  const jobs = new Map<string, { again: boolean; done: Promise<void> }>()
+  const running = new Map<string, { again: boolean; done: Promise<void> }>()
   const held = new Set<QueueName>()
   const faults: unknown[] = []
-  let rung = 0
+  let enqueued = 0
   let free = AT_ONCE
   const waiting: (() => void)[] = []
   const inTurn = async (work: () => Promise<void>) => {
@@ -44,47 +43,47 @@ export function makePump(): Pump {
       else next()
     }
   }
-  let work: ((bell: Bell) => Promise<void>) | undefined
+  let work: ((job: Job) => Promise<void>) | undefined
   let sweepOnce = async () => {}
   const stopping = new AbortController()
   let sweeping: Promise<void> = Promise.resolve()
 
-  const hear = (bell: Bell) => {
-    if (work === undefined || stopping.signal.aborted || held.has(bell.queue)) return
+  const take = (job: Job) => {
+    if (work === undefined || stopping.signal.aborted || held.has(job.queue)) return
     const handle = work
-    const id = `${bell.queue}/${dedupeId(bell)}`
-    const running = jobs.get(id)
-    rung += 1
-    if (running !== undefined) {
-      running.again = true
+    const id = `${job.queue}/${dedupeId(job)}`
+    const before = running.get(id)
+    enqueued += 1
+    if (before !== undefined) {
+      before.again = true
       return
     }
-    const job = { again: true, done: Promise.resolve() }
-    const run = async () => {
-      while (job.again) {
-        job.again = false
-        await inTurn(() => handle(bell)).catch((error: unknown) => faults.push(error))
+    const run = { again: true, done: Promise.resolve() }
+    const untilIdle = async () => {
+      while (run.again) {
+        run.again = false
+        await inTurn(() => handle(job)).catch((error: unknown) => faults.push(error))
       }
-      jobs.delete(id)
+      running.delete(id)
     }
-    jobs.set(id, job)
-    job.done = run()
+    running.set(id, run)
+    run.done = untilIdle()
   }
-  const ring = (bells: readonly Bell[]) => {
-    for (const bell of bells) hear(bell)
+  const enqueue = (jobs: readonly Job[]) => {
+    for (const job of jobs) take(job)
   }
   const idle = async () => {
-    while (jobs.size > 0) await Promise.all([...jobs.values()].map(({ done }) => done))
+    while (running.size > 0) await Promise.all([...running.values()].map(({ done }) => done))
   }
 
   return {
-    ring,
+    enqueue,
     faults,
     start(handlers, sweeps, refresh) {
-      const handlerOf: Record<QueueName, (bell: never) => Promise<void>> = handlers
-      work = async (bell) => {
+      const handlerOf: Record<QueueName, (job: never) => Promise<void>> = handlers
+      work = async (job) => {
         await refresh()
-        await handlerOf[bell.queue](bell as never)
+        await handlerOf[job.queue](job as never)
       }
       sweepOnce = async () => {
         await refresh()
@@ -100,9 +99,9 @@ export function makePump(): Pump {
     },
     async settled() {
       const deadline = Date.now() + RESTS_WITHIN_MS
-      for (let before = -1; before !== rung; ) {
+      for (let before = -1; before !== enqueued; ) {
         if (Date.now() > deadline) throw new Error('what is due stays due: the handlers do not end it')
-        before = rung
+        before = enqueued
         await sweepOnce()
         await idle()
       }

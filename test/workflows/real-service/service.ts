@@ -124,7 +124,7 @@ async function startAll(path: string, closing: Closing) {
   const outside = await startOutside(closing)
 
   const pump = makePump()
-  const store: Store = { db, clock: clock.now, ring: pump.ring }
+  const store: Store = { db, clock: clock.now, enqueue: pump.enqueue }
   const { key } = await inPlatform(store, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
   await putRulesInForce(store)
 
@@ -169,7 +169,7 @@ async function startAll(path: string, closing: Closing) {
     tickets: TICKETS,
     evaluation: { ...TERMS, ...GROUPING, rules: rulesInForce() },
     mails: MAILS,
-    add: async (bells) => pump.ring(bells),
+    add: async (jobs) => pump.enqueue(jobs),
     onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
     onFailedRun: (met) => log.warn(met, 'a start has met a failed run'),
     observe: () => {},
