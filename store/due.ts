@@ -98,7 +98,7 @@ export async function settleDue(
   settled: readonly (DueMark & { readonly nextAt: number | null })[],
 ): Promise<void> {
   await sql`
-    with held as (
+    with claimed as (
       select d.subject_kind, d.subject_id, s."nextAt"
         from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as s(
                kind smallint, id bigint, seq bigint, "nextAt" double precision)
@@ -107,14 +107,14 @@ export async function settleDue(
        order by d.subject_kind, d.subject_id
          for update of d
     ), gone as (
-      delete from due_subjects d using held
-       where held."nextAt" is null
-         and d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id
+      delete from due_subjects d using claimed
+       where claimed."nextAt" is null
+         and d.tenant_id = ${tx.tenantId} and d.subject_kind = claimed.subject_kind and d.subject_id = claimed.subject_id
     )
-    update due_subjects d set due_at = to_timestamp(held."nextAt" / 1000), failures = 0, not_before = null
-      from held
-     where held."nextAt" is not null
-       and d.tenant_id = ${tx.tenantId} and d.subject_kind = held.subject_kind and d.subject_id = held.subject_id`.execute(
+    update due_subjects d set due_at = to_timestamp(claimed."nextAt" / 1000), failures = 0, not_before = null
+      from claimed
+     where claimed."nextAt" is not null
+       and d.tenant_id = ${tx.tenantId} and d.subject_kind = claimed.subject_kind and d.subject_id = claimed.subject_id`.execute(
     tx.q,
   )
 }
@@ -126,7 +126,7 @@ const RETRY_MAX_S = 3600
  * Holds a subject back that has failed: a minute, and twice as long each time it fails again, up to an hour. It stays
  * on the list, and what marks it due meanwhile does not shorten the pause.
  */
-export async function holdBack(tx: TenantTx, { kind, id }: Subject): Promise<void> {
+export async function postponeSubject(tx: TenantTx, { kind, id }: Subject): Promise<void> {
   await sql`
     update due_subjects
        set failures = failures + 1,

@@ -15,13 +15,15 @@ export interface KeptAnswer<T> {
 const ownerOf = (tx: TenantTx | PlatformTx): string => ('tenantId' in tx ? tx.tenantId : PLATFORM)
 
 /** Holds a key until the transaction ends. @returns false where another transaction holds it */
-export async function holdIdempotencyKey(tx: TenantTx | PlatformTx, key: string): Promise<boolean> {
-  const { rows } = await sql<{ held: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${`idempotency/${ownerOf(tx)}/${key}`}, 0)) as held`.execute(tx.q)
-  return rows[0]?.held === true
+export async function lockIdempotencyKey(tx: TenantTx | PlatformTx, key: string): Promise<boolean> {
+  const { rows } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${`idempotency/${ownerOf(tx)}/${key}`}, 0)) as locked`.execute(
+    tx.q,
+  )
+  return rows[0]?.locked === true
 }
 
-/** The answer kept under a key since an instant; an older one is deleted. Call with the key held. */
+/** The answer kept under a key since an instant; an older one is deleted. Call with the key locked. */
 export async function keptAnswer<T>(
   tx: TenantTx | PlatformTx,
   key: string,

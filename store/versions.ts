@@ -35,9 +35,9 @@ export async function versionOf(tx: TenantTx, resource: Resource): Promise<numbe
 /**
  * A resource's version, which stays until the transaction ends; undefined where there is none.
  *
- * A ticket is held by its SIM, which whoever changes it locks first.
+ * A ticket is locked with its SIM, which whoever changes it locks first.
  */
-export async function holdVersion(tx: TenantTx, resource: Resource): Promise<number | undefined> {
+export async function lockVersion(tx: TenantTx, resource: Resource): Promise<number | undefined> {
   if (resource.kind !== 'ticket') {
     const { rows } = await sql<{ version: number }>`select ${rowOf(resource)} for update`.execute(tx.q)
     return rows[0]?.version

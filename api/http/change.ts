@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { type Caller, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { holdVersion, type Resource } from '../../store/versions.ts'
+import { lockVersion, type Resource } from '../../store/versions.ts'
 import { versionsAsked } from './etag.ts'
 import { keyOf } from './idempotency-key.ts'
 
@@ -48,14 +48,14 @@ export const changeInTenant = <T>(
   })
 
 /**
- * Holds a resource and compares it with `If-Match`. What is not there is left to the change itself to say.
+ * Locks a resource and compares it with `If-Match`. What is not there is left to the change itself to say.
  *
  * @throws ServiceError precondition_failed
  */
 export async function mustBeAsSeen(tx: TenantTx, request: FastifyRequest, resource: Resource): Promise<void> {
   const asked = versionsAsked(request.headers['if-match'])
   if (asked === undefined || asked === 'any') return
-  const version = await holdVersion(tx, resource)
+  const version = await lockVersion(tx, resource)
   if (version === undefined || asked.includes(version)) return
   throw new ServiceError(
     'precondition_failed',

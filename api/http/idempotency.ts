@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
-import { holdIdempotencyKey, keepAnswer, keptAnswer } from '../../store/idempotency.ts'
+import { keepAnswer, keptAnswer, lockIdempotencyKey } from '../../store/idempotency.ts'
 import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import type { Resource } from '../../store/versions.ts'
 import { mustBeAsSeen, onBehalfOf } from './change.ts'
@@ -121,12 +121,12 @@ async function once<Tx extends TenantTx | PlatformTx, T>(
 }
 
 /**
- * The answer that this request was given before, its key held until the transaction ends.
+ * The answer that this request was given before, its key locked until the transaction ends.
  *
  * @throws ServiceError idempotency_in_progress, idempotency_key_reused
  */
 async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, key: string) {
-  if (!(await holdIdempotencyKey(tx, key))) {
+  if (!(await lockIdempotencyKey(tx, key))) {
     throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key has not ended yet.')
   }
   const kept = await keptAnswer<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))

@@ -22,7 +22,7 @@ import {
 } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
-import { cycleNamed, endedCycle, holdCycleAlone, lockPools, openCycle } from '../../store/usage/cycles.ts'
+import { cycleNamed, endedCycle, lockCycleAlone, lockPools, openCycle } from '../../store/usage/cycles.ts'
 import { divideOverage } from '../../store/usage/figures.ts'
 import { changedSince, settleRestated } from '../../store/usage/restatements.ts'
 
@@ -40,7 +40,7 @@ export interface Closed {
  */
 export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Promise<Closed> {
   const cycle = await endedCycle(tx, key)
-  await holdCycleAlone(tx, key)
+  await lockCycleAlone(tx, key)
   await openCycle(tx, cycle)
   const row = await lockCycle(tx, key)
   if (row === undefined) throw new Error(`cycle ${key} was opened and is not there`)

@@ -26,7 +26,7 @@ import {
 } from '../../store/month-end/changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertTickets, openTicketsOf, ticketsThatExist } from '../../store/tickets/tickets.ts'
-import { closedCycles, endedCycle, holdCycles } from '../../store/usage/cycles.ts'
+import { closedCycles, endedCycle, lockCycles } from '../../store/usage/cycles.ts'
 import { stepTicketId } from '../tickets/cause.ts'
 import { noteFailures } from '../tickets/change-outcome.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
@@ -88,7 +88,7 @@ async function openPage(tx: TenantTx, work: Work, simIds: readonly number[]): Pr
 
 /** A change that is begun before the close takes effect at this boundary; afterwards it waits for the next one. */
 async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
-  await holdCycles(tx, [cycle])
+  await lockCycles(tx, [cycle])
   if ((await closedCycles(tx, [cycle.key])).length === 0) return
   throw new ServiceError('cycle_closed', `Cycle ${cycle.key} is closed: what is queued waits for the next month end.`)
 }

@@ -16,7 +16,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import {
   cycleNamed,
   endedCycle,
-  holdCycleAlone,
+  lockCycleAlone,
   markSettled,
   openCycle,
   settleContributors,
@@ -54,7 +54,7 @@ export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly 
   const ended = await endedCycle(tx, key)
   const { billingCycle } = await tenantTerms(tx)
   const next = nextCycle(billingCycle, ended)
-  await holdCycleAlone(tx, next.key)
+  await lockCycleAlone(tx, next.key)
   const opened = await openCycle(tx, next)
   const first = await markSettled(tx, next.key)
   if (first && !opened) await settleContributors(tx, next)

@@ -14,7 +14,7 @@ import {
   writeLine,
   writeSuspension,
 } from '../../store/estate/sim-state.ts'
-import { holdRun, signalIfStarted } from '../../store/outbox.ts'
+import { lockRun, signalIfStarted } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
 import { contribute, goBy, moveUsage } from '../../store/usage/contributions.ts'
@@ -124,7 +124,7 @@ async function markTouched(tx: TenantTx, line: LockedLine, poolAfter: number | n
 async function stepBack(tx: TenantTx, simId: number, suspendedBy: string | null): Promise<void> {
   const cycle = await currentCycle(tx)
   const workflowId = suspendOnOverageId(tx.tenantId, simId, cycle.key)
-  await holdRun(tx, workflowId)
+  await lockRun(tx, workflowId)
   await signalIfStarted(tx, workflowId, 'personActed')
   if (suspendedBy !== null && suspendedBy !== workflowId) await signalIfStarted(tx, suspendedBy, 'personActed')
 }

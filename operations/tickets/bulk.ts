@@ -12,9 +12,9 @@ import {
   type BulkTerms,
   dropWaiting,
   hasPendingTickets,
-  holdRun,
   insertItems,
   insertRun,
+  lockRun,
   releaseRun,
 } from '../../store/tickets/bulk.ts'
 import { readRun } from '../../store/tickets/bulk-reads.ts'
@@ -85,10 +85,10 @@ export async function startBulkTickets(tx: TenantTx, asked: Asked): Promise<Bulk
  * @throws ServiceError `bulk_not_found`, `bulk_ended`
  */
 export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkRunDetail> {
-  const held = await holdRun(tx, id)
-  if (held === undefined) throw noBulkRun(id)
-  if (held.state === 'cancelling' || held.state === 'cancelled') return runOf(tx, id)
-  if (held.waiting === 0 && !(await hasPendingTickets(tx, id))) {
+  const locked = await lockRun(tx, id)
+  if (locked === undefined) throw noBulkRun(id)
+  if (locked.state === 'cancelling' || locked.state === 'cancelled') return runOf(tx, id)
+  if (locked.waiting === 0 && !(await hasPendingTickets(tx, id))) {
     throw new ServiceError('bulk_ended', `Nothing of the bulk run ${id} waits any more: there is nothing to cancel.`)
   }
   await dropWaiting(tx, id)
@@ -96,7 +96,7 @@ export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkR
   await noteChange(tx, {
     subject: 'bulk-tickets',
     id,
-    before: { state: 'running', notYetOpened: held.waiting },
+    before: { state: 'running', notYetOpened: locked.waiting },
     after: { state: 'cancelled', notYetOpened: 0 },
   })
   return runOf(tx, id)

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { Job } from '../../domain/jobs.ts'
 import { lockSims } from '../../store/estate/sim-state.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { cancelSome, type HeldRun, holdNextRun, settleBatch, waitingSims } from '../../store/tickets/bulk.ts'
+import { cancelSome, type LockedRun, lockNextRun, settleBatch, waitingSims } from '../../store/tickets/bulk.ts'
 import { insertTickets } from '../../store/tickets/tickets.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
@@ -47,7 +47,7 @@ export async function openBulkTickets(
 
 /** @returns whether there was something to do */
 async function workOffBatch(tx: TenantTx): Promise<boolean> {
-  const run = await holdNextRun(tx)
+  const run = await lockNextRun(tx)
   if (run === undefined) return false
   if (run.state === 'cancelling') await cancelBatch(tx, run.id)
   else await openBatch(tx, run)
@@ -64,7 +64,7 @@ export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
   )
 }
 
-async function openBatch(tx: TenantTx, run: HeldRun): Promise<void> {
+async function openBatch(tx: TenantTx, run: LockedRun): Promise<void> {
   const simIds = await waitingSims(tx, run.id, BATCH)
   await lockSims(tx, simIds)
   const refusals = await refusalsOf(tx, run, simIds)

@@ -6,7 +6,7 @@ import type { Tariff } from '../../domain/estate/tariff.ts'
 import { type Ask, type Line, lineAfter, mayOpen } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
-import { holdPool, type PoolTariff } from '../../store/estate/pools.ts'
+import { lockPoolTariff, type PoolTariff } from '../../store/estate/pools.ts'
 import { lockLine } from '../../store/estate/sim-state.ts'
 import { findTariff } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -129,7 +129,7 @@ export const checkPlace = (tx: TenantTx, after: Place, newTariffId: number | nul
   check(tx, after, newTariffId, placeConflict)
 
 async function check(tx: TenantTx, after: Place, newTariffId: number | null, why: typeof placeConflict): Promise<void> {
-  const pool = after.poolId === null ? null : await holdPool(tx, after.poolId)
+  const pool = after.poolId === null ? null : await lockPoolTariff(tx, after.poolId)
   const tariff = newTariffId === null ? undefined : await findTariff(tx, newTariffId)
   const conflict = why(after, newTariffId, { pool, tariff })
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)

@@ -15,7 +15,7 @@ import {
 } from '../../domain/usage/usage-record.ts'
 import { markDue, SubjectKind } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { holdCycles, lockPools, openCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { lockCycles, lockPools, openCycle, tenantTerms } from '../../store/usage/cycles.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
 import {
   addToBuckets,
@@ -166,7 +166,7 @@ async function countChunk(
     known.map(({ record }) => record),
   )
   const { fresh, duplicates } = sortOut(known, stored, rejected)
-  const unopened = await holdCycles(tx, cyclesOf(billingCycle, [...fresh.map(({ record }) => record), ...duplicates]))
+  const unopened = await lockCycles(tx, cyclesOf(billingCycle, [...fresh.map(({ record }) => record), ...duplicates]))
   if (unopened.length > 0) return { accepted: 0, duplicates: 0, unopened }
   const placed = await place(tx, fresh, billingCycle)
   for (const [cycleKey, pools] of poolsByCycle(placed)) await lockPools(tx, cycleKey, pools)

@@ -8,7 +8,7 @@
  */
 import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { isAway } from '../../store/away.ts'
-import { claimDue, type DueMark, holdBack, settleDue } from '../../store/due.ts'
+import { claimDue, type DueMark, postponeSubject, settleDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
 import { type Batch, readBatch } from './read-batch.ts'
@@ -36,7 +36,7 @@ export async function evaluateSubjects(store: Store, terms: EvaluationTerms, ten
 
 /**
  * Evaluates a batch. Where it fails, its halves are evaluated by themselves, down to the subject that fails alone: that
- * one is held back, the others are written.
+ * one is postponed, the others are written.
  */
 async function evaluateMarks(
   store: Store,
@@ -54,7 +54,7 @@ async function evaluateMarks(
     if (isAway(error)) throw error
     const [first, second] = marks
     if (first !== undefined && second === undefined) {
-      await inTenant(store, tenantId, (tx) => holdBack(tx, first))
+      await inTenant(store, tenantId, (tx) => postponeSubject(tx, first))
       terms.onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
       return
     }

@@ -14,7 +14,7 @@ export interface GuardScope {
 
 export type PermitState = 'granted' | 'held' | 'discarded'
 
-/** One ask at a time is counted in a tenant; held to the end of the transaction. After the lock on alerts. */
+/** One request at a time is counted in a tenant: locked to the end of the transaction. After the lock on alerts. */
 export async function lockGuard(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.guard'), hashtext(${tx.tenantId}))`.execute(tx.q)
 }
@@ -224,7 +224,7 @@ export async function clearedAsks(
   return rows.map((one) => ({ ...one, rule, cycleKey, cleared: true }))
 }
 
-/** Ends what was asked for alerts. One statement, whatever their number; the guard's lock is held. */
+/** Ends what was asked for alerts. One statement, whatever their number; with the guard locked. */
 export async function endAsks(tx: TenantTx, over: readonly AskOver[]): Promise<void> {
   if (over.length === 0) return
   await sql`

@@ -125,7 +125,7 @@ export const poolTariffs = (tx: TenantTx, ids: readonly number[]): Promise<Map<n
   readPoolTariffs(tx, ids, sql``)
 
 /** Keeps a pool from being deleted until the transaction ends. @returns its tariff; undefined where there is no such pool */
-export const holdPool = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
+export const lockPoolTariff = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
   (await readPoolTariffs(tx, [id], sql`for key share of p`)).get(id)
 
 async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBuilder<unknown>) {

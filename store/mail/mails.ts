@@ -47,10 +47,10 @@ export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
 }
 
 /** Locks a tenant's mail work, so that notifications are put into mails by one worker at a time. */
-export const lockMailWork = (tx: TenantTx): Promise<boolean> => holdMailWork(tx, sql`skip locked`)
+export const lockMailWork = (tx: TenantTx): Promise<boolean> => lockWork(tx, sql`skip locked`)
 
 /** @returns whether the tenant is on the list, and by `patience` whether this transaction has it */
-async function holdMailWork(tx: TenantTx, patience = sql``): Promise<boolean> {
+async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
   const { rows } = await sql`
     select 1 from mail_work where tenant_id = ${tx.tenantId} for update ${patience}`.execute(tx.q)
   return rows.length > 0
@@ -144,7 +144,7 @@ export async function noteDelivery(
  * at, in a statement of its own: what was committed meanwhile is seen, and what comes after finds the row as it is left.
  */
 export async function settleMailWork(tx: TenantTx): Promise<void> {
-  if (!(await holdMailWork(tx))) return
+  if (!(await lockWork(tx))) return
   await sql`
     with next as (
       select min(at) as at

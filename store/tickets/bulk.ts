@@ -19,7 +19,7 @@ export interface BulkTerms {
 }
 
 /** A run under its lock. */
-export interface HeldRun extends BulkTerms {
+export interface LockedRun extends BulkTerms {
   readonly id: string
   readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
   readonly waiting: number
@@ -112,21 +112,21 @@ async function addWork(tx: TenantTx, bulkId: string, dueAt: Date): Promise<void>
   tx.enqueue({ queue: 'bulk' })
 }
 
-const held = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state, waiting`
+const lockedRow = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state, waiting`
 
 /** Locks the run whose turn it is: the first accepted of those with something to do. */
-export async function holdNextRun(tx: TenantTx): Promise<HeldRun | undefined> {
-  const { rows } = await sql<HeldRun>`
-    select ${held} from bulk_tickets
+export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> {
+  const { rows } = await sql<LockedRun>`
+    select ${lockedRow} from bulk_tickets
      where tenant_id = app_tenant() and state in ('opening', 'cancelling') order by seq limit 1 for update`.execute(
     tx.q,
   )
   return rows[0]
 }
 
-export async function holdRun(tx: TenantTx, id: string): Promise<HeldRun | undefined> {
-  const { rows } = await sql<HeldRun>`
-    select ${held} from bulk_tickets where tenant_id = app_tenant() and id = ${id} for update`.execute(tx.q)
+export async function lockRun(tx: TenantTx, id: string): Promise<LockedRun | undefined> {
+  const { rows } = await sql<LockedRun>`
+    select ${lockedRow} from bulk_tickets where tenant_id = app_tenant() and id = ${id} for update`.execute(tx.q)
   return rows[0]
 }
 

@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { addToPool, holdCycles, lockPools, openCycle, tenantTerms } from './cycles.ts'
+import { addToPool, lockCycles, lockPools, openCycle, tenantTerms } from './cycles.ts'
 
 /**
  * Cycles from the one an instant falls into to the running one, and those that usage has opened ahead: all open and
- * held. None is closed meanwhile, and none that begins soon is renewed before this transaction has ended.
+ * locked. None is closed meanwhile, and none that begins soon is renewed before this transaction has ended.
  */
 async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
   const { billingCycle } = await tenantTerms(tx)
@@ -18,7 +18,7 @@ async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
     cycles.push(cycle)
     cycle = nextCycle(billingCycle, cycle)
   }
-  const unopened = new Set(await holdCycles(tx, cycles))
+  const unopened = new Set(await lockCycles(tx, cycles))
   const since = cycles.filter((one) => one.startsAt <= now || !unopened.has(one))
   for (const one of since) if (unopened.has(one)) await openCycle(tx, one)
   return since

@@ -119,7 +119,7 @@ export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
 
 /**
  * States anew who contributes to a cycle, as opening it now would: whoever opened it may have done so before it began,
- * or beside a ticket that began before it. Call with the cycle held alone.
+ * or beside a ticket that began before it. Call with the cycle locked alone.
  */
 export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<void> {
   const { key } = cycle
@@ -174,7 +174,7 @@ const cycleLock = (tx: TenantTx, key: string) =>
  *
  * @returns those that have not been opened yet
  */
-export async function holdCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
+export async function lockCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
   for (const { key } of cycles) await sql`select pg_advisory_xact_lock_shared(${cycleLock(tx, key)})`.execute(tx.q)
   const { rows } = await sql<{ key: string }>`
     select key from cycles where tenant_id = ${tx.tenantId} and key = any(${cycles.map(({ key }) => key)}::text[])`.execute(
@@ -185,7 +185,7 @@ export async function holdCycles(tx: TenantTx, cycles: readonly Cycle[]): Promis
 }
 
 /** Waits until no usage is being counted in a cycle, and keeps it so until this transaction ends. */
-export async function holdCycleAlone(tx: TenantTx, key: string): Promise<void> {
+export async function lockCycleAlone(tx: TenantTx, key: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${cycleLock(tx, key)})`.execute(tx.q)
 }
 
@@ -243,7 +243,7 @@ export interface PoolDelta {
   readonly contributing?: number
 }
 
-/** Changes a pool's totals in a cycle and gives it a new usage version. Call with the cycle held and the pool locked. */
+/** Changes a pool's totals in a cycle and gives it a new usage version. Call with the cycle and the pool locked. */
 export async function addToPool(tx: TenantTx, cycleKey: string, poolId: number, delta: PoolDelta): Promise<void> {
   await restating(
     tx,

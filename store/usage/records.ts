@@ -122,7 +122,7 @@ export async function ledgerSums(tx: TenantTx, keys: readonly LedgerKey[]): Prom
 
 /**
  * Adds usage to the ledger and to the pools' totals; of a closed cycle the next statement has the difference. Call with
- * the cycles held and the pools locked.
+ * the cycles and the pools locked.
  */
 export async function addToLedger(tx: TenantTx, rows: readonly (LedgerKey & Amounts)[]): Promise<void> {
   const json = JSON.stringify(rows)

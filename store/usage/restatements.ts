@@ -4,7 +4,7 @@ import type { TenantTx } from '../tenancy.ts'
 
 /**
  * A change of pools' totals that notes which of them are of closed cycles. One statement, and it looks at no cycle but
- * those that the change is of. Call with the pools locked, and their cycles held: a cycle that is being closed has the
+ * those that the change is of. Call with the pools and their cycles locked: a cycle that is being closed has the
  * change in its statement or notes it.
  *
  * @param change an update of pool_cycles, without `returning`

@@ -55,7 +55,7 @@ export interface StoredAlert<State> {
   readonly askedAt: Date | null
 }
 
-/** One evaluation at a time writes a tenant's alerts; held to the end of the transaction. */
+/** One evaluation at a time writes a tenant's alerts: locked to the end of the transaction. */
 export async function lockAlerts(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.tenantId}))`.execute(tx.q)
 }

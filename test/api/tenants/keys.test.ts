@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { holdIdempotencyKey } from '../../../store/idempotency.ts'
+import { lockIdempotencyKey } from '../../../store/idempotency.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { asking, NOON, useHouse } from '../harness.ts'
 
@@ -360,7 +360,7 @@ describe('Idempotency-Key', () => {
     const again = () => house.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
 
     const meanwhile = await inTenant(house.store, house.tenant.id, async (tx) => {
-      await holdIdempotencyKey(tx, 'd')
+      await lockIdempotencyKey(tx, 'd')
       return again()
     })
     const after = await again()
