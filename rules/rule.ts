@@ -6,7 +6,7 @@ import type { SubjectName } from './facts.ts'
 import type { Match, Resolve, RuleEvent } from './rule-file.ts'
 
 /** How long conditions hold before a rule fires: milliseconds, or a share of the cycle in percent. */
-export type Hold = { readonly ms: number } | { readonly cyclePct: number }
+export type For = { readonly ms: number } | { readonly cyclePct: number }
 
 export interface Rule {
   readonly name: string
@@ -21,11 +21,11 @@ export interface Rule {
   readonly event: RuleEvent
   readonly level: LogLevel
   readonly resolve: Resolve
-  readonly hold: Hold
+  readonly for: For
   /** Starts anew with each cycle: it is told once a cycle, or reads facts that do. */
   readonly cycleBound: boolean
 }
 
 /** Reads `for`: a duration, or a share of the cycle (`5%`). */
-export const holdOf = (text: string): Hold =>
+export const forOf = (text: string): For =>
   text.endsWith('%') ? { cyclePct: Number(text.slice(0, -1)) } : { ms: durationMs(text) }

@@ -1,8 +1,8 @@
 /**
  * What becomes of an alert when its rule has been evaluated. Pure; instants are epoch milliseconds.
  *
- *   inactive ──holds──▶ pending ──`for` is over──▶ firing ──clear──▶ resolved ──holds──▶ pending …
- *                          └──holds no longer──▶ inactive (or resolved)
+ *   inactive ──met──▶ pending ──`for` is over──▶ firing ──clear──▶ resolved ──met──▶ pending …
+ *                          └──met no longer──▶ inactive (or resolved)
  *
  * One state for each rule, subject and scope ({@link scopeOf}). A rule that could not be decided changes nothing.
  */
@@ -20,7 +20,7 @@ export interface AlertState {
   readonly phase: AlertPhase
   /** When the phase began. */
   readonly since: number
-  /** How many times it has begun to hold; 0 before the first. */
+  /** How many times its conditions have come to be met; 0 before the first. */
   readonly episode: number
   /** Of a rule told once an occurrence: the one it is pending or firing for. */
   readonly occurrence: string | null
@@ -35,7 +35,7 @@ export interface Transition {
   /** Unique within the tenant together with the kind. */
   readonly key: string
   readonly level: LogLevel
-  /** When the conditions began to hold (fired) or ended (resolved). */
+  /** Since when the conditions were met (fired), or no longer (resolved). */
   readonly since: number
   /** How the end is told; `none` is never seen, such an end makes no transition. */
   readonly resolve: Resolve
@@ -79,7 +79,7 @@ export function decideAlert(question: AlertQuestion): AlertDecision {
     next,
     transitions,
     wantsSuspend: next.phase === 'firing' && rule.event.params.actions.includes('suspend'),
-    ...(next.phase === 'pending' ? { nextCheckAt: next.since + holdMs(rule, question.cycle) } : {}),
+    ...(next.phase === 'pending' ? { nextCheckAt: next.since + forMs(rule, question.cycle) } : {}),
   }
 }
 
@@ -89,25 +89,25 @@ const quiet = (next: AlertState): Step => ({ next, transitions: [] })
 function step(state: AlertState, question: AlertQuestion): Step {
   const { outcome, now } = question
   const { once } = outcome.rule.event.params
-  const holds = outcome.holds && (once !== 'occurrence' || outcome.occurrence !== null)
+  const met = outcome.met && (once !== 'occurrence' || outcome.occurrence !== null)
   const another = once === 'occurrence' && outcome.occurrence !== state.occurrence
   switch (state.phase) {
     case 'inactive':
     case 'resolved':
-      return holds ? begin(state, question) : quiet(state)
+      return met ? begin(state, question) : quiet(state)
     case 'pending':
-      if (holds && another) return begin(state, question)
-      if (holds) return fireWhenDue(state, question)
+      if (met && another) return begin(state, question)
+      if (met) return fireWhenDue(state, question)
       return quiet({ ...state, phase: state.told.length > 0 ? 'resolved' : 'inactive', since: now })
     case 'firing':
       // A new occurrence takes the place of the one before, which has not ended but been overtaken.
-      if (holds && another) return begin(state, question)
-      return ended(outcome, holds) ? resolve(state, question) : quiet(state)
+      if (met && another) return begin(state, question)
+      return ended(outcome, met) ? resolve(state, question) : quiet(state)
   }
 }
 
-/** An episode lasts until its clear conditions hold, where the rule has some, and never ends while it still holds. */
-const ended = ({ clear }: RuleOutcome, holds: boolean): boolean => !holds && clear !== false
+/** An episode lasts until its clear conditions are met, where the rule has some, and never ends while its own are. */
+const ended = ({ clear }: RuleOutcome, met: boolean): boolean => !met && clear !== false
 
 const begin = (state: AlertState, question: AlertQuestion): Step =>
   fireWhenDue(
@@ -123,7 +123,7 @@ const begin = (state: AlertState, question: AlertQuestion): Step =>
 
 function fireWhenDue(pending: AlertState, question: AlertQuestion): Step {
   const { outcome, cycle, now } = question
-  if (now - pending.since < holdMs(outcome.rule, cycle)) return quiet(pending)
+  if (now - pending.since < forMs(outcome.rule, cycle)) return quiet(pending)
   const firing: AlertState = { ...pending, phase: 'firing', since: now }
   return tell('fired', firing, question, pending.since)
 }
@@ -162,6 +162,6 @@ function lastPart(rule: Rule, state: AlertState): string {
   }
 }
 
-function holdMs({ hold }: Rule, cycle: Cycle): number {
-  return 'ms' in hold ? hold.ms : Math.round(((cycle.endsAt - cycle.startsAt) * hold.cyclePct) / 100)
+function forMs({ for: lasting }: Rule, cycle: Cycle): number {
+  return 'ms' in lasting ? lasting.ms : Math.round(((cycle.endsAt - cycle.startsAt) * lasting.cyclePct) / 100)
 }

@@ -1,5 +1,5 @@
 /**
- * Which rules hold for one subject, and why. json-rules-engine decides.
+ * Which rules are met by one subject, and why. json-rules-engine decides.
  *
  * Pure: same rules and facts, same outcomes. One Engine for each rule and evaluation: runs that overlap on one Engine
  * can end each other early, and a rule that fails takes the run's others with it.
@@ -10,7 +10,7 @@ import type { Facts, FactValue } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 import { useStrictOperators } from './operators.ts'
 
-/** One comparison: what was compared, and whether it held. */
+/** One comparison: what was compared, and whether it was met. */
 export interface LeafExplanation {
   readonly fact: string
   readonly value: FactValue
@@ -25,9 +25,9 @@ export interface LeafExplanation {
 
 export interface RuleOutcome {
   readonly rule: Rule
-  /** Whether the conditions hold; false where they could not be decided. */
-  readonly holds: boolean
-  /** Whether what ends the episode holds; only of rules that say what does. */
+  /** Whether the conditions are met; false where they could not be decided. */
+  readonly met: boolean
+  /** Whether what ends the episode is met; only of rules that say what does. */
   readonly clear?: boolean
   /** What the rule's `occurrence` fact is; null where it is unknown or the rule has none. */
   readonly occurrence: string | null
@@ -47,13 +47,13 @@ export async function evaluateSubject(rules: readonly Rule[], facts: Facts): Pro
 async function outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
   const occurrence = occurrenceOf(rule, facts)
   try {
-    const { holds, leaves } = await decide(rule.conditions, facts)
-    const clear = rule.clear === null ? {} : { clear: (await decide(rule.clear, facts)).holds }
-    return { rule, holds, ...clear, occurrence, explanation: leaves }
+    const { met, leaves } = await decide(rule.conditions, facts)
+    const clear = rule.clear === null ? {} : { clear: (await decide(rule.clear, facts)).met }
+    return { rule, met, ...clear, occurrence, explanation: leaves }
   } catch (error) {
     return {
       rule,
-      holds: false,
+      met: false,
       occurrence,
       error: error instanceof Error ? error.message : String(error),
       explanation: [],
@@ -75,8 +75,8 @@ function occurrenceOf({ event }: Rule, facts: Facts): string | null {
 export async function decide(
   conditions: Group,
   facts: Facts,
-): Promise<{ readonly holds: boolean; readonly leaves: readonly LeafExplanation[] }> {
-  const engine = new Engine([{ conditions: forEngine(conditions), event: { type: 'holds' } }])
+): Promise<{ readonly met: boolean; readonly leaves: readonly LeafExplanation[] }> {
+  const engine = new Engine([{ conditions: forEngine(conditions), event: { type: 'met' } }])
   useStrictOperators(engine)
   // Only what is read: the engine hashes every fact of every run.
   const read = factsRead(conditions).filter((name) => Object.hasOwn(facts, name))
@@ -85,7 +85,7 @@ export async function decide(
   if (result === undefined) throw new Error('the engine answered with no result')
   const decided = resultsOf(result.conditions)
   const leaves = leavesOf(conditions).map((leaf, n) => explained(leaf, facts, decided[n] ?? null))
-  return { holds: results.length > 0, leaves }
+  return { met: results.length > 0, leaves }
 }
 
 type ResultNode = RuleResult['conditions'] | Extract<RuleResult['conditions'], { all: unknown }>['all'][number]

@@ -9,34 +9,34 @@ const isNumber = (value: unknown): value is number => typeof value === 'number' 
 const isScalar = (value: unknown): boolean => isNumber(value) || typeof value === 'string' || typeof value === 'boolean'
 const alike = (a: unknown, b: unknown): boolean => isScalar(a) && typeof a === typeof b && isScalar(b)
 
-const numeric = (holds: (a: number, b: number) => boolean) => (a: unknown, b: unknown) =>
-  isNumber(a) && isNumber(b) && holds(a, b)
+const numeric = (isMet: (a: number, b: number) => boolean) => (a: unknown, b: unknown) =>
+  isNumber(a) && isNumber(b) && isMet(a, b)
 
 /** What an operator compares, and how mails and pages put it. */
 export interface Operator {
   /** `order`: two numbers; `equality`: two values of one type; `list`: a value and a list; `presence`: true or false. */
   readonly takes: 'order' | 'equality' | 'list' | 'presence'
   readonly meaning: string
-  readonly holds: (fact: unknown, operand: unknown) => boolean
+  readonly isMet: (fact: unknown, operand: unknown) => boolean
 }
 
 export const OPERATORS = {
-  equal: { takes: 'equality', meaning: 'is', holds: (a, b) => alike(a, b) && a === b },
-  notEqual: { takes: 'equality', meaning: 'is known and is not', holds: (a, b) => alike(a, b) && a !== b },
-  lessThan: { takes: 'order', meaning: 'is below', holds: numeric((a, b) => a < b) },
-  lessThanInclusive: { takes: 'order', meaning: 'is at most', holds: numeric((a, b) => a <= b) },
-  greaterThan: { takes: 'order', meaning: 'is above', holds: numeric((a, b) => a > b) },
-  greaterThanInclusive: { takes: 'order', meaning: 'is at least', holds: numeric((a, b) => a >= b) },
-  in: { takes: 'list', meaning: 'is one of', holds: (a, b) => isScalar(a) && Array.isArray(b) && b.includes(a) },
+  equal: { takes: 'equality', meaning: 'is', isMet: (a, b) => alike(a, b) && a === b },
+  notEqual: { takes: 'equality', meaning: 'is known and is not', isMet: (a, b) => alike(a, b) && a !== b },
+  lessThan: { takes: 'order', meaning: 'is below', isMet: numeric((a, b) => a < b) },
+  lessThanInclusive: { takes: 'order', meaning: 'is at most', isMet: numeric((a, b) => a <= b) },
+  greaterThan: { takes: 'order', meaning: 'is above', isMet: numeric((a, b) => a > b) },
+  greaterThanInclusive: { takes: 'order', meaning: 'is at least', isMet: numeric((a, b) => a >= b) },
+  in: { takes: 'list', meaning: 'is one of', isMet: (a, b) => isScalar(a) && Array.isArray(b) && b.includes(a) },
   notIn: {
     takes: 'list',
     meaning: 'is known and is none of',
-    holds: (a, b) => isScalar(a) && Array.isArray(b) && !b.includes(a),
+    isMet: (a, b) => isScalar(a) && Array.isArray(b) && !b.includes(a),
   },
   known: {
     takes: 'presence',
     meaning: 'is known (true) or unknown (false)',
-    holds: (a, b) => typeof b === 'boolean' && isScalar(a) === b,
+    isMet: (a, b) => typeof b === 'boolean' && isScalar(a) === b,
   },
 } as const satisfies Readonly<Record<string, Operator>>
 
@@ -58,5 +58,5 @@ export const operatorNames = (): string[] => Object.keys(OPERATORS).flatMap((nam
 export function useStrictOperators(engine: Engine): void {
   for (const name of ['contains', 'doesNotContain']) engine.removeOperator(name)
   for (const name of ['someFact', 'someValue', 'everyFact', 'everyValue', 'swap']) engine.removeOperatorDecorator(name)
-  for (const [name, { holds }] of Object.entries(OPERATORS)) engine.addOperator(name, holds)
+  for (const [name, { isMet }] of Object.entries(OPERATORS)) engine.addOperator(name, isMet)
 }

@@ -18,12 +18,12 @@ export async function checkExamples({ subject, conditions, examples }: Exampled,
   for (const [n, { fires, facts }] of examples.entries()) {
     const pointer = `/examples/${n}`
     if (!checkFacts(facts, { subject, conditions, pointer: `${pointer}/facts` }, report)) continue
-    const { holds, leaves } = await decide(conditions, facts)
-    if (holds === fires) continue
+    const { met, leaves } = await decide(conditions, facts)
+    if (met === fires) continue
     const seen = leaves.map(
       ({ fact, value, operator, operand }) => `${fact} ${value} ${operator} ${JSON.stringify(operand)}`,
     )
-    report(`${pointer}/fires`, fires, `${holds}, which is what the conditions say: ${seen.join('; ')}`)
+    report(`${pointer}/fires`, fires, `${met}, which is what the conditions say: ${seen.join('; ')}`)
   }
   for (const fires of [true, false]) {
     if (examples.some((example) => example.fires === fires)) continue

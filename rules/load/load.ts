@@ -6,7 +6,7 @@
 import { LogLevel } from '../../domain/codes.ts'
 import { factsRead, type Group } from '../conditions.ts'
 import { factsOf, SUBJECTS, type SubjectName } from '../facts.ts'
-import { holdOf, type Rule } from '../rule.ts'
+import { forOf, type Rule } from '../rule.ts'
 import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from '../rule-file.ts'
 import { checkEvent, checkMatch, isEvent } from './check-event.ts'
 import { checkExamples } from './check-examples.ts'
@@ -136,7 +136,7 @@ function loaded(file: string, source: RuleFile, conditions: Group, clear: Group 
     event,
     level: LogLevel[params.level],
     resolve: params.resolve ?? 'log',
-    hold: holdOf(params.for ?? 'PT0S'),
+    for: forOf(params.for ?? 'PT0S'),
     cycleBound: params.once === 'cycle' || factsRead(conditions).some((fact) => facts.get(fact)?.cycleBound === true),
   }
 }

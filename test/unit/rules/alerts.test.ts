@@ -18,7 +18,7 @@ function play(
 ) {
   let state = from
   const steps = said.map((each, n) => {
-    const outcome: RuleOutcome = { rule, holds: false, occurrence: null, explanation: [], ...each }
+    const outcome: RuleOutcome = { rule, met: false, occurrence: null, explanation: [], ...each }
     const decision = decideAlert({ outcome, subject: pool7, cycle, previous: state, now: start + n * MINUTE })
     state = decision.next
     return decision
@@ -30,8 +30,8 @@ function play(
     state,
   }
 }
-const YES = { holds: true }
-const NO = { holds: false }
+const YES = { met: true }
+const NO = { met: false }
 
 let cycle: Rule
 let episode: Rule
@@ -67,7 +67,7 @@ describe('an alert that is told once a cycle', () => {
     expect(again.told).toEqual(['fired warned/pool/7/2026-12'])
   })
 
-  test('says level, how its end is told and since when it holds', () => {
+  test('says level, how its end is told and since when it is met', () => {
     const { steps } = play(held, [YES, YES, YES])
 
     expect(steps[2]?.transitions).toEqual([
@@ -89,9 +89,9 @@ describe('an alert that is told once an episode', () => {
 
   test('is not over before its clear conditions hold', () => {
     const { phases } = play(episode, [
-      { holds: true, clear: false },
+      { met: true, clear: false },
       { clear: false },
-      { holds: true, clear: true },
+      { met: true, clear: true },
       { clear: true },
     ])
 
@@ -107,7 +107,7 @@ describe('an alert that is told once an episode', () => {
 
 describe('an alert that is told once an occurrence', () => {
   test('fires for each new one, and for none twice', () => {
-    const seen = ['a', 'a', 'b', 'a', 'b', 'c'].map((name) => ({ holds: true, occurrence: name }))
+    const seen = ['a', 'a', 'b', 'a', 'b', 'c'].map((name) => ({ met: true, occurrence: name }))
 
     const { told, phases } = play(occurrence, [...seen, NO])
 
@@ -116,7 +116,7 @@ describe('an alert that is told once an occurrence', () => {
   })
 
   test('does not fire where the occurrence is unknown', () => {
-    expect(play(occurrence, [{ holds: true, occurrence: null }]).told).toEqual([])
+    expect(play(occurrence, [{ met: true, occurrence: null }]).told).toEqual([])
   })
 })
 
@@ -163,7 +163,7 @@ describe('an alert that could not be decided', () => {
 describe('any history of an alert', () => {
   const outcomes = fc.array(
     fc.record({
-      holds: fc.boolean(),
+      met: fc.boolean(),
       clear: fc.boolean(),
       occurrence: fc.constantFrom(null, 'a', 'b', 'c'),
       error: fc.option(fc.constant('no'), { nil: undefined, freq: 10 }),

@@ -5,7 +5,7 @@ import { decide, evaluateSubject } from '../../../rules/engine/evaluate.ts'
 import { aRule, leaf } from './samples.ts'
 
 describe('evaluateSubject', () => {
-  test('says of each rule whether it holds, and what was compared', async () => {
+  test('says of each rule whether it is met, and what was compared', async () => {
     const rule = await aRule({
       conditions: {
         all: [
@@ -21,7 +21,7 @@ describe('evaluateSubject', () => {
 
     const [outcome] = await evaluateSubject([rule], { usagePct: 81.5, warningThresholdPct: 80, usageMB: 5 })
 
-    expect(outcome).toMatchObject({ rule, holds: false, occurrence: null })
+    expect(outcome).toMatchObject({ rule, met: false, occurrence: null })
     expect(outcome?.explanation).toEqual([
       {
         fact: 'usagePct',
@@ -43,9 +43,9 @@ describe('evaluateSubject', () => {
       ],
     }
 
-    const { holds, leaves } = await decide(conditions, { a: 1 })
+    const { met, leaves } = await decide(conditions, { a: 1 })
 
-    expect([holds, leaves.map(({ result }) => result)]).toEqual([true, [null, true]])
+    expect([met, leaves.map(({ result }) => result)]).toEqual([true, [null, true]])
   })
 
   test('goes on where one rule cannot be decided', async () => {
@@ -61,13 +61,13 @@ describe('evaluateSubject', () => {
 
     const outcomes = await evaluateSubject([lacking, good], { usagePct: 90 })
 
-    expect(outcomes.map(({ rule, holds, error }) => [rule.name, holds, error])).toEqual([
+    expect(outcomes.map(({ rule, met, error }) => [rule.name, met, error])).toEqual([
       ['lacking', false, 'Undefined fact: limitMB'],
       ['good', true, undefined],
     ])
   })
 
-  test('says whether what ends the episode holds', async () => {
+  test('says whether what ends the episode is met', async () => {
     const rule = await aRule({}, { once: 'episode', clear: { all: [leaf('usagePct', 'lessThan', 50)] } })
 
     const outcomes = [
@@ -75,7 +75,7 @@ describe('evaluateSubject', () => {
       ...(await evaluateSubject([rule], { usagePct: 40 })),
     ]
 
-    expect(outcomes.map(({ holds, clear }) => [holds, clear])).toEqual([
+    expect(outcomes.map(({ met, clear }) => [met, clear])).toEqual([
       [false, false],
       [false, true],
     ])
@@ -142,7 +142,7 @@ describe('decide', () => {
       fc.asyncProperty(node, async (condition) => {
         const group: Group = 'fact' in condition ? { all: [condition] } : condition
 
-        expect((await decide(group, facts)).holds).toBe(means(group))
+        expect((await decide(group, facts)).met).toBe(means(group))
       }),
       { numRuns: 300 },
     )

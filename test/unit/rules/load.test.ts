@@ -17,8 +17,8 @@ describe('loadRuleSet', () => {
 
     expect(faults).toEqual([])
     expect(rules).toMatchObject([
-      { name: 'a', file: 'pool/a.json', level: 2, hold: { cyclePct: 5 }, clear: null, match: {}, cycleBound: true },
-      { name: 'b', level: 1, hold: { ms: 0 }, resolve: 'log' },
+      { name: 'a', file: 'pool/a.json', level: 2, for: { cyclePct: 5 }, clear: null, match: {}, cycleBound: true },
+      { name: 'b', level: 1, for: { ms: 0 }, resolve: 'log' },
     ])
   })
 

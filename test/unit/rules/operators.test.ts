@@ -4,8 +4,8 @@ import { decide } from '../../../rules/engine/evaluate.ts'
 import { OPERATORS, operatorNamed } from '../../../rules/engine/operators.ts'
 import { type FactValue, factsOf } from '../../../rules/facts.ts'
 
-const holds = async (operator: string, fact: FactValue, value: string | number | boolean | readonly string[]) =>
-  (await decide({ all: [{ fact: 'x', operator, value }] }, { x: fact })).holds
+const met = async (operator: string, fact: FactValue, value: string | number | boolean | readonly string[]) =>
+  (await decide({ all: [{ fact: 'x', operator, value }] }, { x: fact })).met
 const comparisons = Object.keys(OPERATORS).filter((name) => name !== 'known')
 
 describe('the operators', () => {
@@ -32,7 +32,7 @@ describe('the operators', () => {
     ['not:equal', 1, 2, true],
     ['not:equal', 1, 1, false],
   ])('%s of %j and %j: %j', async (operator, fact, value, expected) => {
-    expect(await holds(operator, fact, value)).toBe(expected)
+    expect(await met(operator, fact, value)).toBe(expected)
   })
 
   test('never hold for null, on either side, whatever the other is', async () => {
@@ -41,7 +41,7 @@ describe('the operators', () => {
       fc.asyncProperty(fc.constantFrom(...comparisons), scalar, fc.boolean(), async (operator, other, left) => {
         const facts = left ? { a: null, b: other } : { a: other, b: null }
 
-        const { holds: held } = await decide({ all: [{ fact: 'a', operator, value: { fact: 'b' } }] }, facts)
+        const { met: held } = await decide({ all: [{ fact: 'a', operator, value: { fact: 'b' } }] }, facts)
 
         expect(held).toBe(false)
       }),
@@ -54,7 +54,7 @@ describe('the operators', () => {
         fc.constantFrom(...comparisons),
         fc.constantFrom(Number.NaN, Infinity, -Infinity),
         async (operator, fact) => {
-          expect(await holds(operator, fact, 5)).toBe(false)
+          expect(await met(operator, fact, 5)).toBe(false)
         },
       ),
     )
@@ -62,7 +62,7 @@ describe('the operators', () => {
 
   test('of the engine that rules may not use are not there', async () => {
     for (const operator of ['contains', 'doesNotContain', 'swap:lessThan', 'someFact:equal', 'everyValue:equal']) {
-      await expect(holds(operator, 1, 1)).rejects.toThrow('Unknown operator')
+      await expect(met(operator, 1, 1)).rejects.toThrow('Unknown operator')
       expect(operatorNamed(operator)).toBeUndefined()
     }
   })
