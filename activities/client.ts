@@ -3,7 +3,7 @@ import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
 import createClient, { type Client } from 'openapi-fetch'
 import type { paths as InternalPaths } from '../client/internal.d.ts'
 import type { paths as PublicPaths } from '../client/public.d.ts'
-import { failureOfAnswer, failureOfConnection } from './failures.ts'
+import { failureOfConnection, failureOfResponse } from './failures.ts'
 import { fixedKey, type ServiceKey, sendWithKey } from './service-key.ts'
 
 export interface ServiceAddress {
@@ -59,7 +59,7 @@ export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress)
   }
 }
 
-interface Answered<T> {
+interface FetchResult<T> {
   readonly data?: T
   readonly error?: unknown
   readonly response: Response
@@ -70,9 +70,9 @@ interface Answered<T> {
  *
  * @throws ApplicationFailure of the problem's code; retried where domain/errors.ts or the status says so
  */
-export async function bodyOf<T>(request: Promise<Answered<T>>): Promise<T> {
+export async function bodyOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
   const { data, error, response } = await request
-  if (!response.ok || data === undefined) throw failureOfAnswer(response, error)
+  if (!response.ok || data === undefined) throw failureOfResponse(response, error)
   return data
 }
 

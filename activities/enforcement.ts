@@ -2,16 +2,16 @@
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { paths as InternalPaths } from '../client/internal.d.ts'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
-import type { ActionAsk, SimEnforcement } from '../domain/enforcement/enforcement.ts'
+import type { ActionRequest, SimEnforcement } from '../domain/enforcement/enforcement.ts'
 import { toMB } from '../domain/units.ts'
-import type { ArmAsk } from '../domain/workflows/workflow.ts'
+import type { ArmRequest } from '../domain/workflows/workflow.ts'
 import type { pickTargets } from '../rules/alerts/pick-sims.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import { cancelTicket, isStateConflict, openTicket, type TicketAsk, ticketOfStep } from './tickets.ts'
+import { cancelTicket, isStateConflict, openTicket, type TicketInput, ticketOfStep } from './tickets.ts'
 
-export interface SuspensionAsk {
-  readonly ticket: TicketAsk
+export interface SuspensionInput {
+  readonly ticket: TicketInput
   readonly cycleKey: string
   /** The rule that asks; null when a person started the workflow. */
   readonly rule: string | null
@@ -33,7 +33,7 @@ export type Refusal =
  * A ticket is under way, the SIM is suspended by an earlier attempt already, the guard holds it, or it is not suspended:
  * then with the ticket of an earlier attempt that was taken back.
  */
-export type SuspensionAnswer =
+export type SuspensionResult =
   | { readonly do: 'wait'; readonly ticketId: string }
   | { readonly do: 'hold'; readonly holdId: number }
   | { readonly do: 'stay' }
@@ -67,7 +67,7 @@ export interface PoolPick {
   readonly passedOver: number
 }
 
-export interface PoolAsk {
+export interface PoolPickInput {
   readonly tenantId: string
   readonly poolId: number
   readonly cycleKey: string
@@ -105,7 +105,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
    * Safe to run twice, however late: where the step has got through before, its effect is the answer, or its ticket,
    * which is taken back first where the SIM is not to be suspended any more.
    */
-  async openSuspension({ ticket, cycleKey, rule, workflowId }: SuspensionAsk): Promise<SuspensionAnswer> {
+  async openSuspension({ ticket, cycleKey, rule, workflowId }: SuspensionInput): Promise<SuspensionResult> {
     const client = clientOf(ticket.tenantId)
     const params = { path: { id: ticket.simId }, query: { cycle: cycleKey, ...(rule === null ? {} : { rule }) } }
     const sim = await bodyOf(client.internal.GET('/internal/sims/{id}/enforcement', { params }))
@@ -132,12 +132,12 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 
   /** Writes what the watchdog did to the log, and tells whoever has to know. Once for each counter. */
-  async logAction({ tenantId, entry }: { readonly tenantId: string; readonly entry: ActionAsk }): Promise<void> {
+  async logAction({ tenantId, entry }: { readonly tenantId: string; readonly entry: ActionRequest }): Promise<void> {
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },
 
   /** Picks whom to stop in a pool, as it is now; nobody where it is not over or not enforced any more. */
-  async pickPoolTargets(ask: PoolAsk): Promise<PoolPick> {
+  async pickPoolTargets(ask: PoolPickInput): Promise<PoolPick> {
     const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
     const { api, internal } = clientOf(ask.tenantId)
     const [{ watchdogMode }, enforcement] = await Promise.all([
@@ -177,7 +177,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 })
 
-type ArmSims = Readonly<Omit<ArmAsk, 'simIds'>> & { readonly tenantId: string; readonly simIds: readonly number[] }
+type ArmSims = Readonly<Omit<ArmRequest, 'simIds'>> & { readonly tenantId: string; readonly simIds: readonly number[] }
 
 /** As many as the service takes in one request. */
 const ARMED_AT_ONCE = 500
@@ -193,7 +193,7 @@ const pagesOf = (simIds: readonly number[], size: number): number[][] =>
  */
 async function askPermits(
   client: ServiceClient,
-  { poolId, cycleKey: cycle, rule, workflowId }: PoolAsk,
+  { poolId, cycleKey: cycle, rule, workflowId }: PoolPickInput,
   simIds: readonly number[],
 ): Promise<Pick<PoolPick, 'simIds' | 'held' | 'holdId'> | null> {
   const granted: number[] = []
@@ -220,7 +220,7 @@ async function askPermit(
     simId,
     ...ask
   }: { readonly rule: string; readonly cycle: string; readonly simId: number; readonly workflowId: string },
-): Promise<Extract<SuspensionAnswer, { do: 'hold' | 'refuse' }> | null> {
+): Promise<Extract<SuspensionResult, { do: 'hold' | 'refuse' }> | null> {
   try {
     const body = { ...ask, simIds: [simId] }
     const { granted, holdId } = await bodyOf(

@@ -47,7 +47,7 @@ const textAt = (problem: unknown, key: string): string | undefined => {
 }
 
 /** The failure an answer stands for; its type is the problem's stable code. */
-export function failureOfAnswer(response: Response, problem: unknown): ApplicationFailure {
+export function failureOfResponse(response: Response, problem: unknown): ApplicationFailure {
   const code = textAt(problem, 'code') ?? `http_${response.status}`
   const detail = textAt(problem, 'detail') ?? textAt(problem, 'title') ?? response.statusText
   const isRefused = isKeyRefusal(response.status, code)

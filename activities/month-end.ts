@@ -7,7 +7,7 @@ import type {
   MonthEndInput,
   MonthEndResult,
   MonthEndWork,
-  RetryFailedAnswer,
+  RetryFailedResult,
   Waits,
   WorkCounts,
 } from '../domain/temporal/lifecycle.ts'
@@ -29,7 +29,7 @@ export type MonthEndLook = Readonly<Record<MonthEndWork, WorkCounts>> & {
   readonly suspended: number
   readonly closed: boolean
 }
-export interface BatchesAsk extends CycleRef {
+export interface BatchesInput extends CycleRef {
   readonly kind: MonthEndWork
   readonly afterSimId: number
   readonly size: number
@@ -38,7 +38,7 @@ export interface BatchesAsk extends CycleRef {
 export interface BatchPage extends MonthEndBatches {
   readonly look: MonthEndLook
 }
-export interface ApplyAsk extends CycleRef {
+export interface ApplyInput extends CycleRef {
   readonly kind: 'unassign' | 'move'
   readonly afterSimId: number
   readonly throughSimId: number
@@ -51,13 +51,13 @@ export interface RenewPage {
   /** Suspended SIMs whose workflow does not run any more. */
   readonly orphans: readonly number[]
 }
-export interface MissedAsk {
+export interface MissedInput {
   readonly tenantId: string
   readonly billingCycle: string
   /** Key of the last cycle that has ended. */
   readonly through: string
 }
-export interface SettleAsk extends CycleRef {
+export interface SettleInput extends CycleRef {
   readonly waits: Waits
   /** Whether to wait for suspended SIMs too, not for changes only. */
   readonly returns: boolean
@@ -118,7 +118,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   },
 
   /** What a step has yet to begin, in batches; and how far the month end is. */
-  async listBatches({ tenantId, cycleKey, kind, afterSimId, size, limit }: BatchesAsk): Promise<BatchPage> {
+  async listBatches({ tenantId, cycleKey, kind, afterSimId, size, limit }: BatchesInput): Promise<BatchPage> {
     const client = clientOf(tenantId)
     const params = { path: { key: cycleKey }, query: { kind, afterSimId, size, limit } }
     const page = await afterBoundary(bodyOf(client.internal.GET('/internal/cycles/{key}/batches', { params })))
@@ -126,7 +126,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   },
 
   /** Opens the tickets of a range of queued changes. Safe to run twice, also when its key is forgotten. */
-  async applyChanges({ tenantId, cycleKey, key, ...body }: ApplyAsk) {
+  async applyChanges({ tenantId, cycleKey, key, ...body }: ApplyInput) {
     const { internal } = clientOf(tenantId)
     const params = { path: { key: cycleKey }, ...once(key) }
     const post = bodyOf(internal.POST('/internal/cycles/{key}/changes/apply', { params, body }))
@@ -139,7 +139,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     tenantId,
     cycleKey,
     key,
-  }: CycleRef & { readonly key: string }): Promise<RetryFailedAnswer> {
+  }: CycleRef & { readonly key: string }): Promise<RetryFailedResult> {
     const { internal } = clientOf(tenantId)
     const sum = { opened: 0, refused: 0 }
     for (const kind of ['unassign', 'move', 'return'] as const) {
@@ -198,7 +198,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   },
 
   /** Waits until the tickets of a month end have ended, or for a while. @returns how far it is */
-  async awaitSettled({ tenantId, cycleKey, waits, returns, longest }: SettleAsk): Promise<MonthEndLook> {
+  async awaitSettled({ tenantId, cycleKey, waits, returns, longest }: SettleInput): Promise<MonthEndLook> {
     const client = clientOf(tenantId)
     const until = Date.now() + durationMs(longest)
     return await poll(waits, async () => {
@@ -239,7 +239,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
    * Cycles whose month end is still to be run, the oldest first: from the first that is not closed, or the one after
    * the last that is, to one that has ended. Those that nobody has opened are among them.
    */
-  async listMissed({ tenantId, billingCycle, through }: MissedAsk): Promise<readonly string[]> {
+  async listMissed({ tenantId, billingCycle, through }: MissedInput): Promise<readonly string[]> {
     const cycles = await bodyOf(clientOf(tenantId).internal.GET('/internal/cycles', { params: {} }))
     const closed = new Set(cycles.filter(({ closedAt }) => closedAt !== null).map(({ key }) => key))
     const last = cycleOfKey(billingCycle, through)

@@ -43,7 +43,7 @@ export interface BatchNote extends BatchRef {
   readonly ended: readonly (SimEnd & { readonly index: number })[]
 }
 
-export interface RunAsk {
+export interface RunInput {
   readonly tenantId: string
   readonly workflowId: string
   /** Null: somebody else's, whose end is all that is asked for. */
@@ -186,7 +186,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
    *
    * @returns null where that is another run, or nothing is known of it any more: the SIM itself has to tell
    */
-  async awaitSimRun({ tenantId, workflowId, runId, waits }: RunAsk): Promise<SimEnd | null> {
+  async awaitSimRun({ tenantId, workflowId, runId, waits }: RunInput): Promise<SimEnd | null> {
     const client = clientOf(tenantId)
     const { end } = await poll(waits, async () => {
       const run = await latestRun(client, workflowId)

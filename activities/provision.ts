@@ -18,7 +18,7 @@ export interface SimNow {
   readonly unsettled: boolean
 }
 
-export interface NextAsk {
+export interface NextInput {
   readonly tenantId: string
   readonly simId: number
   /** `activate`: the run itself has provisioned the SIM. */
@@ -37,7 +37,7 @@ export interface StepRefusal {
   readonly detail: string
 }
 /** A ticket is under way, the SIM is Active there, tickets of others have to end first, or it cannot be. */
-export type NextAnswer =
+export type NextResult =
   | { readonly do: 'wait'; readonly kind: 'provision' | 'activate'; readonly ticketId: string }
   | { readonly do: 'stay' }
   | { readonly do: 'later' }
@@ -63,7 +63,7 @@ async function suspenderOf({ internal }: ServiceClient, simId: number): Promise<
 }
 
 /** Why a provisioned SIM cannot be taken to Active; null where it can, or is. Pure. */
-function refusalOf({ poolId, tariffId }: Pick<NextAsk, 'poolId' | 'tariffId'>, sim: SimNow): StepRefusal | null {
+function refusalOf({ poolId, tariffId }: Pick<NextInput, 'poolId' | 'tariffId'>, sim: SimNow): StepRefusal | null {
   const place = (pool: number | null, tariff: number | null) => `pool ${pool ?? 'none'}, tariff ${tariff ?? 'none'}`
   const [asked, there] = [place(poolId ?? null, tariffId ?? null), place(sim.poolId, sim.tariffId)]
   if (asked !== there) {
@@ -82,7 +82,7 @@ async function setTag({ api }: ServiceClient, simId: number, tag: string): Promi
 type Opened = { readonly ticketId: string } | StepRefusal
 
 /** Opens a ticket; what the service refuses for good is an answer. */
-async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: NextAsk): Promise<Opened> {
+async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: NextInput): Promise<Opened> {
   const { tenantId, simId, keys, poolId, tariffId, tag } = ask
   const place = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
   try {
@@ -98,10 +98,10 @@ async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: 
   }
 }
 
-const refuse = (refusal: StepRefusal): NextAnswer => ({ do: 'refuse', refusal })
+const refuse = (refusal: StepRefusal): NextResult => ({ do: 'refuse', refusal })
 
 /** What a SIM that is not Unprovisioned, or has open tickets, needs; undefined: it can be activated. */
-function judge(ask: NextAsk, sim: SimNow): NextAnswer | undefined {
+function judge(ask: NextInput, sim: SimNow): NextResult | undefined {
   if (sim.status === 'Unprovisioned') {
     const detail = `SIM ${sim.simId} was unprovisioned by somebody else since`
     if (sim.unsettled || ask.from === 'provision') return { do: 'later' }
@@ -114,7 +114,7 @@ function judge(ask: NextAsk, sim: SimNow): NextAnswer | undefined {
   return undefined
 }
 
-export interface ActivationAsk {
+export interface ActivationInput {
   readonly tenantId: string
   readonly simId: number
   readonly ticketId: string
@@ -130,7 +130,7 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
    *
    * @throws ApplicationFailure `sim_not_found`, not retried
    */
-  async openNextTicket(ask: NextAsk): Promise<NextAnswer> {
+  async openNextTicket(ask: NextInput): Promise<NextResult> {
     const client = clientOf(ask.tenantId)
     const first = await open(client, ask.from, ask)
     if ('ticketId' in first) return { do: 'wait', kind: ask.from, ticketId: first.ticketId }
@@ -144,7 +144,7 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
   },
 
   /** Waits until an activate ticket is final, however long that takes; then reads the SIM back, where it completed. */
-  async awaitActivation(ask: ActivationAsk): Promise<{ readonly end: TicketEnd; readonly sim: SimNow | null }> {
+  async awaitActivation(ask: ActivationInput): Promise<{ readonly end: TicketEnd; readonly sim: SimNow | null }> {
     const client = clientOf(ask.tenantId)
     const end = await poll(ask.waits, () => lookAtTicket(client, ask.ticketId))
     return { end, sim: end.status === 'complete' ? await readSim(client, ask.simId) : null }

@@ -10,7 +10,7 @@ export interface SuspensionRef {
   readonly workflowId: string
 }
 
-export interface PassOverAsk {
+export interface PassOverInput {
   readonly tenantId: string
   readonly simId: number
   readonly cycleKey: string
@@ -45,7 +45,7 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
   },
 
   /** Has nothing suspend the SIM again in the cycle: a person has acted. Safe to run twice. */
-  async passOver({ tenantId, simId, cycleKey: cycle }: PassOverAsk): Promise<void> {
+  async passOver({ tenantId, simId, cycleKey: cycle }: PassOverInput): Promise<void> {
     const { internal } = clientOf(tenantId)
     await bodyOf(internal.POST('/internal/enforcement/pass-over', { body: { simIds: [simId], cycle } }))
   },

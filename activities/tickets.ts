@@ -9,7 +9,7 @@ import { poll } from './waits.ts'
 
 export type TicketKind = 'provision' | 'activate' | 'suspend' | 'unassign'
 
-export interface TicketAsk {
+export interface TicketInput {
   readonly tenantId: string
   readonly kind: TicketKind
   readonly simId: number
@@ -46,7 +46,7 @@ export const isStateConflict = (error: unknown): boolean =>
  *
  * @throws ApplicationFailure where the service refuses it
  */
-export function postTicket(client: ServiceClient, ask: TicketAsk): Promise<{ readonly id: string }> {
+export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ readonly id: string }> {
   const { kind, simId, poolId, tariffId, effectiveAt } = ask
   const params = once(ask.key)
   const target = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
@@ -65,7 +65,7 @@ export function postTicket(client: ServiceClient, ask: TicketAsk): Promise<{ rea
 }
 
 /** Whether the SIM is settled where the ticket would take it: somebody else was faster. */
-async function isAlreadySo(client: ServiceClient, ask: TicketAsk): Promise<boolean> {
+async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boolean> {
   const sim = await bodyOf(
     client.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(ask.simId) } } }),
   )
@@ -123,7 +123,7 @@ export const lookAtTicket = async (client: ServiceClient, id: string): Promise<T
  */
 export async function ticketOfStep(
   client: ServiceClient,
-  { tenantId, key }: Pick<TicketAsk, 'tenantId' | 'key'>,
+  { tenantId, key }: Pick<TicketInput, 'tenantId' | 'key'>,
 ): Promise<string | undefined> {
   const id = ticketIdOfStep(tenantId, key)
   try {
@@ -140,7 +140,10 @@ export async function ticketOfStep(
  * @returns the ticket's id; null where the SIM is already where the ticket would take it
  * @throws ApplicationFailure `sim_state_conflict`, `sim_already_assigned`, … not retried
  */
-export async function openTicket(client: ServiceClient, ask: TicketAsk): Promise<{ readonly ticketId: string | null }> {
+export async function openTicket(
+  client: ServiceClient,
+  ask: TicketInput,
+): Promise<{ readonly ticketId: string | null }> {
   try {
     return { ticketId: (await postTicket(client, ask)).id }
   } catch (error) {
@@ -165,7 +168,7 @@ export async function cancelTicket(client: ServiceClient, id: string): Promise<b
 }
 
 export const ticketActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
-  openTicket: (ask: TicketAsk) => openTicket(clientOf(ask.tenantId), ask),
+  openTicket: (ask: TicketInput) => openTicket(clientOf(ask.tenantId), ask),
 
   /** @returns whether this took the ticket back; see {@link cancelTicket} */
   cancelTicket: ({ tenantId, ticketId }: TicketRef) => cancelTicket(clientOf(tenantId), ticketId),

@@ -3,7 +3,7 @@ import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
 import { bodyOf, once, type ServiceClient } from './client.ts'
 
-export interface UndoPageAsk {
+export interface UndoPageInput {
   readonly tenantId: string
   readonly rule: string
   readonly since: string
@@ -17,7 +17,7 @@ export interface UndoPageFound {
   readonly nextAfterSimId: number | null
 }
 
-export interface ResumeAsk {
+export interface ResumeInput {
   readonly tenantId: string
   readonly suspensions: readonly SuspensionToUndo[]
   /** Idempotency key of the step; each SIM's has its id appended. */
@@ -40,7 +40,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
    * One page of what is to be undone, by SIM id; the watchdog leaves them alone from now on. Run again it leaves out those
    * that are not suspended yet: they are refused where they would be, unless their ticket is under way already.
    */
-  async takeUndoPage({ tenantId, ...query }: UndoPageAsk): Promise<UndoPageFound> {
+  async takeUndoPage({ tenantId, ...query }: UndoPageInput): Promise<UndoPageFound> {
     const { internal } = clientOf(tenantId)
     const page = await bodyOf(internal.GET('/internal/enforcement/suspensions', { params: { query } }))
     const simIds = page.suspensions.map(({ simId }) => simId)
@@ -49,7 +49,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
   },
 
   /** Asks the workflow of each SIM to bring it back and end. Safe to run twice. */
-  async resumeSims({ tenantId, suspensions, key }: ResumeAsk): Promise<Resumed> {
+  async resumeSims({ tenantId, suspensions, key }: ResumeInput): Promise<Resumed> {
     const client = clientOf(tenantId)
     const orphans: number[] = []
     const failures: { simId: number; code: string; detail: string }[] = []

@@ -15,7 +15,7 @@ export type PublicClient = Client<PublicPaths>
 export type InternalClient = Client<InternalPaths>
 
 /** The service answered, but not with what was asked for. */
-export class ServiceAnswer extends Error {
+export class ProblemResponse extends Error {
   readonly status: number
   readonly code: string
   /** The fields that are wrong, a line each. */
@@ -139,23 +139,23 @@ async function bodyIn(response: Response): Promise<unknown> {
 }
 
 /** An answer with its body. */
-export interface Answered<T> {
+export interface FetchResult<T> {
   readonly data?: T
   readonly error?: unknown
   readonly response: Response
 }
 
-/** The body of a successful answer. @throws ServiceAnswer for a problem, CommandFailure where the service stays away */
-export async function answerOf<T>(request: Promise<Answered<T>>): Promise<T> {
+/** The body of a successful answer. @throws ProblemResponse for a problem, CommandFailure where the service stays away */
+export async function responseOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
   const { data, error, response } = await request
   if (response.ok && data !== undefined) return data
   const message = `${asked.get(response) ?? response.url}: ${detailOf(response.status, error)}`
-  throw new ServiceAnswer(response.status, codeOf(error), message, faultsOf(error))
+  throw new ProblemResponse(response.status, codeOf(error), message, faultsOf(error))
 }
 
-/** The bytes of an answer, while they come. As {@link answerOf} otherwise. */
-export async function streamOf(request: Promise<Answered<ReadableStream | null>>): Promise<Readable> {
-  const stream = await answerOf(request)
+/** The bytes of an answer, while they come. As {@link responseOf} otherwise. */
+export async function streamOf(request: Promise<FetchResult<ReadableStream | null>>): Promise<Readable> {
+  const stream = await responseOf(request)
   return stream === null ? Readable.from([]) : Readable.fromWeb(stream)
 }
 
@@ -172,7 +172,7 @@ const EXIT_CODES: Readonly<Record<number, ExitCode>> = {
  * @throws CommandFailure; what is no answer of the service as it is
  */
 export function refused(error: unknown): never {
-  if (!(error instanceof ServiceAnswer)) throw error
+  if (!(error instanceof ProblemResponse)) throw error
   const { message, status } = error
   // One that is wrong alone is in the message already, with its field before it or after.
   const faults = error.faults.filter((fault) => !message.includes(fault.slice(fault.indexOf(': ') + 2)))

@@ -39,4 +39,4 @@ export const Instant = (description: string) => Type.String({ format: 'date-time
 export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 /** What most changes answer: the id of what was changed. */
-export const IdAnswer = strictObject({ id: Id('Id of what was made or changed') })
+export const IdResponse = strictObject({ id: Id('Id of what was made or changed') })

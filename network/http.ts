@@ -8,8 +8,9 @@
  * The bridge promises to act once for each ticket id, and to answer a repeated one as it did the first. On
  * that stands everything here: a request whose answer got lost is simply made again.
  */
-import { quote, readAnswer, readBounded } from './answer.ts'
+
 import { CarrierError, type Network } from './network.ts'
+import { quote, readBounded, readResponse } from './response.ts'
 
 export interface BridgeOptions {
   /** http or https, with or without a path. */
@@ -69,7 +70,7 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
           body: JSON.stringify(request),
         },
         options?.signal,
-        (response, text) => readAnswer(request.ticketId, response, text),
+        (response, text) => readResponse(request.ticketId, response, text),
       ),
     ping: (options) =>
       call('/healthz', { method: 'GET' }, options?.signal, (response, text) => {

@@ -14,7 +14,7 @@ export interface CarrierRequest {
   readonly message?: string
 }
 
-export interface CarrierAnswer {
+export interface CarrierResponse {
   readonly ticketId: string
   /** `already`: there was nothing to do; the line was so before. */
   readonly effect: 'done' | 'already'
@@ -28,7 +28,7 @@ export interface Network {
    *
    * @throws CarrierError always and only
    */
-  perform(request: CarrierRequest, options?: { readonly signal?: AbortSignal }): Promise<CarrierAnswer>
+  perform(request: CarrierRequest, options?: { readonly signal?: AbortSignal }): Promise<CarrierResponse>
   /**
    * Asks whether the carrier can be reached; changes nothing there.
    *

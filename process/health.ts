@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { strictObject } from '../domain/schema.ts'
-import { type AskRules, inForceInstead } from '../operations/watchdog/rules-in-force.ts'
+import { inForceInstead, type ReadRules } from '../operations/watchdog/rules-in-force.ts'
 import { pendingMigrations } from '../store/migrate.ts'
 import { type Db, inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
@@ -110,7 +110,7 @@ export const databaseDependency = (db: Db): Dependency => ({
 })
 
 /** The rules in force are the ones that should be: this build accepts the set that was loaded last. */
-export const rulesDependency = (store: Store, rules: AskRules): Dependency => ({
+export const rulesDependency = (store: Store, rules: ReadRules): Dependency => ({
   name: 'rules',
   check: async () => {
     const inForce = await inPlatform(store, rules)

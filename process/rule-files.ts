@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
 import {
-  type AskRules,
   activateRules,
   inForceInstead,
+  type ReadRules,
   tellRefusedRules,
 } from '../operations/watchdog/rules-in-force.ts'
 import type { RuleText } from '../rules/load/load.ts'
@@ -77,7 +77,7 @@ export async function activateFirstRules(store: Store, files: readonly RuleText[
 }
 
 /** Looks whether this build refuses the set that should be in force, and says so once; `/readyz` says it all the time. */
-export const refusedRules = (store: Store, rules: AskRules, log: Logger): Sweep => {
+export const refusedRules = (store: Store, rules: ReadRules, log: Logger): Sweep => {
   let told = 0
   return {
     name: 'refused rules',

@@ -5,7 +5,7 @@ import type { PlatformTx, TenantTx } from './tenancy.ts'
 /** The platform's own requests are kept under no tenant. */
 const PLATFORM = ''
 
-export interface KeptAnswer<T> {
+export interface KeptResponse<T> {
   readonly fingerprint: string
   readonly status: number
   /** Null where it held a secret: such an answer is never given again. */
@@ -24,21 +24,25 @@ export async function lockIdempotencyKey(tx: TenantTx | PlatformTx, key: string)
 }
 
 /** The answer kept under a key since an instant; an older one is deleted. Call with the key locked. */
-export async function keptAnswer<T>(
+export async function keptResponse<T>(
   tx: TenantTx | PlatformTx,
   key: string,
   since: Date,
-): Promise<KeptAnswer<T> | undefined> {
+): Promise<KeptResponse<T> | undefined> {
   const owner = ownerOf(tx)
   await sql`
     delete from idempotency_keys where tenant_id = ${owner} and key = ${key} and created_at < ${since}`.execute(tx.q)
-  const { rows } = await sql<KeptAnswer<T>>`
+  const { rows } = await sql<KeptResponse<T>>`
     select fingerprint, status, body from idempotency_keys where tenant_id = ${owner} and key = ${key}`.execute(tx.q)
   return rows[0]
 }
 
 /** Keeps an answer. */
-export async function keepAnswer(tx: TenantTx | PlatformTx, key: string, answer: KeptAnswer<unknown>): Promise<void> {
+export async function keepResponse(
+  tx: TenantTx | PlatformTx,
+  key: string,
+  answer: KeptResponse<unknown>,
+): Promise<void> {
   const body = answer.body === null ? null : JSON.stringify(answer.body)
   await sql`
     insert into idempotency_keys (tenant_id, key, fingerprint, status, body, created_at)
@@ -46,7 +50,7 @@ export async function keepAnswer(tx: TenantTx | PlatformTx, key: string, answer:
 }
 
 /** Deletes answers kept before an instant, over all tenants. @returns how many */
-export async function forgetAnswers(tx: PlatformTx, before: Date): Promise<number> {
+export async function forgetResponses(tx: PlatformTx, before: Date): Promise<number> {
   const result = await sql`delete from idempotency_keys where created_at < ${before}`.execute(tx.q)
   return Number(result.numAffectedRows ?? 0n)
 }

@@ -3,7 +3,7 @@ import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
 import type { Sweep } from '../process/sweeps.ts'
 import type { MonthEndSchedule } from '../queues/temporal/schedules.ts'
 import { tenantsDue } from '../store/due.ts'
-import { forgetAnswers } from '../store/idempotency.ts'
+import { forgetResponses } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mail/mails.ts'
 import { hasLateMonthEnd } from '../store/month-end/progress.ts'
 import { tenantsWithWorkflowRequests } from '../store/outbox.ts'
@@ -18,7 +18,7 @@ import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
 const MOST_JOBS = 1000
 const HOUR_MS = 3_600_000
 /** How long answers are kept under their Idempotency-Key. */
-const ANSWERS_KEPT_MS = 24 * HOUR_MS
+const RESPONSES_KEPT_MS = 24 * HOUR_MS
 const TEN_MINUTES_MS = 600_000
 /** A Schedule that somebody deleted is back within this time; a new tenant's is made at once. */
 const SCHEDULES_CHECKED_MS = 300_000
@@ -90,7 +90,7 @@ export function workLists({ store, ensureSchedule, onMonthsAhead }: SweptStore):
       name: 'kept answers',
       everyMs: TEN_MINUTES_MS,
       run: async () => {
-        await inPlatform(slowly(store), (tx) => forgetAnswers(tx, new Date(tx.now.getTime() - ANSWERS_KEPT_MS)))
+        await inPlatform(slowly(store), (tx) => forgetResponses(tx, new Date(tx.now.getTime() - RESPONSES_KEPT_MS)))
       },
     },
   ]

@@ -9,7 +9,7 @@
  * nothing, because the service knows which changes it has begun. A cancel begins no more, and leaves what is opened.
  */
 import { ApplicationFailure, allHandlersFinished, condition, defineUpdate, setHandler } from '@temporalio/workflow'
-import type { MonthEndInput, MonthEndResult, MonthEndUpdates, RetryFailedAnswer } from '../domain/temporal/lifecycle.ts'
+import type { MonthEndInput, MonthEndResult, MonthEndUpdates, RetryFailedResult } from '../domain/temporal/lifecycle.ts'
 import { begunText } from './month-end-batch.ts'
 import { beginRun, enter, type MonthEndRun, stateOf } from './month-end-reprovision/run.ts'
 import { awaitBoundary, close, openChanges, renew, settle } from './month-end-reprovision/steps.ts'
@@ -60,11 +60,11 @@ async function live(run: MonthEndRun): Promise<MonthEndResult | null> {
   return null
 }
 
-type RetryAsk = MonthEndUpdates['retryFailedChanges']
+type RetryUpdate = MonthEndUpdates['retryFailedChanges']
 
 /** Takes the update that opens tickets again for what failed: it takes effect at this boundary until the close. */
 function takeRetries(run: MonthEndRun): void {
-  const retry = async (_: RetryAsk): Promise<RetryFailedAnswer> => {
+  const retry = async (_: RetryUpdate): Promise<RetryFailedResult> => {
     run.retries += 1
     const step = `retry/${run.retries}`
     const { tenantId, cycleKey } = run.input
@@ -73,7 +73,7 @@ function takeRetries(run: MonthEndRun): void {
     run.diary.done(step, begunText(answer))
     return answer
   }
-  const validator = (_: RetryAsk) => {
+  const validator = (_: RetryUpdate) => {
     const refuse = (why: string) => {
       throw ApplicationFailure.nonRetryable(why, 'update_refused')
     }
@@ -82,5 +82,5 @@ function takeRetries(run: MonthEndRun): void {
     if (run.cancel.requested) refuse('the month end is being cancelled: start it again')
     if (run.closing) refuse(`cycle ${cycleKey} is being closed: what failed waits for the next month end`)
   }
-  setHandler(defineUpdate<RetryFailedAnswer, [RetryAsk]>('retryFailedChanges'), retry, { validator })
+  setHandler(defineUpdate<RetryFailedResult, [RetryUpdate]>('retryFailedChanges'), retry, { validator })
 }

@@ -9,7 +9,7 @@
  * workflow id says which.
  */
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { NextAnswer, SimNow } from '../activities/provision.ts'
+import type { NextResult, SimNow } from '../activities/provision.ts'
 import type { TicketEnd } from '../activities/tickets.ts'
 import type {
   ProvisionAndActivateInput,
@@ -58,7 +58,7 @@ const ticketsOf = ({ tickets: { provision, activate, unassign } }: Run) => ({
 })
 
 type Ending = Pick<ProvisionAndActivateResult, 'outcome' | 'failure'>
-type Next = NextAnswer | { readonly do: 'cancelled' }
+type Next = NextResult | { readonly do: 'cancelled' }
 
 const CANCELLED: Ending = { outcome: 'cancelled', failure: null }
 
@@ -128,13 +128,13 @@ async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next>
 const wordsOf = ({ code, detail }: { readonly code: string; readonly detail: string }) => `${code}: ${detail}`
 
 /** What the check found, in words. */
-function foundBy(answer: NextAnswer): string {
+function foundBy(answer: NextResult): string {
   if (answer.do === 'refuse') return wordsOf(answer.refusal)
   if (answer.do === 'stay') return 'Active'
   return answer.do === 'wait' && answer.kind === 'activate' ? 'not activated since it was provisioned' : 'Unprovisioned'
 }
 
-async function ask(from: 'provision' | 'activate', { input }: Run): Promise<NextAnswer> {
+async function ask(from: 'provision' | 'activate', { input }: Run): Promise<NextResult> {
   const { tenantId, simId, poolId, tariffId, tag } = input
   try {
     return await short.openNextTicket({

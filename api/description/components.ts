@@ -1,10 +1,10 @@
 /** Parameters, headers and answers that operations refer to. */
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { ONCE_KEY } from '../http/idempotency-key.ts'
-import { sharedAnswers } from './answers.ts'
 import { sparedExample } from './examples.ts'
 import type { Json, JsonObject } from './json.ts'
 import { namedSchemas } from './named.ts'
+import { sharedResponses } from './responses.ts'
 
 const text = (description: string, example: string, more: JsonObject = {}): JsonObject => ({
   description,
@@ -88,7 +88,7 @@ export function componentsFor(paths: Json): JsonObject {
     schemas: namedSchemas(),
     parameters: PARAMETERS,
     headers: HEADERS,
-    responses: { ...RESPONSES, ...sharedAnswers() },
+    responses: { ...RESPONSES, ...sharedResponses() },
   }
   const found: Record<string, JsonObject> = {}
   const pending = [JSON.stringify(paths)]

@@ -7,11 +7,11 @@ import { strictObject } from '../../domain/schema.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { App } from '../http/app.ts'
 import { isCode } from '../http/problems.ts'
-import type { Declared } from './answers.ts'
 import { componentsFor } from './components.ts'
 import { isObject, type JsonObject, plain } from './json.ts'
 import { withReferences } from './named.ts'
 import { completed } from './operations.ts'
+import type { Declared } from './responses.ts'
 import { INTERNAL, PUBLIC } from './words.ts'
 
 const ProblemKind = strictObject({

@@ -14,7 +14,7 @@ import { BulkItem, BulkRun, BulkRunDetail } from '../../domain/tickets/bulk.ts'
 import { Cause, Ticket, TicketDetail } from '../../domain/tickets/ticket.ts'
 import { UsageRecord } from '../../domain/usage/usage-record.ts'
 import { WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
-import { StartAnswer, WorkflowInfo, WorkflowPending } from '../../domain/workflows/workflow.ts'
+import { StartResponse, WorkflowInfo, WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { Problem } from '../http/problems.ts'
 import { isObject, type Json, type JsonObject, plain } from './json.ts'
 
@@ -48,7 +48,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   CycleInfo,
   WorkflowInfo,
   WorkflowPending,
-  StartAnswer,
+  StartResponse,
   SimEnforcement,
   PoolEnforcement,
   UsageRecord,

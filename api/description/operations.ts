@@ -1,9 +1,9 @@
 /** Adds to every operation what its own schemas do not say: failures, headers, examples, links. */
 import { mayBeLeftOut } from '../http/validation.ts'
-import { codesOf, type Declared, LIMIT_HEADERS, problemAnswers, takesOnceKey } from './answers.ts'
 import { exampleOf, sparedExample } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { linksOf, type Place } from './links.ts'
+import { codesOf, type Declared, LIMIT_HEADERS, problemResponses, takesOnceKey } from './responses.ts'
 
 /** What the routes declare, by the id of their operation. */
 export type Declarations = ReadonlyMap<string, Declared>
@@ -36,7 +36,7 @@ function complete(place: Place, declarations: Declarations): void {
   completeBody(operation.requestBody, declared)
   operation.responses = {
     ...successes(place, declared),
-    ...(keyed ? problemAnswers(codesOf(method, path, declared)) : {}),
+    ...(keyed ? problemResponses(codesOf(method, path, declared)) : {}),
   }
 }
 

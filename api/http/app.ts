@@ -8,7 +8,7 @@ import type { Metrics } from '../../process/metrics.ts'
 import { useEtags } from './etag.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
-import { useAnswerChecks, useValidation } from './validation.ts'
+import { useResponseChecks, useValidation } from './validation.ts'
 
 export interface AppOptions {
   readonly logger?: FastifyBaseLogger
@@ -58,7 +58,7 @@ export function buildApp(options: AppOptions) {
   useValidation(app)
   useProblems(app)
   useEtags(app)
-  if (options.checkAnswers === true) useAnswerChecks(app)
+  if (options.checkAnswers === true) useResponseChecks(app)
   const { metrics } = options
   if (metrics !== undefined) {
     app.addHook('onResponse', async (request, reply) => {

@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
-import { keepAnswer, keptAnswer, lockIdempotencyKey } from '../../store/idempotency.ts'
+import { keepResponse, keptResponse, lockIdempotencyKey } from '../../store/idempotency.ts'
 import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import type { Resource } from '../../store/versions.ts'
 import { mustBeAsSeen, onBehalfOf } from './change.ts'
@@ -116,7 +116,7 @@ async function once<Tx extends TenantTx | PlatformTx, T>(
     return { status: kept.status, body: kept.body, replayed: true }
   }
   const body = await work(tx)
-  await keepAnswer(tx, key, { fingerprint: fingerprintOf(request), status, body: secret ? null : body })
+  await keepResponse(tx, key, { fingerprint: fingerprintOf(request), status, body: secret ? null : body })
   return { status, body, replayed: false }
 }
 
@@ -129,7 +129,7 @@ async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, ke
   if (!(await lockIdempotencyKey(tx, key))) {
     throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key has not ended yet.')
   }
-  const kept = await keptAnswer<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))
+  const kept = await keptResponse<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))
   if (kept === undefined || kept.fingerprint === fingerprintOf(request)) return kept
   throw new ServiceError('idempotency_key_reused', 'This Idempotency-Key stood for another request: take a new one.')
 }

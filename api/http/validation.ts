@@ -58,7 +58,7 @@ export function useValidation(app: FastifyInstance): void {
  * Has an application fail where what it sends is not what a handler meant: a serializer made from a schema leaves out,
  * rounds and replaces without a word what the schema does not have. For tests.
  */
-export function useAnswerChecks(app: FastifyInstance): void {
+export function useResponseChecks(app: FastifyInstance): void {
   const meant = new WeakMap<FastifyRequest, unknown>()
   app.addHook('preSerialization', async (request, _reply, answer) => {
     meant.set(request, JSON.parse(JSON.stringify(answer)))

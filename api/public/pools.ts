@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { NewPool, Pool, PoolMetadata, PoolUpdate, poolMetadata } from '../../domain/estate/pool.ts'
 import { SimSummary } from '../../domain/estate/sim.ts'
 import { PageQuery, pageOf } from '../../domain/page.ts'
-import { IdAnswer } from '../../domain/schema.ts'
+import { IdResponse } from '../../domain/schema.ts'
 import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
 import { createPool } from '../../operations/estate/create-pool.ts'
 import { deletePool } from '../../operations/estate/delete-pool.ts'
@@ -59,7 +59,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
           'Fields that are null or left out have no value.',
         tags,
         body: NewPool,
-        response: { 200: IdAnswer },
+        response: { 200: IdResponse },
       },
     },
     (request, reply) => onceInTenant(store, { request, reply }, (tx) => createPool(tx, request.body)),
@@ -117,7 +117,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         tags,
         params: PoolParams,
         body: PoolUpdate,
-        response: { 200: IdAnswer },
+        response: { 200: IdResponse },
       },
     },
     (request) =>

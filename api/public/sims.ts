@@ -10,7 +10,7 @@ import {
   TagChange,
 } from '../../domain/estate/sim.ts'
 import { pageOf } from '../../domain/page.ts'
-import { IdAnswer } from '../../domain/schema.ts'
+import { IdResponse } from '../../domain/schema.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
 import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
 import { tagSim } from '../../operations/estate/tag-sim.ts'
@@ -109,7 +109,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         tags,
         params: SimParams,
         body: TagChange,
-        response: { 200: IdAnswer },
+        response: { 200: IdResponse },
       },
     },
     (request) =>
@@ -137,7 +137,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         tags,
         params: SimParams,
         body: QueueReprovision,
-        response: { 200: IdAnswer },
+        response: { 200: IdResponse },
       },
     },
     (request, reply) =>
@@ -184,7 +184,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
             'dropped, and an event says so.',
           tags,
           params: SimParams,
-          response: { 200: IdAnswer },
+          response: { 200: IdResponse },
         },
       },
       (request, reply) =>

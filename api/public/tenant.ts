@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServiceError } from '../../domain/errors.ts'
-import { Tenant, TenantAnswer, TenantBillingEmail, TenantName } from '../../domain/tenants/tenant.ts'
+import { Tenant, TenantBillingEmail, TenantName, TenantResponse } from '../../domain/tenants/tenant.ts'
 import { changeTenant } from '../../operations/tenants/change-tenant.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
@@ -45,7 +45,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         description: 'Takes a key with the scope admin.',
         tags,
         body: TenantName,
-        response: { 200: TenantAnswer },
+        response: { 200: TenantResponse },
       },
     },
     (request) => changeInTenant(store, request, (tx) => changeTenant(tx, 'name', request.body.name), resource),
@@ -61,7 +61,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         description: 'Takes a key with the scope admin.',
         tags,
         body: TenantBillingEmail,
-        response: { 200: TenantAnswer },
+        response: { 200: TenantResponse },
       },
     },
     (request) =>

@@ -5,12 +5,12 @@ import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
 import {
-  ProvisionAsk,
-  SimAsk,
-  SmsAsk,
+  ProvisionRequest,
+  SimRequest,
+  SmsRequest,
   Ticket,
-  TicketAnswer,
   TicketMetadata,
+  TicketResponse,
   ticketMetadata,
 } from '../../domain/tickets/ticket.ts'
 import { askedBy } from '../../operations/tickets/cause.ts'
@@ -32,7 +32,7 @@ const LATER =
 
 export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store, ticketQuota: quota }) => {
   const tags = ['Tickets']
-  const response = { 200: TicketAnswer }
+  const response = { 200: TicketResponse }
   const open = async (tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'>) =>
     openTicket(tx, { ...ask, ...(await askedBy(tx)) }, quota)
 
@@ -103,7 +103,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     const config = { problems: ['sim_not_found', 'sim_state_conflict', 'quota_exceeded'] } as const
     app.post(
       `/tickets/${path}`,
-      { config, schema: { operationId, summary, description: LATER, tags, body: SimAsk, response } },
+      { config, schema: { operationId, summary, description: LATER, tags, body: SimRequest, response } },
       (request, reply) =>
         onceInTenant(store, { request, reply }, async (tx) => ({
           id: await open(tx, { simId: request.body.simId, type }),
@@ -120,7 +120,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         summary: 'Send an SMS to the SIM',
         description: LATER,
         tags,
-        body: SmsAsk,
+        body: SmsRequest,
         response,
       },
     },
@@ -141,7 +141,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         summary: 'Provision an unassigned SIM; it is suspended until it is activated',
         description: LATER,
         tags,
-        body: ProvisionAsk,
+        body: ProvisionRequest,
         response,
       },
     },

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import type { SimStatus } from '../../domain/codes.ts'
-import type { BulkAsk, BulkPlan, BulkType } from '../../domain/tickets/bulk.ts'
+import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { createTell } from '../reporter.ts'
-import { answerOf, delivered, type InternalClient, internalClient, once, refused } from '../service.ts'
+import { delivered, type InternalClient, internalClient, once, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
 
@@ -46,7 +46,7 @@ export async function bulkTickets(settings: Settings, type: BulkType, flags: Bul
   const service = internalClient({ url, key, tenantId: flags.tenant, patienceMs: PATIENCE_MS })
   const asked = await askOf(type, flags)
   try {
-    const run = await answerOf(service.POST('/internal/bulk-tickets', asked))
+    const run = await responseOf(service.POST('/internal/bulk-tickets', asked))
     if ('touched' in run) return tellPlan(run)
     print(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
     if (flags.wait === true) tellEnd(await waitFor(service, run))
@@ -77,7 +77,7 @@ async function askOf(type: BulkType, flags: BulkFlags) {
   const { header } = once(crypto.randomUUID())
   if (file === undefined) {
     const given = Object.entries(filter).filter(([, value]) => value !== undefined)
-    const body: BulkAsk = { ...fields, sims: { filter: Object.fromEntries(given) } }
+    const body: BulkRequest = { ...fields, sims: { filter: Object.fromEntries(given) } }
     return { params: { header }, body }
   }
   const bytes = await readFile(file).catch((error: Error) => {
@@ -109,7 +109,7 @@ function tellRefusals(refusals: BulkPlan['refused']['byCode']): void {
 const waitFor = (service: InternalClient, run: Run): Promise<Run> =>
   createTell().step({ doing: `${run.total} tickets`, done: 'every ticket has ended' }, async (note) => {
     for (let last = run; ; await sleep(LOOK_EVERY_MS)) {
-      last = await answerOf(service.GET('/internal/bulk-tickets/{id}', { params: { path: { id: run.id } } }))
+      last = await responseOf(service.GET('/internal/bulk-tickets/{id}', { params: { path: { id: run.id } } }))
       const counts = Object.entries(last.counts).filter(([, count]) => count > 0)
       note(counts.map(([outcome, count]) => `${count} ${outcome}`).join(', '))
       const { waiting, pending, processing } = last.counts

@@ -3,7 +3,7 @@ import type { Settings } from '../../config/index.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { answerOf, once } from '../service.ts'
+import { once, responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
 import { at } from '../workflows/run-text.ts'
@@ -18,8 +18,8 @@ export interface TenantFlags {
 /** The switch, the guard's limits, and what waits for a decision, the newest first. */
 export function showEnforcement(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
-    const terms = await answerOf(service.GET('/internal/tenant/enforcement'))
-    const { data, pagination } = await answerOf(
+    const terms = await responseOf(service.GET('/internal/tenant/enforcement'))
+    const { data, pagination } = await responseOf(
       service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
     )
     for (const line of [...settingsLines(terms), ...holdLines(data, pagination.totalItems)]) print(line)
@@ -48,7 +48,7 @@ export async function changeEnforcement(settings: Settings, flags: ChangeFlags, 
     throw new CommandFailure('got no limit, expected --least, --pct or both', ExitCode.usage)
   }
   await asking({ settings, tenantId }, async (service) => {
-    for (const line of settingsLines(await answerOf(service.PATCH('/internal/tenant/enforcement', { body })))) {
+    for (const line of settingsLines(await responseOf(service.PATCH('/internal/tenant/enforcement', { body })))) {
       print(line)
     }
   })
@@ -67,7 +67,7 @@ export function decide(
 ): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
     const terms = { params: { path: { id: holdId }, ...once(crypto.randomUUID()) } }
-    const answer = await answerOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, terms))
+    const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, terms))
     print(`hold ${holdId} is ${answer.state}: ${answer.decided} SIM(s) ${DECISIONS[decision]}`)
   })
 }

@@ -4,7 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { answerOf, internalClient, ServiceAnswer } from '../service.ts'
+import { internalClient, ProblemResponse, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
 /** A person waits. */
@@ -24,14 +24,14 @@ export async function loadRules(settings: Settings, folder: string): Promise<voi
   const service = internalClient({ url, key, patienceMs: PATIENCE_MS })
   try {
     const body = { files, author: userInfo().username }
-    const { version, changed } = await answerOf(service.POST('/internal/rules', { body }))
+    const { version, changed } = await responseOf(service.POST('/internal/rules', { body }))
     print(
       changed
         ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
         : `version ${version} with these ${files.length} files was in force already`,
     )
   } catch (error) {
-    if (!(error instanceof ServiceAnswer)) throw error
+    if (!(error instanceof ProblemResponse)) throw error
     const faults = error.faults.map((fault) => `\n  ${fault}`).join('')
     throw new CommandFailure(`${error.message}${faults}`, ExitCode.failure, { cause: error })
   }

@@ -1,7 +1,7 @@
 /** `simherd schedule pause|resume --tenant <id>` */
 import type { Settings } from '../../config/index.ts'
 import { print } from '../print.ts'
-import { answerOf, internalClient, refused } from '../service.ts'
+import { internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
 /** A person waits. */
@@ -11,7 +11,7 @@ export async function setSchedule(settings: Settings, action: 'pause' | 'resume'
   const { url, key } = await serviceOf(settings)
   const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS })
   try {
-    const { paused, nextAt } = await answerOf(service.POST(`/internal/schedules/month-end/${action}`))
+    const { paused, nextAt } = await responseOf(service.POST(`/internal/schedules/month-end/${action}`))
     const next = nextAt === null ? '' : `; the next cycle ends at ${nextAt}`
     print(
       paused

@@ -5,7 +5,7 @@ import { extname } from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { answerOf, delivered, internalClient, once, refused } from '../service.ts'
+import { delivered, internalClient, once, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
 
@@ -52,7 +52,7 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
   const { url, key } = await serviceOf(settings)
   const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
   try {
-    const { created, rejected, warnings, warningCount } = await answerOf(
+    const { created, rejected, warnings, warningCount } = await responseOf(
       service.POST('/internal/sims', {
         params: { ...once(randomUUID()), query: { dryRun } },
         body: bytes,

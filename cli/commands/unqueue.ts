@@ -1,6 +1,6 @@
 /** `simherd sims unqueue --tenant <id> --sim <id>` */
 import type { Settings } from '../../config/index.ts'
-import { answerOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { asking } from '../workflows/ask.ts'
 
 /** Takes back what is queued for a SIM, and says so. @throws CommandFailure with what the service answered */
@@ -9,6 +9,6 @@ export const unqueueSim = (
   { tenant: tenantId, sim: id }: { readonly tenant: string; readonly sim: number },
 ): Promise<void> =>
   asking({ settings, tenantId }, async (service) => {
-    await answerOf(service.DELETE('/internal/sims/{id}/queued-change', { params: { path: { id } } }))
+    await responseOf(service.DELETE('/internal/sims/{id}/queued-change', { params: { path: { id } } }))
     console.log(`nothing is queued for SIM ${id} at the end of the billing cycle`)
   })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SimStatus } from '../../domain/codes.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
 import type { Tell } from '../reporter.ts'
-import { answerOf, type InternalClient, ServiceAnswer } from '../service.ts'
+import { type InternalClient, ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { allSims, idOf, type SetUp } from './set-up.ts'
 
@@ -69,7 +69,7 @@ async function run(
   note: (text: string) => void,
   signal: AbortSignal,
 ): Promise<number> {
-  const activeNow = async () => (await answerOf(internal.GET('/internal/counts'))).simsByStatus['Active'] ?? 0
+  const activeNow = async () => (await responseOf(internal.GET('/internal/counts'))).simsByStatus['Active'] ?? 0
   const refusedBefore = refused.size
   const before = await activeNow()
   let started = 0
@@ -98,10 +98,10 @@ async function run(
 /** @returns false where the service refuses it for the SIM's state */
 async function startOne(internal: InternalClient, job: Job, signal: AbortSignal): Promise<boolean> {
   try {
-    await answerOf(internal.POST('/internal/workflows/provision-and-activate', { body: job, signal }))
+    await responseOf(internal.POST('/internal/workflows/provision-and-activate', { body: job, signal }))
     return true
   } catch (error) {
-    if (error instanceof ServiceAnswer && error.status === 409) return false
+    if (error instanceof ProblemResponse && error.status === 409) return false
     throw error
   }
 }

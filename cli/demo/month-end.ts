@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { monthEndId } from '../../domain/temporal/lifecycle.ts'
 import { wordsOf } from '../failures.ts'
 import type { Tell } from '../reporter.ts'
-import { answerOf, ServiceAnswer } from '../service.ts'
+import { ProblemResponse, responseOf } from '../service.ts'
 import type { Mapping } from './diary.ts'
 import type { Play } from './prepare.ts'
 
@@ -46,11 +46,11 @@ interface MonthEndSeen {
 async function readRun({ internal }: Play, id: string): Promise<MonthEndSeen | undefined> {
   try {
     const workflow = internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId: id } } })
-    const { status, state } = await answerOf(workflow)
+    const { status, state } = await responseOf(workflow)
     const step: unknown = Object(state).step
     return { status, step: typeof step === 'string' ? step : undefined }
   } catch (error) {
-    if (error instanceof ServiceAnswer && error.status === 404) return undefined
+    if (error instanceof ProblemResponse && error.status === 404) return undefined
     throw error
   }
 }
@@ -73,9 +73,9 @@ export async function settle(play: Play, tell: Tell, signal: AbortSignal): Promi
 }
 
 async function underWay({ internal }: Play): Promise<[what: string, count: number][]> {
-  const { ticketsByStatus, mailsByStatus, due } = await answerOf(internal.GET('/internal/counts'))
+  const { ticketsByStatus, mailsByStatus, due } = await responseOf(internal.GET('/internal/counts'))
   const running = { params: { query: { status: 'running', pageSize: 1 } } } as const
-  const workflows = await answerOf(internal.GET('/internal/workflows', running))
+  const workflows = await responseOf(internal.GET('/internal/workflows', running))
   return [
     ['tickets', (ticketsByStatus['Pending'] ?? 0) + (ticketsByStatus['Processing'] ?? 0)],
     ['e-mails', (mailsByStatus['pending'] ?? 0) + due.notices],

@@ -1,14 +1,14 @@
 /** What the watchdog writes while the month goes by, told as it comes. */
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { Tell } from '../reporter.ts'
-import { answerOf, type PublicClient } from '../service.ts'
+import { type PublicClient, responseOf } from '../service.ts'
 
 /** More at once would scroll away unread; the rest is counted. */
 const MOST_AT_ONCE = 4
 
 /** @returns tells the entries that are new since it was called last */
 export async function newsOf(api: PublicClient, tell: Tell): Promise<() => Promise<void>> {
-  const look = () => answerOf(api.GET('/api/watchdog/logs', { params: { query: { page: 1, pageSize: 100 } } }))
+  const look = () => responseOf(api.GET('/api/watchdog/logs', { params: { query: { page: 1, pageSize: 100 } } }))
   let last = (await look()).data[0]?.id ?? 0
   return async () => {
     const { data } = await look()

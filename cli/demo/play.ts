@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { demoEstate } from '../../examples/estate.ts'
 import { wordsOf } from '../failures.ts'
 import { span, type Tell } from '../reporter.ts'
-import { answerOf, ServiceAnswer } from '../service.ts'
+import { ProblemResponse, responseOf } from '../service.ts'
 import { activate } from './activate.ts'
 import type { Mapping } from './diary.ts'
 import { chooseCycle, mapOnto } from './mapping.ts'
@@ -94,7 +94,7 @@ const dataDirWord = (dataDir: string) => (dataDir === `${process.cwd()}/.data` ?
 async function keptMapping({ note, internal }: Play, tell: Tell): Promise<Mapping | undefined> {
   const { mapping } = await note({})
   if (mapping === null) return undefined
-  const cycles = await answerOf(internal.GET('/internal/cycles'))
+  const cycles = await responseOf(internal.GET('/internal/cycles'))
   const counted = cycles.find(({ key }) => key === mapping.cycle.key)?.recordsAccepted ?? 0
   if (counted === 0 && Date.now() > mapping.onto.to) return undefined
   tell.say(`The demonstration goes on where it stopped, in cycle ${mapping.cycle.key}.`)
@@ -120,10 +120,10 @@ const SCHEDULE_TRIES = 60
 async function setSchedule({ internal }: Play, action: 'pause' | 'resume', signal: AbortSignal): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await answerOf(internal.POST(`/internal/schedules/month-end/${action}`))
+      await responseOf(internal.POST(`/internal/schedules/month-end/${action}`))
       return
     } catch (error) {
-      const missing = error instanceof ServiceAnswer && error.status === 404
+      const missing = error instanceof ProblemResponse && error.status === 404
       if (!missing || tries === SCHEDULE_TRIES) throw error
       await sleep(500, undefined, { signal })
     }

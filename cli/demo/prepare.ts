@@ -1,12 +1,12 @@
 /** Whether the demonstration is to be played, and the tenant it is played for. */
 import { demoEstate } from '../../examples/estate.ts'
 import {
-  answerOf,
   type InternalClient,
   internalClient,
+  ProblemResponse,
   type PublicClient,
   publicClient,
-  ServiceAnswer,
+  responseOf,
 } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
 import { type Diary, newDiary, readDiary, writeDiary } from './diary.ts'
@@ -97,22 +97,22 @@ async function makeTenant(stack: Stack) {
   const platform = internalClient({ url: stack.internalUrl, key: stack.operatorKey })
   const { tenant } = demoEstate()
   const body = { ...tenant, billingCycle: DEMO_CYCLE }
-  const { id, key } = await answerOf(platform.POST('/internal/tenants', { body }))
+  const { id, key } = await responseOf(platform.POST('/internal/tenants', { body }))
   return { tenantId: id, tenantKey: key }
 }
 
 /** The tenant's key of the last run while it is valid, else a new one. */
 async function validKey({ tenantId, tenantKey }: Diary, stack: Stack): Promise<string> {
   try {
-    const { id } = await answerOf(publicClient({ url: stack.apiUrl, key: tenantKey }).GET('/api/tenant'))
+    const { id } = await responseOf(publicClient({ url: stack.apiUrl, key: tenantKey }).GET('/api/tenant'))
     if (id === tenantId) return tenantKey
     throw new Error(
       `${stack.apiUrl}/api/tenant answered tenant ${id}, expected ${tenantId}: the key is another tenant's`,
     )
   } catch (error) {
-    if (!(error instanceof ServiceAnswer && error.status === 401)) throw error
+    if (!(error instanceof ProblemResponse && error.status === 401)) throw error
     const operator = internalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
     const body = { name: 'simherd start', scopes: ['read' as const, 'write' as const, 'admin' as const] }
-    return (await answerOf(operator.POST('/internal/keys', { body }))).key
+    return (await responseOf(operator.POST('/internal/keys', { body }))).key
   }
 }

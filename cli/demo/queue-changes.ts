@@ -1,7 +1,7 @@
 /** The changes that wait for the month's end: moves, tariffs, and SIMs that are handed back. */
 import type { Estate } from '../../examples/estate.ts'
 import type { Tell } from '../reporter.ts'
-import { answerOf, ServiceAnswer } from '../service.ts'
+import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { idOf, type SetUp } from './set-up.ts'
 
@@ -10,25 +10,25 @@ export async function queueChanges(play: Play, estate: Estate, ids: SetUp, tell:
   const sims = new Map<string, number>()
   for (const { iccid } of estate.monthEnd) {
     const sim = play.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: iccid } } })
-    sims.set(iccid, (await answerOf(sim)).id)
+    sims.set(iccid, (await responseOf(sim)).id)
   }
   let queued = 0
   for (const change of estate.monthEnd) {
     const params = { path: { id: idOf(sims, change.iccid) } }
     try {
       if (change.kind === 'unassign') {
-        await answerOf(play.api.POST('/api/sims/{id}/queue-unprovision', { params }))
+        await responseOf(play.api.POST('/api/sims/{id}/queue-unprovision', { params }))
       } else {
         const { pool, tariff } = change
         const body = {
           ...(pool === undefined ? {} : { poolId: idOf(ids.pools, pool) }),
           ...(tariff === undefined ? {} : { tariffId: idOf(ids.tariffs, tariff) }),
         }
-        await answerOf(play.api.POST('/api/sims/{id}/queue-reprovision', { params, body }))
+        await responseOf(play.api.POST('/api/sims/{id}/queue-reprovision', { params, body }))
       }
       queued += 1
     } catch (error) {
-      if (!(error instanceof ServiceAnswer && error.status === 409)) throw error
+      if (!(error instanceof ProblemResponse && error.status === 409)) throw error
       tell.warn(`a change was refused: ${error.message}`)
     }
   }

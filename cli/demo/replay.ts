@@ -1,7 +1,7 @@
 /** Step 2: the month's usage, delivered as time passes, in the order in which the carrier delivered it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { span, type Tell } from '../reporter.ts'
-import { answerOf, delivered } from '../service.ts'
+import { delivered, responseOf } from '../service.ts'
 import type { Mapping } from './diary.ts'
 import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'
@@ -38,7 +38,7 @@ export async function replay(play: Play, rows: readonly UsageRow[], mapping: Map
     if (end > posted) {
       const { bytes, headers } = await asDelivery(rows.slice(posted, end), mapping)
       const csv = { body: '', ...delivered(bytes, headers), signal }
-      const answer = await answerOf(play.internal.POST('/internal/usage', csv))
+      const answer = await responseOf(play.internal.POST('/internal/usage', csv))
       const [fault] = answer.rejected
       if (fault !== undefined) tell.warn(`${answer.rejectedCount} record(s) rejected: ${fault.code}, ${fault.detail}`)
       answered = {

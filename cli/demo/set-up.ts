@@ -1,6 +1,6 @@
 /** The demonstration's estate, made through the interfaces: tariffs, pools, SIMs. What is there is left as it is. */
 import type { Estate, EstateSim } from '../../examples/estate.ts'
-import { answerOf, once, type PublicClient } from '../service.ts'
+import { once, type PublicClient, responseOf } from '../service.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 
@@ -13,21 +13,21 @@ export interface SetUp {
 export async function setUp({ api, internal, diary }: Play, estate: Estate): Promise<SetUp> {
   const onceFor = (what: string) => once(`demo/${diary.tenantId}/${what}`)
 
-  const offered = await answerOf(api.GET('/api/tariffs'))
+  const offered = await responseOf(api.GET('/api/tariffs'))
   const tariffs = new Map<string, number>()
   for (const { key, ...tariff } of estate.tariffs) {
     const there = offered.find(({ displayName }) => displayName === tariff.displayName)
     const params = onceFor(`tariff/${key}`)
-    const { id } = there ?? (await answerOf(internal.POST('/internal/tariffs', { body: tariff, params })))
+    const { id } = there ?? (await responseOf(internal.POST('/internal/tariffs', { body: tariff, params })))
     tariffs.set(key, id)
   }
 
-  const existing = await allOf((query) => answerOf(api.GET('/api/pools', { params: { query } })))
+  const existing = await allOf((query) => responseOf(api.GET('/api/pools', { params: { query } })))
   const pools = new Map<string, number>()
   for (const { key, tariff, ...pool } of estate.pools) {
     const there = existing.find(({ name }) => name === pool.name)
     const body = { ...pool, tariffId: idOf(tariffs, tariff) }
-    const { id } = there ?? (await answerOf(api.POST('/api/pools', { body, params: onceFor(`pool/${key}`) })))
+    const { id } = there ?? (await responseOf(api.POST('/api/pools', { body, params: onceFor(`pool/${key}`) })))
     pools.set(key, id)
   }
 
@@ -35,7 +35,7 @@ export async function setUp({ api, internal, diary }: Play, estate: Estate): Pro
   const sims = estate.sims.filter(({ iccid }) => !known.has(iccid)).map(asDelivered)
   if (sims.length > 0) {
     const params = onceFor(`sims/${sims.length}`)
-    const { rejected } = await answerOf(internal.POST('/internal/sims', { body: { sims }, params }))
+    const { rejected } = await responseOf(internal.POST('/internal/sims', { body: { sims }, params }))
     const [first] = rejected
     if (first !== undefined) throw new Error(`${rejected.length} SIM(s) were refused, the first one: ${first.detail}`)
   }
@@ -43,7 +43,7 @@ export async function setUp({ api, internal, diary }: Play, estate: Estate): Pro
 }
 
 /** All SIMs of the tenant. */
-export const allSims = (api: PublicClient) => allOf((query) => answerOf(api.GET('/api/sims', { params: { query } })))
+export const allSims = (api: PublicClient) => allOf((query) => responseOf(api.GET('/api/sims', { params: { query } })))
 
 /** SIMs arrive unprovisioned; pool, tariff and what their devices will do are no part of it. */
 const asDelivered = ({ device: _device, pool: _pool, tariff: _tariff, ...sim }: EstateSim) => sim

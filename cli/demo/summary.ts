@@ -2,7 +2,7 @@
 
 import type { components, operations } from '../../client/internal.d.ts'
 import type { Tell } from '../reporter.ts'
-import { answerOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'
 import type { Diary, Mapping } from './diary.ts'
 import { allOf } from './pages.ts'
@@ -24,9 +24,9 @@ export interface Block {
 }
 
 export async function summarise(play: Play, mapping: Mapping, rowsInFile: number): Promise<Block[]> {
-  const counts = await answerOf(play.internal.GET('/internal/counts'))
-  const cycles = await answerOf(play.internal.GET('/internal/cycles'))
-  const workflows = await allOf((query) => answerOf(play.internal.GET('/internal/workflows', { params: { query } })))
+  const counts = await responseOf(play.internal.GET('/internal/counts'))
+  const cycles = await responseOf(play.internal.GET('/internal/cycles'))
+  const workflows = await allOf((query) => responseOf(play.internal.GET('/internal/workflows', { params: { query } })))
   const cycle = cycles.find(({ key }) => key === mapping.cycle.key)
   const { answered, posted } = await play.note({})
   return [

@@ -10,7 +10,7 @@ import { postgresPrograms } from '../../stack/postgres/binaries.ts'
 import { presentTemporalServer } from '../../stack/temporal/binary.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
-import { answerOf, internalClient } from '../service.ts'
+import { internalClient, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
 import { reachTcp } from './reach.ts'
 
@@ -122,7 +122,7 @@ const process = (what: string, portOf: (settings: Settings) => number, setting: 
     if (await isPortFree(port)) return absent(what, `not running; port ${port} is free`)
     const url = `http://127.0.0.1:${port}`
     const service = internalClient({ url, key: stack?.operatorKey ?? 'none', patienceMs: 0 })
-    const ready = await answerOf(service.GET('/readyz')).catch(() => undefined)
+    const ready = await responseOf(service.GET('/readyz')).catch(() => undefined)
     if (ready?.ok === true) return found(what, `ready at ${url}`)
     if (stack !== undefined)
       return missing(what, `not ready at ${url}`, `look at ${url}/readyz and at ${settings.DATA_DIR}/logs`)

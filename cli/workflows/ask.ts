@@ -3,11 +3,11 @@ import type { components } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { tenantOfWorkflow } from '../../domain/temporal/lifecycle.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
-import { answerOf, type InternalClient, internalClient, refused } from '../service.ts'
+import { type InternalClient, internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
 export type Run = components['schemas']['WorkflowInfo']
-export type Started = components['schemas']['StartAnswer']
+export type Started = components['schemas']['StartResponse']
 export type Pending = components['schemas']['WorkflowPending']
 
 /** A person waits; who follows a run waits while the service is deployed anew. */
@@ -47,7 +47,7 @@ export function tenantOf(workflowId: string, tenant: string | undefined): string
 }
 
 export const readRun = (service: InternalClient, workflowId: string): Promise<Run> =>
-  answerOf(service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
+  responseOf(service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
 
 export const readPending = (service: InternalClient, workflowId: string): Promise<Pending> =>
-  answerOf(service.GET('/internal/workflows/{workflowId}/pending', { params: { path: { workflowId } } }))
+  responseOf(service.GET('/internal/workflows/{workflowId}/pending', { params: { path: { workflowId } } }))

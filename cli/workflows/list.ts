@@ -2,7 +2,7 @@
 import type { Settings } from '../../config/index.ts'
 import type { LifecycleFilter } from '../../queues/temporal/list.ts'
 import { print } from '../print.ts'
-import { answerOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking, type Run } from './ask.ts'
 import { at, wordOf } from './run-text.ts'
@@ -34,7 +34,7 @@ export function listWorkflows(settings: Settings, flags: ListFlags): Promise<voi
   const filters = { type, status, state, simId, poolId, cycle }
   const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
   return asking({ settings, tenantId }, async (service) => {
-    const found = await answerOf(
+    const found = await responseOf(
       service.GET('/internal/workflows', { params: { query: { ...given, page, pageSize } } }),
     )
     if (json === true) return print(JSON.stringify(found, null, 2))

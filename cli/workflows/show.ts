@@ -1,7 +1,7 @@
 /** `simherd workflows show <id>` */
 import type { Settings } from '../../config/index.ts'
 import { print } from '../print.ts'
-import { answerOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { asking, readPending, tenantOf } from './ask.ts'
 import { runLines } from './run-text.ts'
 
@@ -16,7 +16,7 @@ const HISTORY_LINK = /<([^>]+)>; rel="history"/
 export async function showWorkflow(settings: Settings, workflowId: string, { tenant, json }: ShowFlags): Promise<void> {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
-    const run = await answerOf(Promise.resolve(answered))
+    const run = await responseOf(Promise.resolve(answered))
     const pending = run.status === 'running' ? await readPending(service, workflowId) : undefined
     const historyUrl = HISTORY_LINK.exec(answered.response.headers.get('link') ?? '')?.[1] ?? null
     if (json === true) return print(JSON.stringify({ ...run, pending: pending ?? null, historyUrl }, null, 2))

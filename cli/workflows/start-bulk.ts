@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { answerOf, delivered, once } from '../service.ts'
+import { delivered, once, responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'
@@ -29,7 +29,7 @@ export async function startBulk(settings: Settings, file: string, flags: BulkFla
     ...(skipInvalid === true && { skipInvalid }),
   }
   await asking({ settings, tenantId, follows: wait }, async (service) => {
-    const batch = await answerOf(
+    const batch = await responseOf(
       service.POST('/internal/workflows/provision-in-bulk', {
         params: { ...once(crypto.randomUUID()), query },
         body: '',

@@ -2,7 +2,7 @@
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { type Answered, answerOf, type InternalClient } from '../service.ts'
+import { type FetchResult, type InternalClient, responseOf } from '../service.ts'
 import { asking, type Started } from './ask.ts'
 import { tellPlan } from './plan.ts'
 import { follow, tellEnd } from './watch.ts'
@@ -49,11 +49,11 @@ function startText({ workflowId, status }: Started, begun: boolean): string {
 /** Says what came of a start, and follows the run where that is asked for. */
 async function goOn(
   service: InternalClient,
-  request: Promise<Answered<Started>>,
+  request: Promise<FetchResult<Started>>,
   { wait, json }: Pick<StartFlags, 'wait' | 'json'>,
 ): Promise<void> {
   const answered = await request
-  const run = await answerOf(Promise.resolve(answered))
+  const run = await responseOf(Promise.resolve(answered))
   const said = startText(run, answered.response.status === BEGUN)
   if (wait !== true) return print(json === true ? JSON.stringify(run, null, 2) : said)
   if (json !== true) print(said)
@@ -110,7 +110,7 @@ export function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise
   return asking(ask(settings, flags), async (service) => {
     const request = service.POST('/internal/workflows/month-end-reprovision', { body })
     if (dryRun !== true) return goOn(service, request, flags)
-    const { workflowId } = await answerOf(request)
+    const { workflowId } = await responseOf(request)
     tellPlan(await follow(service, workflowId, process.stderr), { json })
   })
 }

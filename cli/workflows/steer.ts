@@ -5,7 +5,7 @@ import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { type Answered, answerOf, once } from '../service.ts'
+import { type FetchResult, once, responseOf } from '../service.ts'
 import { asking, tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
 import { follow, tellEnd } from './watch.ts'
@@ -21,11 +21,11 @@ export interface SteerFlags {
 /** Asks for what is done once under a key. @throws CommandFailure with the key, where it may be done without an answer */
 async function askOnce<T>(
   given: string | undefined,
-  ask: (terms: ReturnType<typeof once>) => Promise<Answered<T>>,
+  ask: (terms: ReturnType<typeof once>) => Promise<FetchResult<T>>,
 ): Promise<T> {
   const key = given ?? crypto.randomUUID()
   try {
-    return await answerOf(ask(once(key)))
+    return await responseOf(ask(once(key)))
   } catch (error) {
     if (!(error instanceof CommandFailure && error.exitCode === ExitCode.unreachable)) throw error
     const again = `It may be done all the same: ask again with --key ${key}, and it is done once`
@@ -51,7 +51,7 @@ const typeOf = (workflowId: string): string => workflowId.split(':')[0] ?? ''
 export async function signalWorkflow(settings: Settings, workflowId: string, name: string, flags: SteerFlags) {
   if (!isSignal(name)) throw unknownName(name, WORKFLOW_SIGNALS[typeOf(workflowId)])
   await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
-    await answerOf(
+    await responseOf(
       service.POST('/internal/workflows/{workflowId}/signals/{name}', { params: { path: { workflowId, name } } }),
     )
     print(`${workflowId}: ${name} is signalled; "simherd workflows show" tells what it makes of it`)

@@ -4,7 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import { hasFailed } from '../../operations/workflows/retry-workflow.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
-import { type InternalClient, ServiceAnswer } from '../service.ts'
+import { type InternalClient, ProblemResponse } from '../service.ts'
 import { asking, type Run, readRun, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
@@ -50,7 +50,7 @@ export async function followSoon(service: InternalClient, workflowId: string, ou
     try {
       return await follow(service, workflowId, output)
     } catch (error) {
-      const isComing = error instanceof ServiceAnswer && error.code === 'workflow_not_found'
+      const isComing = error instanceof ProblemResponse && error.code === 'workflow_not_found'
       if (!isComing || performance.now() > deadline) throw error
       await sleep(LOOK_FIRST_MS)
     }

@@ -87,7 +87,7 @@ const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 
 /** What enforcement has done, once for each SIM or pool, cycle, rule, action and counter. */
-export const ActionAsk = strictObject(
+export const ActionRequest = strictObject(
   {
     simId: optional(Id('The SIM; left out where the action is of a pool')),
     poolId: optional(Id('The pool, with tooLittleToPick')),
@@ -117,4 +117,4 @@ export const ActionAsk = strictObject(
     ],
   },
 )
-export type ActionAsk = Static<typeof ActionAsk>
+export type ActionRequest = Static<typeof ActionRequest>

@@ -10,7 +10,7 @@ const HoldId = Id('Hold that waits for a decision')
 /** Most SIMs that one ask is for. */
 const MOST_ASKED = 1000
 
-export const PermitAsk = strictObject(
+export const PermitRequest = strictObject(
   {
     rule: Rule,
     cycle: CycleKey,
@@ -28,18 +28,18 @@ export const PermitAsk = strictObject(
     ],
   },
 )
-export type PermitAsk = Static<typeof PermitAsk>
+export type PermitRequest = Static<typeof PermitRequest>
 
 const SimIds = (description: string) => Type.Array(Id('SIM'), { description })
 
 /** Every SIM of the ask is in exactly one of the lists. */
-export const PermitAnswer = strictObject({
+export const PermitResponse = strictObject({
   granted: SimIds('May be suspended'),
   held: SimIds('Wait for the release or discard of the hold'),
   discarded: SimIds('A person has said no: not until the alert has cleared'),
   holdId: nullable(HoldId),
 })
-export type PermitAnswer = Static<typeof PermitAnswer>
+export type PermitResponse = Static<typeof PermitResponse>
 
 const HOLD_STATES = ['held', 'released', 'discarded', 'lapsed'] as const
 export type HoldState = (typeof HOLD_STATES)[number]
@@ -71,12 +71,12 @@ export type Hold = Static<typeof Hold>
 export const HoldQuery = Type.Object({ state: Type.Optional(HoldStateSchema), ...pageQuery })
 export type HoldQuery = Static<typeof HoldQuery>
 
-export const HoldAnswer = strictObject({
+export const HoldResponse = strictObject({
   id: HoldId,
   state: HoldStateSchema,
   decided: Type.Integer({ minimum: 0, description: 'SIMs that it was about' }),
 })
-export type HoldAnswer = Static<typeof HoldAnswer>
+export type HoldResponse = Static<typeof HoldResponse>
 
 const Least = Type.Integer({
   minimum: 0,

@@ -26,13 +26,13 @@ export const PoolChange = strictObject({
 export type PoolChange = Static<typeof PoolChange>
 
 /** What became of a month end's steps; goes into the summary. */
-export const CloseAsk = strictObject({
+export const CloseRequest = strictObject({
   moved: Count('SIMs moved'),
   unassigned: Count('SIMs unassigned'),
   changesFailed: Count('Changes that failed and stay queued'),
   renewed: Count('SIMs brought back'),
 })
-export type CloseAsk = Static<typeof CloseAsk>
+export type CloseRequest = Static<typeof CloseRequest>
 
 /** A change queued for the end of a cycle, and what the month end has made of it. */
 export const QueuedChangeInfo = strictObject({

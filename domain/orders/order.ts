@@ -108,16 +108,16 @@ export const NewOrder = strictObject({
 export type NewOrder = Static<typeof NewOrder>
 
 /** What making an order answers. */
-export const OrderAnswer = strictObject({
+export const OrderResponse = strictObject({
   id: Id('Order id'),
   status: Status,
   cost: Type.Number({ description: 'Total order cost' }),
 })
-export type OrderAnswer = Static<typeof OrderAnswer>
+export type OrderResponse = Static<typeof OrderResponse>
 
 /** What a step of an order answers. */
-export const OrderStatusAnswer = strictObject({ id: Id('Order id'), status: Status })
-export type OrderStatusAnswer = Static<typeof OrderStatusAnswer>
+export const OrderStatusResponse = strictObject({ id: Id('Order id'), status: Status })
+export type OrderStatusResponse = Static<typeof OrderStatusResponse>
 
 export const PricingEntry = strictObject({ type: codeSchema(OrderType, 'Order type'), price: Price })
 export type PricingEntry = Static<typeof PricingEntry>

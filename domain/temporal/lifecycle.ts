@@ -283,7 +283,7 @@ export interface SuspendUpdates {
   readonly extendGrace: { readonly by?: string | null; readonly until?: string | null }
 }
 /** What each update of suspend-on-overage answers: where the workflow stands with it. */
-export type SuspendUpdateAnswer = Pick<SuspendOnOverageState, 'phase' | 'graceEndsAt' | 'until' | 'reason'>
+export type SuspendUpdateResult = Pick<SuspendOnOverageState, 'phase' | 'graceEndsAt' | 'until' | 'reason'>
 
 export interface EnforcePoolInput {
   readonly tenantId: string
@@ -362,7 +362,7 @@ export interface MonthEndUpdates {
   /** Opens tickets again for what has failed and is still queued; until the cycle is closed. */
   readonly retryFailedChanges: Readonly<Record<string, never>>
 }
-export interface RetryFailedAnswer {
+export interface RetryFailedResult {
   /** Tickets opened, and changes that were refused again. */
   readonly opened: number
   readonly refused: number

@@ -21,7 +21,7 @@ const BillingEmail = Type.String({ format: 'email', maxLength: 254, description:
 export const TenantName = strictObject({ name: Name })
 export const TenantBillingEmail = strictObject({ billingEmail: BillingEmail })
 /** What a change of the tenant answers. */
-export const TenantAnswer = strictObject({ id: TenantId })
+export const TenantResponse = strictObject({ id: TenantId })
 
 export const NewTenant = strictObject({
   name: Name,

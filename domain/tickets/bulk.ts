@@ -66,7 +66,7 @@ export const BulkSims = Type.Union(
 )
 export type BulkSims = Static<typeof BulkSims>
 
-export const BulkAsk = strictObject(
+export const BulkRequest = strictObject(
   {
     type,
     sims: BulkSims,
@@ -78,10 +78,10 @@ export const BulkAsk = strictObject(
   },
   { examples: [{ type: 'activate', sims: { ids: [1, 2, 3] }, dryRun: true }] },
 )
-export type BulkAsk = Static<typeof BulkAsk>
+export type BulkRequest = Static<typeof BulkRequest>
 
 /** With CSV, whose rows are only the SIMs, the other fields stand in the query; the body's own come first. */
-export const BulkAskQuery = Type.Object({
+export const BulkRequestQuery = Type.Object({
   type: Type.Optional(type),
   poolId: Type.Optional(poolId),
   tariffId: Type.Optional(tariffId),

@@ -26,7 +26,7 @@ export interface Line {
 }
 
 /** The part of a ticket that decides. */
-export interface Ask {
+export interface TicketRequest {
   readonly type: TicketType
   readonly poolId: number | null
   readonly tariffId: number | null
@@ -49,9 +49,9 @@ const refuse = (code: ErrorCode, detail: string): Judgement => ({ do: 'refuse', 
 const carrier = (operation: CarrierOperation): Judgement => ({ do: 'carrier', operation })
 
 /** Moves are the month end's own; everybody else provisions what is unprovisioned. */
-const isMove = (ask: Ask): boolean => ask.cause.by === 'month-end' && !ask.unassign
+const isMove = (ask: TicketRequest): boolean => ask.cause.by === 'month-end' && !ask.unassign
 
-function judgeProvision(line: Line, ask: Ask): Judgement {
+function judgeProvision(line: Line, ask: TicketRequest): Judgement {
   if (ask.unassign) {
     return line.status === SimStatus.Unprovisioned
       ? { do: 'nothing', detail: 'the SIM is unprovisioned already' }
@@ -68,7 +68,7 @@ function judgeProvision(line: Line, ask: Ask): Judgement {
     : refuse('sim_already_assigned', 'only an unprovisioned SIM can be provisioned')
 }
 
-function judgeSuspend(line: Line, ask: Ask): Judgement {
+function judgeSuspend(line: Line, ask: TicketRequest): Judgement {
   if (line.status === SimStatus.Active) return carrier('suspend')
   if (line.status === SimStatus.Unprovisioned)
     return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be suspended')
@@ -77,7 +77,7 @@ function judgeSuspend(line: Line, ask: Ask): Judgement {
 }
 
 /** What a ticket does to a SIM in this state. */
-export function judge(line: Line, ask: Ask): Judgement {
+export function judge(line: Line, ask: TicketRequest): Judgement {
   switch (ask.type) {
     case TicketType.Provision:
       return judgeProvision(line, ask)
@@ -96,7 +96,7 @@ export function judge(line: Line, ask: Ask): Judgement {
 }
 
 /** The state of a SIM after a ticket has completed on it. */
-export function lineAfter(line: Line, ask: Ask): Line {
+export function lineAfter(line: Line, ask: TicketRequest): Line {
   const judgement = judge(line, ask)
   if (judgement.do === 'refuse' || judgement.do === 'nothing') return line
   switch (ask.type) {
@@ -123,8 +123,8 @@ export function lineAfter(line: Line, ask: Ask): Line {
  */
 export function mayOpen(
   line: Line,
-  before: readonly Ask[],
-  ask: Ask,
+  before: readonly TicketRequest[],
+  ask: TicketRequest,
 ): { readonly code: ErrorCode; readonly detail: string } | undefined {
   const judgement = judge(before.reduce(lineAfter, line), ask)
   if (judgement.do === 'refuse') return { code: judgement.code, detail: judgement.detail }

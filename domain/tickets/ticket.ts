@@ -96,22 +96,22 @@ export const TicketDetail = strictObject(
 export type TicketDetail = Static<typeof TicketDetail>
 
 const SimId = Id('Target SIM id')
-export const SimAsk = strictObject({ simId: SimId })
-export type SimAsk = Static<typeof SimAsk>
+export const SimRequest = strictObject({ simId: SimId })
+export type SimRequest = Static<typeof SimRequest>
 
-export const SmsAsk = strictObject({
+export const SmsRequest = strictObject({
   simId: SimId,
   message: Text('Text of the SMS, 1 to 1,600 characters', 'reboot', { minLength: 1, maxLength: 1600 }),
 })
-export type SmsAsk = Static<typeof SmsAsk>
+export type SmsRequest = Static<typeof SmsRequest>
 
 const provision = {
   simId: SimId,
   poolId: optional(Id('Target pool; left out: none')),
   tariffId: optional(Id('Target tariff; left out: none')),
 }
-export const ProvisionAsk = strictObject(provision)
-export type ProvisionAsk = Static<typeof ProvisionAsk>
+export const ProvisionRequest = strictObject(provision)
+export type ProvisionRequest = Static<typeof ProvisionRequest>
 
 const internal = {
   cause: Type.Optional(Type.Union([Cause, Type.Null()])),
@@ -123,17 +123,17 @@ const internal = {
     }),
   ),
 }
-export const InternalProvisionAsk = strictObject({
+export const InternalProvisionRequest = strictObject({
   ...provision,
   tag: optional(Text('Tag to apply on completion', 'meter 17', { maxLength: 128 })),
   ...internal,
 })
-export type InternalProvisionAsk = Static<typeof InternalProvisionAsk>
-export const InternalSimAsk = strictObject({ simId: SimId, ...internal })
-export type InternalSimAsk = Static<typeof InternalSimAsk>
+export type InternalProvisionRequest = Static<typeof InternalProvisionRequest>
+export const InternalSimRequest = strictObject({ simId: SimId, ...internal })
+export type InternalSimRequest = Static<typeof InternalSimRequest>
 
 /** What making a ticket answers. */
-export const TicketAnswer = strictObject({ id: Type.String({ format: 'uuid', description: 'Ticket id' }) })
+export const TicketResponse = strictObject({ id: Type.String({ format: 'uuid', description: 'Ticket id' }) })
 
 export const TicketMetadata = strictObject({
   type: codeList('Ticket types', TicketType),

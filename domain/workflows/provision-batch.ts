@@ -24,7 +24,7 @@ const skipInvalid = Type.Boolean({
 })
 const place = { poolId: optional(Id('Target pool')), tariffId: optional(Id('Tariff of its own')) }
 
-export const BatchAsk = strictObject(
+export const BatchRequest = strictObject(
   {
     sims: Type.Array(
       Type.Unsafe<unknown>({
@@ -42,16 +42,16 @@ export const BatchAsk = strictObject(
     ],
   },
 )
-export type BatchAsk = Static<typeof BatchAsk>
+export type BatchRequest = Static<typeof BatchRequest>
 
 /** With CSV, whose rows are only the SIMs, the other fields stand in the query. */
-export const BatchAskQuery = Type.Object({
+export const BatchRequestQuery = Type.Object({
   poolId: Type.Optional(Id('Target pool of rows that name none')),
   tariffId: Type.Optional(Id('Tariff of rows that name none')),
   parallel: Type.Optional(parallel),
   skipInvalid: Type.Optional(skipInvalid),
 })
-export type BatchAskQuery = Static<typeof BatchAskQuery>
+export type BatchRequestQuery = Static<typeof BatchRequestQuery>
 
 const id = Type.String({ format: 'uuid', description: 'Id of the batch' })
 const workflowId = Text(

@@ -50,7 +50,7 @@ export const UpdateArgs = Type.Object(
 )
 export type UpdateArgs = Static<typeof UpdateArgs>
 
-export const UpdateAnswer = Type.Object(
+export const UpdateResponse = Type.Object(
   {},
   {
     additionalProperties: true,

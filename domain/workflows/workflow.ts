@@ -45,7 +45,7 @@ export type StartMonthEnd = Static<typeof StartMonthEnd>
 const MOST_ARMED = 500
 
 /** What enforce-pool asks for SIMs it has picked. */
-export const ArmAsk = strictObject({
+export const ArmRequest = strictObject({
   simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_ARMED, description: 'The SIMs' }),
   cycle: CycleKey,
   rule: Rule,
@@ -58,12 +58,12 @@ export const ArmAsk = strictObject({
     description: 'What the pool wants of them now',
   }),
 })
-export type ArmAsk = Static<typeof ArmAsk>
+export type ArmRequest = Static<typeof ArmRequest>
 
 export const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'terminated', 'timedOut'] as const
 const Status = Type.Unsafe<(typeof STATUSES)[number]>({ type: 'string', enum: [...STATUSES], description: 'Status' })
 
-export const StartAnswer = strictObject({
+export const StartResponse = strictObject({
   workflowId: Type.String(),
   runId: Type.String({ description: 'Empty where Temporal has forgotten the run, or has yet to hear of it' }),
   status: Status,

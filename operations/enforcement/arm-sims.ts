@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
-import type { ArmAsk } from '../../domain/workflows/workflow.ts'
+import type { ArmRequest } from '../../domain/workflows/workflow.ts'
 import { noteCreated } from '../../store/audit.ts'
 import { missingSims } from '../../store/estate/sims.ts'
 import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbox.ts'
@@ -16,7 +16,7 @@ import { type LifecycleTerms, suspendInputOf } from '../workflows/inputs.ts'
  */
 export async function armSims(
   tx: TenantTx,
-  ask: ArmAsk,
+  ask: ArmRequest,
   terms: LifecycleTerms,
 ): Promise<{ told: number; started: number }> {
   const { rule, ruleFile, grace, until, signal } = ask

@@ -5,13 +5,13 @@
  * that asks for it.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import type { PermitAnswer, PermitAsk } from '../../domain/enforcement/guard.ts'
+import type { PermitRequest, PermitResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { AlertNotification } from '../../notify/notification.ts'
 import {
-  clearedAsks,
+  clearedPermits,
   countPermits,
-  endAsks,
+  endPermits,
   type GuardScope,
   insertHold,
   insertPermits,
@@ -39,7 +39,7 @@ const WINDOW_MS = 3_600_000
  *
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`, `sim_state_conflict` for an ended cycle
  */
-export async function askPermits(tx: TenantTx, ask: PermitAsk): Promise<PermitAnswer> {
+export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<PermitResponse> {
   const { rule, cycle: cycleKey, workflowId } = ask
   const cycle = await cycleNamed(tx, cycleKey)
   if (tx.now.getTime() >= cycle.endsAt) {
@@ -74,7 +74,7 @@ export async function askPermits(tx: TenantTx, ask: PermitAsk): Promise<PermitAn
     answer.held.push(...shared.held)
     holdId ??= shared.holdId
     // It has cleared since the workflow looked: what is answered now is not for the next alert, too.
-    await endAsks(tx, await clearedAsks(tx, scope, ids))
+    await endPermits(tx, await clearedPermits(tx, scope, ids))
   }
   return { ...answer, holdId }
 }

@@ -1,6 +1,6 @@
 /** A person's word on what the guard holds: it goes on, or it does not. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import type { HoldAnswer } from '../../domain/enforcement/guard.ts'
+import type { HoldResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import { answerHeld, forgetCount, heldBy, lockGuard, lockHold, markDecided } from '../../store/enforcement/guard.ts'
@@ -23,7 +23,7 @@ export async function decideHold(
   tx: TenantTx,
   holdId: number,
   decision: 'released' | 'discarded',
-): Promise<HoldAnswer> {
+): Promise<HoldResponse> {
   await lockGuard(tx)
   const hold = await lockHold(tx, holdId)
   if (hold === undefined) throw new ServiceError('hold_not_found', `There is no hold ${holdId}.`)

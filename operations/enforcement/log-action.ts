@@ -1,6 +1,6 @@
 /** What enforcement did: an entry in the log, and where people should hear of it a notice. Once each. */
 import { LogLevel } from '../../domain/codes.ts'
-import type { Action, ActionAsk } from '../../domain/enforcement/enforcement.ts'
+import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { toMB } from '../../domain/units.ts'
 import type { AlertNotification } from '../../notify/notification.ts'
@@ -41,7 +41,7 @@ const WORDS: Readonly<Record<Action, (subject: string) => string>> = {
  * @returns whether it was new
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `invalid_request` where the action is not one of what is named
  */
-export async function logAction(tx: TenantTx, ask: ActionAsk): Promise<{ logged: boolean }> {
+export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ logged: boolean }> {
   const { subject, label, simId, poolId } = await subjectOf(tx, ask)
   const rules = await activeRuleSet(tx)
   const key = `${ask.rule ?? 'person'}/${subject}/${ask.cycle}/${ask.action}/${ask.counter}`
@@ -70,7 +70,7 @@ export async function logAction(tx: TenantTx, ask: ActionAsk): Promise<{ logged:
  * The SIM or the pool of an action: `tooLittleToPick` is of a pool, the others are of a SIM, and are in the log of the pool
  * that it is in too.
  */
-async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionAsk) {
+async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionRequest) {
   const ofPool = action === 'tooLittleToPick'
   if (ofPool && poolId != null && simId == null) {
     const label = await poolName(tx, poolId)
@@ -88,7 +88,7 @@ async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionAsk) {
 
 async function notifyGrace(
   tx: TenantTx,
-  ask: ActionAsk & { readonly simId: number },
+  ask: ActionRequest & { readonly simId: number },
   kind: 'graceStarted' | 'graceEnding',
   told: { readonly key: string; readonly label: string; readonly message: string },
 ): Promise<void> {

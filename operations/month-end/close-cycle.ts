@@ -3,7 +3,7 @@
  * cycles after their statements is in it too, as adjustments.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import type { CloseAsk } from '../../domain/month-end/month-end.ts'
+import type { CloseRequest } from '../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { MICRO, toMB } from '../../domain/units.ts'
 import type { SummaryNotification } from '../../notify/notification.ts'
@@ -38,7 +38,7 @@ export interface Closed {
  * @param steps what became of the changes and suspensions; goes into the summary
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
-export async function closeCycle(tx: TenantTx, key: string, steps: CloseAsk): Promise<Closed> {
+export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest): Promise<Closed> {
   const cycle = await endedCycle(tx, key)
   await lockCycleAlone(tx, key)
   await openCycle(tx, cycle)
@@ -76,7 +76,7 @@ async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
   return { lines, totalMicro }
 }
 
-async function tell(tx: TenantTx, cycle: Cycle, steps: CloseAsk, chargesMicro: number): Promise<void> {
+async function tell(tx: TenantTx, cycle: Cycle, steps: CloseRequest, chargesMicro: number): Promise<void> {
   const { key } = cycle
   const tenant = await findTenant(tx)
   const pools = await poolTotals(tx, key)

@@ -1,7 +1,7 @@
 /** Completing an order of eSIMs: its profiles are made, and are in the estate from then on. */
 import { iccidOf } from '../../domain/identifiers.ts'
 import { whyNot, whyNotSoMany } from '../../domain/orders/decisions.ts'
-import type { Completion, OrderStatusAnswer } from '../../domain/orders/order.ts'
+import type { Completion, OrderStatusResponse } from '../../domain/orders/order.ts'
 import { findOrder } from '../../store/orders/orders.ts'
 import { insertProfiles, takeAccounts } from '../../store/orders/sims.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
@@ -41,7 +41,7 @@ export async function completeOrder(
   tx: TenantTx,
   { orderId, iccids, codes }: { readonly orderId: number; readonly codes: readonly ActivationCode[] } & Completion,
   terms: EsimTerms,
-): Promise<OrderStatusAnswer> {
+): Promise<OrderStatusResponse> {
   if (iccids != null) refuseTwice(iccids, pointerOf)
   const order = await orderFor(tx, orderId, 'complete')
   if (iccids != null) mustBeAllowed(orderId, whyNotSoMany(iccids.length, order.quantity))

@@ -1,7 +1,7 @@
 import { labelOf, OrderType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { totalMicroOf } from '../../domain/orders/decisions.ts'
-import type { NewOrder, OrderAnswer } from '../../domain/orders/order.ts'
+import type { NewOrder, OrderResponse } from '../../domain/orders/order.ts'
 import { toMoney } from '../../domain/units.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertOrder, toOrder } from '../../store/orders/orders.ts'
@@ -14,7 +14,7 @@ import { tellOrder } from './steps.ts'
  *
  * @throws ServiceError order_type_unavailable where the type has no price
  */
-export async function createOrder(tx: TenantTx, asked: NewOrder): Promise<OrderAnswer> {
+export async function createOrder(tx: TenantTx, asked: NewOrder): Promise<OrderResponse> {
   const price = (await pricesInForce(tx)).find(({ type }) => type === asked.type)
   if (price === undefined) {
     throw new ServiceError(

@@ -1,4 +1,4 @@
-import type { OrderPayment, OrderStatusAnswer } from '../../domain/orders/order.ts'
+import type { OrderPayment, OrderStatusResponse } from '../../domain/orders/order.ts'
 import { lockOrder, writeOrder } from '../../store/orders/orders.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { noteOrder, orderNotFound } from './steps.ts'
@@ -8,7 +8,7 @@ import { noteOrder, orderNotFound } from './steps.ts'
  *
  * @throws ServiceError order_not_found
  */
-export async function setOrderPayment(tx: TenantTx, id: number, payment: OrderPayment): Promise<OrderStatusAnswer> {
+export async function setOrderPayment(tx: TenantTx, id: number, payment: OrderPayment): Promise<OrderStatusResponse> {
   const order = await lockOrder(tx, id)
   if (order === undefined) throw orderNotFound(id)
   const after = {

@@ -2,7 +2,7 @@ import { SimType } from '../../domain/codes.ts'
 import { type FieldError, ServiceError } from '../../domain/errors.ts'
 import type { NewSim } from '../../domain/estate/sim.ts'
 import { whyNotSoMany, whyNotThere } from '../../domain/orders/decisions.ts'
-import { ADDRESS_FIELDS, type Address, type OrderStatusAnswer, type Shipment } from '../../domain/orders/order.ts'
+import { ADDRESS_FIELDS, type Address, type OrderStatusResponse, type Shipment } from '../../domain/orders/order.ts'
 import { insertSims } from '../../store/estate/sim-changes.ts'
 import { linkSims } from '../../store/orders/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -25,7 +25,7 @@ export async function shipOrder(
   id: number,
   shipment: Shipment,
   file?: SimFile,
-): Promise<OrderStatusAnswer> {
+): Promise<OrderStatusResponse> {
   const { sims, pointerOf } = simsOf(shipment, file)
   const iccids = sims.map(({ iccid }) => iccid)
   refuseTwice(iccids, pointerOf)

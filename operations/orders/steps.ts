@@ -2,7 +2,7 @@
 import { EventSeverity, EventType, labelOf, OrderType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../../domain/orders/decisions.ts'
-import type { OrderStatus, OrderStatusAnswer } from '../../domain/orders/order.ts'
+import type { OrderStatus, OrderStatusResponse } from '../../domain/orders/order.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { lockOrder, type OrderRecord, writeOrder } from '../../store/orders/orders.ts'
@@ -68,7 +68,7 @@ export async function takeStep(
     step,
     change = {},
   }: { readonly order: OrderRecord; readonly step: OrderStep; readonly change?: OrderChange },
-): Promise<OrderStatusAnswer> {
+): Promise<OrderStatusResponse> {
   const after = { ...order, ...change, status: ORDER_STEPS[step].to }
   await writeOrder(tx, after)
   await tellOrder(tx, after)
@@ -105,5 +105,5 @@ export const processOrder = simpleStep('process')
 export const deliverOrder = simpleStep('deliver')
 
 /** Gives up an order that has not left the house. @throws ServiceError order_not_found, order_state_conflict */
-export const failOrder = async (tx: TenantTx, id: number, failureReason: string): Promise<OrderStatusAnswer> =>
+export const failOrder = async (tx: TenantTx, id: number, failureReason: string): Promise<OrderStatusResponse> =>
   takeStep(tx, { order: await orderFor(tx, id, 'fail'), step: 'fail', change: { failureReason } })

@@ -5,7 +5,7 @@
  */
 
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
-import { type BulkAsk, type BulkPlan, type BulkRunDetail, MOST_LISTED } from '../../domain/tickets/bulk.ts'
+import { type BulkPlan, type BulkRequest, type BulkRunDetail, MOST_LISTED } from '../../domain/tickets/bulk.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {
@@ -22,7 +22,7 @@ import { refusalsOf, targetsOf } from './bulk-targets.ts'
 import { cancelBatch } from './open-bulk-tickets.ts'
 import { checkAssignment } from './open-ticket.ts'
 
-type Asked = Omit<BulkAsk, 'dryRun'>
+type Requested = Omit<BulkRequest, 'dryRun'>
 
 /**
  * What a run would do now: which SIMs would get a ticket, which not and why. Changes nothing.
@@ -30,7 +30,7 @@ type Asked = Omit<BulkAsk, 'dryRun'>
  * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
  *   `tariff_needs_pool`, `tariff_has_no_effect`, `bulk_too_large`
  */
-export async function planBulkTickets(tx: TenantTx, asked: Asked): Promise<BulkPlan> {
+export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkPlan> {
   const terms = await termsOf(tx, asked)
   const touched: BulkPlan['touched'] = { count: 0, sims: [] }
   const refused: BulkPlan['refused'] = { count: 0, byCode: [], sims: [] }
@@ -60,7 +60,7 @@ export async function planBulkTickets(tx: TenantTx, asked: Asked): Promise<BulkP
  * @returns the run
  * @throws ServiceError as `planBulkTickets`
  */
-export async function startBulkTickets(tx: TenantTx, asked: Asked): Promise<BulkRunDetail> {
+export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkRunDetail> {
   const terms = await termsOf(tx, asked)
   const id = await insertRun(tx, terms)
   for await (const targets of targetsOf(tx, asked.sims)) {
@@ -112,7 +112,7 @@ export async function runOf(tx: TenantTx, id: string): Promise<BulkRunDetail> {
 export const noBulkRun = (id: string) => new ServiceError('bulk_not_found', `There is no bulk run ${id}.`)
 
 /** What all tickets have in common, where it makes sense for their type. */
-async function termsOf(tx: TenantTx, asked: Asked): Promise<BulkTerms> {
+async function termsOf(tx: TenantTx, asked: Requested): Promise<BulkTerms> {
   const { type, poolId = null, tariffId = null, tag = null, message = null } = asked
   const faults: FieldError[] = []
   if (type === 'send-sms' && message === null) faults.push({ pointer: '/message', detail: 'is required by send-sms' })

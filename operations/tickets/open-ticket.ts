@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { TariffType, TicketStatus, type TicketType } from '../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
-import { type Ask, type Line, lineAfter, mayOpen } from '../../domain/tickets/decisions.ts'
+import { type Line, lineAfter, mayOpen, type TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
 import { lockPoolTariff, type PoolTariff } from '../../store/estate/pools.ts'
@@ -97,8 +97,8 @@ export interface Conflict {
 /** Why a ticket may not be opened on a SIM behind these open tickets, in words that name the SIM. */
 export function conflictOf(
   line: Line & { readonly simId: number },
-  before: readonly Ask[],
-  ask: Ask,
+  before: readonly TicketRequest[],
+  ask: TicketRequest,
 ): Conflict | undefined {
   const conflict = mayOpen(line, before, ask)
   return conflict && { ...conflict, detail: `SIM ${line.simId}: ${conflict.detail}${waitingFor(before.length)}.` }

@@ -38,7 +38,7 @@ import {
 import { refuseNegativeTotals } from './corrections.ts'
 import { noteLateUsage } from './late-usage.ts'
 
-export interface UsageAnswer {
+export interface UsageResponse {
   readonly accepted: number
   readonly duplicates: number
   readonly rejected: readonly ({ readonly index: number } & UsageFault)[]
@@ -70,7 +70,7 @@ export async function recordUsage(
   values: readonly unknown[],
   firstIndex = 0,
   { maxAgeMs = USAGE_MAX_AGE_MS, deliveryId }: UsageTerms = {},
-): Promise<UsageAnswer> {
+): Promise<UsageResponse> {
   const rejected: Rejections = new Map()
   const read: Indexed<ReadRecord>[] = []
   values.forEach((value, i) => {

@@ -20,7 +20,7 @@ import type { Permission } from '../../rules/alerts/permission.ts'
 import { pickTargets } from '../../rules/alerts/pick-sims.ts'
 import type { Suspend } from '../../rules/rule-file.ts'
 import { poolRows } from '../../store/enforcement/candidates.ts'
-import { endAsks, lockGuard } from '../../store/enforcement/guard.ts'
+import { endPermits, lockGuard } from '../../store/enforcement/guard.ts'
 import { simLabels } from '../../store/estate/sims.ts'
 import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -113,7 +113,7 @@ export async function enforce(
     return [{ wish, signal, ...again }]
   })
   const requests = asked.flatMap(({ wish, signal }) => requestOf(tx.tenantId, batch, wish, signal, terms) ?? [])
-  await endPermits(tx, cycle, wishes, asked)
+  await endClearedPermits(tx, cycle, wishes, asked)
   const first = await rememberStarts(
     tx,
     requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
@@ -165,7 +165,7 @@ function requestOf(
 }
 
 /** What the guard was asked for ends with the alert; what it holds is withdrawn where the watchdog stands down. */
-async function endPermits(
+async function endClearedPermits(
   tx: TenantTx,
   { key: cycleKey, startsAt }: Cycle,
   wishes: readonly Wish[],
@@ -183,7 +183,7 @@ async function endPermits(
   })
   if (over.length === 0) return
   await lockGuard(tx)
-  await endAsks(tx, over)
+  await endPermits(tx, over)
 }
 
 /** Logs, once a SIM, rule and cycle, what would have been suspended: picked as enforcement picks. */

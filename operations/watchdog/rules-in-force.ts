@@ -35,7 +35,7 @@ export interface RefusedRules {
 }
 
 /** Asks for what is in force, in a transaction of a tenant or of the platform. */
-export type AskRules = (tx: TenantTx | PlatformTx) => Promise<RulesInForce>
+export type ReadRules = (tx: TenantTx | PlatformTx) => Promise<RulesInForce>
 
 const NONE: RulesInForce = { version: 0, activatedAt: null, rules: [], refused: null }
 
@@ -46,7 +46,7 @@ const NONE: RulesInForce = { version: 0, activatedAt: null, rules: [], refused: 
  * A set that another build has accepted and this one refuses changes nothing here: the newest set that this build
  * accepts, of those that were in force, goes on. Which one that is does not depend on how long the process has run.
  */
-export function rulesInForce(): AskRules {
+export function rulesInForce(): ReadRules {
   let loaded = { active: 0, rules: NONE }
   return async (tx) => {
     const active = await activeRuleVersion(tx)
@@ -88,7 +88,7 @@ export const inForceInstead = ({ version }: RulesInForce): string =>
  *
  * @returns the set, where this call was the one that told
  */
-export async function tellRefusedRules(store: Store, rules: AskRules): Promise<RefusedRules | undefined> {
+export async function tellRefusedRules(store: Store, rules: ReadRules): Promise<RefusedRules | undefined> {
   return inPlatform(store, async (tx) => {
     const inForce = await rules(tx)
     const { refused, version } = inForce

@@ -1,7 +1,7 @@
 /** Batches of SIMs to take to Active: taken on whole or not at all, worked off by the workflow provision-in-bulk. */
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { provisionInBulkId } from '../../domain/temporal/lifecycle.ts'
-import type { Batch, BatchAsk, BatchNotes, BatchStarted } from '../../domain/workflows/provision-batch.ts'
+import type { Batch, BatchNotes, BatchRequest, BatchStarted } from '../../domain/workflows/provision-batch.ts'
 import { noteChange } from '../../store/audit.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -37,7 +37,7 @@ const MOST_FAILURES = 100
  * @throws ServiceError `batch_refused` with the rows that cannot be, unless they are to be left out; `pool_not_found`,
  *   `tariff_not_found`, `tariff_inactive` of the defaults
  */
-export async function startBatch(tx: TenantTx, ask: BatchAsk, terms: LifecycleTerms): Promise<BatchStarted> {
+export async function startBatch(tx: TenantTx, ask: BatchRequest, terms: LifecycleTerms): Promise<BatchStarted> {
   const { skipInvalid } = ask
   const parallel = ask.parallel ?? PARALLEL
   await checkDefaults(tx, ask.defaults)

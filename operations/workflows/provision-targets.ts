@@ -1,7 +1,7 @@
 /** Which SIMs a batch is about, where each is to go, and which rows cannot be. */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
-import { type BatchAsk, BatchRow } from '../../domain/workflows/provision-batch.ts'
+import { type BatchRequest, BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { poolTariffs } from '../../store/estate/pools.ts'
 import { readLines } from '../../store/estate/sim-state.ts'
 import { findTariffs } from '../../store/estate/tariffs.ts'
@@ -17,7 +17,7 @@ const checkRow = Compile(BatchRow)
  * The SIMs of a batch, page by page, in the order of the request, each with why it cannot be, where that is so: told in
  * the codes that a start of its own would meet.
  */
-export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchAsk): AsyncGenerator<NewBatchSim[]> {
+export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchRequest): AsyncGenerator<NewBatchSim[]> {
   for await (const named of targetsOf(tx, { rows: sims.map(nameIn) })) {
     const asked = named.map(({ index, ...sim }) => ({ index, ...sim, ...placeOf(sims[index], defaults) }))
     const ask = await conflictsIn(tx, asked)
@@ -31,7 +31,7 @@ export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchAsk):
  *
  * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`
  */
-export async function checkDefaults(tx: TenantTx, defaults: BatchAsk['defaults']): Promise<void> {
+export async function checkDefaults(tx: TenantTx, defaults: BatchRequest['defaults']): Promise<void> {
   const { poolId = null, tariffId = null } = defaults ?? {}
   const place = { simId: null, poolId, tariffId }
   const found = await foundFor(tx, [place])
@@ -52,7 +52,7 @@ function nameIn(row: unknown): unknown {
 }
 
 /** Where a row's SIM is to go; or what is wrong in it. */
-function placeOf(row: unknown, defaults: BatchAsk['defaults']) {
+function placeOf(row: unknown, defaults: BatchRequest['defaults']) {
   const nowhere = { poolId: null, tariffId: null, tag: null }
   if (!checkRow.Check(row)) {
     const faults = checkRow.Errors(row).map(({ instancePath, message }) => `${instancePath || 'row'}: ${message}`)
@@ -67,22 +67,25 @@ function placeOf(row: unknown, defaults: BatchAsk['defaults']) {
   }
 }
 
-type Asked = Pick<NewBatchSim, 'simId' | 'poolId' | 'tariffId'>
+type Requested = Pick<NewBatchSim, 'simId' | 'poolId' | 'tariffId'>
 
 const some = (ids: readonly (number | null)[]) => [...new Set(ids.filter((id) => id !== null))]
 
 /** Reads the pools and tariffs that a page's rows name, at once. */
-async function foundFor(tx: TenantTx, page: readonly Asked[]) {
+async function foundFor(tx: TenantTx, page: readonly Requested[]) {
   const pools = await poolTariffs(tx, some(page.map(({ poolId }) => poolId)))
   const tariffs = await findTariffs(tx, some(page.map(({ tariffId }) => tariffId)))
-  return ({ poolId, tariffId }: Asked) => ({
+  return ({ poolId, tariffId }: Requested) => ({
     pool: poolId === null ? null : pools.get(poolId),
     tariff: tariffId === null ? undefined : tariffs.get(tariffId),
   })
 }
 
 /** Reads what a page's rows name, and judges each by it. */
-async function conflictsIn(tx: TenantTx, page: readonly Asked[]): Promise<(asked: Asked) => Conflict | undefined> {
+async function conflictsIn(
+  tx: TenantTx,
+  page: readonly Requested[],
+): Promise<(asked: Requested) => Conflict | undefined> {
   const lines = await readLines(tx, some(page.map(({ simId }) => simId)))
   const byId = new Map(lines.map((line) => [line.simId, line]))
   const found = await foundFor(tx, page)

@@ -189,7 +189,7 @@ export async function forgetCount(tx: TenantTx, scope: GuardScope): Promise<void
 }
 
 /** A rule's alert for a SIM or a pool is over, or may not be acted on now. */
-export interface AskOver {
+export interface PermitOver {
   readonly rule: string
   readonly cycleKey: string
   readonly simId: number | null
@@ -202,11 +202,11 @@ export interface AskOver {
  * What was asked for alerts that have cleared since it was wanted: known, and firing neither for the SIM nor for its
  * pool. Call under the guard's lock: an alert that clears later ends the ask itself.
  */
-export async function clearedAsks(
+export async function clearedPermits(
   tx: TenantTx,
   { rule, cycleKey, poolId }: GuardScope,
   simIds: readonly number[],
-): Promise<AskOver[]> {
+): Promise<PermitOver[]> {
   const subjects =
     poolId === null
       ? sql`select s.id as sim_id, null::integer as pool_id, k.kind, k.id
@@ -225,7 +225,7 @@ export async function clearedAsks(
 }
 
 /** Ends what was asked for alerts. One statement, whatever their number; with the guard locked. */
-export async function endAsks(tx: TenantTx, over: readonly AskOver[]): Promise<void> {
+export async function endPermits(tx: TenantTx, over: readonly PermitOver[]): Promise<void> {
   if (over.length === 0) return
   await sql`
     update guard_permits p set over_at = ${tx.now}

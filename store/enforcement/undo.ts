@@ -5,7 +5,7 @@ import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { SubjectKind } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-export interface UndoAsk {
+export interface UndoRequest {
   readonly rule: string
   readonly since: Date
   readonly until: Date
@@ -23,7 +23,7 @@ export interface UndoAsk {
  */
 export async function suspensionsToUndo(
   tx: TenantTx,
-  { rule, since, until, cycleKey, afterSimId, limit }: UndoAsk,
+  { rule, since, until, cycleKey, afterSimId, limit }: UndoRequest,
 ): Promise<{ suspensions: SuspensionToUndo[]; total: number }> {
   const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
   const within = sql`>= ${since} and`

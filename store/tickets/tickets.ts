@@ -1,7 +1,7 @@
 /** Tickets: the rows, their order within a SIM, and the work list of SIMs with open ones. */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import type { Ask } from '../../domain/tickets/decisions.ts'
+import type { TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { inTenant, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
 
@@ -31,7 +31,7 @@ interface TicketRow {
 }
 
 /** A ticket as operations work with it. */
-export interface TicketRecord extends Ask {
+export interface TicketRecord extends TicketRequest {
   readonly id: string
   readonly simId: number
   readonly status: TicketStatus
@@ -108,7 +108,7 @@ export const toTicket = (record: TicketRecord): Ticket => ({
       : null,
 })
 
-export interface NewTicket extends Ask {
+export interface NewTicket extends TicketRequest {
   readonly simId: number
   readonly tag: string | null
   readonly message: string | null

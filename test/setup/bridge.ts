@@ -7,10 +7,10 @@ import { httpNetwork } from '../../network/http.ts'
 import type { CarrierRequest } from '../../network/network.ts'
 
 /** Done; refused for good; not now; done or not, but the answer is lost. */
-export type BridgeAnswer = 'ok' | 'refused' | 'away' | 'lost'
+export type BridgeResponse = 'ok' | 'refused' | 'away' | 'lost'
 
 /** What the bridge answers to a request; while this is being thought about the carrier is being asked. */
-type Answering = (request: CarrierRequest) => Promise<BridgeAnswer> | BridgeAnswer
+type Answering = (request: CarrierRequest) => Promise<BridgeResponse> | BridgeResponse
 
 export async function aBridge() {
   const bridge = { answer: (() => 'ok') as Answering, requests: [] as CarrierRequest[] }
@@ -30,7 +30,7 @@ export async function aBridge() {
   return Object.assign(bridge, { network })
 }
 
-function give(response: ServerResponse, { ticketId }: CarrierRequest, answer: BridgeAnswer): void {
+function give(response: ServerResponse, { ticketId }: CarrierRequest, answer: BridgeResponse): void {
   const say = (status: number, body: object) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   switch (answer) {

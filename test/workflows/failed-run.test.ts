@@ -38,9 +38,9 @@ async function aPoolRun() {
   return { poolId, do: 'signalWithStart', type: 'enforce-pool', workflowId, input } as const
 }
 type Ask = Omit<Awaited<ReturnType<typeof aPoolRun>>, 'poolId'>
-type SignalAsk = { readonly do: 'signal'; readonly workflowId: string }
+type SignalRequest = { readonly do: 'signal'; readonly workflowId: string }
 /** The next look asks again, and a worker carries it out. @returns what is heard of failed runs */
-async function askAgain(ask: Ask | SignalAsk, signal: 'overLimit' | 'cleared') {
+async function askAgain(ask: Ask | SignalRequest, signal: 'overLimit' | 'cleared') {
   const met: FailedRun[] = []
   await inTenant(house.store, house.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
   await carryOutWorkflowRequests(house.store, lifecycles, {

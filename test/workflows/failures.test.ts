@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { refusalOf } from '../../activities/enforcement.ts'
-import { failureOfAnswer, isRetryable, retryAfterMs } from '../../activities/failures.ts'
+import { failureOfResponse, isRetryable, retryAfterMs } from '../../activities/failures.ts'
 import { ERRORS } from '../../domain/errors.ts'
 
 const answer = (status: number, headers: Record<string, string> = {}) => {
@@ -11,12 +11,12 @@ const answer = (status: number, headers: Record<string, string> = {}) => {
 
 describe('what Temporal tries again', () => {
   test.each([408, 425, 429, 500, 502, 503])('an answer of %i', (status) => {
-    expect(failureOfAnswer(answer(status), {}).nonRetryable).toBe(false)
+    expect(failureOfResponse(answer(status), {}).nonRetryable).toBe(false)
   })
 
   test.each(Object.entries(ERRORS))('%s as the table of failures says', (code, { status, retryable }) => {
     expect(isRetryable(status, code)).toBe(retryable || status >= 500)
-    expect(failureOfAnswer(answer(status), { code, detail: 'why' })).toMatchObject({ type: code, message: 'why' })
+    expect(failureOfResponse(answer(status), { code, detail: 'why' })).toMatchObject({ type: code, message: 'why' })
   })
 
   test.each([
@@ -24,8 +24,8 @@ describe('what Temporal tries again', () => {
     [403, 'forbidden'],
     [401, undefined],
   ])('a key that is refused, with %i and code %s, half a minute later', (status, code) => {
-    expect(failureOfAnswer(answer(status), { code })).toMatchObject({ nonRetryable: false, nextRetryDelay: 30_000 })
-    expect(failureOfAnswer(answer(status, { 'retry-after': '7' }), { code }).nextRetryDelay).toBe(7000)
+    expect(failureOfResponse(answer(status), { code })).toMatchObject({ nonRetryable: false, nextRetryDelay: 30_000 })
+    expect(failureOfResponse(answer(status, { 'retry-after': '7' }), { code }).nextRetryDelay).toBe(7000)
   })
 
   test.each([
@@ -33,12 +33,12 @@ describe('what Temporal tries again', () => {
     [403, 'another_code'],
     [404, 'sim_not_found'],
   ])('and not what is said of the request: %i with code %s', (status, code) => {
-    expect(failureOfAnswer(answer(status), { code }).nonRetryable).toBe(true)
+    expect(failureOfResponse(answer(status), { code }).nonRetryable).toBe(true)
   })
 
   test('not before Retry-After, in seconds or as a date, and not later than an hour', () => {
     const now = Date.parse('2026-11-21T08:00:00Z')
-    expect(failureOfAnswer(answer(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)
+    expect(failureOfResponse(answer(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)
     expect(retryAfterMs('Sat, 21 Nov 2026 08:00:30 GMT', now)).toBe(30_000)
     expect(retryAfterMs('86400', now)).toBe(3_600_000)
     expect(retryAfterMs('soon', now)).toBeUndefined()

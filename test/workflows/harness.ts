@@ -96,7 +96,7 @@ export function clear(model: ServiceModel): void {
     permits: 'granted',
     outages: 0,
     retryAfter: null,
-    lostAnswers: 0,
+    lostResponses: 0,
     key: 'key',
     before: async () => {},
   })

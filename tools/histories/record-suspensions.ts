@@ -128,7 +128,7 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     'refused-with-its-ticket',
     () => {
       model.pending.add('suspend')
-      model.lostAnswers = 1
+      model.lostResponses = 1
       model.before = async (line) => {
         if (line.endsWith('/enforcement') && model.tickets.length > 0) model.overLimit = false
       }

@@ -1,6 +1,6 @@
 /** Bringing a suspended SIM back, and keeping it where a person wants that. */
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { TicketAsk, TicketEnd } from '../../activities/tickets.ts'
+import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
 import { failureOf, short } from '../run/activities.ts'
 import { end } from './messages.ts'
 import { backoffMs, phaseTo, type SuspendRun, tell } from './run.ts'
@@ -40,7 +40,7 @@ export async function bringBack(run: SuspendRun): Promise<'back' | 'released' | 
 /** The SIM has been taken out of this run's hands. */
 const GONE: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_not_found'])
 
-async function activate(run: SuspendRun, n: number, ask: TicketAsk, keep: () => boolean): Promise<TicketEnd> {
+async function activate(run: SuspendRun, n: number, ask: TicketInput, keep: () => boolean): Promise<TicketEnd> {
   let ticketId: string | null = null
   const ended = await ticketEnd(run, ask, keep, (id) => {
     ticketId = id
@@ -57,7 +57,7 @@ async function activate(run: SuspendRun, n: number, ask: TicketAsk, keep: () => 
 
 async function ticketEnd(
   run: SuspendRun,
-  ask: TicketAsk,
+  ask: TicketInput,
   keep: () => boolean,
   opened: (ticketId: string) => void,
 ): Promise<TicketEnd> {

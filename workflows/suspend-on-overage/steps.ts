@@ -1,15 +1,15 @@
 /** Suspending the SIM: asked for as long as it is wanted, held by the guard where that says so. */
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { SuspensionAnswer } from '../../activities/enforcement.ts'
-import type { TicketAsk, TicketEnd } from '../../activities/tickets.ts'
+import type { SuspensionResult } from '../../activities/enforcement.ts'
+import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
 import { failureOf, short, stepKey, waiting } from '../run/activities.ts'
 import { orWithdrawn, type Waited } from '../run/tickets.ts'
 import { end } from './messages.ts'
 import { backoffMs, beforeBoundary, isWanted, phaseTo, type SuspendRun, tell } from './run.ts'
 
-type Refused = Extract<SuspensionAnswer, { do: 'refuse' }>
+type Refused = Extract<SuspensionResult, { do: 'refuse' }>
 
-export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: number): TicketAsk {
+export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: number): TicketInput {
   const { tenantId, simId, rule, cycleKey: cycle, until } = run.input
   const { workflowId } = workflowInfo()
   const cause = { by: 'watchdog', rule, cycle, until, workflowId } as const

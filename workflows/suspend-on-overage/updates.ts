@@ -3,7 +3,7 @@
  * then. Like a signal's, a handler only notes and the body decides: so it answers at once, whatever is under way.
  */
 import { defineUpdate, setHandler } from '@temporalio/workflow'
-import type { SuspendOnOverageState, SuspendUpdateAnswer, SuspendUpdates } from '../../domain/temporal/lifecycle.ts'
+import type { SuspendOnOverageState, SuspendUpdateResult, SuspendUpdates } from '../../domain/temporal/lifecycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { end } from './messages.ts'
 import { phaseTo, type SuspendRun, stateOf } from './run.ts'
@@ -25,13 +25,13 @@ function take<Name extends keyof SuspendUpdates>(
     const why = whyNot(run, ask)
     if (why !== null) throw new Error(why)
   }
-  const handle = (ask: SuspendUpdates[Name]): SuspendUpdateAnswer => {
+  const handle = (ask: SuspendUpdates[Name]): SuspendUpdateResult => {
     act(run, ask)
     const { phase, graceEndsAt, until, reason } = stateOf(run)
     run.diary.done(name, reason)
     return { phase, graceEndsAt, until, reason }
   }
-  setHandler(defineUpdate<SuspendUpdateAnswer, [SuspendUpdates[Name]]>(name), handle, { validator })
+  setHandler(defineUpdate<SuspendUpdateResult, [SuspendUpdates[Name]]>(name), handle, { validator })
 }
 
 /** Endings that leave the SIM as it is: nothing can be asked of the run any more. */

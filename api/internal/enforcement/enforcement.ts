@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { ActionAsk, PoolEnforcement, SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
+import { ActionRequest, PoolEnforcement, SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
 import { strictObject } from '../../../domain/schema.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
@@ -59,7 +59,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
         operationId: 'logAction',
         summary: 'Log what enforcement did, once',
         tags,
-        body: ActionAsk,
+        body: ActionRequest,
         response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
       },
     },

@@ -4,14 +4,14 @@ import {
   EnforcementChange,
   EnforcementSettings,
   Hold,
-  HoldAnswer,
   HoldQuery,
-  PermitAnswer,
-  PermitAsk,
+  HoldResponse,
+  PermitRequest,
+  PermitResponse,
 } from '../../../domain/enforcement/guard.ts'
 import { pageOf } from '../../../domain/page.ts'
 import { Id, strictObject } from '../../../domain/schema.ts'
-import { ArmAsk } from '../../../domain/workflows/workflow.ts'
+import { ArmRequest } from '../../../domain/workflows/workflow.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
@@ -69,8 +69,8 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         description:
           'Asked by the workflows before they suspend. Beyond what the settings let through in an hour the rest is held, until a person releases or discards it. Asked again, the answer is the same until the alert has cleared.',
         tags,
-        body: PermitAsk,
-        response: { 200: PermitAnswer },
+        body: PermitRequest,
+        response: { 200: PermitResponse },
       },
     },
     (request) => inTenant(onBehalfOf(store, request), request.tenantId, (tx) => askPermits(tx, request.body)),
@@ -103,7 +103,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           summary,
           tags,
           params: HoldParams,
-          response: { 200: HoldAnswer },
+          response: { 200: HoldResponse },
         },
       },
       (request, reply) => onceInTenant(store, { request, reply }, (tx) => decideHold(tx, request.params.id, decision)),
@@ -119,7 +119,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         summary: "Tell SIMs' suspend-on-overage that their pool's rule stops them, or no longer does",
         description: 'The workflows are told after the answer. Only overLimit starts one.',
         tags,
-        body: ArmAsk,
+        body: ArmRequest,
         response: {
           200: strictObject({
             told: Type.Integer({ minimum: 0, description: 'Workflows that are told' }),

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { SuspensionChange } from '../../../domain/enforcement/enforcement.ts'
-import { IdAnswer } from '../../../domain/schema.ts'
+import { IdResponse } from '../../../domain/schema.ts'
 import { setSuspensionUntil } from '../../../operations/enforcement/set-suspension-until.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { SimParams } from '../../http/params.ts'
@@ -18,7 +18,7 @@ export const suspensionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         tags: ['Enforcement'],
         params: SimParams,
         body: SuspensionChange,
-        response: { 200: IdAnswer },
+        response: { 200: IdResponse },
       },
     },
     (request) =>

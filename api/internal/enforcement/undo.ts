@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PassOver, StartUndo, UndoPage, UndoQuery } from '../../../domain/enforcement/undo.ts'
 import { strictObject } from '../../../domain/schema.ts'
-import { StartAnswer } from '../../../domain/workflows/workflow.ts'
+import { StartResponse } from '../../../domain/workflows/workflow.ts'
 import { passOverSims, undoInput, undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -22,7 +22,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
           'SIMs that it is about to suspend are left alone too. The watchdog suspends none of them again in this cycle. What a person has suspended stays. A pool that stays over picks others: take the rule out, or switch enforcement off, before.',
         tags: ['Workflows'],
         body: StartUndo,
-        response: { 200: StartAnswer, 202: StartAnswer },
+        response: { 200: StartResponse, 202: StartResponse },
       },
     },
     async (request, reply) => {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims, SimWatchdogChange } from '../../../domain/estate/sim.ts'
-import { IdAnswer } from '../../../domain/schema.ts'
+import { IdResponse } from '../../../domain/schema.ts'
 import { importSims, previewSimImport } from '../../../operations/estate/import-sims.ts'
 import { takeBackChange } from '../../../operations/month-end/queue-change.ts'
 import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
@@ -59,7 +59,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         tags,
         params: SimParams,
         body: SimWatchdogChange,
-        response: { 200: IdAnswer },
+        response: { 200: IdResponse },
       },
     },
     (request) => {
@@ -82,7 +82,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
             'ticket, while it is pending.',
           tags,
           params: SimParams,
-          response: { 200: IdAnswer },
+          response: { 200: IdResponse },
         },
       },
       (request) => {

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { NewTariff, TariffOffer } from '../../../domain/estate/tariff.ts'
-import { IdAnswer } from '../../../domain/schema.ts'
+import { IdResponse } from '../../../domain/schema.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { setTariffActive } from '../../../operations/estate/set-tariff-active.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
@@ -24,7 +24,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
         summary: 'Make a tariff of a tenant; one that every tenant is offered, where X-Tenant-Id is @platform',
         tags: ['Tariffs'],
         body: NewTariff,
-        response: { 201: IdAnswer },
+        response: { 201: IdResponse },
       },
     },
     (request, reply) =>
@@ -44,7 +44,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
         tags: ['Tariffs'],
         params: TariffParams,
         body: TariffOffer,
-        response: { 200: IdAnswer },
+        response: { 200: IdResponse },
       },
     },
     (request) => {

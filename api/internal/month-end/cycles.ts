@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import {
   ApplyChanges,
   ChangesOpened,
-  CloseAsk,
+  CloseRequest,
   CycleInfo,
   MonthEndBatches,
   MonthEndCounts,
@@ -230,7 +230,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         summary: 'Make the statement of a cycle that has ended; twice answers the same',
         tags,
         params: Key,
-        body: CloseAsk,
+        body: CloseRequest,
         response: {
           200: strictObject({
             statement: Type.Boolean({ description: 'False where nothing was in the cycle' }),

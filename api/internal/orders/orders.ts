@@ -7,7 +7,7 @@ import {
   OrderDetail,
   OrderPayment,
   OrderSim,
-  OrderStatusAnswer,
+  OrderStatusResponse,
   Shipment,
   ShipmentQuery,
 } from '../../../domain/orders/order.ts'
@@ -52,7 +52,7 @@ function missing(parameter: string): never {
 
 export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, esim }) => {
   const tags = ['Orders']
-  const response = { 200: OrderStatusAnswer }
+  const response = { 200: OrderStatusResponse }
 
   app.get(
     '/orders/:orderId',

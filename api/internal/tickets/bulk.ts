@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import {
-  BulkAsk,
-  BulkAskQuery,
   BulkItem,
   BulkItemQuery,
   BulkPlan,
+  BulkRequest,
+  BulkRequestQuery,
   BulkRun,
   BulkRunDetail,
 } from '../../../domain/tickets/bulk.ts'
@@ -59,8 +59,8 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
             'answer, run after run. A SIM that cannot have the ticket is refused by itself.',
           tags,
           consumes: ['application/json', 'text/csv'],
-          querystring: BulkAskQuery,
-          body: BulkAsk,
+          querystring: BulkRequestQuery,
+          body: BulkRequest,
           response: { 200: BulkPlan, 202: BulkRunDetail },
         },
       },

@@ -4,11 +4,11 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../../domain/tickets/decisions.ts'
 import {
   type Cause,
-  InternalProvisionAsk,
-  InternalSimAsk,
+  InternalProvisionRequest,
+  InternalSimRequest,
   Ticket,
-  TicketAnswer,
   TicketDetail,
+  TicketResponse,
 } from '../../../domain/tickets/ticket.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { askedBy } from '../../../operations/tickets/cause.ts'
@@ -24,7 +24,7 @@ import { TicketParams, ticketIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** What the internal calls have in common. */
-const commonOf = async (tx: TenantTx, body: InternalSimAsk) => ({
+const commonOf = async (tx: TenantTx, body: InternalSimRequest) => ({
   simId: body.simId,
   ...(body.cause == null ? await askedBy(tx) : { cause: causeGiven(tx, body.cause) }),
   effectiveAt: body.effectiveAt == null ? null : await boundaryNamed(tx, body.effectiveAt),
@@ -70,7 +70,7 @@ const toDetail = (ticket: TicketRecord): TicketDetail => ({
 
 export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Tickets']
-  const response = { 200: TicketAnswer }
+  const response = { 200: TicketResponse }
 
   app.post(
     '/tickets/provision',
@@ -82,7 +82,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
         operationId: 'openProvisionTicket',
         summary: 'Provision an unprovisioned SIM; with a cause of month end, move a provisioned one',
         tags,
-        body: InternalProvisionAsk,
+        body: InternalProvisionRequest,
         response,
       },
     },
@@ -129,7 +129,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       `/tickets/${path}`,
       {
         config: { problems: ['sim_not_found', 'sim_state_conflict'] },
-        schema: { operationId, summary, tags, body: InternalSimAsk, response },
+        schema: { operationId, summary, tags, body: InternalSimRequest, response },
       },
       (request, reply) =>
         onceInTenant(store, { request, reply }, async (tx) => ({

@@ -15,7 +15,7 @@ import { UsageDeliveryParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
-const UsageAnswer = strictObject({
+const UsageResponse = strictObject({
   deliveryId: Id('Delivery id: `GET /internal/usage-deliveries/{id}` keeps who sent it, and these counts'),
   accepted: count('Records counted'),
   duplicates: count('Records that had been sent before'),
@@ -59,7 +59,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           'Each record counts once, however often it is sent: (recordId, at) is its identity. A bad record rejects itself, not the rest. Committed in chunks: send a broken delivery again.',
         tags: ['Usage'],
         consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
-        response: { 200: UsageAnswer },
+        response: { 200: UsageResponse },
       },
     },
     (request) => takeIn(store, request, usage),
@@ -106,7 +106,7 @@ async function takeIn(
   store: Store,
   request: UsageRequest,
   terms: UsageTerms | undefined,
-): Promise<Static<typeof UsageAnswer>> {
+): Promise<Static<typeof UsageResponse>> {
   const { tenantId } = request
   const arrived = new Arrived()
   const deliveryId = await inTenant(onBehalfOf(store, request), tenantId, insertDelivery)

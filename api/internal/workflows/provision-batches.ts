@@ -3,9 +3,9 @@ import { Type } from 'typebox'
 import { strictObject } from '../../../domain/schema.ts'
 import {
   Batch,
-  BatchAsk,
-  BatchAskQuery,
   BatchNotes,
+  BatchRequest,
+  BatchRequestQuery,
   BatchSim,
   BatchSimQuery,
   BatchSims,
@@ -45,8 +45,8 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
             'answer; the workflow is started after it, as soon as Temporal can be reached.',
           tags,
           consumes: ['application/json', 'text/csv'],
-          querystring: BatchAskQuery,
-          body: BatchAsk,
+          querystring: BatchRequestQuery,
+          body: BatchRequest,
           response: { 202: BatchStarted },
         },
       },

@@ -1,7 +1,7 @@
 /** Workflows that do not go on: what they hang on, and starting them again. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { StartAnswer, WorkflowPending } from '../../../domain/workflows/workflow.ts'
+import { StartResponse, WorkflowPending } from '../../../domain/workflows/workflow.ts'
 import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { releaseRun } from '../../../store/outbox.ts'
@@ -46,7 +46,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
           'otherwise. A suspension takes over its SIM as the run before has left it; a month end begins anew and finds ' +
           'done what is done. Not for a month-end-batch, nor for a provision-in-bulk that is through its list.',
         params: WorkflowId,
-        response: { 202: StartAnswer },
+        response: { 202: StartResponse },
       },
     },
     async (request, reply) => {

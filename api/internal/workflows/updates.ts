@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
-import { UpdateAnswer, UpdateArgs, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../../domain/workflows/updates.ts'
+import { UpdateArgs, UpdateResponse, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../../domain/workflows/updates.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { onceElsewhere } from '../../http/idempotency.ts'
 import { invalid } from '../../http/problems.ts'
@@ -57,7 +57,7 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
         tags: ['Workflows'],
         params: UpdateParams,
         body: UpdateArgs,
-        response: { 200: UpdateAnswer },
+        response: { 200: UpdateResponse },
       },
     },
     async (request, reply) => {

@@ -8,9 +8,9 @@ import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../../dom
 import { WORKFLOW_SIGNALS } from '../../../domain/temporal/signals.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../../domain/tickets/decisions.ts'
 import {
-  StartAnswer,
   StartMonthEnd,
   StartProvision,
+  StartResponse,
   StartSuspend,
   WorkflowInfo,
   WorkflowQuery,
@@ -40,7 +40,7 @@ function answerStart(reply: FastifyReply, { workflowId, runId, status, started }
   reply.code(started ? 202 : 200)
   return { workflowId, runId, status }
 }
-const startAnswers = { 200: StartAnswer, 202: StartAnswer }
+const startResponses = { 200: StartResponse, 202: StartResponse }
 
 /** The latest run of an id, where Temporal knows it. */
 async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: string) {
@@ -59,7 +59,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   const tags = ['Workflows']
 
   /** What is asked of a workflow is in the audit trail before Temporal hears of it. */
-  const noteAsk = (request: FastifyRequest, workflowId: string, after: object) =>
+  const noteStart = (request: FastifyRequest, workflowId: string, after: object) =>
     inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
       noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after }),
     )
@@ -77,7 +77,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         summary: 'Take a SIM from unprovisioned to active',
         tags,
         body: StartProvision,
-        response: startAnswers,
+        response: startResponses,
       },
     },
     async (request, reply) => {
@@ -87,7 +87,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const run = await known(lifecycles, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
       const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body, terms))
-      await noteAsk(request, workflowId, input)
+      await noteStart(request, workflowId, input)
       return answerStart(reply, await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
     },
   )
@@ -101,7 +101,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
         tags,
         body: StartSuspend,
-        response: startAnswers,
+        response: startResponses,
       },
     },
     async (request, reply) => {
@@ -142,14 +142,14 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
         tags,
         body: StartMonthEnd,
-        response: startAnswers,
+        response: startResponses,
       },
     },
     async (request, reply) => {
       const { tenantId, body } = request
       const input = await inTenant(store, tenantId, (tx) => monthEndInput(tx, body, terms))
       const { cycleKey } = input
-      if (body.dryRun !== true) await noteAsk(request, monthEndId(tenantId, cycleKey), input)
+      if (body.dryRun !== true) await noteStart(request, monthEndId(tenantId, cycleKey), input)
       const run =
         body.dryRun === true
           ? await lifecycles.start({
@@ -229,7 +229,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
         throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
       }
-      await noteAsk(request, workflowId, { signal: name })
+      await noteStart(request, workflowId, { signal: name })
       await lifecycles.signal(workflowId, name)
       return reply.code(202).send({})
     },

@@ -1,6 +1,6 @@
 /** Histories of SIMs and their tickets: what may be asked, in words that a failure is readable by. */
 import fc from 'fast-check'
-import { type CarrierAnswer, openTickets, type SimModel } from './model.ts'
+import { type CarrierResponse, openTickets, type SimModel } from './model.ts'
 import {
   type Ask,
   cancel,
@@ -78,7 +78,7 @@ export const ask: fc.Arbitrary<Ask> = fc.oneof(
   ),
 )
 const which = fc.nat(11)
-const answer: fc.Arbitrary<CarrierAnswer> = fc.oneof(
+const answer: fc.Arbitrary<CarrierResponse> = fc.oneof(
   often(1, fc.constant('ok' as const)),
   often(1, who('refused', 'away', 'lost', 'killed')),
 )

@@ -122,10 +122,10 @@ export function opened(sim: SimModel, wish: Wish, id: string, now: number): void
 }
 
 export const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3, patienceMs: 3_600_000 }
-export type CarrierAnswer = 'ok' | 'refused' | 'away' | 'lost' | 'killed'
+export type CarrierResponse = 'ok' | 'refused' | 'away' | 'lost' | 'killed'
 
 /** Works off a SIM's tickets as far as the carrier's answers let it. */
-export function* execution(sim: SimModel, now: number): Generator<TicketModel, void, CarrierAnswer> {
+export function* execution(sim: SimModel, now: number): Generator<TicketModel, void, CarrierResponse> {
   for (;;) {
     const ticket = sim.tickets.find(isOpen)
     if (ticket === undefined || ticket.notBefore > now) return

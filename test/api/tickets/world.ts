@@ -5,7 +5,7 @@ import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
 import { anIccid, aPool, aTariff, aTenant, type House, type Tenant } from '../harness.ts'
 import {
-  type CarrierAnswer,
+  type CarrierResponse,
   conflictOf,
   dropIdle,
   execution,
@@ -229,7 +229,7 @@ export async function workOff(
   model: Model,
   real: Real,
   sim: SimModel,
-  answers: readonly CarrierAnswer[],
+  answers: readonly CarrierResponse[],
   meanwhile: readonly Meanwhile[],
 ): Promise<void> {
   const left = { answers: [...answers], meanwhile: [...meanwhile] }

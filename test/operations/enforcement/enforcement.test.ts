@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, SimStatus, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
-import type { ActionAsk } from '../../../domain/enforcement/enforcement.ts'
+import type { ActionRequest } from '../../../domain/enforcement/enforcement.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
@@ -293,7 +293,7 @@ describe('a person’s act on a SIM that a cycle before has suspended', () => {
 })
 
 describe('an action of a workflow', () => {
-  const ask = (simId: number, also: Partial<ActionAsk> = {}): ActionAsk => ({
+  const ask = (simId: number, also: Partial<ActionRequest> = {}): ActionRequest => ({
     simId,
     cycle: CYCLE,
     rule: RULE,
@@ -310,7 +310,7 @@ describe('an action of a workflow', () => {
   test('is logged once for each rule, SIM, cycle, action and counter', async () => {
     const house = await aPoolOf(2)
     const [simId = 0, other = 0] = house.sims
-    const log = (one: ActionAsk) => house.asTenant((tx) => logAction(tx, one))
+    const log = (one: ActionRequest) => house.asTenant((tx) => logAction(tx, one))
 
     const first = await log(ask(simId))
     const again = await Promise.all([log(ask(simId)), log(ask(simId, { detail: 'other words' }))])
@@ -350,8 +350,8 @@ describe('an action of a workflow', () => {
   test('is logged as Critical, once a rule, pool and cycle, where a pool has too little to pick', async () => {
     const house = await aPoolOf(1)
     const { poolId } = house
-    const ofPool: ActionAsk = { ...ask(0), simId: null, poolId, action: 'tooLittleToPick' }
-    const log = (one: ActionAsk) => house.asTenant((tx) => logAction(tx, one))
+    const ofPool: ActionRequest = { ...ask(0), simId: null, poolId, action: 'tooLittleToPick' }
+    const log = (one: ActionRequest) => house.asTenant((tx) => logAction(tx, one))
 
     expect(await log(ofPool)).toEqual({ logged: true })
     expect(await log({ ...ofPool, detail: 'other words' })).toEqual({ logged: false })
@@ -368,7 +368,7 @@ describe('an action of a workflow', () => {
   test('of a SIM or a pool that is not there, or of the other kind, is refused', async () => {
     const house = await aPoolOf(1)
     const [simId = 0] = house.sims
-    const codeOf = (also: Partial<ActionAsk>) =>
+    const codeOf = (also: Partial<ActionRequest>) =>
       house.asTenant((tx) => logAction(tx, ask(simId, also))).catch(({ code }: { code: string }) => code)
 
     expect(await codeOf({ simId: 999_999 })).toBe('sim_not_found')

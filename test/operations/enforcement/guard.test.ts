@@ -10,7 +10,7 @@ import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { type Subject, SubjectKind } from '../../../store/due.ts'
-import { endAsks, lockGuard } from '../../../store/enforcement/guard.ts'
+import { endPermits, lockGuard } from '../../../store/enforcement/guard.ts'
 import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -54,7 +54,7 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
     over: (cleared: boolean, one: { simId?: number; poolId?: number } = { poolId }) =>
       house.asTenant(async (tx) => {
         await lockGuard(tx)
-        await endAsks(tx, [{ rule: RULE, cycleKey: CYCLE, simId: null, poolId: null, ...one, cleared }])
+        await endPermits(tx, [{ rule: RULE, cycleKey: CYCLE, simId: null, poolId: null, ...one, cleared }])
       }),
     holds: async (state?: HoldState) =>
       (await house.asTenant((tx) => pageOfHolds(tx, state === undefined ? {} : { state }))).data,

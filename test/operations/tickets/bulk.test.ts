@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { TicketStatus, TicketType } from '../../../domain/codes.ts'
-import type { BulkAsk } from '../../../domain/tickets/bulk.ts'
+import type { BulkRequest } from '../../../domain/tickets/bulk.ts'
 import { cancelBulkTickets, startBulkTickets } from '../../../operations/tickets/bulk.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { BATCH, openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
@@ -26,7 +26,7 @@ async function anEstate(sims: number) {
   return {
     ...house,
     simIds,
-    start: (ask: Omit<BulkAsk, 'sims'>, ids: readonly number[] = simIds) =>
+    start: (ask: Omit<BulkRequest, 'sims'>, ids: readonly number[] = simIds) =>
       house.asTenant((tx) => startBulkTickets(tx, { ...ask, sims: { ids: [...ids] } })),
     work: (add: Parameters<typeof openBulkTickets>[1] = async () => {}) => openBulkTickets(store, add, house.tenantId),
     run: (id: string) => house.asTenant((tx) => readRun(tx, id)),

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { answerOf, internalClient, once as onceKey } from '../../../cli/service.ts'
+import { internalClient, once as onceKey, responseOf } from '../../../cli/service.ts'
 import { exampleOf, problemOf, standInCheck } from '../../setup/documents.ts'
 
 const fault = standInCheck()
@@ -45,7 +45,7 @@ test('asks again, with the same body, while the service is away, busy or breaks 
   const { bodies, client } = await aService(nobody, busy, breaksOff, json(201, made))
   const body = { name: 'Acme', billingEmail: 'bills@acme.example' }
 
-  const answer = await answerOf(client.POST('/internal/tenants', { body, params: onceKey('one') }))
+  const answer = await responseOf(client.POST('/internal/tenants', { body, params: onceKey('one') }))
 
   expect(answer).toEqual(made)
   expect(bodies).toEqual(Array(4).fill(JSON.stringify(body)))
@@ -57,7 +57,7 @@ test('says what was asked for and what was wrong with it', async () => {
     json(400, problemOf('invalid_request', '/name is required.', '/internal/cycles', errors)),
   )
 
-  await expect(answerOf(client.GET('/internal/cycles'))).rejects.toMatchObject({
+  await expect(responseOf(client.GET('/internal/cycles'))).rejects.toMatchObject({
     status: 400,
     code: 'invalid_request',
     message: 'GET /internal/cycles: /name is required. (400 invalid_request)',

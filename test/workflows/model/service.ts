@@ -76,7 +76,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     /** What an answer of 503 says, in seconds; null: nothing. */
     retryAfter: null as number | null,
     /** Tickets still to be opened or taken back whose answer gets lost on the way. */
-    lostAnswers: 0,
+    lostResponses: 0,
     /** Awaited before a request is answered: holds the ones a test wants held. */
     before: async (_line: string): Promise<void> => {},
     /** Idempotency keys are forgotten: a day has passed. */
@@ -381,8 +381,8 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
       const by = { workflowId, key: typeof key === 'string' ? key : undefined }
       const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams, by)
       if (typeof key === 'string') answers.set(key, result)
-      if (model.lostAnswers > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
-        model.lostAnswers -= 1
+      if (model.lostResponses > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
+        model.lostResponses -= 1
         fail('unavailable', 'done, and the answer is lost')
       }
       return result

@@ -389,7 +389,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
 
   describe('an answer that is lost after the commit', () => {
     /** Loses the answer to the first ticket of a kind that is asked for, and then all of them until the fate is set again. */
-    const loseAnswerTo = (kind: string) => {
+    const loseResponseTo = (kind: string) => {
       let lost = false
       house.line.fateOf = (line): Fate => {
         if (lost) return 'away'
@@ -405,7 +405,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
       ['activate', '25 hours, when its key is forgotten', 25 * HOUR],
     ])('to its %s ticket is asked for again after %s: each ticket once', async (kind, _, after) => {
       const sim = await aSim()
-      loseAnswerTo(kind)
+      loseResponseTo(kind)
       await customer.start(sim.id, poolId)
       await untilTickets(sim, kind === 'provision' ? ['provision/complete'] : BOTH)
       await house.skipTo((await house.now()) + after)

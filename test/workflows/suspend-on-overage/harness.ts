@@ -6,7 +6,7 @@ import {
   type SuspendOnOverageResult,
   type SuspendOnOverageState,
   type SuspendSignal,
-  type SuspendUpdateAnswer,
+  type SuspendUpdateResult,
   type SuspendUpdates,
   suspendOnOverageId,
 } from '../../../domain/temporal/lifecycle.ts'
@@ -99,7 +99,7 @@ export function useSuspensions(path: string | undefined) {
       name: Name,
       args: SuspendUpdates[Name],
       updateId = `u${updates++}`,
-    ) => (await patiently(() => house.lifecycle.update(id, name, args, updateId))) as SuspendUpdateAnswer,
+    ) => (await patiently(() => house.lifecycle.update(id, name, args, updateId))) as SuspendUpdateResult,
     until: async (phase: string) => (await house.untilState(id, { phase })) as SuspendOnOverageState,
     state: async () => (await house.handleOf(id).query('state')) as SuspendOnOverageState,
     result: (): Promise<SuspendOnOverageResult> => house.handleOf(id).result(),

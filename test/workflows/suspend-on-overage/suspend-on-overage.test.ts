@@ -116,7 +116,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('a ticket taken back whose answer is lost counts as taken back by the run', async () => {
     const letSee = await pendingAndLookedAt()
-    run.model.lostAnswers = 1
+    run.model.lostResponses = 1
     await signal('cleared')
     await soon(() => expect(run.model.calls('DELETE')).toBe(2))
     run.model.pending.clear()
@@ -138,7 +138,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('a ticket taken back because the SIM was within its limit again does not stand in for the next', async () => {
     run.model.pending.add('suspend')
-    run.model.lostAnswers = 1
+    run.model.lostResponses = 1
     run.model.before = async (line) => {
       if (line.endsWith('/enforcement') && run.model.tickets.length > 0) run.model.overLimit = false
     }

@@ -103,7 +103,7 @@ const HEADERS_OF: Readonly<Record<number, JsonObject>> = {
   503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
 }
 
-function problemAnswer(status: number, codes: readonly ErrorCode[]): JsonObject {
+function problemResponse(status: number, codes: readonly ErrorCode[]): JsonObject {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join('\n\n'),
     'x-codes': [...codes],
@@ -128,23 +128,26 @@ const exampleOfProblem = (code: ErrorCode): JsonObject => ({
 })
 
 /** The answers for these codes, by status. */
-export function problemAnswers(codes: readonly ErrorCode[]): JsonObject {
+export function problemResponses(codes: readonly ErrorCode[]): JsonObject {
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b)
   return Object.fromEntries(
     statuses.map((status) => {
       const shared = SHARED[status]
       const own = codes.filter((code) => ERRORS[code].status === status)
-      return [status, shared === undefined ? problemAnswer(status, own) : { $ref: `#/components/responses/${shared}` }]
+      return [
+        status,
+        shared === undefined ? problemResponse(status, own) : { $ref: `#/components/responses/${shared}` },
+      ]
     }),
   )
 }
 
 /** The answers that operations refer to: with every code of their status. */
-export function sharedAnswers(): JsonObject {
+export function sharedResponses(): JsonObject {
   return Object.fromEntries(
     Object.entries(SHARED).flatMap(([status, name]) => {
       const codes = CODES.filter((code) => ERRORS[code].status === Number(status))
-      return codes.length === 0 ? [] : [[name, problemAnswer(Number(status), codes)]]
+      return codes.length === 0 ? [] : [[name, problemResponse(Number(status), codes)]]
     }),
   )
 }

@@ -1,6 +1,6 @@
 /** Reading what a bridge to the carrier answered. It is somebody else's program: nothing is taken on trust. */
 import { storable } from '../domain/text.ts'
-import { type CarrierAnswer, CarrierError } from './network.ts'
+import { CarrierError, type CarrierResponse } from './network.ts'
 
 /** 64 KiB: an answer is two short fields; more is not an answer. */
 const MAX_BYTES = 65_536
@@ -33,7 +33,7 @@ export async function readBounded(response: Response): Promise<string> {
  *
  * @throws CarrierError for everything but a 200 with `{ticketId, effect}` of this ticket
  */
-export function readAnswer(ticketId: string, response: Response, text: string): CarrierAnswer {
+export function readResponse(ticketId: string, response: Response, text: string): CarrierResponse {
   const { status } = response
   const body = parse(text)
   const pause = retryAfterMs(response.headers.get('retry-after'))
