@@ -17,11 +17,13 @@ async function describe(build: (store: Store) => Promise<App>): Promise<object> 
 
 const nowhere = lifecycleClient({ address: '127.0.0.1:1', namespace: 'none' })
 const esim = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
-const terms = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
+const workflowOptions = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
 
 /** The public interface. */
 export const openapiDocument = (): Promise<object> => describe((store) => buildPublic({ store }))
 
 /** The internal interface. */
 export const internalOpenapiDocument = (): Promise<object> =>
-  describe((store) => buildInternal({ store, billingCycle: 'P1M', lifecycles: nowhere, terms, esim, dependencies: [] }))
+  describe((store) =>
+    buildInternal({ store, billingCycle: 'P1M', lifecycles: nowhere, workflowOptions, esim, dependencies: [] }),
+  )

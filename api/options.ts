@@ -1,8 +1,8 @@
 /** What routes are given. */
-import type { EsimTerms } from '../operations/orders/esim-profiles.ts'
+import type { EsimOptions } from '../operations/orders/esim-profiles.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
-import type { UsageTerms } from '../operations/usage/record-usage.ts'
-import type { LifecycleTerms } from '../operations/workflows/inputs.ts'
+import type { UsageOptions } from '../operations/usage/record-usage.ts'
+import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 import type { LifecycleClient } from '../queues/temporal/client.ts'
 import type { Store } from '../store/tenancy.ts'
 
@@ -20,9 +20,9 @@ export interface InternalOptions extends RouteOptions {
   /** Where a workflow's history is shown; null where there is no such page. */
   readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
   /** Goes into the inputs of workflows. */
-  readonly terms: LifecycleTerms
+  readonly workflowOptions: WorkflowOptions
   /** How usage is taken in; left out: as without settings. */
-  readonly usage?: UsageTerms
+  readonly usage?: UsageOptions
   /** Where eSIM profiles come from. */
-  readonly esim: EsimTerms
+  readonly esim: EsimOptions
 }

@@ -83,11 +83,11 @@ const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname.
 /** Asks again while that may help. @throws CommandFailure where it has not helped for long enough */
 async function fetchPatiently(
   request: Request,
-  terms: { readonly patienceMs: number; readonly timeoutMs: number; readonly streams: boolean },
+  options: { readonly patienceMs: number; readonly timeoutMs: number; readonly streams: boolean },
 ): Promise<Response> {
-  const deadline = performance.now() + terms.patienceMs
+  const deadline = performance.now() + options.patienceMs
   for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
-    const answer = await attempt(request.clone(), terms)
+    const answer = await attempt(request.clone(), options)
     if (answer.response !== undefined && !(await mayHelp(answer.response))) return answer.response
     request.signal.throwIfAborted()
     if (performance.now() > deadline) {

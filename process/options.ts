@@ -1,14 +1,14 @@
 /** Settings, as the operations want them. */
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import type { MailTerms } from '../operations/mail/send-mails.ts'
-import type { TicketTerms } from '../operations/tickets/execute-tickets.ts'
+import type { MailOptions } from '../operations/mail/send-mails.ts'
+import type { TicketOptions } from '../operations/tickets/execute-tickets.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
-import type { EvaluationTerms } from '../operations/watchdog/evaluation.ts'
+import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
 import { rulesInForce } from '../operations/watchdog/rules-in-force.ts'
-import type { LifecycleTerms } from '../operations/workflows/inputs.ts'
+import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 
-export const ticketTerms = (settings: Settings): TicketTerms => ({
+export const ticketOptions = (settings: Settings): TicketOptions => ({
   leaseMs: durationMs(settings.TICKET_LEASE),
   retryMinMs: durationMs(settings.TICKET_RETRY_MIN),
   retryMaxMs: durationMs(settings.TICKET_RETRY_MAX),
@@ -22,19 +22,19 @@ export const ticketQuota = (settings: Settings): TicketQuota => ({
   perTenant: settings.TICKETS_PER_TENANT,
 })
 
-export const mailTerms = (settings: Settings): MailTerms => ({
+export const mailOptions = (settings: Settings): MailOptions => ({
   retryMaxMs: durationMs(settings.MAIL_RETRY_MAX),
   attempts: settings.MAIL_ATTEMPTS,
 })
 
-export const lifecycleTerms = (settings: Settings): LifecycleTerms => ({
+export const workflowOptions = (settings: Settings): WorkflowOptions => ({
   waits: { pollMin: settings.POLL_MIN, pollMax: settings.POLL_MAX },
   closeAfter: settings.CLOSE_AFTER,
 })
 
 /** Once a process: it keeps the rules in force loaded. */
-export const evaluationTerms = (settings: Settings): Omit<EvaluationTerms, 'onFailed'> => ({
-  ...lifecycleTerms(settings),
+export const evaluationOptions = (settings: Settings): Omit<EvaluationOptions, 'onFailed'> => ({
+  ...workflowOptions(settings),
   rules: rulesInForce(),
   groupFirstMs: durationMs(settings.MAIL_GROUP_FIRST),
   groupNextMs: durationMs(settings.MAIL_GROUP_NEXT),

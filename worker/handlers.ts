@@ -1,11 +1,11 @@
 /** What each queue's job does: one line to an operation. */
 import type { Job, QueueName } from '../domain/jobs.ts'
 import type { Network } from '../network/network.ts'
-import { type Mailer, type MailTerms, sendMails } from '../operations/mail/send-mails.ts'
-import { executeTickets, type TicketTerms } from '../operations/tickets/execute-tickets.ts'
+import { type Mailer, type MailOptions, sendMails } from '../operations/mail/send-mails.ts'
+import { executeTickets, type TicketOptions } from '../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../operations/tickets/open-bulk-tickets.ts'
 import { evaluateSubjects } from '../operations/watchdog/evaluate-subjects.ts'
-import type { EvaluationTerms } from '../operations/watchdog/evaluation.ts'
+import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflows/deliver-outbox.ts'
 import type { FailedRun } from '../operations/workflows/failed-runs.ts'
 import type { Handlers } from '../queues/backend.ts'
@@ -16,9 +16,9 @@ export interface HandlerOptions {
   readonly network: Network
   readonly mailer: Mailer
   readonly door: WorkflowDoor
-  readonly tickets: TicketTerms
-  readonly evaluation: EvaluationTerms
-  readonly mails: MailTerms
+  readonly tickets: TicketOptions
+  readonly evaluation: EvaluationOptions
+  readonly mails: MailOptions
   /** Enqueues, and settles when all jobs have been taken. */
   readonly add: (jobs: readonly Job[]) => Promise<void>
   readonly onRequestFailed: (workflowId: string, error: unknown) => void

@@ -17,7 +17,7 @@ import { createTransport } from '../notify/transport.ts'
 import { databaseDependency, rulesDependency } from '../process/health.ts'
 import { jobMetrics, startHealth } from '../process/health-server.ts'
 import { createMetrics } from '../process/metrics.ts'
-import { evaluationTerms, mailTerms, ticketTerms } from '../process/options.ts'
+import { evaluationOptions, mailOptions, ticketOptions } from '../process/options.ts'
 import { startPresence } from '../process/presence.ts'
 import { everySoOften, reasonOf, untilDone } from '../process/retry.ts'
 import { activateFirstRules, readRuleFiles, refusedRules } from '../process/rule-files.ts'
@@ -83,7 +83,7 @@ export async function startWorker(
   const jobs = jobMetrics(metrics, queues)
   const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
 
-  const evaluation = evaluationTerms(settings)
+  const evaluation = evaluationOptions(settings)
   const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`
 
   const temporal = startTemporalWorkers({
@@ -121,7 +121,7 @@ export async function startWorker(
       network,
       mailer: { render: renderMail, transport },
       door: lifecycle,
-      tickets: ticketTerms(settings),
+      tickets: ticketOptions(settings),
       evaluation: {
         ...evaluation,
         onFailed: ({ tenantId, kind, id, error }) => {
@@ -129,7 +129,7 @@ export async function startWorker(
           log.error({ tenantId, kind, id, err: error }, 'a subject could not be evaluated')
         },
       },
-      mails: mailTerms(settings),
+      mails: mailOptions(settings),
       add: queues.add,
       onRequestFailed: (workflowId, error) =>
         log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),

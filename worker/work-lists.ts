@@ -11,7 +11,7 @@ import { inPlatform, inTenant, type PlatformTx, type Store, slowly } from '../st
 import { tenantIds } from '../store/tenants/tenants.ts'
 import { tenantsWithBulkWork } from '../store/tickets/bulk.ts'
 import { dueTicketWork } from '../store/tickets/tickets.ts'
-import { currentCycle, tenantTerms } from '../store/usage/cycles.ts'
+import { currentCycle, tenantSettings } from '../store/usage/cycles.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
 
 /** Jobs of one round; what is beyond it is found by the next. */
@@ -120,7 +120,7 @@ function missingSchedules(store: Store, ensureSchedule: SweptStore['ensureSchedu
       for (const tenantId of await inPlatform(store, tenantIds)) {
         if (performance.now() - (checkedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < SCHEDULES_CHECKED_MS) continue
         const schedule = await inTenant(store, tenantId, async (tx) => {
-          const { billingCycle } = await tenantTerms(tx)
+          const { billingCycle } = await tenantSettings(tx)
           return { tenantId, billingCycle, isLate: await hasLateMonthEnd(tx) }
         })
         await ensureSchedule(schedule)

@@ -16,7 +16,7 @@ import type {
   ProvisionInBulkResult,
   ProvisionInBulkState,
 } from '../domain/temporal/lifecycle.ts'
-import { NO_TICKETS, type Terms, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
+import { type BatchOptions, NO_TICKETS, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
 import { failureOf, long, short } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openPace, type Pace, type PaceMark } from './run/rate.ts'
@@ -40,7 +40,7 @@ interface Carried extends LifecycleView {
   readonly pace: readonly PaceMark[]
 }
 
-interface Batch extends Terms {
+interface Batch extends BatchOptions {
   readonly diary: Diary
   readonly pace: Pace
   readonly ended: Ended
@@ -72,8 +72,8 @@ export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Car
   return result
 }
 
-const openBatch = (terms: Terms, carried?: Carried): Batch => ({
-  ...terms,
+const openBatch = (options: BatchOptions, carried?: Carried): Batch => ({
+  ...options,
   diary: openDiary(carried),
   pace: openPace(carried?.pace),
   ended: { activated: 0, alreadyActive: 0, compensated: 0, cancelled: 0, failed: 0, ...carried?.ended },

@@ -40,7 +40,7 @@ export interface RefusalLimit {
   readonly refusalLimit?: number
 }
 
-interface KeyTerms extends RefusalLimit {
+interface KeyOptions extends RefusalLimit {
   readonly store: Store
   /** On the internal one only operator keys are taken. */
   readonly listener: 'public' | 'internal'
@@ -50,7 +50,7 @@ interface KeyTerms extends RefusalLimit {
  * Has every path of a scope ask for a key. What has not the form of one is refused without the database; so is, beyond
  * the limit of refusals, whatever comes from that address, but for keys that work.
  */
-export function useKeys(app: FastifyInstance, { store, refusalLimit = REFUSALS, listener }: KeyTerms): void {
+export function useKeys(app: FastifyInstance, { store, refusalLimit = REFUSALS, listener }: KeyOptions): void {
   const refusals = countRefusals(refusalLimit, store.clock)
   const works = knowWorkingKeys(store)
   app.decorateRequest('tenantId', '')

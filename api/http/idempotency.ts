@@ -18,7 +18,7 @@ interface Exchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
-interface Terms {
+interface Options {
   /** Of a first answer; default 200. */
   readonly status?: number
   /** The answer holds a secret: it is kept without it, and a replay is refused. */
@@ -37,15 +37,15 @@ export async function onceInTenant<T>(
   store: Store,
   exchange: Exchange,
   work: (tx: TenantTx) => Promise<T>,
-  terms: Terms = {},
+  options: Options = {},
 ): Promise<T> {
   const { request } = exchange
   const guarded = async (tx: TenantTx) => {
-    if (terms.resource !== undefined) await mustBeAsSeen(tx, request, terms.resource)
+    if (options.resource !== undefined) await mustBeAsSeen(tx, request, options.resource)
     return work(tx)
   }
   const outcome = await inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
-    once(tx, request, guarded, terms),
+    once(tx, request, guarded, options),
   )
   return answer(exchange, outcome)
 }
@@ -55,10 +55,10 @@ export async function onceInPlatform<T>(
   store: Store,
   exchange: Exchange,
   work: (tx: PlatformTx) => Promise<T>,
-  terms: Terms = {},
+  options: Options = {},
 ): Promise<T> {
   const { request } = exchange
-  return answer(exchange, await inPlatform(onBehalfOf(store, request), (tx) => once(tx, request, work, terms)))
+  return answer(exchange, await inPlatform(onBehalfOf(store, request), (tx) => once(tx, request, work, options)))
 }
 
 /**
@@ -75,7 +75,7 @@ export async function onceElsewhere<T>(
     readonly before: (tx: TenantTx, key: string) => Promise<void>
     readonly ask: (key: string) => Promise<T>
   },
-  terms: Terms = {},
+  options: Options = {},
 ): Promise<T> {
   const { request } = exchange
   const key = keyOf(request)
@@ -87,7 +87,7 @@ export async function onceElsewhere<T>(
   })
   if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
   const body = await steps.ask(own)
-  return onceInTenant(store, exchange, async () => body, terms)
+  return onceInTenant(store, exchange, async () => body, options)
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {
@@ -100,10 +100,10 @@ async function once<Tx extends TenantTx | PlatformTx, T>(
   tx: Tx,
   request: FastifyRequest,
   work: (tx: Tx) => Promise<T>,
-  terms: Terms,
+  options: Options,
 ): Promise<Outcome<T>> {
   const key = keyOf(request)
-  const { status = 200, secret = false } = terms
+  const { status = 200, secret = false } = options
   if (key === undefined) return { status, body: await work(tx), replayed: false }
   const kept = await keptFor<T>(tx, request, key)
   if (kept !== undefined) {

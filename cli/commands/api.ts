@@ -6,7 +6,7 @@ import type { Settings } from '../../config/index.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { databaseDependency, rulesDependency } from '../../process/health.ts'
-import { lifecycleTerms, ticketQuota } from '../../process/options.ts'
+import { ticketQuota, workflowOptions } from '../../process/options.ts'
 import { startPresence } from '../../process/presence.ts'
 import { everySoOften } from '../../process/retry.ts'
 import { openQueues } from '../../queues/backend.ts'
@@ -40,7 +40,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     billingCycle: settings.BILLING_CYCLE,
     lifecycles: lifecycle,
     historyUrl: historyUrlOf(settings),
-    terms: lifecycleTerms(settings),
+    workflowOptions: workflowOptions(settings),
     usage: { maxAgeMs: durationMs(settings.USAGE_MAX_AGE) },
     esim: { smdpHost: settings.ESIM_SMDP_HOST, iccidPrefix: settings.ESIM_ICCID_PREFIX },
     host: settings.HOST,

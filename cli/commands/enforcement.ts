@@ -18,11 +18,11 @@ export interface TenantFlags {
 /** The switch, the guard's limits, and what waits for a decision, the newest first. */
 export function showEnforcement(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
-    const terms = await responseOf(service.GET('/internal/tenant/enforcement'))
+    const options = await responseOf(service.GET('/internal/tenant/enforcement'))
     const { data, pagination } = await responseOf(
       service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
     )
-    for (const line of [...settingsLines(terms), ...holdLines(data, pagination.totalItems)]) print(line)
+    for (const line of [...settingsLines(options), ...holdLines(data, pagination.totalItems)]) print(line)
   })
 }
 
@@ -66,8 +66,8 @@ export function decide(
   { tenant: tenantId }: TenantFlags,
 ): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
-    const terms = { params: { path: { id: holdId }, ...once(crypto.randomUUID()) } }
-    const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, terms))
+    const options = { params: { path: { id: holdId }, ...once(crypto.randomUUID()) } }
+    const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, options))
     print(`hold ${holdId} is ${answer.state}: ${answer.decided} SIM(s) ${DECISIONS[decision]}`)
   })
 }

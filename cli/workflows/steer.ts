@@ -21,7 +21,7 @@ export interface SteerFlags {
 /** Asks for what is done once under a key. @throws CommandFailure with the key, where it may be done without an answer */
 async function askOnce<T>(
   given: string | undefined,
-  ask: (terms: ReturnType<typeof once>) => Promise<FetchResult<T>>,
+  ask: (options: ReturnType<typeof once>) => Promise<FetchResult<T>>,
 ): Promise<T> {
   const key = given ?? crypto.randomUUID()
   try {
@@ -69,9 +69,9 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
   const { by, until, key } = flags
   const body = { ...(by !== undefined && { by }), ...(until !== undefined && { until }) }
   await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
-    const answer = await askOnce(key, (terms) =>
+    const answer = await askOnce(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/updates/{name}', {
-        params: { path: { workflowId, name }, ...terms },
+        params: { path: { workflowId, name }, ...options },
         body,
       }),
     )
@@ -83,8 +83,8 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
 /** @throws CommandFailure where it ended by itself before it could be cancelled, when it is waited for */
 export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
-    await askOnce(key, (terms) =>
-      service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, ...terms } }),
+    await askOnce(key, (options) =>
+      service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, ...options } }),
     )
     print(`${workflowId}: is asked to cancel itself`)
     if (wait !== true) return
@@ -98,8 +98,8 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
 /** Starts a run that has failed again. @throws CommandFailure where it fails again, when it is waited for */
 export async function retryWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
-    const { runId } = await askOnce(key, (terms) =>
-      service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId }, ...terms } }),
+    const { runId } = await askOnce(key, (options) =>
+      service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId }, ...options } }),
     )
     print(`${workflowId}: is started again as run ${runId}`)
     if (wait === true) tellEnd(await follow(service, workflowId))

@@ -6,7 +6,7 @@ import { missingSims } from '../../store/estate/sims.ts'
 import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed } from '../../store/usage/cycles.ts'
-import { type LifecycleTerms, suspendInputOf } from '../workflows/inputs.ts'
+import { suspendInputOf, type WorkflowOptions } from '../workflows/inputs.ts'
 
 /**
  * Tells the suspend-on-overage of SIMs what their pool's enforcement wants of them, after the commit. Only `overLimit`
@@ -17,7 +17,7 @@ import { type LifecycleTerms, suspendInputOf } from '../workflows/inputs.ts'
 export async function armSims(
   tx: TenantTx,
   ask: ArmRequest,
-  terms: LifecycleTerms,
+  options: WorkflowOptions,
 ): Promise<{ told: number; started: number }> {
   const { rule, ruleFile, grace, until, signal } = ask
   const cycle = await cycleNamed(tx, ask.cycle)
@@ -40,7 +40,7 @@ export async function armSims(
             do: 'signalWithStart' as const,
             type: 'suspend-on-overage' as const,
             workflowId,
-            input: suspendInputOf(tx.tenantId, cycle, terms, { simId, rule, ruleFile, grace, until }),
+            input: suspendInputOf(tx.tenantId, cycle, options, { simId, rule, ruleFile, grace, until }),
             signal,
           }
         : { do: 'signal' as const, workflowId, signal },

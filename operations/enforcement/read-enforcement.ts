@@ -8,7 +8,7 @@ import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts
 import { findPool } from '../../store/estate/pools.ts'
 import { rememberedStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, cycleNamed, tenantTerms } from '../../store/usage/cycles.ts'
+import { currentCycle, cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../store/usage/figures.ts'
 import { isFiring } from '../../store/watchdog/alerts.ts'
 
@@ -31,7 +31,7 @@ export async function simEnforcement(
   const sim = await readEnforcedSim(tx, simId)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
   const cycle = cycleKey === null ? await currentCycle(tx) : await cycleNamed(tx, cycleKey)
-  const terms = await tenantTerms(tx)
+  const settings = await tenantSettings(tx)
   const before = await rememberedStart(tx, suspendOnOverageId(tx.tenantId, simId, cycle.key))
   const asking = await subjectOver(tx, { simId, poolId: sim.poolId }, cycle.key, rule)
   return {
@@ -44,7 +44,7 @@ export async function simEnforcement(
     overLimit: asking !== null && tx.now.getTime() < cycle.endsAt,
     mode: modeInForce(asking ?? 'sim', sim.ownMode, sim.poolMode),
     exempt: sim.exempt,
-    enforcementEnabled: terms.enforcementEnabled,
+    enforcementEnabled: settings.enforcementEnabled,
     passedOver: before?.held === true,
     suspension: sim.suspension && { ...sim.suspension, openedAt: sim.suspension.openedAt.toISOString() },
   }
@@ -80,14 +80,14 @@ export async function poolEnforcement(
   if ((await findPool(tx, poolId)) === undefined)
     throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
   const cycle = await cycleNamed(tx, cycleKey)
-  const terms = await tenantTerms(tx)
+  const settings = await tenantSettings(tx)
   const figures = await poolFigures(tx, cycleKey, [poolId])
   const firing = await isFiring(tx, rule, { kind: SubjectKind.pool, id: poolId }, cycleKey)
   return {
     poolId,
     over: firing && tx.now.getTime() < cycle.endsAt,
     overageBytes: figures.get(poolId)?.overageBytes ?? 0,
-    enforcementEnabled: terms.enforcementEnabled,
+    enforcementEnabled: settings.enforcementEnabled,
     ...(await poolRows(tx, poolId, cycleKey, MOST_ROWS)),
   }
 }

@@ -9,7 +9,7 @@ import { missingSims } from '../../store/estate/sims.ts'
 import { lockRuns } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, cycleNamed } from '../../store/usage/cycles.ts'
-import type { LifecycleTerms } from '../workflows/inputs.ts'
+import type { WorkflowOptions } from '../workflows/inputs.ts'
 
 /** Two requests a page, each of a few seconds at the most. */
 const PAGE = 100
@@ -20,7 +20,7 @@ const PAGES = 50
 export function undoInput(
   tx: TenantTx,
   ask: StartUndo,
-  terms: LifecycleTerms,
+  options: WorkflowOptions,
 ): { workflowId: string; input: UndoSuspensionsInput } {
   const [since, until] = [new Date(ask.since), ask.until == null ? null : new Date(ask.until)]
   if (since >= (until ?? tx.now)) {
@@ -37,7 +37,7 @@ export function undoInput(
       until: (until ?? tx.now).toISOString(),
       pageSize: PAGE,
       perRun: PAGES,
-      waits: terms.waits,
+      waits: options.waits,
     },
   }
 }

@@ -36,7 +36,7 @@ export interface Mailer {
 }
 
 /** How mails are tried. Milliseconds. */
-export interface MailTerms {
+export interface MailOptions {
   readonly retryMaxMs: number
   readonly attempts: number
 }
@@ -48,12 +48,12 @@ const LEASE_MS = 5 * 60_000
 const RETRY_MIN_MS = 2000
 
 /** Puts what is due into mails and sends them, until nothing is due. */
-export async function sendMails(store: Store, mailer: Mailer, terms: MailTerms, tenantId: string): Promise<void> {
+export async function sendMails(store: Store, mailer: Mailer, options: MailOptions, tenantId: string): Promise<void> {
   await inTenant(store, tenantId, putIntoMails)
   for (;;) {
     const mail = await inTenant(store, tenantId, (tx) => claimMail(tx, new Date(tx.now.getTime() + LEASE_MS)))
     if (mail === undefined) break
-    await send(store, mailer, terms, tenantId, mail)
+    await send(store, mailer, options, tenantId, mail)
   }
   await inTenant(store, tenantId, settleMailWork)
 }
@@ -149,13 +149,13 @@ function attempt(render: Mailer['render'], notifications: readonly Notification[
 async function send(
   store: Store,
   { render, transport }: Mailer,
-  terms: MailTerms,
+  options: MailOptions,
   tenantId: string,
   mail: ClaimedMail,
 ): Promise<void> {
   const written = await write(store, render, tenantId, mail)
   const failed = (error: unknown, otherwise: string) => ({
-    status: statusAfter(error, mail, terms),
+    status: statusAfter(error, mail, options),
     response: storable(String(error)),
     why: isMailError(error) ? error.plainWords : otherwise,
   })
@@ -168,7 +168,7 @@ async function send(
         )
   const subject = 'error' in written ? '' : storable(written.mail.subject)
   await inTenant(store, tenantId, async (tx) => {
-    const pauseMs = Math.min(terms.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
+    const pauseMs = Math.min(options.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
     await noteDelivery(tx, mail.id, { ...outcome, subject, nextAt: new Date(tx.now.getTime() + pauseMs) })
     if (outcome.status !== 'pending') await tellDelivery(tx, mail, subject || 'notices that cannot be written', outcome)
   })
@@ -176,9 +176,9 @@ async function send(
 
 const isMailError = (error: unknown): error is MailError => error instanceof Error && error.name === 'MailError'
 
-function statusAfter(error: unknown, mail: ClaimedMail, terms: MailTerms): 'pending' | 'failed' {
+function statusAfter(error: unknown, mail: ClaimedMail, options: MailOptions): 'pending' | 'failed' {
   const permanent = isMailError(error) && error.kind === 'permanent'
-  return permanent || mail.attempts >= terms.attempts ? 'failed' : 'pending'
+  return permanent || mail.attempts >= options.attempts ? 'failed' : 'pending'
 }
 
 async function tellDelivery(

@@ -23,7 +23,7 @@ import { queuedChanges } from '../../store/month-end/progress.ts'
 import { adjustmentTotals } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { openTicketsOf, type TicketRecord } from '../../store/tickets/tickets.ts'
-import { cycleNamed, openCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { cycleNamed, openCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { changedSince } from '../../store/usage/restatements.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
 import { type Capacities, readCapacities } from './next-capacities.ts'
@@ -37,7 +37,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     const cycle = await cycleNamed(tx, key)
     const state = await cycleState(tx, key)
     const closedAt = state?.closedAt ?? null
-    const capacities = await readCapacities(tx, nextCycle((await tenantTerms(tx)).billingCycle, cycle))
+    const capacities = await readCapacities(tx, nextCycle((await tenantSettings(tx)).billingCycle, cycle))
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
     const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
     // As the close would do; it is taken back with all the rest.

@@ -20,7 +20,7 @@ import {
   markSettled,
   openCycle,
   settleContributors,
-  tenantTerms,
+  tenantSettings,
 } from '../../store/usage/cycles.ts'
 
 /** A page of the changes queued before the cycle's end. */
@@ -52,7 +52,7 @@ export async function monthEndBatches(
  */
 export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly opened: boolean }> {
   const ended = await endedCycle(tx, key)
-  const { billingCycle } = await tenantTerms(tx)
+  const { billingCycle } = await tenantSettings(tx)
   const next = nextCycle(billingCycle, ended)
   await lockCycleAlone(tx, next.key)
   const opened = await openCycle(tx, next)

@@ -5,7 +5,7 @@ import type { Completion, OrderStatusResponse } from '../../domain/orders/order.
 import { findOrder } from '../../store/orders/orders.ts'
 import { insertProfiles, takeAccounts } from '../../store/orders/sims.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { type ActivationCode, type EsimTerms, makeActivationCodes } from './esim-profiles.ts'
+import { type ActivationCode, type EsimOptions, makeActivationCodes } from './esim-profiles.ts'
 import { refuseExisting, refuseTwice } from './iccids.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
 
@@ -20,7 +20,7 @@ const BATCH = 1000
 export async function codesFor(
   store: Store,
   { tenantId, orderId, iccids }: { readonly tenantId: string; readonly orderId: number } & Completion,
-  { smdpHost }: EsimTerms,
+  { smdpHost }: EsimOptions,
 ): Promise<ActivationCode[]> {
   const order = await inTenant(store, tenantId, (tx) => findOrder(tx, orderId))
   const mayComplete =
@@ -40,13 +40,13 @@ export async function codesFor(
 export async function completeOrder(
   tx: TenantTx,
   { orderId, iccids, codes }: { readonly orderId: number; readonly codes: readonly ActivationCode[] } & Completion,
-  terms: EsimTerms,
+  options: EsimOptions,
 ): Promise<OrderStatusResponse> {
   if (iccids != null) refuseTwice(iccids, pointerOf)
   const order = await orderFor(tx, orderId, 'complete')
   if (iccids != null) mustBeAllowed(orderId, whyNotSoMany(iccids.length, order.quantity))
-  const ready = codes.length === order.quantity ? codes : await makeActivationCodes(order.quantity, terms.smdpHost)
-  if (iccids == null) await writeMade(tx, orderId, ready, terms)
+  const ready = codes.length === order.quantity ? codes : await makeActivationCodes(order.quantity, options.smdpHost)
+  if (iccids == null) await writeMade(tx, orderId, ready, options)
   else refuseExisting(iccids, await write(tx, orderId, iccids, ready), pointerOf)
   return takeStep(tx, { order, step: 'complete' })
 }
@@ -78,7 +78,7 @@ async function writeMade(
   tx: TenantTx,
   orderId: number,
   codes: readonly ActivationCode[],
-  { iccidPrefix }: EsimTerms,
+  { iccidPrefix }: EsimOptions,
 ): Promise<void> {
   for (let left = codes; left.length > 0; ) {
     const iccids = (await takeAccounts(tx, left.length)).map((account) => made(iccidPrefix, account))

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { toDataURL } from 'qrcode'
 
 /** Where profiles come from. */
-export interface EsimTerms {
+export interface EsimOptions {
   /** Host of the server profiles are downloaded from (SM-DP+). */
   readonly smdpHost: string
   /** First digits of ICCIDs that are made; 89, then the issuer. */

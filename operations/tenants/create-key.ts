@@ -51,7 +51,7 @@ function scopesFor(tenantId: string | null, { scopes, esim }: NewKey): readonly 
 }
 
 /** What a key is made of, but its secret. */
-export interface KeyTerms {
+export interface KeyOptions {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
@@ -61,7 +61,7 @@ export interface KeyTerms {
 export async function issueKey(
   tx: PlatformTx,
   tenantId: string | null,
-  { name, scopes, expiresAt }: KeyTerms,
+  { name, scopes, expiresAt }: KeyOptions,
   rotatedFrom?: string,
 ): Promise<WithSecret> {
   const id = randomBytes(6).toString('hex')

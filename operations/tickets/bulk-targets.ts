@@ -9,7 +9,7 @@ import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../../
 import { readLines } from '../../store/estate/sim-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {
-  type BulkTerms,
+  type BulkOptions,
   findMatchingSims,
   findNamedSims,
   type NewItem,
@@ -116,7 +116,7 @@ function unknown({ simId, iccid, fault }: Name): Refusal {
 const repeated = (simId: number): Refusal => ({ code: 'sim_repeated', detail: `SIM ${simId} is named before.` })
 
 /** What a run's tickets ask for. */
-export const askOf = ({ type, poolId, tariffId }: BulkTerms) => ({
+export const askOf = ({ type, poolId, tariffId }: BulkOptions) => ({
   ...TICKET_OF[type],
   poolId,
   tariffId,
@@ -130,13 +130,13 @@ export const askOf = ({ type, poolId, tariffId }: BulkTerms) => ({
  */
 export async function refusalsOf(
   tx: TenantTx,
-  terms: BulkTerms,
+  options: BulkOptions,
   simIds: readonly number[],
 ): Promise<Map<number, Refusal>> {
-  const ask = askOf(terms)
+  const ask = askOf(options)
   const lines = await readLines(tx, simIds)
   const open = await openTicketsOf(tx, simIds)
-  const assignment = await assignmentRefusal(tx, terms)
+  const assignment = await assignmentRefusal(tx, options)
   const there = new Set(lines.map(({ simId }) => simId))
   const gone = simIds.filter((id) => !there.has(id)).map((id) => [id, unknown(nameOf(id))] as const)
   const refused = lines.flatMap((line) => {
@@ -149,7 +149,7 @@ export async function refusalsOf(
 const nameOf = (simId: number): Name => ({ index: 0, simId, iccid: null, fault: null })
 
 /** Why no SIM can be provisioned so: pool and tariff are the run's own, so that they fit all its SIMs or none. */
-async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkTerms): Promise<Refusal | undefined> {
+async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions): Promise<Refusal | undefined> {
   try {
     if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)
     return undefined

@@ -9,7 +9,7 @@ import { type BulkPlan, type BulkRequest, type BulkRunDetail, MOST_LISTED } from
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {
-  type BulkTerms,
+  type BulkOptions,
   dropWaiting,
   hasPendingTickets,
   insertItems,
@@ -31,13 +31,13 @@ type Requested = Omit<BulkRequest, 'dryRun'>
  *   `tariff_needs_pool`, `tariff_has_no_effect`, `bulk_too_large`
  */
 export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkPlan> {
-  const terms = await termsOf(tx, asked)
+  const options = await optionsOf(tx, asked)
   const touched: BulkPlan['touched'] = { count: 0, sims: [] }
   const refused: BulkPlan['refused'] = { count: 0, byCode: [], sims: [] }
   const byCode = new Map<ErrorCode, number>()
   for await (const targets of targetsOf(tx, asked.sims)) {
     const there = targets.flatMap(({ simId, refusal }) => (simId === null || refusal !== null ? [] : [simId]))
-    const refusals = await refusalsOf(tx, terms, there)
+    const refusals = await refusalsOf(tx, options, there)
     for (const { index, simId, iccid, ...target } of targets) {
       const refusal = target.refusal ?? (simId === null ? undefined : refusals.get(simId))
       if (refusal !== undefined) {
@@ -51,7 +51,7 @@ export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<B
     }
   }
   refused.byCode = [...byCode].map(([code, count]) => ({ code, count })).sort((a, b) => (a.code < b.code ? -1 : 1))
-  return { type: terms.type, total: touched.count + refused.count, touched, refused }
+  return { type: options.type, total: touched.count + refused.count, touched, refused }
 }
 
 /**
@@ -61,8 +61,8 @@ export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<B
  * @throws ServiceError as `planBulkTickets`
  */
 export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkRunDetail> {
-  const terms = await termsOf(tx, asked)
-  const id = await insertRun(tx, terms)
+  const options = await optionsOf(tx, asked)
+  const id = await insertRun(tx, options)
   for await (const targets of targetsOf(tx, asked.sims)) {
     if (targets.length > 0) await insertItems(tx, id, targets)
   }
@@ -72,7 +72,7 @@ export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<
     subject: 'bulk-tickets',
     id,
     before: null,
-    after: { ...terms, total: run.total, refused: run.refused },
+    after: { ...options, total: run.total, refused: run.refused },
   })
   return run
 }
@@ -112,7 +112,7 @@ export async function runOf(tx: TenantTx, id: string): Promise<BulkRunDetail> {
 export const noBulkRun = (id: string) => new ServiceError('bulk_not_found', `There is no bulk run ${id}.`)
 
 /** What all tickets have in common, where it makes sense for their type. */
-async function termsOf(tx: TenantTx, asked: Requested): Promise<BulkTerms> {
+async function optionsOf(tx: TenantTx, asked: Requested): Promise<BulkOptions> {
   const { type, poolId = null, tariffId = null, tag = null, message = null } = asked
   const faults: FieldError[] = []
   if (type === 'send-sms' && message === null) faults.push({ pointer: '/message', detail: 'is required by send-sms' })

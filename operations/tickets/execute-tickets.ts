@@ -29,7 +29,7 @@ import { dropChangesOfIdle } from './idle-changes.ts'
 import { tellTicketEnded } from './ticket-events.ts'
 
 /** How tickets are tried. Milliseconds. */
-export interface TicketTerms {
+export interface TicketOptions {
   readonly leaseMs: number
   readonly retryMinMs: number
   readonly retryMaxMs: number
@@ -51,23 +51,23 @@ type Claim =
 export async function executeTickets(
   store: Store,
   network: Network,
-  terms: TicketTerms,
+  options: TicketOptions,
   tenantId: string,
   simId: number,
 ): Promise<void> {
   // On its own: opening a cycle marks everything due, which must not wait while the SIM is locked.
   await inTenant(store, tenantId, currentCycle)
   for (;;) {
-    const claim = await inTenant(store, tenantId, (tx) => claimNext(tx, simId, terms))
+    const claim = await inTenant(store, tenantId, (tx) => claimNext(tx, simId, options))
     if (claim.do === 'stop') return
     if (claim.do === 'again') continue
-    const failure = await ask(network, claim.request, terms.leaseMs)
-    await inTenant(store, tenantId, (tx) => finish(tx, claim.ticket, failure, terms))
+    const failure = await ask(network, claim.request, options.leaseMs)
+    await inTenant(store, tenantId, (tx) => finish(tx, claim.ticket, failure, options))
     if (failure?.retryable === true) return
   }
 }
 
-async function claimNext(tx: TenantTx, simId: number, terms: TicketTerms): Promise<Claim> {
+async function claimNext(tx: TenantTx, simId: number, options: TicketOptions): Promise<Claim> {
   const line = await lockLine(tx, simId)
   const ticket = line && (await oldestOpenTicket(tx, simId))
   if (line === undefined || ticket === undefined) return { do: 'stop' }
@@ -88,7 +88,7 @@ async function claimNext(tx: TenantTx, simId: number, terms: TicketTerms): Promi
       await end(tx, ticket, null)
       return { do: 'again' }
     case 'carrier': {
-      await startAttempt(tx, ticket, new Date(tx.now.getTime() + terms.leaseMs))
+      await startAttempt(tx, ticket, new Date(tx.now.getTime() + options.leaseMs))
       return { do: 'ask', ticket, request: await requestOf(tx, line.iccid, judgement.operation, ticket) }
     }
   }
@@ -128,7 +128,7 @@ async function finish(
   tx: TenantTx,
   claimed: TicketRecord,
   failure: CarrierError | undefined,
-  terms: TicketTerms,
+  options: TicketOptions,
 ): Promise<void> {
   const line = await lockLine(tx, claimed.simId)
   const ticket = await findTicket(tx, claimed.id)
@@ -139,15 +139,15 @@ async function finish(
     await end(tx, ticket, null)
     return
   }
-  const next = new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, terms))
-  const mayGoOn = ticket.attempts < terms.attempts && !isTooLate(ticket, next, terms)
+  const next = new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, options))
+  const mayGoOn = ticket.attempts < options.attempts && !isTooLate(ticket, next, options)
   if (failure.retryable && mayGoOn) await postpone(tx, ticket, next, asFailure(failure))
   else await end(tx, ticket, asFailure(failure))
 }
 
 const FOR_NOW: ReadonlySet<TicketType> = new Set([TicketType['Send SMS'], TicketType.Refresh])
 
-const isTooLate = ({ type, createdAt }: TicketRecord, next: Date, { patienceMs }: TicketTerms): boolean =>
+const isTooLate = ({ type, createdAt }: TicketRecord, next: Date, { patienceMs }: TicketOptions): boolean =>
   FOR_NOW.has(type) && next.getTime() > createdAt.getTime() + patienceMs
 
 const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure => ({
@@ -157,8 +157,8 @@ const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure =
 })
 
 /** Doubles with each attempt; the carrier's own wish is honoured where it is longer. */
-function pauseMs(attempts: number, failure: CarrierError, terms: TicketTerms): number {
-  const own = Math.min(terms.retryMaxMs, terms.retryMinMs * 2 ** (attempts - 1))
+function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions): number {
+  const own = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** (attempts - 1))
   return Math.max(own, failure.retryAfterMs ?? 0)
 }
 

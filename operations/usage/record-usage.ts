@@ -15,7 +15,7 @@ import {
 } from '../../domain/usage/usage-record.ts'
 import { markDue, SubjectKind } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { lockCycles, lockPools, openCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { lockCycles, lockPools, openCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
 import {
   addToBuckets,
@@ -51,7 +51,7 @@ interface Indexed<T> {
 type Rejections = Map<number, UsageFault>
 
 /** How usage is taken in. */
-export interface UsageTerms {
+export interface UsageOptions {
   /** How old a record may be, milliseconds. Default: 90 days. */
   readonly maxAgeMs?: number
   /** The delivery that the records come with. Default: none. */
@@ -69,7 +69,7 @@ export async function recordUsage(
   tenantId: string,
   values: readonly unknown[],
   firstIndex = 0,
-  { maxAgeMs = USAGE_MAX_AGE_MS, deliveryId }: UsageTerms = {},
+  { maxAgeMs = USAGE_MAX_AGE_MS, deliveryId }: UsageOptions = {},
 ): Promise<UsageResponse> {
   const rejected: Rejections = new Map()
   const read: Indexed<ReadRecord>[] = []
@@ -159,7 +159,7 @@ async function countChunk(
     read.flatMap(({ record }) => record.iccid ?? []),
     read.flatMap(({ record }) => record.simId ?? []),
   )
-  const { billingCycle } = await tenantTerms(tx)
+  const { billingCycle } = await tenantSettings(tx)
   const known = withSims(read, sims, rejected)
   const stored = await storedRecords(
     tx,

@@ -10,7 +10,7 @@ import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { isAway } from '../../store/away.ts'
 import { claimDue, type DueMark, postponeSubject, settleDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
+import { type Decided, type EvaluationOptions, keyOf } from './evaluation.ts'
 import { type Batch, readBatch } from './read-batch.ts'
 import { canDecide } from './rules-in-force.ts'
 import { writeDecisions } from './write-decisions.ts'
@@ -24,13 +24,13 @@ const LOOKS_PER_CYCLE = 720
 const LEAST_PAUSE_MS = 1000
 
 /** Evaluates until no subject of the tenant is due. */
-export async function evaluateSubjects(store: Store, terms: EvaluationTerms, tenantId: string): Promise<void> {
+export async function evaluateSubjects(store: Store, options: EvaluationOptions, tenantId: string): Promise<void> {
   for (;;) {
     const marks = await inTenant(store, tenantId, async (tx) =>
-      canDecide(await terms.rules(tx)) ? claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)) : [],
+      canDecide(await options.rules(tx)) ? claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)) : [],
     )
     if (marks.length === 0) return
-    await evaluateMarks(store, terms, tenantId, marks)
+    await evaluateMarks(store, options, tenantId, marks)
   }
 }
 
@@ -40,27 +40,27 @@ export async function evaluateSubjects(store: Store, terms: EvaluationTerms, ten
  */
 async function evaluateMarks(
   store: Store,
-  terms: EvaluationTerms,
+  options: EvaluationOptions,
   tenantId: string,
   marks: readonly DueMark[],
 ): Promise<void> {
   try {
-    const batch = await inTenant(store, tenantId, (tx) => readBatch(tx, marks, terms))
+    const batch = await inTenant(store, tenantId, (tx) => readBatch(tx, marks, options))
     const decided = await Promise.all(
       batch.subjects.map(async (one) => ({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })),
     )
-    await inTenant(store, tenantId, (tx) => settle(tx, marks, batch, decided, terms))
+    await inTenant(store, tenantId, (tx) => settle(tx, marks, batch, decided, options))
   } catch (error) {
     if (isAway(error)) throw error
     const [first, second] = marks
     if (first !== undefined && second === undefined) {
       await inTenant(store, tenantId, (tx) => postponeSubject(tx, first))
-      terms.onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
+      options.onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
       return
     }
     const middle = Math.ceil(marks.length / 2)
-    await evaluateMarks(store, terms, tenantId, marks.slice(0, middle))
-    await evaluateMarks(store, terms, tenantId, marks.slice(middle))
+    await evaluateMarks(store, options, tenantId, marks.slice(0, middle))
+    await evaluateMarks(store, options, tenantId, marks.slice(middle))
   }
 }
 
@@ -69,9 +69,9 @@ async function settle(
   marks: readonly DueMark[],
   batch: Batch,
   decided: readonly Decided[],
-  terms: EvaluationTerms,
+  options: EvaluationOptions,
 ): Promise<void> {
-  const checks = await writeDecisions(tx, batch, decided, terms)
+  const checks = await writeDecisions(tx, batch, decided, options)
   const nextAt = new Map<string, number>()
   for (const { subject } of decided) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
   await settleDue(

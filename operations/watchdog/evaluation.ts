@@ -4,7 +4,7 @@ import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { Facts } from '../../rules/facts.ts'
 import type { Rule } from '../../rules/rule.ts'
 import type { Subject, SubjectKind } from '../../store/due.ts'
-import type { LifecycleTerms } from '../workflows/inputs.ts'
+import type { WorkflowOptions } from '../workflows/inputs.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
 /** A subject with its facts, and the rules that are attached to it. */
@@ -30,7 +30,7 @@ export interface Decided extends SubjectFacts {
 }
 
 /** How subjects are evaluated and told of. Milliseconds. */
-export interface EvaluationTerms extends LifecycleTerms {
+export interface EvaluationOptions extends WorkflowOptions {
   readonly rules: ReadRules
   /** How long a notice that is not critical waits for others, and the least time between two grouped mails. */
   readonly groupFirstMs: number

@@ -4,10 +4,10 @@ import { rulesFor } from '../../rules/engine/match.ts'
 import { type DueMark, SubjectKind } from '../../store/due.ts'
 import { poolsOfSims } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { divideOverage } from '../../store/usage/figures.ts'
 import { poolFactRows, simRows, tenantFactRow } from '../../store/watchdog/facts.ts'
-import type { EvaluationTerms, SubjectFacts } from './evaluation.ts'
+import type { EvaluationOptions, SubjectFacts } from './evaluation.ts'
 import { type Moment, poolFactsOf, SILENT_SHARE, simFactsOf, tenantFactsOf, windowsOf } from './facts.ts'
 
 export interface Batch {
@@ -22,9 +22,9 @@ export interface Batch {
 }
 
 /** Reads a batch; SIMs that are not provisioned and subjects that are gone are left out. */
-export async function readBatch(tx: TenantTx, marks: readonly DueMark[], terms: EvaluationTerms): Promise<Batch> {
-  const { version, rules, refused } = await terms.rules(tx)
-  const { billingCycle, enforcementEnabled } = await tenantTerms(tx)
+export async function readBatch(tx: TenantTx, marks: readonly DueMark[], options: EvaluationOptions): Promise<Batch> {
+  const { version, rules, refused } = await options.rules(tx)
+  const { billingCycle, enforcementEnabled } = await tenantSettings(tx)
   const cycle = await currentCycle(tx)
   const idsOf = (kind: SubjectKind) => marks.filter((mark) => mark.kind === kind).map(({ id }) => id)
   const [simIds, poolIds] = [idsOf(SubjectKind.sim), idsOf(SubjectKind.pool)]

@@ -28,7 +28,7 @@ import { poolFigures } from '../../store/usage/figures.ts'
 import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../../store/watchdog/alerts.ts'
 import { MOST_ROWS } from '../enforcement/read-enforcement.ts'
 import { suspendInputOf } from '../workflows/inputs.ts'
-import type { Decided, EvaluationTerms } from './evaluation.ts'
+import type { Decided, EvaluationOptions } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
 /** An alert whose rule asks to suspend, or once did. */
@@ -101,7 +101,7 @@ export async function enforce(
   tx: TenantTx,
   batch: Batch,
   wishes: readonly Wish[],
-  terms: EvaluationTerms,
+  options: EvaluationOptions,
 ): Promise<Asked[]> {
   const { moment } = batch
   const { at, cycle } = moment
@@ -112,7 +112,7 @@ export async function enforce(
     const again = wish.subject.name === 'pool' && wish.firing ? { againAt: at + againMs } : {}
     return [{ wish, signal, ...again }]
   })
-  const requests = asked.flatMap(({ wish, signal }) => requestOf(tx.tenantId, batch, wish, signal, terms) ?? [])
+  const requests = asked.flatMap(({ wish, signal }) => requestOf(tx.tenantId, batch, wish, signal, options) ?? [])
   await endClearedPermits(tx, cycle, wishes, asked)
   const first = await rememberStarts(
     tx,
@@ -135,7 +135,7 @@ function requestOf(
   batch: Batch,
   wish: Wish,
   signal: Signal,
-  terms: EvaluationTerms,
+  options: EvaluationOptions,
 ): WorkflowRequest | undefined {
   if (signal === 'would') return undefined
   const { cycle } = batch.moment
@@ -150,7 +150,7 @@ function requestOf(
     until: wish.suspend.until,
   }
   if (!pool) {
-    const input: SuspendOnOverageInput = suspendInputOf(tenantId, cycle, terms, { ...common, simId: id })
+    const input: SuspendOnOverageInput = suspendInputOf(tenantId, cycle, options, { ...common, simId: id })
     return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal }
   }
   const input: EnforcePoolInput = {

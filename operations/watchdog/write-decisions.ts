@@ -22,7 +22,7 @@ import {
   saveAlerts,
 } from '../../store/watchdog/alerts.ts'
 import { noticeOf } from './alert-notice.ts'
-import { type Decided, type EvaluationTerms, keyOf } from './evaluation.ts'
+import { type Decided, type EvaluationOptions, keyOf } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 import { type Asked, enforce, type Wish } from './reconcile-enforcement.ts'
 
@@ -45,7 +45,7 @@ export async function writeDecisions(
   tx: TenantTx,
   batch: Batch,
   decided: readonly Decided[],
-  terms: EvaluationTerms,
+  options: EvaluationOptions,
 ): Promise<Map<string, number>> {
   await lockAlerts(tx)
   const { at, cycle } = batch.moment
@@ -60,9 +60,9 @@ export async function writeDecisions(
     ({ subject }) => !(bySubject.get(keyOf(subject)) ?? []).some(({ evaluatedAt }) => evaluatedAt.getTime() > at),
   )
   const verdicts = current.flatMap((one) => verdictsOf(one, bySubject.get(keyOf(one.subject)) ?? [], batch))
-  await tell(tx, batch, verdicts, terms)
+  await tell(tx, batch, verdicts, options)
   const wishes = current.flatMap((one) => wishesOf(batch, one, verdicts, bySubject.get(keyOf(one.subject)) ?? []))
-  const asked = await enforce(tx, batch, wishes, terms)
+  const asked = await enforce(tx, batch, wishes, options)
   await saveAlerts(tx, changed(verdicts, asked, batch))
   return nextChecks(verdicts, asked)
 }
@@ -97,7 +97,12 @@ interface Told {
 }
 
 /** Log entries, events and notices of what has fired or resolved; each once. */
-async function tell(tx: TenantTx, batch: Batch, verdicts: readonly Verdict[], terms: EvaluationTerms): Promise<void> {
+async function tell(
+  tx: TenantTx,
+  batch: Batch,
+  verdicts: readonly Verdict[],
+  options: EvaluationOptions,
+): Promise<void> {
   const told = verdicts
     .filter(({ permission }) => permission.log)
     .flatMap((verdict) =>
@@ -123,7 +128,7 @@ async function tell(tx: TenantTx, batch: Batch, verdicts: readonly Verdict[], te
       dedupeKey,
       level: transition.level,
       body: noticeOf(batch, tx.tenantId, { ...verdict, transition, message, key: dedupeKey }),
-      dueAt: dueAt(tx.now.getTime(), transition.level, lastAt, batch, terms),
+      dueAt: dueAt(tx.now.getTime(), transition.level, lastAt, batch, options),
     })),
   )
 }
@@ -176,13 +181,13 @@ function dueAt(
   level: LogLevel,
   lastAt: Date | null,
   { moment: { cycle } }: Batch,
-  terms: EvaluationTerms,
+  options: EvaluationOptions,
 ): Date {
   if (level === LogLevel.Critical) return new Date(now)
   const length = cycle.endsAt - cycle.startsAt
   const shrunk = (ms: number, parts: number) => (length < DAY_MS ? Math.min(ms, length / parts) : ms)
-  const first = now + shrunk(terms.groupFirstMs, 60)
-  const next = (lastAt?.getTime() ?? Number.NEGATIVE_INFINITY) + shrunk(terms.groupNextMs, 10)
+  const first = now + shrunk(options.groupFirstMs, 60)
+  const next = (lastAt?.getTime() ?? Number.NEGATIVE_INFINITY) + shrunk(options.groupNextMs, 10)
   return new Date(Math.max(first, next))
 }
 

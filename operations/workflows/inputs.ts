@@ -19,11 +19,11 @@ import { lockLine } from '../../store/estate/sim-state.ts'
 import { findSimId } from '../../store/estate/sims.ts'
 import { type RememberedStart, rememberedStart, rememberStarts, requestOwnStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, cycleNamed, endedCycle, tenantTerms } from '../../store/usage/cycles.ts'
+import { currentCycle, cycleNamed, endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { type Conflict, checkAssignment } from '../tickets/open-ticket.ts'
 
 /** Settings that go into the workflows' inputs. */
-export interface LifecycleTerms {
+export interface WorkflowOptions {
   readonly waits: Waits
   /** ISO 8601; holds for cycles of a day or longer. */
   readonly closeAfter: string
@@ -64,7 +64,7 @@ export async function provisionInput(
   tx: TenantTx,
   simId: number,
   ask: StartProvision,
-  terms: LifecycleTerms,
+  options: WorkflowOptions,
 ): Promise<ProvisionAndActivateInput> {
   const line = await lockLine(tx, simId)
   if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
@@ -78,7 +78,7 @@ export async function provisionInput(
     ...(ask.poolId == null ? {} : { poolId: ask.poolId }),
     ...(ask.tariffId == null ? {} : { tariffId: ask.tariffId }),
     ...(ask.tag == null ? {} : { tag: ask.tag }),
-    waits: terms.waits,
+    waits: options.waits,
   }
 }
 
@@ -117,7 +117,7 @@ type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
 export async function takeSuspendStart(
   tx: TenantTx,
   ask: StartSuspend,
-  terms: LifecycleTerms,
+  options: WorkflowOptions,
 ): Promise<SuspendStart & { readonly workflowId: string }> {
   if ((await readEnforcedSim(tx, ask.simId)) === undefined) {
     throw new ServiceError('sim_not_found', `There is no SIM ${ask.simId}.`)
@@ -127,7 +127,7 @@ export async function takeSuspendStart(
     throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended: nothing is enforced in it any more.`)
   }
   const workflowId = suspendOnOverageId(tx.tenantId, ask.simId, cycle.key)
-  const input = suspendInputOf(tx.tenantId, cycle, terms, {
+  const input = suspendInputOf(tx.tenantId, cycle, options, {
     simId: ask.simId,
     rule: ask.rule ?? null,
     ruleFile: null,
@@ -148,14 +148,14 @@ export async function takeSuspendStart(
 export const suspendInputOf = (
   tenantId: string,
   cycle: Cycle,
-  terms: LifecycleTerms,
+  options: WorkflowOptions,
   ask: Pick<SuspendOnOverageInput, 'simId' | 'rule' | 'ruleFile' | 'grace' | 'until'>,
 ): SuspendOnOverageInput => ({
   tenantId,
   ...ask,
   cycleKey: cycle.key,
   cycleEndsAt: new Date(cycle.endsAt).toISOString(),
-  waits: terms.waits,
+  waits: options.waits,
 })
 
 /**
@@ -163,8 +163,12 @@ export const suspendInputOf = (
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
-export async function monthEndInput(tx: TenantTx, ask: StartMonthEnd, terms: LifecycleTerms): Promise<MonthEndInput> {
-  const { billingCycle } = await tenantTerms(tx)
+export async function monthEndInput(
+  tx: TenantTx,
+  ask: StartMonthEnd,
+  options: WorkflowOptions,
+): Promise<MonthEndInput> {
+  const { billingCycle } = await tenantSettings(tx)
   const running = cycleAt(billingCycle, tx.now.getTime())
   const key = ask.cycle ?? (ask.dryRun === true ? running.key : previousCycle(billingCycle, running).key)
   const cycle = ask.dryRun === true ? await cycleNamed(tx, key) : await endedCycle(tx, key)
@@ -173,8 +177,8 @@ export async function monthEndInput(tx: TenantTx, ask: StartMonthEnd, terms: Lif
     tenantId: tx.tenantId,
     cycleKey: cycle.key,
     cycleEndsAt: new Date(cycle.endsAt).toISOString(),
-    closeAfter: length === 'month' || (length ?? 0) >= DAY_MS ? terms.closeAfter : 'PT0S',
-    ...(terms.batches ?? BATCHES),
-    waits: terms.waits,
+    closeAfter: length === 'month' || (length ?? 0) >= DAY_MS ? options.closeAfter : 'PT0S',
+    ...(options.batches ?? BATCHES),
+    waits: options.waits,
   }
 }

@@ -16,7 +16,7 @@ import {
   noteStarted,
   readBatch,
 } from '../../store/workflows/provision-batches.ts'
-import type { LifecycleTerms } from './inputs.ts'
+import type { WorkflowOptions } from './inputs.ts'
 import { batchTargets, checkDefaults } from './provision-targets.ts'
 
 const PARALLEL = 50
@@ -37,7 +37,7 @@ const MOST_FAILURES = 100
  * @throws ServiceError `batch_refused` with the rows that cannot be, unless they are to be left out; `pool_not_found`,
  *   `tariff_not_found`, `tariff_inactive` of the defaults
  */
-export async function startBatch(tx: TenantTx, ask: BatchRequest, terms: LifecycleTerms): Promise<BatchStarted> {
+export async function startBatch(tx: TenantTx, ask: BatchRequest, options: WorkflowOptions): Promise<BatchStarted> {
   const { skipInvalid } = ask
   const parallel = ask.parallel ?? PARALLEL
   await checkDefaults(tx, ask.defaults)
@@ -66,8 +66,8 @@ export async function startBatch(tx: TenantTx, ask: BatchRequest, terms: Lifecyc
     tenantId: tx.tenantId,
     batchId: id,
     parallel,
-    ...(terms.provisioning ?? RUNS),
-    waits: terms.waits,
+    ...(options.provisioning ?? RUNS),
+    waits: options.waits,
   }
   await requestWorkflows(tx, [{ do: 'start', type: 'provision-in-bulk', workflowId, input }])
   await noteChange(tx, {

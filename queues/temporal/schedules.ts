@@ -63,7 +63,7 @@ export function scheduleOf(billingCycle: string) {
 }
 
 /** All of a Schedule but its state, which is the operator's. */
-function termsOf({ tenantId, billingCycle }: MonthEndSchedule) {
+function wantedSchedule({ tenantId, billingCycle }: MonthEndSchedule) {
   const { spec, catchupMs } = scheduleOf(billingCycle)
   const input = { tenantId, billingCycle }
   return {
@@ -81,10 +81,10 @@ function termsOf({ tenantId, billingCycle }: MonthEndSchedule) {
     },
   } as const
 }
-type Terms = ReturnType<typeof termsOf>
+type WantedSchedule = ReturnType<typeof wantedSchedule>
 
 /** Whether a Schedule is as this build makes it. */
-function isAsWanted({ spec, policies, action }: ScheduleDescription, wanted: Terms): boolean {
+function isAsWanted({ spec, policies, action }: ScheduleDescription, wanted: WantedSchedule): boolean {
   const { workflowType, workflowId, taskQueue, args, memo, staticSummary } = action
   const { calendars = [], intervals = [], skip = [], jitter = 0, timezone, startAt, endAt } = spec
   const isElsewhere = skip.length > 0 || startAt !== undefined || endAt !== undefined
@@ -96,7 +96,7 @@ function isAsWanted({ spec, policies, action }: ScheduleDescription, wanted: Ter
   return !isElsewhere && isDeepStrictEqual(found, wanted)
 }
 
-async function keepAsWanted(handle: ScheduleHandle, wanted: Terms, tenant: readonly Attribute[]) {
+async function keepAsWanted(handle: ScheduleHandle, wanted: WantedSchedule, tenant: readonly Attribute[]) {
   const found = await handle.describe()
   if (isAsWanted(found, wanted)) return 'kept' as const
   // Whether it is paused, and why, stays as it is.
@@ -108,7 +108,7 @@ interface Attribute {
   readonly key: typeof SEARCH_ATTRIBUTES.tenant
   readonly value: string
 }
-const actionOf = ({ action }: Terms, tenant: readonly Attribute[]) => ({
+const actionOf = ({ action }: WantedSchedule, tenant: readonly Attribute[]) => ({
   ...action,
   args: [...action.args],
   typedSearchAttributes: [...tenant],
@@ -139,7 +139,7 @@ export const scheduleCalls = (call: Call): ScheduleCalls => ({
     call(async (client) => {
       const { tenantId, isLate = false } = schedule
       const scheduleId = monthEndScheduleId(tenantId)
-      const wanted = termsOf(schedule)
+      const wanted = wantedSchedule(schedule)
       const tenant = [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }]
       try {
         await client.schedule.create({

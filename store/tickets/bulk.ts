@@ -10,7 +10,7 @@ import type { PlatformTx, TenantTx } from '../tenancy.ts'
 import type { TicketRecord } from './tickets.ts'
 
 /** What every ticket of a run has in common. */
-export interface BulkTerms {
+export interface BulkOptions {
   readonly type: BulkType
   readonly poolId: number | null
   readonly tariffId: number | null
@@ -19,7 +19,7 @@ export interface BulkTerms {
 }
 
 /** A run under its lock. */
-export interface LockedRun extends BulkTerms {
+export interface LockedRun extends BulkOptions {
   readonly id: string
   readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
   readonly waiting: number
@@ -65,11 +65,11 @@ export async function findMatchingSims(
 }
 
 /** Writes a run without items. @returns its id */
-export async function insertRun(tx: TenantTx, terms: BulkTerms): Promise<string> {
+export async function insertRun(tx: TenantTx, options: BulkOptions): Promise<string> {
   const id = randomUUID()
   await sql`
     insert into bulk_tickets (id, type, pool_id, tariff_id, tag, message, state, created_at)
-    values (${id}, ${terms.type}, ${terms.poolId}, ${terms.tariffId}, ${terms.tag}, ${terms.message}, 'opening',
+    values (${id}, ${options.type}, ${options.poolId}, ${options.tariffId}, ${options.tag}, ${options.message}, 'opening',
             ${tx.now})`.execute(tx.q)
   return id
 }

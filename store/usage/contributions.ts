@@ -3,14 +3,14 @@ import { sql } from 'kysely'
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { addToPool, lockCycles, lockPools, openCycle, tenantTerms } from './cycles.ts'
+import { addToPool, lockCycles, lockPools, openCycle, tenantSettings } from './cycles.ts'
 
 /**
  * Cycles from the one an instant falls into to the running one, and those that usage has opened ahead: all open and
  * locked. None is closed meanwhile, and none that begins soon is renewed before this transaction has ended.
  */
 async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
-  const { billingCycle } = await tenantTerms(tx)
+  const { billingCycle } = await tenantSettings(tx)
   const now = tx.now.getTime()
   const cycles: Cycle[] = []
   let cycle = cycleAt(billingCycle, at.getTime())

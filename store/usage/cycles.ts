@@ -7,12 +7,12 @@ import type { TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
 
 /** What of a tenant decides about time and enforcement. */
-export interface TenantTerms {
+export interface TenantSettings {
   readonly billingCycle: string
   readonly enforcementEnabled: boolean
 }
 
-export async function tenantTerms(tx: TenantTx): Promise<TenantTerms> {
+export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   const { rows } = await sql<{ billing_cycle: string; enforcement_enabled: boolean }>`
     select billing_cycle, enforcement_enabled from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
@@ -25,7 +25,7 @@ export async function tenantTerms(tx: TenantTx): Promise<TenantTerms> {
  * One cheap statement in all cases but the first.
  */
 export async function currentCycle(tx: TenantTx): Promise<Cycle> {
-  const { billingCycle } = await tenantTerms(tx)
+  const { billingCycle } = await tenantSettings(tx)
   const cycle = cycleAt(billingCycle, tx.now.getTime())
   await openCycle(tx, cycle)
   return cycle
@@ -37,7 +37,7 @@ export async function currentCycle(tx: TenantTx): Promise<Cycle> {
  * @throws ServiceError `cycle_not_found`
  */
 export async function cycleNamed(tx: TenantTx, key: string): Promise<Cycle> {
-  const { billingCycle } = await tenantTerms(tx)
+  const { billingCycle } = await tenantSettings(tx)
   const cycle = cycleOfKey(billingCycle, key)
   if (cycle === undefined) {
     throw new ServiceError('cycle_not_found', `'${key}' names no billing cycle of ${billingCycle}.`)

@@ -214,7 +214,7 @@ async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Est
   await inside('POST', '/internal/cycles/2026-10/close', { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 })
   await evaluateSubjects(
     house.store,
-    { rules: rulesInForce(), ...INTERNAL.terms, groupFirstMs: 0, groupNextMs: 0 },
+    { rules: rulesInForce(), ...INTERNAL.workflowOptions, groupFirstMs: 0, groupNextMs: 0 },
     tenant.id,
   )
   await mailsSent(house, tenant.id)

@@ -59,7 +59,7 @@ export interface House {
 export const INTERNAL = {
   billingCycle: 'P1M',
   lifecycles: lifecycleClient({ address: '127.0.0.1:1', namespace: 'default' }),
-  terms: { waits: { pollMin: 'PT0.2S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
+  workflowOptions: { waits: { pollMin: 'PT0.2S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
   esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
 }
 

@@ -13,11 +13,11 @@ import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { dueTicketWork, findTicket } from '../../store/tickets/tickets.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aStore, aTariff } from '../setup/estate.ts'
-import { aHouse, evaluationTerms } from './harness.ts'
+import { aHouse, evaluationOptions } from './harness.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()
-const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const LOCK_TIMEOUT = '55P03'
 
 /** The same, waiting for a lock a tenth of a second and not five. */
@@ -42,7 +42,7 @@ test('a ticket whose SIM is held stays due, and is carried out once', async () =
   const [simId = 0] = await house.unprovisioned(1)
   const id = await house.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }))
   const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
-  const carryOut = () => executeTickets(inHaste, carrier.network, TERMS, house.tenantId, simId)
+  const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, house.tenantId, simId)
 
   await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
   const due = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
@@ -60,7 +60,7 @@ test('subjects whose entries cannot be written for a lock stay due, and are told
   const sims = await house.activeSims(3, { tariffId: tariff.id })
   await house.record(sims.map((simId) => house.usage(simId, { bytesUp: 2000 })))
   const letGo = await holding('lock table watchdog_log in exclusive mode')
-  const evaluate = () => evaluateSubjects(inHaste, evaluationTerms(), house.tenantId)
+  const evaluate = () => evaluateSubjects(inHaste, evaluationOptions(), house.tenantId)
 
   await evaluate().catch((error: unknown) => expect(error).toMatchObject({ code: LOCK_TIMEOUT }))
   expect(await house.log()).toEqual([])

@@ -5,7 +5,7 @@ import type { Cause } from '../../domain/tickets/ticket.ts'
 import { applyTicket } from '../../operations/tickets/apply-ticket.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
 import { recordUsage } from '../../operations/usage/record-usage.ts'
-import type { EvaluationTerms } from '../../operations/watchdog/evaluation.ts'
+import type { EvaluationOptions } from '../../operations/watchdog/evaluation.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { lockLine } from '../../store/estate/sim-state.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
@@ -16,7 +16,7 @@ import { aTenant, someSims, type TestStore } from '../setup/estate.ts'
 const USER: Cause = { by: 'user' }
 
 /** Evaluation by the rules in force. */
-export const evaluationTerms = (): EvaluationTerms => ({
+export const evaluationOptions = (): EvaluationOptions => ({
   rules: rulesInForce(),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
   closeAfter: 'PT6H',

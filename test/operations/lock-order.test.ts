@@ -21,7 +21,7 @@ import { aHouse } from './harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
-const terms = {
+const options = {
   rules: rulesInForce(),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
   closeAfter: 'PT6H',
@@ -62,7 +62,7 @@ test('an evaluation that tells and ends permits passes a workflow that is told o
   const [cleared = 0, warned = 0] = await house.activeSims(2, { poolId })
   await house.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
   await house.record([house.usage(cleared, { bytesDown: 101 * MB })])
-  await evaluateSubjects(store, terms, house.tenantId)
+  await evaluateSubjects(store, options, house.tenantId)
   store.now += 60_000
   await house.record([
     house.usage(cleared, { bytesDown: -50 * MB, correction: true }),
@@ -77,7 +77,7 @@ test('an evaluation that tells and ends permits passes a workflow that is told o
   }
 
   await meeting(house.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
-    evaluateSubjects(store, terms, house.tenantId),
+    evaluateSubjects(store, options, house.tenantId),
   )
 
   const keys = (await house.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(

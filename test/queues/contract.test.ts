@@ -203,14 +203,14 @@ describe('work whose job was lost', () => {
       const [{ id: simId } = { id: 0 }] = await someSims(tx, 1)
       return { simId, ticketId: await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }) }
     })
-    const terms = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4, patienceMs: 3_600_000 }
+    const options = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4, patienceMs: 3_600_000 }
     // A worker that was killed while it waited for the carrier: nothing of it is left but the lease.
     const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-    await expect(executeTickets(deaf, dies, terms, tenantId, simId)).rejects.toThrow('killed')
+    await expect(executeTickets(deaf, dies, options, tenantId, simId)).rejects.toThrow('killed')
     const heard: string[] = []
     const { close: stopListening } = house.consume(async (job) => {
       heard.push(job.queue)
-      if (job.queue === 'tickets') await executeTickets(deaf, carrier.network, terms, tenantId, job.simId)
+      if (job.queue === 'tickets') await executeTickets(deaf, carrier.network, options, tenantId, job.simId)
     })
     const status = async () => (await inTenant(deaf, tenantId, (tx) => findTicket(tx, ticketId)))?.status
     await aWhile()

@@ -44,8 +44,9 @@ test('a start of enforcement that meets a failed run is counted in the figures',
   const { tenant, simId } = await anEstate(service.call, '8999990000000077776')
   // The worker opens it.
   const cycle = await soon(async () => (await service.call('GET', '/internal/cycles', tenant))[0].key)
-  const terms = { cycle, rule: 'r', ruleFile: 'r.json', grace: 'PT1H', until: 'renewal', signal: 'overLimit' }
-  const arm = () => service.call('POST', '/internal/workflows/enforce-pool/arm', tenant, { simIds: [simId], ...terms })
+  const options = { cycle, rule: 'r', ruleFile: 'r.json', grace: 'PT1H', until: 'renewal', signal: 'overLimit' }
+  const arm = () =>
+    service.call('POST', '/internal/workflows/enforce-pool/arm', tenant, { simIds: [simId], ...options })
   const figures = async () => (await fetch(`${service.workerUrl}/metrics`)).text()
   await arm()
   const { address, namespace } = service.temporal

@@ -94,8 +94,8 @@ async function batches({ lifecycle, model }: House, record: Keep): Promise<void>
       model.batch.push(aBatchSim(index, SIM + index))
       model.sims.set(SIM + index, aSim(NEW))
     }
-    const terms = { parallel: 2, pageSize: 2, perRun: 100, waits: WAITS, ...more }
-    const input = { tenantId: TENANT, batchId: name, ...terms }
+    const options = { parallel: 2, pageSize: 2, perRun: 100, waits: WAITS, ...more }
+    const input = { tenantId: TENANT, batchId: name, ...options }
     const ready = Promise.withResolvers<void>()
     const acted = act({
       id: workflowId,

@@ -33,7 +33,7 @@ export interface UnderWay {
   starting: boolean
 }
 
-export interface Terms {
+export interface BatchOptions {
   readonly input: ProvisionInBulkInput
   readonly cancel: Cancel
   /** Resolves when the batch is cancelled. */
@@ -49,24 +49,24 @@ export const NO_TICKETS = { provisionTicket: null, activateTicket: null, unassig
 const NOT_BEGUN: SimEnd = { outcome: 'cancelled', failure: null, ...NO_TICKETS }
 
 /** Takes a SIM to the end of its run, begun already or not. */
-export async function untilEnd(way: UnderWay, terms: Terms): Promise<SimEnd> {
-  const { tenantId, waits } = terms.input
+export async function untilEnd(way: UnderWay, options: BatchOptions): Promise<SimEnd> {
+  const { tenantId, waits } = options.input
   const workflowId = provisionAndActivateId(tenantId, way.item.simId)
   for (;;) {
     if (way.runId !== null) {
       const ended = waiting.awaitSimRun({ tenantId, workflowId, runId: way.runId, waits })
-      const end = await orCancelled(ended, { workflowId, runId: way.runId }, terms)
+      const end = await orCancelled(ended, { workflowId, runId: way.runId }, options)
       if (end !== null) return end
       way.runId = null
     }
-    if (terms.cancel.requested) return NOT_BEGUN
-    const child = await begin(workflowId, way, terms.input)
+    if (options.cancel.requested) return NOT_BEGUN
+    const child = await begin(workflowId, way, options.input)
     if (child !== null) {
       way.runId = child.firstExecutionRunId
       const run = { workflowId, runId: way.runId }
-      return await orCancelled(endOf(child, run), run, terms)
+      return await orCancelled(endOf(child, run), run, options)
     }
-    await othersEnd(workflowId, terms)
+    await othersEnd(workflowId, options)
   }
 }
 
@@ -114,9 +114,9 @@ async function endOf(child: ChildWorkflowHandle<ProvisionAndActivate>, run: RunR
 }
 
 /** Waits for a run's end, and asks it to cancel itself as soon as the batch is cancelled. */
-async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, terms: Terms): Promise<T> {
-  await Promise.race([end, terms.cancelled])
-  if (terms.cancel.requested) {
+async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, options: BatchOptions): Promise<T> {
+  await Promise.race([end, options.cancelled])
+  if (options.cancel.requested) {
     // It may have ended in the same moment: there is nobody left to ask.
     await getExternalWorkflowHandle(workflowId, runId)
       .cancel()
@@ -126,6 +126,6 @@ async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, te
 }
 
 /** Waits until no run under the id is under way, or the batch is cancelled: somebody else's run is not cancelled with it. */
-async function othersEnd(workflowId: string, { input: { tenantId, waits }, cancel }: Terms): Promise<void> {
+async function othersEnd(workflowId: string, { input: { tenantId, waits }, cancel }: BatchOptions): Promise<void> {
   await unlessCancelled(cancel, () => waiting.awaitSimRun({ tenantId, workflowId, runId: null, waits }))
 }

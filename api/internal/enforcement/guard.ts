@@ -26,7 +26,7 @@ import type { InternalOptions } from '../../options.ts'
 const HoldParams = Type.Object({ id: Id('Hold') })
 
 /** How much the watchdog may suspend: the tenant's switch, the guard and what it holds, and the arming of SIMs. */
-export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, terms }) => {
+export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, workflowOptions }) => {
   const tags = ['Enforcement']
 
   app.get(
@@ -128,6 +128,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
     },
-    (request) => inTenant(onBehalfOf(store, request), request.tenantId, (tx) => armSims(tx, request.body, terms)),
+    (request) =>
+      inTenant(onBehalfOf(store, request), request.tenantId, (tx) => armSims(tx, request.body, workflowOptions)),
   )
 }

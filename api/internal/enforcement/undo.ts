@@ -10,7 +10,10 @@ import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Undoing what one rule has suspended. */
-export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles, terms }) => {
+export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
+  app,
+  { store, lifecycles, workflowOptions },
+) => {
   app.post(
     '/workflows/undo-suspensions',
     {
@@ -27,7 +30,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
     },
     async (request, reply) => {
       const { workflowId, input } = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
-        const start = undoInput(tx, request.body, terms)
+        const start = undoInput(tx, request.body, workflowOptions)
         await noteChange(tx, { subject: 'workflow', id: start.workflowId, before: null, after: start.input })
         return start
       })

@@ -15,7 +15,7 @@ import { askedBy } from '../../../operations/tickets/cause.ts'
 import { cancelTicket, openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../../store/tickets/tickets.ts'
-import { tenantTerms } from '../../../store/usage/cycles.ts'
+import { tenantSettings } from '../../../store/usage/cycles.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { answersVersion } from '../../http/etag.ts'
@@ -44,7 +44,7 @@ function causeGiven({ caller }: TenantTx, cause: Cause): Cause {
  */
 async function boundaryNamed(tx: TenantTx, text: string): Promise<Date> {
   const at = new Date(text)
-  const { startsAt, endsAt } = cycleAt((await tenantTerms(tx)).billingCycle, at.getTime())
+  const { startsAt, endsAt } = cycleAt((await tenantSettings(tx)).billingCycle, at.getTime())
   if (startsAt === at.getTime()) return at
   const [before, after] = [startsAt, endsAt].map((instant) => new Date(instant).toISOString())
   const detail = `must be the beginning of a billing cycle, such as ${before} or ${after}`

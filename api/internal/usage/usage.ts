@@ -6,7 +6,7 @@ import { pageOf } from '../../../domain/page.ts'
 import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
-import { recordUsage, type UsageTerms } from '../../../operations/usage/record-usage.ts'
+import { recordUsage, type UsageOptions } from '../../../operations/usage/record-usage.ts'
 import { inTenant, type Store } from '../../../store/tenancy.ts'
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../store/usage/deliveries.ts'
 import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
@@ -105,7 +105,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
 async function takeIn(
   store: Store,
   request: UsageRequest,
-  terms: UsageTerms | undefined,
+  options: UsageOptions | undefined,
 ): Promise<Static<typeof UsageResponse>> {
   const { tenantId } = request
   const arrived = new Arrived()
@@ -115,7 +115,7 @@ async function takeIn(
   let chunk: unknown[] = []
   let index = 0
   const commit = async () => {
-    const counted = await recordUsage(store, tenantId, chunk, index, { ...terms, deliveryId })
+    const counted = await recordUsage(store, tenantId, chunk, index, { ...options, deliveryId })
     index += chunk.length
     chunk = []
     answer.accepted += counted.accepted

@@ -22,7 +22,10 @@ import type { InternalOptions } from '../../options.ts'
 /** 100,000 SIMs in the longest form, tags included. */
 const ASK_BYTES = 32 * 1024 * 1024
 
-export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, terms }) => {
+export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
+  app,
+  { store, workflowOptions },
+) => {
   const tags = ['Workflows']
 
   const files: FastifyPluginAsyncTypebox = async (scope) => {
@@ -53,7 +56,9 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       (request, reply) => {
         const { poolId = null, tariffId = null, ...query } = request.query
         const asked = { ...query, ...request.body, defaults: { poolId, tariffId, ...request.body.defaults } }
-        return onceInTenant(slowly(store), { request, reply }, (tx) => startBatch(tx, asked, terms), { status: 202 })
+        return onceInTenant(slowly(store), { request, reply }, (tx) => startBatch(tx, asked, workflowOptions), {
+          status: 202,
+        })
       },
     )
   }

@@ -54,7 +54,7 @@ async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: 
 
 export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
-  { store, lifecycles, terms, historyUrl },
+  { store, lifecycles, workflowOptions, historyUrl },
 ) => {
   const tags = ['Workflows']
 
@@ -86,7 +86,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const workflowId = provisionAndActivateId(tenantId, simId)
       const run = await known(lifecycles, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
-      const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body, terms))
+      const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body, workflowOptions))
       await noteStart(request, workflowId, input)
       return answerStart(reply, await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
     },
@@ -106,7 +106,9 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { tenantId, body } = request
-      const start = await inTenant(onBehalfOf(store, request), tenantId, (tx) => takeSuspendStart(tx, body, terms))
+      const start = await inTenant(onBehalfOf(store, request), tenantId, (tx) =>
+        takeSuspendStart(tx, body, workflowOptions),
+      )
       const { workflowId } = start
       if (start.do === 'answer') {
         const { before, input } = start
@@ -147,7 +149,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { tenantId, body } = request
-      const input = await inTenant(store, tenantId, (tx) => monthEndInput(tx, body, terms))
+      const input = await inTenant(store, tenantId, (tx) => monthEndInput(tx, body, workflowOptions))
       const { cycleKey } = input
       if (body.dryRun !== true) await noteStart(request, monthEndId(tenantId, cycleKey), input)
       const run =

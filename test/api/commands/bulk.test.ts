@@ -13,7 +13,7 @@ import { useCommandHouse } from './harness.ts'
 const command = useCommandHouse()
 const { house, lines } = command
 const carrier = await aCarrier()
-const TERMS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1, patienceMs: 3_600_000 }
+const OPTIONS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1, patienceMs: 3_600_000 }
 const bulk = (type: BulkType, flags: Omit<BulkFlags, 'tenant'>) =>
   bulkTickets(command.settings, type, { ...flags, tenant: house.tenant.id })
 
@@ -26,7 +26,7 @@ async function work(): Promise<void> {
     async (jobs) => void simIds.push(...jobs.flatMap((job) => (job.queue === 'tickets' ? [job.simId] : []))),
     tenantId,
   )
-  for (const simId of simIds) await executeTickets(house.store, carrier.network, TERMS, tenantId, simId)
+  for (const simId of simIds) await executeTickets(house.store, carrier.network, OPTIONS, tenantId, simId)
 }
 
 async function inAPool(count: number) {
@@ -35,7 +35,7 @@ async function inAPool(count: number) {
   for (let made = 0; made < count; made++) {
     const sim = await aSim(house.tenant)
     await house.tenant.inside('POST', '/internal/tickets/provision', { simId: sim.id, poolId })
-    await executeTickets(house.store, carrier.network, TERMS, house.tenant.id, sim.id)
+    await executeTickets(house.store, carrier.network, OPTIONS, house.tenant.id, sim.id)
     sims.push(sim)
   }
   return { poolId, sims }

@@ -83,8 +83,8 @@ describe('startApi', () => {
   })
 
   test('a body that does not arrive is answered, and its connection ended; a file has longer', async () => {
-    const terms = { store: house.store, ...INTERNAL, dependencies: [], refusalLimit: 0 }
-    const app = await buildInternal(terms, { arrivalMs: 300, uploadMs: 60_000 })
+    const options = { store: house.store, ...INTERNAL, dependencies: [], refusalLimit: 0 }
+    const app = await buildInternal(options, { arrivalMs: 300, uploadMs: 60_000 })
     onTestFinished(() => app.close())
     const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
     const begin = (path: string) => {

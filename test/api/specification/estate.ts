@@ -43,7 +43,7 @@ export const complete = (house: House, tenant: Tenant, simId: number, ticketId: 
     await endTicket(tx, ticket, TicketStatus.Complete, null)
   })
 
-const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
+const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
 
 /** Works off the open tickets of SIMs, as a worker does. @returns what the carrier was asked, in order */
 export async function workOff(
@@ -53,7 +53,7 @@ export async function workOff(
   simIds: readonly number[],
 ) {
   const before = bridge.requests.length
-  for (const simId of simIds) await executeTickets(house.store, bridge.network, TERMS, tenant.id, simId)
+  for (const simId of simIds) await executeTickets(house.store, bridge.network, OPTIONS, tenant.id, simId)
   return bridge.requests.slice(before)
 }
 

@@ -121,7 +121,7 @@ export function opened(sim: SimModel, wish: Wish, id: string, now: number): void
   sim.tickets.push({ ...wish, id, status: 0, attempts: 0, failure: null, notBefore: now })
 }
 
-export const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3, patienceMs: 3_600_000 }
+export const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3, patienceMs: 3_600_000 }
 export type CarrierResponse = 'ok' | 'refused' | 'away' | 'lost' | 'killed'
 
 /** Works off a SIM's tickets as far as the carrier's answers let it. */
@@ -144,7 +144,7 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
     }
     ticket.status = TICKET.processing
     ticket.attempts++
-    ticket.notBefore = now + TERMS.leaseMs
+    ticket.notBefore = now + OPTIONS.leaseMs
     const answer = yield ticket
     switch (answer) {
       case 'ok': {
@@ -163,13 +163,13 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
         return
       case 'away':
       case 'lost':
-        if (ticket.attempts >= TERMS.attempts) {
+        if (ticket.attempts >= OPTIONS.attempts) {
           ticket.status = TICKET.failed
           ticket.failure = answer === 'away' ? 'carrier_unavailable' : 'carrier_unreachable'
           dropIdle(sim)
           continue
         }
-        ticket.notBefore = now + Math.min(TERMS.retryMaxMs, TERMS.retryMinMs * 2 ** (ticket.attempts - 1))
+        ticket.notBefore = now + Math.min(OPTIONS.retryMaxMs, OPTIONS.retryMinMs * 2 ** (ticket.attempts - 1))
         return
     }
   }

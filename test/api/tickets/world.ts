@@ -12,11 +12,11 @@ import {
   isOpen,
   type Kind,
   type LineState,
+  OPTIONS,
   opened,
   openTickets,
   type SimModel,
   stateAfter,
-  TERMS,
   TICKET,
   typeOf,
   unprovisioned,
@@ -174,7 +174,7 @@ export async function cancel(model: Model, real: Real, which: number): Promise<v
 class Killed extends Error {}
 
 export const execute = ({ house, bridge, tenant }: Real, simId: number, network: Network = bridge.network) =>
-  executeTickets(house.store, network, TERMS, tenant.id, simId).catch((error) => {
+  executeTickets(house.store, network, OPTIONS, tenant.id, simId).catch((error) => {
     if (!(error instanceof Killed)) throw error
   })
 

@@ -402,7 +402,7 @@ describe('the switch of a tenant', () => {
 describe('arming', () => {
   test('starts a run once a SIM and cycle, in one request for all, and tells those that are known', async () => {
     const { asTenant, sims, rows, tenantId } = await aGuard(3)
-    const terms = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
+    const options = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
     const arm = (signal: 'overLimit' | 'cleared' | 'standDown', simIds: readonly number[]) =>
       asTenant((tx) =>
         armSims(
@@ -416,7 +416,7 @@ describe('arming', () => {
             until: 'renewal',
             signal,
           },
-          terms,
+          options,
         ),
       )
     const [a = 0, b = 0, c = 0] = sims

@@ -10,11 +10,11 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { readSim } from '../../../store/estate/sims.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse, evaluationTerms } from '../harness.ts'
+import { aHouse, evaluationOptions } from '../harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
-const terms = evaluationTerms()
+const options = evaluationOptions()
 const CYCLE = '2026-11'
 const { Disabled, Monitor, Enforce } = WatchdogMode
 const MODES = [Disabled, Monitor, Enforce] as const
@@ -36,7 +36,7 @@ async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
       update sims set watchdog_mode = ${own}, is_watchdog_exempt = ${exempt} where id = ${id} returning 1`)
   }
   await house.record(sims.map(({ id }) => house.usage(id, { bytesUp: 150 })))
-  await evaluateSubjects(store, terms, house.tenantId)
+  await evaluateSubjects(store, options, house.tenantId)
   const asked = await house.rows(sql<{ id: string }>`
     select workflow_id as id from workflow_outbox where request ->> 'signal' = 'overLimit'`)
   const would = (await house.log()).filter(({ message }) => message.includes('would have been suspended'))

@@ -16,7 +16,7 @@ const NOW = store.now
 const HOUR = 3_600_000
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
-const TERMS = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
+const OPTIONS = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
 const iso = (ms: number) => new Date(ms).toISOString()
 
 async function aPoolOf(count: number) {
@@ -138,7 +138,7 @@ describe('what one rule has suspended', () => {
       until: 'renewal',
       signal: 'overLimit',
     } as const
-    const armed = await asTenant((tx) => armSims(tx, { ...arm, simIds: sims }, TERMS))
+    const armed = await asTenant((tx) => armSims(tx, { ...arm, simIds: sims }, OPTIONS))
     expect(armed).toEqual({ told: 3, started: 1 })
     const started = await rows(sql<{ id: string }>`
       select workflow_id as id from workflow_outbox where request ->> 'do' = 'signalWithStart'`)
@@ -150,7 +150,7 @@ describe('what one rule has suspended', () => {
     const { asTenant, tenantId } = await aPoolOf(0)
     store.now = NOW
     const input = (also: object) =>
-      asTenant(async (tx) => undoInput(tx, { rule: RULE, since: iso(NOW - HOUR), ...also }, TERMS))
+      asTenant(async (tx) => undoInput(tx, { rule: RULE, since: iso(NOW - HOUR), ...also }, OPTIONS))
 
     const open = await input({})
     expect(open).toMatchObject({

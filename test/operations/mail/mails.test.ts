@@ -7,7 +7,7 @@ import { createTransport } from '../../../notify/transport.ts'
 import { type Mailer, sendMails } from '../../../operations/mail/send-mails.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
-import type { EvaluationTerms } from '../../../operations/watchdog/evaluation.ts'
+import type { EvaluationOptions } from '../../../operations/watchdog/evaluation.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'
@@ -20,14 +20,14 @@ import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
 import { aHouse } from '../harness.ts'
 
 const store = await aStore()
-const TERMS = { retryMaxMs: 60_000, attempts: 4 }
+const OPTIONS = { retryMaxMs: 60_000, attempts: 4 }
 const BILLING = 'billing@meadow.example'
 const SECOND = 1000
 
 const WARNING_RULE = 'sim/sim-usage-warning.json'
 const text = await readFile(new URL(`../../../rules/${WARNING_RULE}`, import.meta.url), 'utf8')
 await activateRules(store, [{ file: WARNING_RULE, text }], 'the tests')
-const EVALUATION: EvaluationTerms = {
+const EVALUATION: EvaluationOptions = {
   rules: rulesInForce(),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
   closeAfter: 'PT6H',
@@ -59,7 +59,7 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
     mailer,
     notice,
     tell: (...notices: NewNotification[]) => house.asTenant((tx) => insertNotifications(tx, notices)),
-    send: (by: Mailer = mailer) => sendMails(store, by, TERMS, house.tenantId),
+    send: (by: Mailer = mailer) => sendMails(store, by, OPTIONS, house.tenantId),
     /** The mails that have arrived, the oldest first. */
     arrived: async (): Promise<Mail[]> => {
       const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
@@ -254,7 +254,7 @@ describe('a notice that cannot be rendered', () => {
     const post = await aPost()
     const mailer = renders(post, () => false)
     await post.tell(post.notice(LogLevel.Critical, 0, ODD))
-    for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
+    for (let attempt = 1; attempt <= OPTIONS.attempts; attempt++) {
       await post.tell(post.notice(LogLevel.Critical, 0))
       await post.send(mailer)
       store.now += 60 * SECOND
@@ -376,12 +376,12 @@ describe('a mail', () => {
   test('that is put off too often is given up', async () => {
     const post = await aPost({ refuse: () => 451 })
     await post.tell(post.notice(LogLevel.Critical, 0))
-    for (let attempt = 1; attempt <= TERMS.attempts + 1; attempt++) {
+    for (let attempt = 1; attempt <= OPTIONS.attempts + 1; attempt++) {
       await post.send()
-      store.now += TERMS.retryMaxMs
+      store.now += OPTIONS.retryMaxMs
     }
 
-    expect(await post.mails()).toMatchObject([{ status: 'failed', attempts: TERMS.attempts }])
+    expect(await post.mails()).toMatchObject([{ status: 'failed', attempts: OPTIONS.attempts }])
     expect(await post.events()).toMatchObject([{ title: expect.stringMatching(/^E-mail given up: /) }])
   })
 })
@@ -405,9 +405,9 @@ describe('a mail that is given up', () => {
     const post = await aPost()
     const transport = createTransport({ smtpUrl: 'smtp://127.0.0.1:9', from: 'Simherd <s@meadow.example>' })
     await post.tell(post.notice(LogLevel.Critical, 0))
-    for (let attempt = 1; attempt <= TERMS.attempts; attempt++) {
+    for (let attempt = 1; attempt <= OPTIONS.attempts; attempt++) {
       await post.send({ ...post.mailer, transport })
-      store.now += TERMS.retryMaxMs
+      store.now += OPTIONS.retryMaxMs
     }
     transport.close()
 

@@ -16,7 +16,7 @@ import { at, BOUNDARY, CLOSE, CYCLE, close, statement } from './october.ts'
 
 const store = await aStore()
 const ALL = { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
-const TERMS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 3_600_000 }
+const OPTIONS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 3_600_000 }
 
 const aPoolOf = (house: House) =>
   house.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, 1000)).id)).id)
@@ -34,7 +34,7 @@ async function carry(house: House, simIds: readonly number[], refused: readonly 
         throw new CarrierError('no such line', { code: 'carrier_rejected', retryable: false })
       return { ticketId, effect: 'done' }
     }
-    await executeTickets(store, { perform, ping: async () => {} }, TERMS, house.tenantId, simId)
+    await executeTickets(store, { perform, ping: async () => {} }, OPTIONS, house.tenantId, simId)
   }
 }
 

@@ -15,7 +15,7 @@ import { aHouse } from '../harness.ts'
 import { at, BOUNDARY, CYCLE } from './october.ts'
 
 const store = await aStore()
-const TERMS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 900_000 }
+const OPTIONS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 900_000 }
 
 async function anEstate() {
   store.now = at(3)
@@ -45,7 +45,7 @@ async function anEstate() {
       return [sim?.pendingPoolId, sim?.pendingTariffId, sim?.pendingUnassign]
     },
     execute: (simId: number, perform: Network['perform']) =>
-      executeTickets(store, { perform, ping: async () => {} }, TERMS, tenantId, simId),
+      executeTickets(store, { perform, ping: async () => {} }, OPTIONS, tenantId, simId),
     titles: async () =>
       (await house.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
         ({ title }) => title.replace(/: SIM .*/, ''),

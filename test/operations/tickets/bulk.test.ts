@@ -15,7 +15,7 @@ import { aHouse } from '../harness.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()
-const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 /** More than two batches. */
 const MANY = 2 * BATCH + 20
 
@@ -168,15 +168,15 @@ test('a run is done when its last ticket has ended, and counts how', async () =>
   await estate.work()
   const opened = await estate.run(id)
 
-  await executeTickets(store, carrier.network, TERMS, estate.tenantId, first)
+  await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, first)
   const [ticket] = await estate.rows(sql<{ id: string }>`select id from tickets where sim_id = ${third}`)
   await estate.asTenant((tx) => cancelTicket(tx, ticket?.id ?? ''))
   const meanwhile = await estate.run(id)
   const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-  await expect(executeTickets(store, dead, TERMS, estate.tenantId, second)).rejects.toThrow('killed')
+  await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, second)).rejects.toThrow('killed')
   const underWay = await estate.run(id)
-  store.now += TERMS.leaseMs + 1
-  await executeTickets(store, carrier.network, TERMS, estate.tenantId, second)
+  store.now += OPTIONS.leaseMs + 1
+  await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, second)
 
   expect(opened).toMatchObject({ state: 'running', counts: { pending: 3 } })
   expect(meanwhile).toMatchObject({ state: 'running', counts: { pending: 1, complete: 1, cancelled: 1 } })
@@ -190,7 +190,7 @@ test('cancelling in the middle takes back what waits and what is pending, and le
   const { id } = await estate.start({ type: 'provision' })
   await expect(estate.work(dyingAfter(2))).rejects.toThrow('killed')
   const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-  await expect(executeTickets(store, dead, TERMS, estate.tenantId, first)).rejects.toThrow('killed')
+  await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, first)).rejects.toThrow('killed')
 
   const at = await estate.cancel(id)
   const dueForTheRest = await tenantsDue()

@@ -16,7 +16,7 @@ import { aCarrier } from '../../setup/carrier.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }
-const TERMS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const store = await aStore()
 const carrier = await aCarrier()
 const tenantId = await aTenant(store)
@@ -25,7 +25,7 @@ const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tena
 const aSim = async () => (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
 const open = (simId: number, type: TicketType, cause: Cause = USER, also = {}) =>
   asTenant((tx) => openTicket(tx, { simId, type, cause, ...also }))
-const execute = (simId: number, network = carrier.network) => executeTickets(store, network, TERMS, tenantId, simId)
+const execute = (simId: number, network = carrier.network) => executeTickets(store, network, OPTIONS, tenantId, simId)
 const ticket = (id: string) => asTenant((tx) => findTicket(tx, id))
 const statusOf = async (simId: number) =>
   asTenant(async (tx) => {
@@ -147,9 +147,9 @@ describe('tickets of a SIM', () => {
     const simId = await aSim()
     const id = await open(simId, TicketType.Provision)
     await carrier.turn({ failureRate: 1 })
-    for (let i = 0; i < TERMS.attempts; i++) {
+    for (let i = 0; i < OPTIONS.attempts; i++) {
       await execute(simId)
-      store.now += TERMS.retryMaxMs
+      store.now += OPTIONS.retryMaxMs
     }
     await carrier.turn({ failureRate: 0 })
 
@@ -185,7 +185,7 @@ describe('tickets of a SIM', () => {
 
     await execute(simId)
     const leased = await ticket(id)
-    store.now += TERMS.leaseMs
+    store.now += OPTIONS.leaseMs
     const work = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
     await execute(simId)
 
@@ -251,10 +251,10 @@ describe('a ticket that the carrier did not do', () => {
     const id = await open(await aSim(), TicketType.Provision)
     const simId = (await ticket(id))?.simId ?? 0
 
-    await executeTickets(store, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+    await executeTickets(store, away, { ...OPTIONS, attempts: 2 }, tenantId, simId)
     const waiting = await ticket(id)
-    store.now += TERMS.retryMaxMs
-    await executeTickets(store, away, { ...TERMS, attempts: 2 }, tenantId, simId)
+    store.now += OPTIONS.retryMaxMs
+    await executeTickets(store, away, { ...OPTIONS, attempts: 2 }, tenantId, simId)
 
     const [event] = await eventsOf(id)
     const failed = await ticket(id)
@@ -280,7 +280,7 @@ describe('a ticket that the carrier did not do', () => {
 })
 
 describe('an SMS or a refresh', () => {
-  const patience = { ...TERMS, retryMaxMs: 300_000, attempts: 100, patienceMs: 900_000 }
+  const patience = { ...OPTIONS, retryMaxMs: 300_000, attempts: 100, patienceMs: 900_000 }
 
   test.each([
     ['an SMS', TicketType['Send SMS'], { message: 'reboot' }],

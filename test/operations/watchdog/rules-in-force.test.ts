@@ -24,7 +24,7 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
     return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
   })
   const [simId = 0] = await house.activeSims(1, { poolId })
-  const terms = (rules = rulesInForce()) => ({
+  const options = (rules = rulesInForce()) => ({
     rules,
     waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
     closeAfter: 'PT6H',
@@ -35,7 +35,7 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
     ...house,
     simId,
     /** As a process does that has just started; or, with its own rules, one that has evaluated before. */
-    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(store, terms(rules), house.tenantId),
+    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(store, options(rules), house.tenantId),
     use: async (bytesDown: number) => {
       store.now += 60_000
       await house.record([house.usage(simId, { bytesDown })])

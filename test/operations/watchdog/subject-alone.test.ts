@@ -35,7 +35,7 @@ async function anEstate(count: number, odd: number) {
   await house.asTenant((tx) => sql`update sims set tag = 'odd' where id = ${oddId}`.execute(tx.q))
   const failed: FailedSubject[] = []
   const inForce: RulesInForce = { version: 1, activatedAt: null, rules, refused: null }
-  const terms = {
+  const options = {
     rules: async () => inForce,
     waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
     closeAfter: 'PT6H',
@@ -48,8 +48,8 @@ async function anEstate(count: number, odd: number) {
     sims,
     oddId,
     failed,
-    terms,
-    evaluate: () => evaluateSubjects(store, terms, house.tenantId),
+    options,
+    evaluate: () => evaluateSubjects(store, options, house.tenantId),
     overageLogged: async () =>
       (await house.log()).filter(({ message }) => message.includes('over its')).map(({ simId }) => simId),
   }
@@ -107,7 +107,7 @@ test('is not blamed for a database that is away', async () => {
   const estate = await anEstate(2, 0)
   const { db, close } = connect('postgres://127.0.0.1:1/none')
 
-  const away = evaluateSubjects({ ...store, db }, estate.terms, estate.tenantId)
+  const away = evaluateSubjects({ ...store, db }, estate.options, estate.tenantId)
 
   await expect(away).rejects.toThrow(/ECONNREFUSED/)
   expect(estate.failed).toEqual([])

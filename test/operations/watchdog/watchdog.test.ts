@@ -15,12 +15,12 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
-import { evaluationTerms } from '../harness.ts'
+import { evaluationOptions } from '../harness.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()
 await activateRules(store, await readRuleFiles(''), 'the tests')
-const terms = evaluationTerms()
+const options = evaluationOptions()
 const TICKETS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 
 /** A tenant with one pool of active SIMs. */
@@ -45,7 +45,7 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
     const record = { recordId: `r${n++}`, simId, at: new Date(store.now).toISOString(), bytesDown: amount, ...also }
     expect(await recordUsage(store, tenantId, [record])).toMatchObject({ accepted: 1 })
   }
-  const evaluate = () => evaluateSubjects(store, terms, tenantId)
+  const evaluate = () => evaluateSubjects(store, options, tenantId)
   const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
   return {
     tenantId,

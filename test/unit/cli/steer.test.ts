@@ -45,9 +45,9 @@ beforeEach(() => void vi.spyOn(console, 'log').mockReturnValue())
 afterEach(() => void vi.restoreAllMocks())
 
 describe.each([
-  ['update', (to: Asked, key?: string) => updateWorkflow(to, WORKFLOW, 'extendGrace', { by: 'PT1H', ...terms(key) })],
-  ['cancel', (to: Asked, key?: string) => cancelWorkflow(to, WORKFLOW, terms(key))],
-  ['retry', (to: Asked, key?: string) => retryWorkflow(to, WORKFLOW, terms(key))],
+  ['update', (to: Asked, key?: string) => updateWorkflow(to, WORKFLOW, 'extendGrace', { by: 'PT1H', ...options(key) })],
+  ['cancel', (to: Asked, key?: string) => cancelWorkflow(to, WORKFLOW, options(key))],
+  ['retry', (to: Asked, key?: string) => retryWorkflow(to, WORKFLOW, options(key))],
 ])('%s', (_, ask) => {
   test('asks again under the same key', async () => {
     const { keys, settings } = await aService(1)
@@ -75,4 +75,4 @@ describe.each([
   })
 })
 
-const terms = (key: string | undefined) => (key === undefined ? {} : { key })
+const options = (key: string | undefined) => (key === undefined ? {} : { key })

@@ -21,12 +21,12 @@ describe('a month end', () => {
   /** One whose cycle has just ended. @returns what is known of it, asked anew each time */
   const monthEnd = async (
     cycleKey: string,
-    terms: Pick<MonthEndInput, 'closeAfter' | 'pageSize' | 'parallel' | 'perRun'>,
+    options: Pick<MonthEndInput, 'closeAfter' | 'pageSize' | 'parallel' | 'perRun'>,
   ) => {
     const cycleEndsAt = new Date().toISOString()
     house.model.cycles = [{ key: cycleKey, endsAt: cycleEndsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, cycleKey)
-    const input = { tenantId: TENANT, cycleKey, cycleEndsAt, waits: WAITS, ...terms }
+    const input = { tenantId: TENANT, cycleKey, cycleEndsAt, waits: WAITS, ...options }
     await house.lifecycle.start({ type: 'month-end-reprovision', workflowId, input })
     return () => house.lifecycle.describe(workflowId, TENANT)
   }
@@ -50,8 +50,8 @@ describe('a month end', () => {
       await letGo.promise
     }
     // A page has four batches, of a SIM each; the first fills the run.
-    const terms = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
-    const look = await monthEnd('cancelled', terms)
+    const options = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
+    const look = await monthEnd('cancelled', options)
     await asked.promise
     await house.lifecycle.cancel(monthEndId(TENANT, 'cancelled'))
     letGo.resolve()
@@ -59,7 +59,7 @@ describe('a month end', () => {
     expect(await ended(look)).toMatchObject({ status: 'cancelled', result: { move: { total: 6 } } })
     expect(house.model.tickets.map(({ simId }) => simId)).toEqual([1])
     expect(house.model.closed).toEqual([])
-    expect(await ended(await monthEnd('cancelled', terms))).toMatchObject({
+    expect(await ended(await monthEnd('cancelled', options))).toMatchObject({
       status: 'completed',
       result: { moved: 6, changesFailed: 0 },
     })

@@ -44,7 +44,7 @@ import { putRulesInForce } from './rules.ts'
 
 const SECRET = 'secret-of-the-tests'
 /** Batches are so small that five hundred changes are several runs of a month end, and some SIMs several of a batch. */
-const TERMS = {
+const OPTIONS = {
   waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' },
   closeAfter: 'PT6H',
   batches: { pageSize: 10, parallel: 4, perRun: 15 },
@@ -132,8 +132,8 @@ async function startAll(path: string, closing: Closing) {
   const lifecycles = lifecycleClient(at)
   closing.push(() => lifecycles.close())
   const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
-  const terms = { lifecycles, terms: TERMS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
-  const api = await startApi({ ...anyPort, ...terms, store, logger: log })
+  const options = { lifecycles, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
+  const api = await startApi({ ...anyPort, ...options, store, logger: log })
   closing.push(api.close)
   const [apiProxy, internalProxy] = [
     await refreshingProxy(api.apiUrl, clock),
@@ -167,7 +167,7 @@ async function startAll(path: string, closing: Closing) {
     mailer: { render: renderMail, transport },
     door: lifecycles,
     tickets: TICKETS,
-    evaluation: { ...TERMS, ...GROUPING, rules: rulesInForce() },
+    evaluation: { ...OPTIONS, ...GROUPING, rules: rulesInForce() },
     mails: MAILS,
     add: async (jobs) => pump.enqueue(jobs),
     onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
