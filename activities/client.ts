@@ -77,4 +77,4 @@ export async function bodyOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
 }
 
 /** Header of a POST that may be sent more than once. */
-export const once = (key: string) => ({ header: { 'Idempotency-Key': key } })
+export const idempotent = (key: string) => ({ header: { 'Idempotency-Key': key } })

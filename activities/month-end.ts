@@ -13,7 +13,7 @@ import type {
 } from '../domain/temporal/lifecycle.ts'
 import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import { bodyOf, once, type ServiceClient } from './client.ts'
+import { bodyOf, idempotent, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
 import { poll } from './waits.ts'
 
@@ -128,7 +128,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   /** Opens the tickets of a range of queued changes. Safe to run twice, also when its key is forgotten. */
   async applyChanges({ tenantId, cycleKey, key, ...body }: ApplyInput) {
     const { internal } = clientOf(tenantId)
-    const params = { path: { key: cycleKey }, ...once(key) }
+    const params = { path: { key: cycleKey }, ...idempotent(key) }
     const post = bodyOf(internal.POST('/internal/cycles/{key}/changes/apply', { params, body }))
     const { results, nextAfterSimId } = await afterBoundary(post)
     return { ...tally(results), nextAfterSimId }
@@ -147,7 +147,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
       while (next !== null) {
         const afterSimId: number = next
         heartbeat()
-        const params = { path: { key: cycleKey }, ...once(`${key}/${kind}/${afterSimId}`) }
+        const params = { path: { key: cycleKey }, ...idempotent(`${key}/${kind}/${afterSimId}`) }
         const post = internal.POST('/internal/cycles/{key}/changes/retry', { params, body: { kind, afterSimId } })
         const { results, nextAfterSimId }: ChangesOpened = await bodyOf(post)
         const { opened, refused } = tally(results)
@@ -192,7 +192,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     Omit<MonthEndBatchResult, 'signalled'>
   > {
     const { internal } = clientOf(tenantId)
-    const params = { path: { key: cycleKey }, ...once(key) }
+    const params = { path: { key: cycleKey }, ...idempotent(key) }
     const post = internal.POST('/internal/cycles/{key}/suspensions/return', { params, body: { simIds: [...simIds] } })
     return tally((await bodyOf(post)).results)
   },

@@ -4,7 +4,7 @@ import { SimStatus, TicketStatus } from '../domain/codes.ts'
 import type { Waits } from '../domain/temporal/lifecycle.ts'
 import { ticketIdOfStep } from '../domain/tickets/id.ts'
 import type { Cause } from '../domain/tickets/ticket.ts'
-import { bodyOf, once, type ServiceClient } from './client.ts'
+import { bodyOf, idempotent, type ServiceClient } from './client.ts'
 import { poll } from './waits.ts'
 
 export type TicketKind = 'provision' | 'activate' | 'suspend' | 'unassign'
@@ -48,7 +48,7 @@ export const isStateConflict = (error: unknown): boolean =>
  */
 export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ readonly id: string }> {
   const { kind, simId, poolId, tariffId, effectiveAt } = ask
-  const params = once(ask.key)
+  const params = idempotent(ask.key)
   const target = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
   switch (kind) {
     case 'provision':

@@ -1,7 +1,7 @@
 /** Activities of undoing what one rule has suspended. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
-import { bodyOf, once, type ServiceClient } from './client.ts'
+import { bodyOf, idempotent, type ServiceClient } from './client.ts'
 
 export interface UndoPageInput {
   readonly tenantId: string
@@ -76,7 +76,7 @@ async function resume(
   key: string,
 ): Promise<{ readonly code: string; readonly detail: string } | null> {
   try {
-    const params = { path: { workflowId, name: 'resume' as const }, ...once(key) }
+    const params = { path: { workflowId, name: 'resume' as const }, ...idempotent(key) }
     await bodyOf(client.internal.POST('/internal/workflows/{workflowId}/updates/{name}', { params, body: {} }))
     return null
   } catch (error) {

@@ -11,7 +11,7 @@ import { useOpenapi } from './description/description.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './http/app.ts'
 import { type RefusalLimit, useKeys } from './http/auth.ts'
 import { useDocsPage } from './http/docs-page.ts'
-import { useOnceKeys } from './http/idempotency.ts'
+import { useIdempotencyKeys } from './http/idempotency.ts'
 import { type RequestLimit, useRateLimit } from './http/rate-limit.ts'
 import { useWorkflowHeader } from './http/workflow-header.ts'
 import { countRoutes } from './internal/counts.ts'
@@ -97,7 +97,7 @@ export async function buildPublic(
   const scope: FastifyPluginAsyncTypebox = async (api) => {
     useKeys(api, { ...routes, listener: 'public' })
     useWorkflowHeader(api)
-    useOnceKeys(api)
+    useIdempotencyKeys(api)
     if (routes.requestLimit !== undefined) await useRateLimit(api, routes.requestLimit)
     for (const plugin of PUBLIC) await api.register(plugin, routes)
   }
@@ -120,7 +120,7 @@ export async function buildInternal(
   const scope: FastifyPluginAsyncTypebox = async (internal) => {
     useKeys(internal, { ...routes, listener: 'internal' })
     useWorkflowHeader(internal)
-    useOnceKeys(internal)
+    useIdempotencyKeys(internal)
     for (const plugin of INTERNAL) await internal.register(plugin, routes)
   }
   await app.register(scope, { prefix: '/internal' })

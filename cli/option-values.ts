@@ -15,7 +15,7 @@ export function id(text: string): number {
 }
 
 /** An Idempotency-Key, such that it stands on a command line as it is. */
-export function onceKey(text: string): string {
+export function idempotencyKey(text: string): string {
   if (/^[\w.:-]{1,255}$/.test(text)) return text
   throw new InvalidArgumentError('It must be 1 to 255 letters, digits, or any of . : _ -')
 }

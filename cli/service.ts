@@ -69,7 +69,7 @@ const termsOf = ({
 })
 
 /** Parameters of a POST that is safe to repeat. */
-export const once = (key: string) => ({ header: { 'Idempotency-Key': key } })
+export const idempotent = (key: string) => ({ header: { 'Idempotency-Key': key } })
 
 /** Options of a request whose body is bytes as they are, not JSON. */
 export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>) => ({

@@ -55,7 +55,7 @@ interface Run {
  */
 export async function supervise(options: SuperviseOptions): Promise<Supervised> {
   const stopping = new AbortController()
-  let run: Run | undefined = startOnce(options)
+  let run: Run | undefined = startRun(options)
   try {
     await waitUntilReady(options, run)
   } catch (error) {
@@ -77,7 +77,7 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
       if (stopping.signal.aborted) return
       pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)
       startedAt = Date.now()
-      run = startOnce(options)
+      run = startRun(options)
     }
   }
   const kept = keepRunning()
@@ -90,7 +90,7 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
   return { pid: () => run?.child.pid, stop }
 }
 
-function startOnce(options: SuperviseOptions): Run {
+function startRun(options: SuperviseOptions): Run {
   const { name, command, args, cwd, onLine, onPid } = options
   const preload = command === undefined ? ['--import', new URL('end-with-parent.ts', import.meta.url).href] : []
   const child = spawn(command ?? process.execPath, [...preload, ...args], {

@@ -23,7 +23,7 @@ export interface Caller {
   /** The workflow that asks, with the workers' key; null where none does. */
   readonly workflowId: string | null
   /** The Idempotency-Key of its request: where a workflow asks, one of its steps. */
-  readonly onceKey?: string
+  readonly idempotencyKey?: string
 }
 
 /** What operations run with. */
@@ -83,14 +83,14 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
   const retries = store.deadlockRetries ?? DEADLOCK_RETRIES
   for (let attempt = 0; ; attempt++) {
     try {
-      return await onceInTenant(store, tenantId, work)
+      return await attemptInTenant(store, tenantId, work)
     } catch (error) {
       if (attempt >= retries || !isDeadlock(error)) throw error
     }
   }
 }
 
-async function onceInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const jobs: Job[] = []
   const last: (() => Promise<void>)[] = []
   const result = await store.db.transaction().execute(async (q) => {

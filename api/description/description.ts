@@ -29,7 +29,7 @@ const jsonObject = (value: object): JsonObject => {
 
 const declaredBy = ({ config }: RouteOptions, limited: boolean): Declared => ({
   problems: config?.problems ?? [],
-  once: config?.once ?? true,
+  idempotent: config?.idempotent ?? true,
   versioned: config?.versioned ?? false,
   bodiless: config?.bodiless ?? false,
   also: {

@@ -3,7 +3,7 @@ import { mayBeLeftOut } from '../http/validation.ts'
 import { exampleOf, sparedExample } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { linksOf, type Place } from './links.ts'
-import { codesOf, type Declared, LIMIT_HEADERS, problemResponses, takesOnceKey } from './responses.ts'
+import { codesOf, type Declared, LIMIT_HEADERS, problemResponses, takesIdempotencyKey } from './responses.ts'
 
 /** What the routes declare, by the id of their operation. */
 export type Declarations = ReadonlyMap<string, Declared>
@@ -43,7 +43,7 @@ function complete(place: Place, declarations: Declarations): void {
 function headersOf(method: string, declared: Declared): JsonObject[] {
   return [
     ...(declared.tenant === 'none' ? [] : [parameter('X-Tenant-Id')]),
-    ...(takesOnceKey(method, declared) ? [parameter('Idempotency-Key')] : []),
+    ...(takesIdempotencyKey(method, declared) ? [parameter('Idempotency-Key')] : []),
     ...(declared.versioned ? [parameter(method === 'get' ? 'If-None-Match' : 'If-Match')] : []),
   ]
 }
@@ -110,7 +110,7 @@ function success(place: Place, declared: Declared, answer: JsonObject): JsonObje
     headers: {
       ...header('X-Request-Id'),
       ...(method === 'get' && declared.versioned ? header('ETag') : {}),
-      ...(takesOnceKey(method, declared) ? header('Idempotency-Replayed') : {}),
+      ...(takesIdempotencyKey(method, declared) ? header('Idempotency-Replayed') : {}),
       ...(declared.limited ? LIMIT_HEADERS : {}),
     },
     ...(Object.keys(links).length > 0 ? { links } : {}),

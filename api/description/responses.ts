@@ -9,7 +9,7 @@ declare module 'fastify' {
     /** Codes that this route can answer, besides those that every route of its kind can. */
     problems?: readonly ErrorCode[]
     /** False for a POST that takes no `Idempotency-Key`: doing it twice is no different from doing it once. */
-    once?: boolean
+    idempotent?: boolean
     /** A GET that answers an `ETag`, or a change that heeds `If-Match`. */
     versioned?: boolean
     /** Takes no body: absent, empty, `{}` or `null`. */
@@ -34,7 +34,7 @@ declare module 'fastify' {
 /** What its route says of an operation. */
 export interface Declared {
   readonly problems: readonly ErrorCode[]
-  readonly once: boolean
+  readonly idempotent: boolean
   readonly versioned: boolean
   readonly bodiless: boolean
   readonly also: {
@@ -51,7 +51,7 @@ export interface Declared {
 const isChange = (method: string) => !['get', 'head'].includes(method)
 
 /** Whether an `Idempotency-Key` means something to it. */
-export const takesOnceKey = (method: string, { once }: Declared) => method === 'post' && once
+export const takesIdempotencyKey = (method: string, { idempotent }: Declared) => method === 'post' && idempotent
 
 /** Every code an operation with a key can answer. */
 export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
@@ -64,11 +64,11 @@ export function codesOf(method: string, path: string, declared: Declared): Error
     path.includes('{') && 'not_found',
     tenant !== 'none' && 'tenant_not_found',
     ...problems,
-    takesOnceKey(method, declared) && 'idempotency_in_progress',
+    takesIdempotencyKey(method, declared) && 'idempotency_in_progress',
     isChange(method) && versioned && 'precondition_failed',
     isChange(method) && 'payload_too_large',
     isChange(method) && !bodiless && 'unsupported_media_type',
-    takesOnceKey(method, declared) && 'idempotency_key_reused',
+    takesIdempotencyKey(method, declared) && 'idempotency_key_reused',
     'rate_limited',
     'internal_error',
     'unavailable',

@@ -18,14 +18,14 @@ declare module 'fastify' {
 /** The same store, its changes on behalf of who sent the request. */
 export function onBehalfOf(store: Store, request: FastifyRequest): Store {
   const { method, url = '', schema } = request.routeOptions
-  const onceKey = keyOf(request)
+  const idempotencyKey = keyOf(request)
   const caller: Caller = {
     actor: `key:${request.keyId}`,
     keyId: request.keyId,
     requestId: request.id,
     action: schema?.operationId ?? `${String(method)} ${url}`,
     workflowId: request.workflowId,
-    ...(onceKey === undefined ? {} : { onceKey }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
   return { ...store, caller }
 }

@@ -33,7 +33,7 @@ interface Outcome<T> {
 }
 
 /** Does a tenant's work once. @returns its answer; the kept one where this is a replay */
-export async function onceInTenant<T>(
+export async function idempotentInTenant<T>(
   store: Store,
   exchange: Exchange,
   work: (tx: TenantTx) => Promise<T>,
@@ -45,20 +45,20 @@ export async function onceInTenant<T>(
     return work(tx)
   }
   const outcome = await inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
-    once(tx, request, guarded, options),
+    idempotent(tx, request, guarded, options),
   )
   return answer(exchange, outcome)
 }
 
 /** Does the platform's own work once. */
-export async function onceInPlatform<T>(
+export async function idempotentInPlatform<T>(
   store: Store,
   exchange: Exchange,
   work: (tx: PlatformTx) => Promise<T>,
   options: Options = {},
 ): Promise<T> {
   const { request } = exchange
-  return answer(exchange, await inPlatform(onBehalfOf(store, request), (tx) => once(tx, request, work, options)))
+  return answer(exchange, await inPlatform(onBehalfOf(store, request), (tx) => idempotent(tx, request, work, options)))
 }
 
 /**
@@ -68,7 +68,7 @@ export async function onceInPlatform<T>(
  * @param steps.before written before it is asked; what it throws is answered, and nothing is asked
  * @param steps.ask takes the key, or an id of this request where it has none
  */
-export async function onceElsewhere<T>(
+export async function idempotentElsewhere<T>(
   store: Store,
   exchange: Exchange,
   steps: {
@@ -87,7 +87,7 @@ export async function onceElsewhere<T>(
   })
   if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
   const body = await steps.ask(own)
-  return onceInTenant(store, exchange, async () => body, options)
+  return idempotentInTenant(store, exchange, async () => body, options)
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {
@@ -96,7 +96,7 @@ function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>):
   return body
 }
 
-async function once<Tx extends TenantTx | PlatformTx, T>(
+async function idempotent<Tx extends TenantTx | PlatformTx, T>(
   tx: Tx,
   request: FastifyRequest,
   work: (tx: Tx) => Promise<T>,
@@ -135,9 +135,9 @@ async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, ke
 }
 
 /** Has a scope refuse an `Idempotency-Key` that is none on every POST that takes one, used this time or not. */
-export function useOnceKeys(app: FastifyInstance): void {
+export function useIdempotencyKeys(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
-    if (request.method === 'POST' && request.routeOptions.config.once !== false) keyOf(request)
+    if (request.method === 'POST' && request.routeOptions.config.idempotent !== false) keyOf(request)
   })
 }
 

@@ -21,7 +21,7 @@ import { inTenant } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
-import { onceInTenant } from '../http/idempotency.ts'
+import { idempotentInTenant } from '../http/idempotency.ts'
 import { OrderParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -56,7 +56,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: OrderResponse },
       },
     },
-    (request, reply) => onceInTenant(store, { request, reply }, (tx) => createOrder(tx, request.body)),
+    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => createOrder(tx, request.body)),
   )
 
   app.get(

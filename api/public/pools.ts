@@ -17,7 +17,7 @@ import { pageOfLog } from '../../store/watchdog/log.ts'
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
-import { onceInTenant } from '../http/idempotency.ts'
+import { idempotentInTenant } from '../http/idempotency.ts'
 import { PoolParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -62,7 +62,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         response: { 200: IdResponse },
       },
     },
-    (request, reply) => onceInTenant(store, { request, reply }, (tx) => createPool(tx, request.body)),
+    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => createPool(tx, request.body)),
   )
 
   app.get(

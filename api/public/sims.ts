@@ -23,7 +23,7 @@ import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { readAllowed } from '../http/esim-codes.ts'
 import { answersVersion } from '../http/etag.ts'
-import { onceInTenant } from '../http/idempotency.ts'
+import { idempotentInTenant } from '../http/idempotency.ts'
 import { SimOrIccidParams, SimParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -141,7 +141,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       },
     },
     (request, reply) =>
-      onceInTenant(
+      idempotentInTenant(
         store,
         { request, reply },
         (tx) => queueReprovision(tx, { ...request.body, id: request.params.id }),
@@ -188,7 +188,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         },
       },
       (request, reply) =>
-        onceInTenant(store, { request, reply }, (tx) => queueUnprovision(tx, request.params.id), {
+        idempotentInTenant(store, { request, reply }, (tx) => queueUnprovision(tx, request.params.id), {
           resource: resourceOf(request.params),
         }),
     )

@@ -20,7 +20,7 @@ import { findTicket, listTickets, toTicket } from '../../store/tickets/tickets.t
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
-import { onceInTenant } from '../http/idempotency.ts'
+import { idempotentInTenant } from '../http/idempotency.ts'
 import { TicketParams, ticketIdOf } from '../http/params.ts'
 import { streamedArray } from '../http/streaming.ts'
 import type { RouteOptions } from '../options.ts'
@@ -105,7 +105,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       `/tickets/${path}`,
       { config, schema: { operationId, summary, description: LATER, tags, body: SimRequest, response } },
       (request, reply) =>
-        onceInTenant(store, { request, reply }, async (tx) => ({
+        idempotentInTenant(store, { request, reply }, async (tx) => ({
           id: await open(tx, { simId: request.body.simId, type }),
         })),
     )
@@ -125,7 +125,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, async (tx) => ({
+      idempotentInTenant(store, { request, reply }, async (tx) => ({
         id: await open(tx, { ...request.body, type: TicketType['Send SMS'] }),
       })),
   )
@@ -146,7 +146,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, async (tx) => ({
+      idempotentInTenant(store, { request, reply }, async (tx) => ({
         id: await open(tx, {
           simId: request.body.simId,
           poolId: request.body.poolId ?? null,

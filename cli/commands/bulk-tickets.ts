@@ -8,7 +8,7 @@ import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { createTell } from '../reporter.ts'
-import { delivered, type InternalClient, internalClient, once, refused, responseOf } from '../service.ts'
+import { delivered, type InternalClient, idempotent, internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
 
@@ -74,7 +74,7 @@ async function askOf(type: BulkType, flags: BulkFlags) {
     ...(flags.message !== undefined && { message: flags.message }),
     ...(flags.dryRun === true && { dryRun: true }),
   }
-  const { header } = once(crypto.randomUUID())
+  const { header } = idempotent(crypto.randomUUID())
   if (file === undefined) {
     const given = Object.entries(filter).filter(([, value]) => value !== undefined)
     const body: BulkRequest = { ...fields, sims: { filter: Object.fromEntries(given) } }

@@ -3,7 +3,7 @@ import type { Settings } from '../../config/index.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { once, responseOf } from '../service.ts'
+import { idempotent, responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
 import { at } from '../workflows/run-text.ts'
@@ -66,7 +66,7 @@ export function decide(
   { tenant: tenantId }: TenantFlags,
 ): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id: holdId }, ...once(crypto.randomUUID()) } }
+    const options = { params: { path: { id: holdId }, ...idempotent(crypto.randomUUID()) } }
     const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, options))
     print(`hold ${holdId} is ${answer.state}: ${answer.decided} SIM(s) ${DECISIONS[decision]}`)
   })

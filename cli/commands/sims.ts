@@ -5,7 +5,7 @@ import { extname } from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { delivered, internalClient, once, refused, responseOf } from '../service.ts'
+import { delivered, idempotent, internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
 
@@ -54,7 +54,7 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
   try {
     const { created, rejected, warnings, warningCount } = await responseOf(
       service.POST('/internal/sims', {
-        params: { ...once(randomUUID()), query: { dryRun } },
+        params: { ...idempotent(randomUUID()), query: { dryRun } },
         body: bytes,
         ...delivered(new Uint8Array(bytes), { 'content-type': type }),
       }),

@@ -1,6 +1,6 @@
 /** The demonstration's estate, made through the interfaces: tariffs, pools, SIMs. What is there is left as it is. */
 import type { Estate, EstateSim } from '../../examples/estate.ts'
-import { once, type PublicClient, responseOf } from '../service.ts'
+import { idempotent, type PublicClient, responseOf } from '../service.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 
@@ -11,13 +11,13 @@ export interface SetUp {
 }
 
 export async function setUp({ api, internal, diary }: Play, estate: Estate): Promise<SetUp> {
-  const onceFor = (what: string) => once(`demo/${diary.tenantId}/${what}`)
+  const keyed = (what: string) => idempotent(`demo/${diary.tenantId}/${what}`)
 
   const offered = await responseOf(api.GET('/api/tariffs'))
   const tariffs = new Map<string, number>()
   for (const { key, ...tariff } of estate.tariffs) {
     const there = offered.find(({ displayName }) => displayName === tariff.displayName)
-    const params = onceFor(`tariff/${key}`)
+    const params = keyed(`tariff/${key}`)
     const { id } = there ?? (await responseOf(internal.POST('/internal/tariffs', { body: tariff, params })))
     tariffs.set(key, id)
   }
@@ -27,14 +27,14 @@ export async function setUp({ api, internal, diary }: Play, estate: Estate): Pro
   for (const { key, tariff, ...pool } of estate.pools) {
     const there = existing.find(({ name }) => name === pool.name)
     const body = { ...pool, tariffId: idOf(tariffs, tariff) }
-    const { id } = there ?? (await responseOf(api.POST('/api/pools', { body, params: onceFor(`pool/${key}`) })))
+    const { id } = there ?? (await responseOf(api.POST('/api/pools', { body, params: keyed(`pool/${key}`) })))
     pools.set(key, id)
   }
 
   const known = new Set((await allSims(api)).map(({ iccid }) => iccid))
   const sims = estate.sims.filter(({ iccid }) => !known.has(iccid)).map(asDelivered)
   if (sims.length > 0) {
-    const params = onceFor(`sims/${sims.length}`)
+    const params = keyed(`sims/${sims.length}`)
     const { rejected } = await responseOf(internal.POST('/internal/sims', { body: { sims }, params }))
     const [first] = rejected
     if (first !== undefined) throw new Error(`${rejected.length} SIM(s) were refused, the first one: ${first.detail}`)

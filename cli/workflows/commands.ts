@@ -4,7 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import { WORKFLOW_TYPES } from '../../domain/temporal/lifecycle.ts'
 import { STATUSES } from '../../domain/workflows/workflow.ts'
 import { ASKS } from '../help-text.ts'
-import { id, onceKey, wholeNumber } from '../option-values.ts'
+import { id, idempotencyKey, wholeNumber } from '../option-values.ts'
 import type { ListFlags } from './list.ts'
 import type { ShowFlags } from './show.ts'
 import { addStarts } from './start-commands.ts'
@@ -112,7 +112,7 @@ const withKey = (command: Command): Command =>
   withId(command).option(
     '--key <text>',
     'asked again under the same key it is done once; left out: a new one, which a command that got no answer tells',
-    onceKey,
+    idempotencyKey,
   )
 
 function addSteering(workflows: Command, settings: () => Settings): void {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { delivered, once, responseOf } from '../service.ts'
+import { delivered, idempotent, responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'
@@ -31,7 +31,7 @@ export async function startBulk(settings: Settings, file: string, flags: BulkFla
   await asking({ settings, tenantId, follows: wait }, async (service) => {
     const batch = await responseOf(
       service.POST('/internal/workflows/provision-in-bulk', {
-        params: { ...once(crypto.randomUUID()), query },
+        params: { ...idempotent(crypto.randomUUID()), query },
         body: '',
         ...delivered(new Uint8Array(bytes), { 'content-type': 'text/csv' }),
       }),

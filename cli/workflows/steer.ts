@@ -5,7 +5,7 @@ import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { type FetchResult, once, responseOf } from '../service.ts'
+import { type FetchResult, idempotent, responseOf } from '../service.ts'
 import { asking, tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
 import { follow, tellEnd } from './watch.ts'
@@ -19,13 +19,13 @@ export interface SteerFlags {
 }
 
 /** Asks for what is done once under a key. @throws CommandFailure with the key, where it may be done without an answer */
-async function askOnce<T>(
+async function idempotently<T>(
   given: string | undefined,
-  ask: (options: ReturnType<typeof once>) => Promise<FetchResult<T>>,
+  ask: (options: ReturnType<typeof idempotent>) => Promise<FetchResult<T>>,
 ): Promise<T> {
   const key = given ?? crypto.randomUUID()
   try {
-    return await responseOf(ask(once(key)))
+    return await responseOf(ask(idempotent(key)))
   } catch (error) {
     if (!(error instanceof CommandFailure && error.exitCode === ExitCode.unreachable)) throw error
     const again = `It may be done all the same: ask again with --key ${key}, and it is done once`
@@ -69,7 +69,7 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
   const { by, until, key } = flags
   const body = { ...(by !== undefined && { by }), ...(until !== undefined && { until }) }
   await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
-    const answer = await askOnce(key, (options) =>
+    const answer = await idempotently(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/updates/{name}', {
         params: { path: { workflowId, name }, ...options },
         body,
@@ -83,7 +83,7 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
 /** @throws CommandFailure where it ended by itself before it could be cancelled, when it is waited for */
 export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
-    await askOnce(key, (options) =>
+    await idempotently(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, ...options } }),
     )
     print(`${workflowId}: is asked to cancel itself`)
@@ -98,7 +98,7 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
 /** Starts a run that has failed again. @throws CommandFailure where it fails again, when it is waited for */
 export async function retryWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
-    const { runId } = await askOnce(key, (options) =>
+    const { runId } = await idempotently(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId }, ...options } }),
     )
     print(`${workflowId}: is started again as run ${runId}`)

@@ -17,8 +17,8 @@ export async function askedBy(tx: TenantTx): Promise<{ readonly cause: Cause; re
  * @returns null where no workflow asks, or for no step
  */
 export function stepTicketId({ tenantId, caller }: TenantTx, simId?: number): string | null {
-  if (caller === null || caller.workflowId === null || caller.onceKey === undefined) return null
-  return ticketIdOfStep(tenantId, simId === undefined ? caller.onceKey : `${caller.onceKey}/sim/${simId}`)
+  if (caller === null || caller.workflowId === null || caller.idempotencyKey === undefined) return null
+  return ticketIdOfStep(tenantId, simId === undefined ? caller.idempotencyKey : `${caller.idempotencyKey}/sim/${simId}`)
 }
 
 /**

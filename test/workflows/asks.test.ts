@@ -9,7 +9,13 @@ import { lifecycleClient } from '../../queues/temporal/client.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
-import { isDoneOnce, type Keys, leavesItsTrail, opensToNobodyElse, someKeys } from '../api/every-route/route-checks.ts'
+import {
+  isIdempotent,
+  type Keys,
+  leavesItsTrail,
+  opensToNobodyElse,
+  someKeys,
+} from '../api/every-route/route-checks.ts'
 import { useEstates } from '../api/full-tenant.ts'
 import { freshNamespace } from '../setup/service.ts'
 
@@ -60,6 +66,6 @@ describe('what is asked of a workflow is in the audit trail:', () => {
 
 describe('under one key the same is asked once, and something else is refused:', () => {
   test.each(ASKING.filter(({ headers }) => headers.includes('Idempotency-Key')))('$method $path', async (operation) => {
-    await isDoneOnce(estates, operation)
+    await isIdempotent(estates, operation)
   })
 })

@@ -6,7 +6,7 @@ import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { actionOf } from '../../description/together.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import { PoolParams, SimParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -63,6 +63,6 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
         response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
       },
     },
-    (request, reply) => onceInTenant(store, { request, reply }, (tx) => logAction(tx, request.body)),
+    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => logAction(tx, request.body)),
   )
 }

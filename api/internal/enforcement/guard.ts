@@ -20,7 +20,7 @@ import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { readEnforcementSettings } from '../../../store/enforcement/guard-settings.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const HoldParams = Type.Object({ id: Id('Hold') })
@@ -62,7 +62,10 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.post(
     '/enforcement/permits',
     {
-      config: { problems: ['sim_not_found', 'pool_not_found', 'cycle_not_found', 'sim_state_conflict'], once: false },
+      config: {
+        problems: ['sim_not_found', 'pool_not_found', 'cycle_not_found', 'sim_state_conflict'],
+        idempotent: false,
+      },
       schema: {
         operationId: 'askPermits',
         summary: 'Ask whether a rule may suspend SIMs now',
@@ -106,14 +109,15 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           response: { 200: HoldResponse },
         },
       },
-      (request, reply) => onceInTenant(store, { request, reply }, (tx) => decideHold(tx, request.params.id, decision)),
+      (request, reply) =>
+        idempotentInTenant(store, { request, reply }, (tx) => decideHold(tx, request.params.id, decision)),
     )
   }
 
   app.post(
     '/workflows/enforce-pool/arm',
     {
-      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], once: false },
+      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], idempotent: false },
       schema: {
         operationId: 'armSuspensions',
         summary: "Tell SIMs' suspend-on-overage that their pool's rule stops them, or no longer does",

@@ -17,7 +17,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app.post(
     '/workflows/undo-suspensions',
     {
-      config: { once: false },
+      config: { idempotent: false },
       schema: {
         operationId: 'startUndoSuspensions',
         summary: 'Bring back all that one rule has suspended since a time',
@@ -57,7 +57,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app.post(
     '/enforcement/pass-over',
     {
-      config: { problems: ['sim_not_found', 'cycle_not_found'], once: false },
+      config: { problems: ['sim_not_found', 'cycle_not_found'], idempotent: false },
       schema: {
         operationId: 'passOverSims',
         summary: 'Have the watchdog suspend none of these SIMs again until a cycle ends',

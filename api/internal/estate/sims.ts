@@ -9,7 +9,7 @@ import { inTenant, slowly } from '../../../store/tenancy.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import { SimParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -43,7 +43,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         if (request.query.dryRun === true) {
           return inTenant(slowly(store), request.tenantId, (tx) => previewSimImport(tx, sims, file))
         }
-        return onceInTenant(slowly(store), { request, reply }, (tx) => importSims(tx, sims, file))
+        return idempotentInTenant(slowly(store), { request, reply }, (tx) => importSims(tx, sims, file))
       },
     )
   }

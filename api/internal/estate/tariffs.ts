@@ -6,7 +6,7 @@ import { setTariffActive } from '../../../operations/estate/set-tariff-active.ts
 import { inPlatform } from '../../../store/tenancy.ts'
 import { TERMS_OF_A_TARIFF } from '../../description/together.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
-import { onceInPlatform, onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInPlatform, idempotentInTenant } from '../../http/idempotency.ts'
 import { TariffParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -29,8 +29,8 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
     },
     (request, reply) =>
       request.tenantId === ''
-        ? onceInPlatform(store, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 })
-        : onceInTenant(store, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 }),
+        ? idempotentInPlatform(store, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 })
+        : idempotentInTenant(store, { request, reply }, (tx) => createTariff(tx, request.body), { status: 201 }),
   )
 
   app.patch(

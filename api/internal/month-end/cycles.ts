@@ -18,7 +18,7 @@ import { changesOf, monthEndBatches, monthEndCounts, renewCycle } from '../../..
 import { listCycles, suspensionsToRenew } from '../../../store/month-end/progress.ts'
 import { inTenant, slowly } from '../../../store/tenancy.ts'
 import { cycleNamed } from '../../../store/usage/cycles.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
@@ -138,7 +138,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, (tx) => applyChanges(tx, request.params.key, request.body)),
+      idempotentInTenant(store, { request, reply }, (tx) => applyChanges(tx, request.params.key, request.body)),
   )
 
   app.post(
@@ -155,7 +155,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, (tx) => retryChanges(tx, request.params.key, request.body)),
+      idempotentInTenant(store, { request, reply }, (tx) => retryChanges(tx, request.params.key, request.body)),
   )
 
   app.post(
@@ -172,7 +172,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, (tx) => openReturns(tx, request.params.key, request.body.simIds)),
+      idempotentInTenant(store, { request, reply }, (tx) => openReturns(tx, request.params.key, request.body.simIds)),
   )
 
   app.get(
@@ -218,7 +218,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: strictObject({ opened: Type.Boolean({ description: 'Whether this call opened it' }) }) },
       },
     },
-    (request, reply) => onceInTenant(store, { request, reply }, (tx) => renewCycle(tx, request.params.key)),
+    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => renewCycle(tx, request.params.key)),
   )
 
   app.post(
@@ -240,6 +240,6 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, (tx) => closeCycle(tx, request.params.key, request.body)),
+      idempotentInTenant(store, { request, reply }, (tx) => closeCycle(tx, request.params.key, request.body)),
   )
 }

@@ -39,7 +39,7 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/schedules/month-end/pause',
     {
-      config: { problems: ['not_found'], once: false },
+      config: { problems: ['not_found'], idempotent: false },
       schema: {
         operationId: 'pauseMonthEndSchedule',
         summary: 'Start no month ends until it is resumed',
@@ -58,7 +58,7 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/schedules/month-end/resume',
     {
-      config: { problems: ['not_found'], once: false },
+      config: { problems: ['not_found'], idempotent: false },
       schema: {
         operationId: 'resumeMonthEndSchedule',
         summary: 'Start month ends again',

@@ -23,7 +23,7 @@ import { eitherOf, noneTwice } from '../../description/together.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import { OrderParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -126,7 +126,8 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           response,
         },
       },
-      (request, reply) => onceInTenant(store, { request, reply }, (tx) => processOrder(tx, request.params.orderId)),
+      (request, reply) =>
+        idempotentInTenant(store, { request, reply }, (tx) => processOrder(tx, request.params.orderId)),
     )
     scope.post(
       '/orders/:orderId/deliver',
@@ -140,7 +141,8 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           response,
         },
       },
-      (request, reply) => onceInTenant(store, { request, reply }, (tx) => deliverOrder(tx, request.params.orderId)),
+      (request, reply) =>
+        idempotentInTenant(store, { request, reply }, (tx) => deliverOrder(tx, request.params.orderId)),
     )
   }
   await app.register(withoutBody)
@@ -177,7 +179,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
       (request, reply) =>
-        onceInTenant(store, { request, reply }, (tx) =>
+        idempotentInTenant(store, { request, reply }, (tx) =>
           shipOrder(tx, request.params.orderId, request.body, request.simFile ?? undefined),
         ),
     )
@@ -205,7 +207,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       const { tenantId, body } = request
       const { orderId } = request.params
       const codes = await codesFor(store, { tenantId, orderId, ...body }, esim)
-      return onceInTenant(store, { request, reply }, (tx) => completeOrder(tx, { orderId, codes, ...body }, esim))
+      return idempotentInTenant(store, { request, reply }, (tx) => completeOrder(tx, { orderId, codes, ...body }, esim))
     },
   )
 
@@ -223,6 +225,6 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, (tx) => failOrder(tx, request.params.orderId, request.body.reason)),
+      idempotentInTenant(store, { request, reply }, (tx) => failOrder(tx, request.params.orderId, request.body.reason)),
   )
 }

@@ -9,7 +9,7 @@ import { inPlatform } from '../../../store/tenancy.ts'
 import { listKeys } from '../../../store/tenants/keys.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { onBehalfOf } from '../../http/change.ts'
-import { onceInPlatform } from '../../http/idempotency.ts'
+import { idempotentInPlatform } from '../../http/idempotency.ts'
 import { KeyParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -33,7 +33,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       },
     },
     (request, reply) =>
-      onceInPlatform(store, { request, reply }, (tx) => createKey(tx, ownerOf(request), request.body), {
+      idempotentInPlatform(store, { request, reply }, (tx) => createKey(tx, ownerOf(request), request.body), {
         status: 201,
         secret: true,
       }),
@@ -68,7 +68,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       },
     },
     (request, reply) =>
-      onceInPlatform(
+      idempotentInPlatform(
         store,
         { request, reply },
         (tx) => rotateKey(tx, ownerOf(request), request.params.id, request.body),

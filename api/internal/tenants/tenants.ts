@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { NewTenant, WithSecret } from '../../../domain/tenants/tenant.ts'
 import { createTenant } from '../../../operations/tenants/create-tenant.ts'
-import { onceInPlatform } from '../../http/idempotency.ts'
+import { idempotentInPlatform } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
 export const tenantRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, billingCycle }) => {
@@ -18,7 +18,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     (request, reply) =>
-      onceInPlatform(store, { request, reply }, (tx) => createTenant(tx, request.body, billingCycle), {
+      idempotentInPlatform(store, { request, reply }, (tx) => createTenant(tx, request.body, billingCycle), {
         status: 201,
         secret: true,
       }),

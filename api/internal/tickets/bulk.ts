@@ -22,7 +22,7 @@ import { TERMS_OF_A_BULK_RUN } from '../../description/together.ts'
 import { takeBulkFiles } from '../../files/bulk-csv.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import { BulkParams, bulkIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -70,7 +70,9 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         if (request.query.dryRun === true || request.body.dryRun === true) {
           return inTenant(slowly(store), request.tenantId, (tx) => planBulkTickets(tx, asked))
         }
-        return onceInTenant(slowly(store), { request, reply }, (tx) => startBulkTickets(tx, asked), { status: 202 })
+        return idempotentInTenant(slowly(store), { request, reply }, (tx) => startBulkTickets(tx, asked), {
+          status: 202,
+        })
       },
     )
   }

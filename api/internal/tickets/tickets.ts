@@ -19,7 +19,7 @@ import { tenantSettings } from '../../../store/usage/cycles.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { answersVersion } from '../../http/etag.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import { TicketParams, ticketIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -87,7 +87,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     (request, reply) =>
-      onceInTenant(store, { request, reply }, async (tx) => {
+      idempotentInTenant(store, { request, reply }, async (tx) => {
         const { poolId = null, tariffId = null, tag = null } = request.body
         return {
           id: await openTicket(tx, {
@@ -132,7 +132,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
         schema: { operationId, summary, tags, body: InternalSimRequest, response },
       },
       (request, reply) =>
-        onceInTenant(store, { request, reply }, async (tx) => ({
+        idempotentInTenant(store, { request, reply }, async (tx) => ({
           id: await openTicket(tx, { ...(await commonOf(tx, request.body)), type, unassign }),
         })),
     )

@@ -43,7 +43,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     '/usage',
     {
       config: {
-        once: false,
+        idempotent: false,
         streamed: USAGE,
         files: {
           'text/csv':

@@ -64,7 +64,7 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
     '/rules',
     {
       bodyLimit: RULES_BYTES,
-      config: { tenant: 'none', problems: ['rules_rejected'], once: false },
+      config: { tenant: 'none', problems: ['rules_rejected'], idempotent: false },
       schema: {
         operationId: 'loadRules',
         summary: 'Put a rule set in force, the whole of it or nothing',

@@ -15,7 +15,7 @@ import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../op
 import { inTenant, slowly } from '../../../store/tenancy.ts'
 import { batchExists, pageOfBatch } from '../../../store/workflows/provision-batches.ts'
 import { takeProvisionFiles } from '../../files/provision-csv.ts'
-import { onceInTenant } from '../../http/idempotency.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import { BatchParams, batchIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -56,7 +56,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       (request, reply) => {
         const { poolId = null, tariffId = null, ...query } = request.query
         const asked = { ...query, ...request.body, defaults: { poolId, tariffId, ...request.body.defaults } }
-        return onceInTenant(slowly(store), { request, reply }, (tx) => startBatch(tx, asked, workflowOptions), {
+        return idempotentInTenant(slowly(store), { request, reply }, (tx) => startBatch(tx, asked, workflowOptions), {
           status: 202,
         })
       },
@@ -103,7 +103,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
   app.post(
     '/provision-batches/:id/outcomes',
     {
-      config: { problems: ['batch_not_found'], once: false },
+      config: { problems: ['batch_not_found'], idempotent: false },
       schema: {
         operationId: 'noteProvisionBatch',
         summary: 'What the workflow of a batch tells of its SIMs',
@@ -123,7 +123,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
   app.post(
     '/provision-batches/:id/end',
     {
-      config: { problems: ['batch_not_found'], once: false },
+      config: { problems: ['batch_not_found'], idempotent: false },
       schema: {
         operationId: 'endProvisionBatch',
         summary: 'The workflow of a batch has ended: what was not begun is cancelled',

@@ -5,7 +5,7 @@ import { StartResponse, WorkflowPending } from '../../../domain/workflows/workfl
 import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { releaseRun } from '../../../store/outbox.ts'
-import { onceElsewhere } from '../../http/idempotency.ts'
+import { idempotentElsewhere } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
@@ -53,7 +53,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
       const { tenantId } = request
       const { workflowId } = request.params
       const last = await lifecycles.look(workflowId, tenantId)
-      return onceElsewhere(
+      return idempotentElsewhere(
         store,
         { request, reply },
         {

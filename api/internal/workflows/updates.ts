@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
 import { UpdateArgs, UpdateResponse, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../../domain/workflows/updates.ts'
 import { noteChange } from '../../../store/audit.ts'
-import { onceElsewhere } from '../../http/idempotency.ts'
+import { idempotentElsewhere } from '../../http/idempotency.ts'
 import { invalid } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
 import { mustBeOwn } from './own-workflow.ts'
@@ -65,7 +65,7 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       const { workflowId, name } = request.params
       mustBeOwn(workflowId, tenantId)
       mustFit(request, updateNamed(workflowId, name))
-      return onceElsewhere(
+      return idempotentElsewhere(
         store,
         { request, reply },
         {

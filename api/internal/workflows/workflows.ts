@@ -22,7 +22,7 @@ import { endWorkflowRequest } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { eitherOf } from '../../description/together.ts'
 import { onBehalfOf } from '../../http/change.ts'
-import { onceElsewhere } from '../../http/idempotency.ts'
+import { idempotentElsewhere } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 import { mustBeOwn } from './own-workflow.ts'
 
@@ -69,7 +69,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     {
       config: {
         problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
-        once: false,
+        idempotent: false,
         also: { body: eitherOf('simId', 'iccid'), needed: true },
       },
       schema: {
@@ -95,7 +95,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/suspend-on-overage',
     {
-      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], once: false },
+      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], idempotent: false },
       schema: {
         operationId: 'startSuspendOnOverage',
         summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
@@ -138,7 +138,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   app.post(
     '/workflows/month-end-reprovision',
     {
-      config: { problems: ['cycle_not_found', 'cycle_open'], once: false },
+      config: { problems: ['cycle_not_found', 'cycle_open'], idempotent: false },
       schema: {
         operationId: 'startMonthEnd',
         summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
@@ -211,7 +211,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     {
       config: {
         problems: ['workflow_not_found', 'workflow_not_running'],
-        once: false,
+        idempotent: false,
         also: { parameters: { name: { enum: [...new Set(Object.values(WORKFLOW_SIGNALS).flat())] } } },
       },
       schema: {
@@ -252,7 +252,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request, reply) => {
       const { workflowId } = request.params
       mustBeOwn(workflowId, request.tenantId)
-      return onceElsewhere(
+      return idempotentElsewhere(
         store,
         { request, reply },
         {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { useEstates } from '../full-tenant.ts'
 import { LINES, OPERATIONS } from './calls.ts'
-import { isDoneOnce } from './route-checks.ts'
+import { isIdempotent } from './route-checks.ts'
 
 const estates = useEstates()
 
@@ -24,6 +24,6 @@ describe('under one key the same is done once, and something else is refused:', 
   // Those that ask Temporal: test/workflows/asks.test.ts.
   const here = POSTS.filter(({ operationId }) => LINES[operationId]?.asksTemporal === undefined)
   test.each(here.filter(takesKey))('$method $path', async (operation) => {
-    await isDoneOnce(estates, operation)
+    await isIdempotent(estates, operation)
   })
 })

@@ -142,7 +142,7 @@ export async function leavesItsTrail({ house, ours }: Estates, operation: Operat
 }
 
 /** The same request under one Idempotency-Key is done once, and another one under it is refused. */
-export async function isDoneOnce({ house, ours }: Estates, operation: Operation): Promise<void> {
+export async function isIdempotent({ house, ours }: Estates, operation: Operation): Promise<void> {
   const line = lineOf(operation)
   const [call, other] = [await line.call(ours), await line.call(ours)]
   const ask = askerOf(operation, ours.tenant)

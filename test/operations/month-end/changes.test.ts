@@ -132,8 +132,15 @@ describe('changes of a cycle’s end', () => {
     await apply(house, 'move')
     await carry(house, [simId], [simId])
     const workflowId = `month-end-reprovision:${house.tenantId}:${CYCLE}`
-    const step = (onceKey: string) => {
-      const caller = { keyId: 'k', actor: 'key:k', requestId: 'r', action: 'retryCycleChanges', workflowId, onceKey }
+    const step = (idempotencyKey: string) => {
+      const caller = {
+        keyId: 'k',
+        actor: 'key:k',
+        requestId: 'r',
+        action: 'retryCycleChanges',
+        workflowId,
+        idempotencyKey,
+      }
       return inTenant({ ...store, caller }, house.tenantId, (tx) =>
         retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }),
       )

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { internalClient, once as onceKey, responseOf } from '../../../cli/service.ts'
+import { idempotent, internalClient, responseOf } from '../../../cli/service.ts'
 import { exampleOf, problemOf, standInCheck } from '../../setup/documents.ts'
 
 const fault = standInCheck()
@@ -45,7 +45,7 @@ test('asks again, with the same body, while the service is away, busy or breaks 
   const { bodies, client } = await aService(nobody, busy, breaksOff, json(201, made))
   const body = { name: 'Acme', billingEmail: 'bills@acme.example' }
 
-  const answer = await responseOf(client.POST('/internal/tenants', { body, params: onceKey('one') }))
+  const answer = await responseOf(client.POST('/internal/tenants', { body, params: idempotent('one') }))
 
   expect(answer).toEqual(made)
   expect(bodies).toEqual(Array(4).fill(JSON.stringify(body)))
