@@ -101,7 +101,7 @@ async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: 
 const refuse = (refusal: StepRefusal): NextResult => ({ do: 'refuse', refusal })
 
 /** What a SIM that is not Unprovisioned, or has open tickets, needs; undefined: it can be activated. */
-function judge(ask: NextInput, sim: SimNow): NextResult | undefined {
+function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   if (sim.status === 'Unprovisioned') {
     const detail = `SIM ${sim.simId} was unprovisioned by somebody else since`
     if (sim.unsettled || ask.from === 'provision') return { do: 'later' }
@@ -135,7 +135,7 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
     const first = await open(client, ask.from, ask)
     if ('ticketId' in first) return { do: 'wait', kind: ask.from, ticketId: first.ticketId }
     if (!STATE_CODES.has(first.code)) return refuse(first)
-    const answer = judge(ask, await readSim(client, ask.simId))
+    const answer = decideNext(ask, await readSim(client, ask.simId))
     if (answer !== undefined) return answer
     const second = await open(client, 'activate', ask)
     if ('ticketId' in second) return { do: 'wait', kind: 'activate', ticketId: second.ticketId }

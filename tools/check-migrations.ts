@@ -30,7 +30,7 @@ export async function faultsOf(file: MigrationFile): Promise<Fault[]> {
   if (SAYS_WHY.test(file.text)) return []
   const nodes = await nodesOf(file.text)
   const own = new Set(nodes.flatMap((node) => ('CreateStmt' in node ? (node.CreateStmt.relation?.relname ?? []) : [])))
-  const faults = nodes.flatMap((node) => judge(node, file, own))
+  const faults = nodes.flatMap((node) => check(node, file, own))
   if (!file.transaction && statementsOf(file).length !== nodes.length) {
     faults.push({
       what: `${nodes.length} statements, ${statementsOf(file).length} of them end at the end of a line`,
@@ -41,11 +41,11 @@ export async function faultsOf(file: MigrationFile): Promise<Fault[]> {
   return faults.map((fault) => ({ file: file.name, ...fault }))
 }
 
-type Judged = Omit<Fault, 'file'>
+type Found = Omit<Fault, 'file'>
 const NOT_VALID = "add constraint … not valid, and 'validate constraint' in a later file"
 const CONTRACT = "put it into a file of its own with '-- phase: contract'"
 
-function judge(node: Node, file: MigrationFile, own: ReadonlySet<string>): Judged[] {
+function check(node: Node, file: MigrationFile, own: ReadonlySet<string>): Found[] {
   if ('IndexStmt' in node) {
     const { relation, concurrent } = node.IndexStmt
     if (concurrent === true || own.has(relation?.relname ?? '')) return []
@@ -74,7 +74,7 @@ function judge(node: Node, file: MigrationFile, own: ReadonlySet<string>): Judge
   return []
 }
 
-const change = (table: string | undefined, own: ReadonlySet<string>): Judged[] =>
+const change = (table: string | undefined, own: ReadonlySet<string>): Found[] =>
   own.has(table ?? '')
     ? []
     : [{ what: `rows of ${table} are changed in one transaction`, instead: 'change them in batches, by an operation' }]
@@ -83,7 +83,7 @@ type Command = Extract<Node, { AlterTableCmd: unknown }>['AlterTableCmd']
 type ColumnDef = Extract<Node, { ColumnDef: unknown }>['ColumnDef']
 type Constraint = Extract<Node, { Constraint: unknown }>['Constraint']
 
-function alteration({ subtype, name, def }: Command, table: string, { phase }: MigrationFile): Judged[] {
+function alteration({ subtype, name, def }: Command, table: string, { phase }: MigrationFile): Found[] {
   if (subtype === 'AT_AddColumn' && def !== undefined && 'ColumnDef' in def) return newColumn(def.ColumnDef, table)
   if (subtype === 'AT_AddConstraint' && def !== undefined && 'Constraint' in def)
     return newConstraint(def.Constraint, table)
@@ -102,9 +102,9 @@ function alteration({ subtype, name, def }: Command, table: string, { phase }: M
   return []
 }
 
-function newColumn({ colname, constraints = [] }: ColumnDef, table: string): Judged[] {
+function newColumn({ colname, constraints = [] }: ColumnDef, table: string): Found[] {
   const column = `${table}.${colname}`
-  return constraints.flatMap((node): Judged[] => {
+  return constraints.flatMap((node): Found[] => {
     if (!('Constraint' in node)) return []
     const { contype, raw_expr } = node.Constraint
     const computed = contype === 'CONSTR_DEFAULT' && raw_expr !== undefined && 'FuncCall' in raw_expr
@@ -117,7 +117,7 @@ function newColumn({ colname, constraints = [] }: ColumnDef, table: string): Jud
   })
 }
 
-function newConstraint({ contype, skip_validation, indexname }: Constraint, table: string): Judged[] {
+function newConstraint({ contype, skip_validation, indexname }: Constraint, table: string): Found[] {
   if (skip_validation === true || indexname !== undefined) return []
   const unique = contype === 'CONSTR_UNIQUE' || contype === 'CONSTR_PRIMARY'
   return [

@@ -17,7 +17,7 @@ export const ASSIGNMENT_PROBLEMS = [
 ] as const satisfies readonly ErrorCode[]
 
 /** The part of a SIM that tickets change. */
-export interface Line {
+export interface SimState {
   readonly status: SimStatus
   readonly poolId: number | null
   readonly tariffId: number | null
@@ -34,7 +34,7 @@ export interface TicketRequest {
   readonly cause: Cause
 }
 
-export type Judgement =
+export type Decision =
   /** The carrier is to be asked. */
   | { readonly do: 'carrier'; readonly operation: CarrierOperation }
   /** Only our own record changes. */
@@ -45,74 +45,74 @@ export type Judgement =
 
 export type CarrierOperation = 'provision' | 'activate' | 'suspend' | 'unprovision' | 'move' | 'refresh' | 'sendSms'
 
-const refuse = (code: ErrorCode, detail: string): Judgement => ({ do: 'refuse', code, detail })
-const carrier = (operation: CarrierOperation): Judgement => ({ do: 'carrier', operation })
+const refuse = (code: ErrorCode, detail: string): Decision => ({ do: 'refuse', code, detail })
+const carrier = (operation: CarrierOperation): Decision => ({ do: 'carrier', operation })
 
 /** Moves are the month end's own; everybody else provisions what is unprovisioned. */
 const isMove = (ask: TicketRequest): boolean => ask.cause.by === 'month-end' && !ask.unassign
 
-function judgeProvision(line: Line, ask: TicketRequest): Judgement {
+function decideProvision(state: SimState, ask: TicketRequest): Decision {
   if (ask.unassign) {
-    return line.status === SimStatus.Unprovisioned
+    return state.status === SimStatus.Unprovisioned
       ? { do: 'nothing', detail: 'the SIM is unprovisioned already' }
       : carrier('unprovision')
   }
   if (isMove(ask)) {
-    if (line.status === SimStatus.Unprovisioned)
+    if (state.status === SimStatus.Unprovisioned)
       return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be moved')
-    const there = (ask.poolId ?? line.poolId) === line.poolId && (ask.tariffId ?? line.tariffId) === line.tariffId
+    const there = (ask.poolId ?? state.poolId) === state.poolId && (ask.tariffId ?? state.tariffId) === state.tariffId
     return there ? { do: 'nothing', detail: 'the SIM is there already' } : carrier('move')
   }
-  return line.status === SimStatus.Unprovisioned
+  return state.status === SimStatus.Unprovisioned
     ? carrier('provision')
     : refuse('sim_already_assigned', 'only an unprovisioned SIM can be provisioned')
 }
 
-function judgeSuspend(line: Line, ask: TicketRequest): Judgement {
-  if (line.status === SimStatus.Active) return carrier('suspend')
-  if (line.status === SimStatus.Unprovisioned)
+function decideSuspend(state: SimState, ask: TicketRequest): Decision {
+  if (state.status === SimStatus.Active) return carrier('suspend')
+  if (state.status === SimStatus.Unprovisioned)
     return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be suspended')
-  if (line.suspendedBy === 'watchdog' && ask.cause.by === 'user') return { do: 'record' }
+  if (state.suspendedBy === 'watchdog' && ask.cause.by === 'user') return { do: 'record' }
   return { do: 'nothing', detail: 'the SIM is suspended already' }
 }
 
 /** What a ticket does to a SIM in this state. */
-export function judge(line: Line, ask: TicketRequest): Judgement {
+export function decide(state: SimState, ask: TicketRequest): Decision {
   switch (ask.type) {
     case TicketType.Provision:
-      return judgeProvision(line, ask)
+      return decideProvision(state, ask)
     case TicketType.Suspend:
-      return judgeSuspend(line, ask)
+      return decideSuspend(state, ask)
     case TicketType.Activate:
-      if (line.status === SimStatus.Active) return { do: 'nothing', detail: 'the SIM is active already' }
-      return line.status === SimStatus.Suspended
+      if (state.status === SimStatus.Active) return { do: 'nothing', detail: 'the SIM is active already' }
+      return state.status === SimStatus.Suspended
         ? carrier('activate')
         : refuse('sim_state_conflict', 'an unprovisioned SIM cannot be activated')
     case TicketType.Refresh:
     case TicketType['Send SMS']:
-      if (line.status !== SimStatus.Active) return refuse('sim_state_conflict', 'the SIM is not active')
+      if (state.status !== SimStatus.Active) return refuse('sim_state_conflict', 'the SIM is not active')
       return carrier(ask.type === TicketType.Refresh ? 'refresh' : 'sendSms')
   }
 }
 
 /** The state of a SIM after a ticket has completed on it. */
-export function lineAfter(line: Line, ask: TicketRequest): Line {
-  const judgement = judge(line, ask)
-  if (judgement.do === 'refuse' || judgement.do === 'nothing') return line
+export function stateAfter(state: SimState, ask: TicketRequest): SimState {
+  const decision = decide(state, ask)
+  if (decision.do === 'refuse' || decision.do === 'nothing') return state
   switch (ask.type) {
     case TicketType.Activate:
-      return { ...line, status: SimStatus.Active, suspendedBy: null }
+      return { ...state, status: SimStatus.Active, suspendedBy: null }
     case TicketType.Suspend:
-      return { ...line, status: SimStatus.Suspended, suspendedBy: ask.cause.by === 'watchdog' ? 'watchdog' : 'user' }
+      return { ...state, status: SimStatus.Suspended, suspendedBy: ask.cause.by === 'watchdog' ? 'watchdog' : 'user' }
     case TicketType.Provision:
       if (ask.unassign) return { status: SimStatus.Unprovisioned, poolId: null, tariffId: null, suspendedBy: null }
-      if (line.status !== SimStatus.Unprovisioned) {
-        return { ...line, poolId: ask.poolId ?? line.poolId, tariffId: ask.tariffId ?? line.tariffId }
+      if (state.status !== SimStatus.Unprovisioned) {
+        return { ...state, poolId: ask.poolId ?? state.poolId, tariffId: ask.tariffId ?? state.tariffId }
       }
       return { status: SimStatus.Suspended, poolId: ask.poolId, tariffId: ask.tariffId, suspendedBy: null }
     case TicketType.Refresh:
     case TicketType['Send SMS']:
-      return line
+      return state
   }
 }
 
@@ -122,12 +122,12 @@ export function lineAfter(line: Line, ask: TicketRequest): Line {
  * @returns why not, or undefined: pointless and impossible are both conflicts
  */
 export function mayOpen(
-  line: Line,
+  state: SimState,
   before: readonly TicketRequest[],
   ask: TicketRequest,
 ): { readonly code: ErrorCode; readonly detail: string } | undefined {
-  const judgement = judge(before.reduce(lineAfter, line), ask)
-  if (judgement.do === 'refuse') return { code: judgement.code, detail: judgement.detail }
-  if (judgement.do === 'nothing') return { code: 'sim_state_conflict', detail: judgement.detail }
+  const decision = decide(before.reduce(stateAfter, state), ask)
+  if (decision.do === 'refuse') return { code: decision.code, detail: decision.detail }
+  if (decision.do === 'nothing') return { code: 'sim_state_conflict', detail: decision.detail }
   return undefined
 }

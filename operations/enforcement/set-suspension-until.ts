@@ -1,7 +1,7 @@
 import type { SuspensionChange } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { lockSim } from '../../store/estate/sim-changes.ts'
+import { lockSimRecord } from '../../store/estate/sim-changes.ts'
 import { setSuspensionUntil as write } from '../../store/estate/sim-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
@@ -14,7 +14,7 @@ export async function setSuspensionUntil(
   tx: TenantTx,
   { id, ...change }: SuspensionChange & { readonly id: number },
 ): Promise<{ id: number }> {
-  if ((await lockSim(tx, id)) === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  if ((await lockSimRecord(tx, id)) === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   const before = await write(tx, id, change)
   if (before === undefined) {
     throw new ServiceError('sim_state_conflict', `SIM ${id} is not suspended by workflow ${change.workflowId}.`)

@@ -7,12 +7,12 @@ import { didYouMean } from '../../domain/spelling.ts'
 import { isRounded, looksRounded } from '../../domain/spreadsheet.ts'
 
 /** Something that looks wrong about a SIM and does not keep it from being written. */
-export interface SimDoubt {
+export interface SimWarning {
   readonly field: 'iccid' | 'imei'
   readonly detail: string
 }
 
-export type SimVerdict = { readonly sim: NewSim; readonly doubts: readonly SimDoubt[] } | { readonly fault: string }
+export type CheckedSim = { readonly sim: NewSim; readonly warnings: readonly SimWarning[] } | { readonly fault: string }
 
 const check = Compile(NewSim)
 
@@ -60,8 +60,8 @@ export const unknownField = (name: string): string => {
 }
 
 /** Checks a record as it was delivered. */
-export function judgeSim(record: unknown): SimVerdict {
-  if (check.Check(record)) return { sim: record, doubts: doubtsOf(record) }
+export function checkSim(record: unknown): CheckedSim {
+  if (check.Check(record)) return { sim: record, warnings: warningsOf(record) }
   return { fault: faultsOf(record).join('. ') }
 }
 
@@ -103,16 +103,16 @@ function quoted(value: unknown): string {
 }
 
 /** Numbers whose last digit is a check digit: 18 digits are an ICCID cut before it, 14 and 16 an IMEI without one. */
-function doubtsOf({ iccid, imei }: NewSim): SimDoubt[] {
-  const doubts: SimDoubt[] = []
+function warningsOf({ iccid, imei }: NewSim): SimWarning[] {
+  const warnings: SimWarning[] = []
   if (iccid.length > 18 && looksRounded(iccid)) {
     const detail = `${iccid} has only zeros from its 16th digit on, as a number that a spreadsheet has rounded`
-    doubts.push({ field: 'iccid', detail: `${detail}: compare it with the card` })
+    warnings.push({ field: 'iccid', detail: `${detail}: compare it with the card` })
   } else if (iccid.length > 18 && !luhnOk(iccid)) {
-    doubts.push({ field: 'iccid', detail: wrongDigit(iccid) })
+    warnings.push({ field: 'iccid', detail: wrongDigit(iccid) })
   }
-  if (imei?.length === 15 && !luhnOk(imei)) doubts.push({ field: 'imei', detail: wrongDigit(imei) })
-  return doubts
+  if (imei?.length === 15 && !luhnOk(imei)) warnings.push({ field: 'imei', detail: wrongDigit(imei) })
+  return warnings
 }
 
 const wrongDigit = (number: string): string =>

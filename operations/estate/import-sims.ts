@@ -3,7 +3,7 @@ import type { ImportPreview, ImportResult, NewSim } from '../../domain/estate/si
 import { noteCreated } from '../../store/audit.ts'
 import { insertableSims, insertSims } from '../../store/estate/sim-changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { judgeSim, type SimDoubt } from './check-sim.ts'
+import { checkSim, type SimWarning } from './check-sim.ts'
 
 const BATCH = 5000
 /** Most warnings of an answer: more are read by nobody. */
@@ -20,7 +20,7 @@ export interface SimFile {
 interface GoodSim {
   readonly index: number
   readonly sim: NewSim
-  readonly doubts: readonly SimDoubt[]
+  readonly warnings: readonly SimWarning[]
 }
 
 type Rejected = ImportResult['rejected'][number]
@@ -60,25 +60,26 @@ async function takeIn<T extends { readonly iccid: string }>(
 ) {
   const { good, rejected } = sorted(records, file)
   const created: T[] = []
-  const doubts: ImportResult['warnings'] = []
+  const warnings: ImportResult['warnings'] = []
   for (let start = 0; start < good.length; start += BATCH) {
     const batch = good.slice(start, start + BATCH)
     const inserted = new Map((await insert(batch.map(({ sim }) => sim))).map((row) => [row.iccid, row]))
-    for (const { index, sim, doubts: ofSim } of batch) {
+    for (const { index, sim, warnings: ofSim } of batch) {
       const row = inserted.get(sim.iccid)
       if (row === undefined) {
         rejected.push({ index, code: 'sim_exists', detail: `${lineOf(file, index)}ICCID ${sim.iccid} exists already` })
       } else {
         created.push(row)
-        for (const { field, detail } of ofSim) doubts.push({ index, field, detail: `${lineOf(file, index)}${detail}` })
+        for (const { field, detail } of ofSim)
+          warnings.push({ index, field, detail: `${lineOf(file, index)}${detail}` })
       }
     }
   }
   return {
     created,
     rejected: rejected.sort((a, b) => a.index - b.index),
-    warnings: doubts.slice(0, MOST_WARNINGS),
-    warningCount: doubts.length,
+    warnings: warnings.slice(0, MOST_WARNINGS),
+    warningCount: warnings.length,
   }
 }
 
@@ -91,16 +92,16 @@ function sorted(records: readonly unknown[], file: SimFile | undefined): { good:
     rejected.push({ index, code, detail: `${lineOf(file, index)}${why}` })
   for (const [index, record] of records.entries()) {
     const unreadable = file?.unreadable.get(index)
-    const verdict = unreadable === undefined ? judgeSim(record) : { fault: unreadable }
-    if ('fault' in verdict) {
-      reject(index, 'invalid_request', verdict.fault)
+    const checked = unreadable === undefined ? checkSim(record) : { fault: unreadable }
+    if ('fault' in checked) {
+      reject(index, 'invalid_request', checked.fault)
       continue
     }
-    const { iccid } = verdict.sim
+    const { iccid } = checked.sim
     const first = places.get(iccid)
     if (first === undefined) {
       places.set(iccid, index)
-      good.push({ index, ...verdict })
+      good.push({ index, ...checked })
     } else {
       const line = file === undefined ? '' : `, in line ${file.lines[first]}`
       reject(index, 'sim_exists', `the same ICCID as record ${first}${line}: ${iccid}`)

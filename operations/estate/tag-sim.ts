@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { lockSim, setTag } from '../../store/estate/sim-changes.ts'
+import { lockSimRecord, setTag } from '../../store/estate/sim-changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
  * @throws ServiceError sim_not_found
  */
 export async function tagSim(tx: TenantTx, { id, tag }: { id: number; tag: string }): Promise<{ id: number }> {
-  const sim = await lockSim(tx, id)
+  const sim = await lockSimRecord(tx, id)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   if (sim.tag === tag) return { id }
   await setTag(tx, id, tag)

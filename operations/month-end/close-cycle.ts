@@ -24,7 +24,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { cycleNamed, endedCycle, lockCycleAlone, lockPools, openCycle } from '../../store/usage/cycles.ts'
 import { divideOverage } from '../../store/usage/figures.ts'
-import { changedSince, settleRestated } from '../../store/usage/restatements.ts'
+import { changedSince, settleAdjusted } from '../../store/usage/restatements.ts'
 
 export interface Closed {
   /** False where nothing was in the cycle: it is closed by a row, without mail. */
@@ -58,17 +58,17 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
 
 /** Writes what the cycle came to, and what has changed in closed cycles since they were stated. */
 async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
-  const restated = await changedSince(tx)
+  const adjusted = await changedSince(tx)
   const own = { cycleKey: cycle.key, poolIds: await ledgerPools(tx, cycle) }
   // In the order in which everybody takes them.
-  for (const { cycleKey, poolIds } of [...restated, own].toSorted((a, b) => (a.cycleKey < b.cycleKey ? -1 : 1))) {
+  for (const { cycleKey, poolIds } of [...adjusted, own].toSorted((a, b) => (a.cycleKey < b.cycleKey ? -1 : 1))) {
     await lockPools(tx, cycleKey, poolIds)
     await divideOverage(tx, cycleKey, poolIds)
   }
   let { lines, totalMicro } = await writeLines(tx, cycle)
-  for (const one of restated) {
+  for (const one of adjusted) {
     const added = await writeAdjustments(tx, cycle.key, await cycleNamed(tx, one.cycleKey), one.poolIds)
-    await settleRestated(tx, one)
+    await settleAdjusted(tx, one)
     lines += added.lines
     totalMicro += added.totalMicro
   }

@@ -1,10 +1,10 @@
 /** Capacities of pools at the start of a cycle, and what changes at its beginning make of them. Keeps counts, no SIMs. */
 
 import { SimStatus, TariffType } from '../../domain/codes.ts'
-import type { Line } from '../../domain/tickets/decisions.ts'
+import type { SimState } from '../../domain/tickets/decisions.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { type Allowance, governingTariff } from '../../domain/usage/allowance.ts'
-import type { LockedLine } from '../../store/estate/sim-state.ts'
+import type { LockedSim } from '../../store/estate/sim-state.ts'
 import { allowances, cycleState, plainPools, type Seat, seatCounts, seatsOf } from '../../store/month-end/plan.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
@@ -14,7 +14,7 @@ export interface Capacities {
   /** Bytes of a pool that nobody contributes to. */
   empty(poolId: number): number
   /** Has changes take effect at the cycle's beginning, as their tickets would (store/usage/contributions.ts: moveUsage). */
-  apply(changes: readonly { readonly line: LockedLine; readonly after: Line }[]): Promise<void>
+  apply(changes: readonly { readonly sim: LockedSim; readonly after: SimState }[]): Promise<void>
 }
 
 const OUTSIDE = 0
@@ -40,13 +40,13 @@ export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capaci
         tx,
         cycle,
         opened,
-        changes.map(({ line }) => line.simId),
+        changes.map(({ sim }) => sim.simId),
       )
-      for (const { line, after } of changes) {
+      for (const { sim, after } of changes) {
         // It is there already, so there is no ticket.
-        if (after === line) continue
-        const own = seats.get(line.simId) ?? []
-        const from = own.find(({ poolId }) => poolId === (line.poolId ?? OUTSIDE))
+        if (after === sim) continue
+        const own = seats.get(sim.simId) ?? []
+        const from = own.find(({ poolId }) => poolId === (sim.poolId ?? OUTSIDE))
         if (from === undefined) continue
         const to = { poolId: after.poolId ?? OUTSIDE, tariffId: after.tariffId }
         const there = own.find((seat) => seat !== from && seat.poolId === to.poolId)

@@ -9,10 +9,10 @@ import { randomUUID } from 'node:crypto'
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { ChangesOpened } from '../../domain/month-end/month-end.ts'
-import { judge, type Line, lineAfter } from '../../domain/tickets/decisions.ts'
+import { decide, type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
-import { type LockedLine, lockSims, readLines } from '../../store/estate/sim-state.ts'
+import { type LockedSim, lockSims, readSimStates } from '../../store/estate/sim-state.ts'
 import {
   type Begun,
   type ChangeKind,
@@ -103,12 +103,12 @@ async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget
   )
   const fresh = steps.filter(({ id }) => id === null || !before.has(id))
   const idOf = new Map(fresh.map(({ target, id }) => [target.simId, id ?? randomUUID()]))
-  const judged = await judgeEach(
+  const decided = await decideEach(
     tx,
     work,
     fresh.map(({ target }) => target),
   )
-  const opened = judged.flatMap((each) => {
+  const opened = decided.flatMap((each) => {
     const id = idOf.get(each.target.simId)
     return each.refusal === undefined && id !== undefined ? { ...each, id } : []
   })
@@ -117,7 +117,7 @@ async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget
     opened.map(({ id, target }) => ({ id, ...target })),
     { ...askOf(work), tag: null, message: null, effectiveAt: new Date(cycle.endsAt), bulkId: null },
   )
-  const begun = judged.map(
+  const begun = decided.map(
     ({ target: { simId }, refusal }): Begun => ({
       simId,
       ticketId: refusal === undefined ? (idOf.get(simId) ?? null) : null,
@@ -147,7 +147,7 @@ interface Refusal {
   readonly code: string
   readonly detail: string
 }
-interface Judged {
+interface DecidedChange {
   readonly target: ChangeTarget
   /** Undefined where the ticket is opened. */
   readonly refusal: Refusal | undefined
@@ -157,37 +157,37 @@ interface Judged {
  * Judges each change against the state its SIM will have after the tickets before it. A change to what the SIM is
  * already gets its ticket too: when its turn comes it completes at once, or acts because a ticket before it failed.
  */
-async function judgeEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<Judged[]> {
+async function decideEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<DecidedChange[]> {
   const simIds = targets.map(({ simId }) => simId)
-  const lines = new Map((await readLines(tx, simIds)).map((line) => [line.simId, line]))
+  const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
   const before = await openTicketsOf(tx, simIds)
   const each = targets.flatMap((target) => {
-    const line = lines.get(target.simId)
-    return line === undefined
+    const sim = sims.get(target.simId)
+    return sim === undefined
       ? []
-      : [{ target, line, after: (before.get(target.simId) ?? []).reduce<Line>(lineAfter, line) }]
+      : [{ target, sim, after: (before.get(target.simId) ?? []).reduce<SimState>(stateAfter, sim) }]
   })
   const unassignable = await assignmentRefusals(tx, work, each)
-  return each.map(({ target, line, after }) => {
+  return each.map(({ target, sim, after }) => {
     const ask = { ...askOf(work), ...target }
-    const judgement = judge(after, ask)
-    const impossible = judgement.do === 'refuse' || (work.kind === 'return' && judgement.do === 'nothing')
+    const decision = decide(after, ask)
+    const impossible = decision.do === 'refuse' || (work.kind === 'return' && decision.do === 'nothing')
     const refusal = impossible
-      ? { code: 'sim_state_conflict', detail: `SIM ${line.simId}: ${judgement.detail}.` }
+      ? { code: 'sim_state_conflict', detail: `SIM ${sim.simId}: ${decision.detail}.` }
       : unassignable.get(assignmentOf(after, target))
     return { target, refusal }
   })
 }
 
 /** What a SIM is to belong to: SIMs with the same are asked about once. */
-const assignmentOf = (after: Line, { poolId, tariffId }: ChangeTarget): string =>
+const assignmentOf = (after: SimState, { poolId, tariffId }: ChangeTarget): string =>
   `${poolId ?? after.poolId ?? 0}/${tariffId ?? 0}`
 
 /** Why SIMs cannot be assigned so, by {@link assignmentOf}. Pools are locked in the order of their ids. */
 async function assignmentRefusals(
   tx: TenantTx,
   { kind }: Work,
-  each: readonly { readonly target: ChangeTarget; readonly line: LockedLine; readonly after: Line }[],
+  each: readonly { readonly target: ChangeTarget; readonly sim: LockedSim; readonly after: SimState }[],
 ): Promise<Map<string, Refusal>> {
   const refusals = new Map<string, Refusal>()
   if (kind !== 'move') return refusals

@@ -7,9 +7,9 @@ import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../../domain/month-end/plan.ts'
-import { judge, type Line, lineAfter } from '../../domain/tickets/decisions.ts'
+import { decide, type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
-import { type LockedLine, readLines } from '../../store/estate/sim-state.ts'
+import { type LockedSim, readSimStates } from '../../store/estate/sim-state.ts'
 import {
   adjustmentNow,
   cycleState,
@@ -147,27 +147,27 @@ async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capaciti
   for (let afterSimId = 0; ; ) {
     const page = await queuedChanges(tx, cycle, { afterSimId, limit: PAGE })
     const simIds = page.map(({ change }) => change.simId)
-    const lines = new Map((await readLines(tx, simIds)).map((line) => [line.simId, line]))
+    const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
     const open = await openTicketsOf(tx, simIds)
-    const applied: { line: LockedLine; after: Line }[] = []
+    const applied: { sim: LockedSim; after: SimState }[] = []
     for (const { change, failed, leftToOther } of page) {
       const { simId, iccid, unassign } = change
-      const line = lines.get(simId)
-      if (line === undefined) continue
+      const sim = sims.get(simId)
+      if (sim === undefined) continue
       const before = open.get(simId) ?? []
       if (leftToOther) {
-        applied.push({ line, after: before.reduce<Line>(lineAfter, line) })
+        applied.push({ sim, after: before.reduce<SimState>(stateAfter, sim) })
         continue
       }
       counts.changes += 1
       if (first.length < MOST_NAMED.changes) first.push(change)
-      const conflict = failed ?? (await conflictOf(line, before, change))
+      const conflict = failed ?? (await conflictOf(sim, before, change))
       if (conflict !== undefined) {
         counts.conflicts += 1
         if (conflicts.length < MOST_NAMED.conflicts) conflicts.push({ simId, iccid, ...conflict })
         continue
       }
-      applied.push({ line, after: lineAfter(line, askOf(change, cycle.key)) })
+      applied.push({ sim, after: stateAfter(sim, askOf(change, cycle.key)) })
       counts[unassign ? 'unassignments' : 'moves'] += 1
     }
     await capacities.apply(applied)
@@ -196,12 +196,12 @@ const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
  */
 function conflictsOf(tx: TenantTx, cycle: string) {
   const refusals = new Map<string, Refusal | undefined>()
-  return async (line: LockedLine, open: readonly TicketRecord[], change: PoolChange): Promise<Refusal | undefined> => {
+  return async (sim: LockedSim, open: readonly TicketRecord[], change: PoolChange): Promise<Refusal | undefined> => {
     const ask = askOf(change, cycle)
-    const before = open.reduce<Line>(lineAfter, line)
-    const judgement = judge(before, ask)
-    if (judgement.do === 'refuse') {
-      return { code: 'sim_state_conflict', detail: `SIM ${line.simId}: ${judgement.detail}.` }
+    const before = open.reduce<SimState>(stateAfter, sim)
+    const decision = decide(before, ask)
+    if (decision.do === 'refuse') {
+      return { code: 'sim_state_conflict', detail: `SIM ${sim.simId}: ${decision.detail}.` }
     }
     if (change.unassign) return undefined
     const after = { poolId: change.poolId ?? before.poolId, tariffId: change.tariffId ?? before.tariffId }
@@ -219,7 +219,7 @@ interface Refusal {
 
 async function assignmentRefusal(
   tx: TenantTx,
-  after: Pick<Line, 'poolId' | 'tariffId'>,
+  after: Pick<SimState, 'poolId' | 'tariffId'>,
   newTariffId: number | null,
 ): Promise<Refusal | undefined> {
   try {

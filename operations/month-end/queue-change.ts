@@ -5,10 +5,16 @@
 import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { QueueReprovision } from '../../domain/estate/sim.ts'
-import { type Line, lineAfter } from '../../domain/tickets/decisions.ts'
+import { type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { noteChange } from '../../store/audit.ts'
-import { dropChange, type LockedSim, lockSim, type QueuedChange, queueChange } from '../../store/estate/sim-changes.ts'
-import { lockLine } from '../../store/estate/sim-state.ts'
+import {
+  dropChange,
+  type LockedSimRecord,
+  lockSimRecord,
+  type QueuedChange,
+  queueChange,
+} from '../../store/estate/sim-changes.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
 import { simLabel } from '../../store/estate/sims.ts'
 import { insertEvent } from '../../store/events.ts'
 import { ticketOfChange } from '../../store/month-end/changes.ts'
@@ -42,10 +48,10 @@ export async function queueReprovision(
   tx: TenantTx,
   { id, poolId, tariffId }: QueueReprovision & { id: number },
 ): Promise<{ id: number }> {
-  const { sim, line } = await lockProvisioned(tx, id)
+  const { sim, state } = await lockProvisioned(tx, id)
   if (poolId == null && tariffId == null) return { id }
   const change = { pendingPoolId: poolId ?? sim.pendingPoolId, pendingTariffId: tariffId ?? sim.pendingTariffId }
-  const after = { poolId: change.pendingPoolId ?? line.poolId, tariffId: change.pendingTariffId ?? line.tariffId }
+  const after = { poolId: change.pendingPoolId ?? state.poolId, tariffId: change.pendingTariffId ?? state.tariffId }
   await checkAssignment(tx, after, change.pendingTariffId)
   await queue(tx, id, sim, { poolId: change.pendingPoolId, tariffId: change.pendingTariffId, unassign: false })
   const dropped = sim.pendingUnassign ? ' It is not unprovisioned, as was queued before.' : ''
@@ -59,7 +65,7 @@ export async function queueReprovision(
  * @throws ServiceError sim_not_found, sim_state_conflict (a month end is carrying it out)
  */
 export async function takeBackChange(tx: TenantTx, id: number): Promise<{ id: number }> {
-  const sim = await lockSim(tx, id)
+  const sim = await lockSimRecord(tx, id)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   if (isNothing(sim)) return { id }
   const ticketId = await ticketOfChange(tx, id)
@@ -74,15 +80,15 @@ export async function takeBackChange(tx: TenantTx, id: number): Promise<{ id: nu
   return { id }
 }
 
-const isNothing = ({ pendingPoolId, pendingTariffId, pendingUnassign }: LockedSim): boolean =>
+const isNothing = ({ pendingPoolId, pendingTariffId, pendingUnassign }: LockedSimRecord): boolean =>
   pendingPoolId === null && pendingTariffId === null && !pendingUnassign
 
-async function queue(tx: TenantTx, id: number, sim: LockedSim, to: QueuedChange): Promise<void> {
+async function queue(tx: TenantTx, id: number, sim: LockedSimRecord, to: QueuedChange): Promise<void> {
   await queueChange(tx, id, to)
   await noteQueued(tx, id, sim, to)
 }
 
-async function noteQueued(tx: TenantTx, id: number, sim: LockedSim, to: QueuedChange): Promise<void> {
+async function noteQueued(tx: TenantTx, id: number, sim: LockedSimRecord, to: QueuedChange): Promise<void> {
   const { pendingPoolId, pendingTariffId, pendingUnassign } = sim
   await noteChange(tx, {
     subject: 'sim',
@@ -92,24 +98,24 @@ async function noteQueued(tx: TenantTx, id: number, sim: LockedSim, to: QueuedCh
   })
 }
 
-const targetOf = (sim: Pick<LockedSim, 'pendingPoolId' | 'pendingTariffId'>): string =>
+const targetOf = (sim: Pick<LockedSimRecord, 'pendingPoolId' | 'pendingTariffId'>): string =>
   [
     ...(sim.pendingPoolId === null ? [] : [`pool ${sim.pendingPoolId}`]),
     ...(sim.pendingTariffId === null ? [] : [`tariff ${sim.pendingTariffId}`]),
   ].join(' and ')
 
 /** Locks a SIM that is provisioned, or will be. @returns it as it is, and as it will be after its open tickets */
-async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedSim; line: Line }> {
-  const now = await lockLine(tx, id)
-  const sim = await lockSim(tx, id)
+async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedSimRecord; state: SimState }> {
+  const now = await lockSim(tx, id)
+  const sim = await lockSimRecord(tx, id)
   if (now === undefined || sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   const open = await openTickets(tx, id)
-  const line = open.reduce<Line>(lineAfter, now)
-  if (line.status === SimStatus.Unprovisioned) {
+  const state = open.reduce<SimState>(stateAfter, now)
+  if (state.status === SimStatus.Unprovisioned) {
     const when = open.length === 0 ? 'is unprovisioned' : `is unprovisioned after its ${open.length} open ticket(s)`
     throw new ServiceError('sim_state_conflict', `SIM ${id} ${when}: there is nothing to change at month end.`)
   }
-  return { sim, line }
+  return { sim, state }
 }
 
 async function tell(tx: TenantTx, change: 'queued' | 'taken back', id: number, what: string): Promise<void> {

@@ -6,7 +6,7 @@ import { ADDRESS_FIELDS, type Address, type OrderStatusResponse, type Shipment }
 import { insertSims } from '../../store/estate/sim-changes.ts'
 import { linkSims } from '../../store/orders/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { judgeSim } from '../estate/check-sim.ts'
+import { checkSim } from '../estate/check-sim.ts'
 import { lineOf, type SimFile } from '../estate/import-sims.ts'
 import { type PointerOf, refuseExisting, refuseFaults, refuseTwice } from './iccids.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
@@ -66,16 +66,16 @@ function simsOf({ iccids, sims }: Shipment, file: SimFile | undefined): Given {
   const faults: FieldError[] = []
   for (const [index, record] of sims.entries()) {
     const unreadable = file?.unreadable.get(index)
-    const verdict = unreadable === undefined ? judged(record) : { fault: unreadable }
-    if ('fault' in verdict) faults.push({ pointer: `/sims/${index}`, detail: `${lineOf(file, index)}${verdict.fault}` })
-    else good.push(verdict.sim)
+    const checked = unreadable === undefined ? checkPhysical(record) : { fault: unreadable }
+    if ('fault' in checked) faults.push({ pointer: `/sims/${index}`, detail: `${lineOf(file, index)}${checked.fault}` })
+    else good.push(checked.sim)
   }
   refuseFaults('Each of the SIMs needs an ICCID, and may be of no type but 0, physical', faults)
   return { sims: good, pointerOf: (index) => `/sims/${index}/iccid` }
 }
 
-function judged(record: unknown): ReturnType<typeof judgeSim> {
-  const verdict = judgeSim(record)
-  if ('fault' in verdict || (verdict.sim.type ?? SimType['Physical SIM']) === SimType['Physical SIM']) return verdict
-  return { fault: `type: got ${verdict.sim.type}; expected 0 (Physical SIM): eSIMs are not shipped` }
+function checkPhysical(record: unknown): ReturnType<typeof checkSim> {
+  const checked = checkSim(record)
+  if ('fault' in checked || (checked.sim.type ?? SimType['Physical SIM']) === SimType['Physical SIM']) return checked
+  return { fault: `type: got ${checked.sim.type}; expected 0 (Physical SIM): eSIMs are not shipped` }
 }

@@ -6,7 +6,7 @@ import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { ICCID } from '../../domain/identifiers.ts'
 import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../../domain/tickets/bulk.ts'
-import { readLines } from '../../store/estate/sim-state.ts'
+import { readSimStates } from '../../store/estate/sim-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {
   type BulkOptions,
@@ -134,14 +134,14 @@ export async function refusalsOf(
   simIds: readonly number[],
 ): Promise<Map<number, Refusal>> {
   const ask = askOf(options)
-  const lines = await readLines(tx, simIds)
+  const sims = await readSimStates(tx, simIds)
   const open = await openTicketsOf(tx, simIds)
   const assignment = await assignmentRefusal(tx, options)
-  const there = new Set(lines.map(({ simId }) => simId))
+  const there = new Set(sims.map(({ simId }) => simId))
   const gone = simIds.filter((id) => !there.has(id)).map((id) => [id, unknown(nameOf(id))] as const)
-  const refused = lines.flatMap((line) => {
-    const refusal = conflictOf(line, open.get(line.simId) ?? [], ask) ?? assignment
-    return refusal === undefined ? [] : [[line.simId, refusal] as const]
+  const refused = sims.flatMap((sim) => {
+    const refusal = conflictOf(sim, open.get(sim.simId) ?? [], ask) ?? assignment
+    return refusal === undefined ? [] : [[sim.simId, refusal] as const]
   })
   return new Map([...gone, ...refused])
 }

@@ -7,10 +7,10 @@
  * carrier is asked, and the carrier knows the ticket's id. A worker that dies leaves a lease that runs out.
  */
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import { type CarrierOperation, judge } from '../../domain/tickets/decisions.ts'
+import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../../network/network.ts'
 import { poolName } from '../../store/estate/pools.ts'
-import { lockLine } from '../../store/estate/sim-state.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
 import { tariffName } from '../../store/estate/tariffs.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import {
@@ -68,28 +68,28 @@ export async function executeTickets(
 }
 
 async function claimNext(tx: TenantTx, simId: number, options: TicketOptions): Promise<Claim> {
-  const line = await lockLine(tx, simId)
-  const ticket = line && (await oldestOpenTicket(tx, simId))
-  if (line === undefined || ticket === undefined) return { do: 'stop' }
+  const sim = await lockSim(tx, simId)
+  const ticket = sim && (await oldestOpenTicket(tx, simId))
+  if (sim === undefined || ticket === undefined) return { do: 'stop' }
   const busy = ticket.leaseUntil !== null && ticket.leaseUntil > tx.now
   if (busy || ticket.nextAttemptAt > tx.now) return { do: 'stop' }
-  const judgement = judge(line, ticket)
-  switch (judgement.do) {
+  const decision = decide(sim, ticket)
+  switch (decision.do) {
     case 'refuse':
       // Whatever a request for it would be answered: when its turn comes there is one code for "no longer possible".
-      await end(tx, ticket, { code: 'sim_state_conflict', text: judgement.detail })
+      await end(tx, ticket, { code: 'sim_state_conflict', text: decision.detail })
       return { do: 'again' }
     case 'nothing':
       await end(tx, ticket, null)
       await dropChangesOfIdle(tx, [simId])
       return { do: 'again' }
     case 'record':
-      await applyTicket(tx, line, ticket)
+      await applyTicket(tx, sim, ticket)
       await end(tx, ticket, null)
       return { do: 'again' }
     case 'carrier': {
       await startAttempt(tx, ticket, new Date(tx.now.getTime() + options.leaseMs))
-      return { do: 'ask', ticket, request: await requestOf(tx, line.iccid, judgement.operation, ticket) }
+      return { do: 'ask', ticket, request: await requestOf(tx, sim.iccid, decision.operation, ticket) }
     }
   }
 }
@@ -130,12 +130,12 @@ async function finish(
   failure: CarrierError | undefined,
   options: TicketOptions,
 ): Promise<void> {
-  const line = await lockLine(tx, claimed.simId)
+  const sim = await lockSim(tx, claimed.simId)
   const ticket = await findTicket(tx, claimed.id)
   // Another worker took over after the lease and was faster: the carrier answered both the same.
-  if (line === undefined || ticket?.status !== TicketStatus.Processing) return
+  if (sim === undefined || ticket?.status !== TicketStatus.Processing) return
   if (failure === undefined) {
-    await applyTicket(tx, line, ticket)
+    await applyTicket(tx, sim, ticket)
     await end(tx, ticket, null)
     return
   }

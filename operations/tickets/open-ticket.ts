@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { TariffType, TicketStatus, type TicketType } from '../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
-import { type Line, lineAfter, mayOpen, type TicketRequest } from '../../domain/tickets/decisions.ts'
+import { mayOpen, type SimState, stateAfter, type TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
 import { lockPoolTariff, type PoolTariff } from '../../store/estate/pools.ts'
-import { lockLine } from '../../store/estate/sim-state.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
 import { findTariff } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {
@@ -50,8 +50,8 @@ export interface OpenTicketRequest {
  *   `tariff_has_no_effect`
  */
 export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota?: TicketQuota): Promise<string> {
-  const line = await lockLine(tx, request.simId)
-  if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${request.simId}.`)
+  const sim = await lockSim(tx, request.simId)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${request.simId}.`)
   const known = request.id == null ? undefined : await findTicket(tx, request.id)
   if (known !== undefined) return askedBefore(known, request)
   const ask = {
@@ -62,11 +62,11 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota
     cause: request.cause,
   }
   const before = await openTickets(tx, request.simId)
-  const conflict = conflictOf(line, before, ask)
+  const conflict = conflictOf(sim, before, ask)
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
   if (quota !== undefined && ask.cause.by === 'user') await mustFitQuota(tx, quota, request, before)
   if (ask.poolId !== null || ask.tariffId !== null) {
-    const after = lineAfter(before.reduce(lineAfter, line), ask)
+    const after = stateAfter(before.reduce(stateAfter, sim), ask)
     await (ask.cause.by === 'month-end' ? checkPlace : checkAssignment)(tx, after, ask.tariffId)
   }
   const { simId, tag = null, message = null, effectiveAt = null } = request
@@ -96,18 +96,18 @@ export interface Conflict {
 
 /** Why a ticket may not be opened on a SIM behind these open tickets, in words that name the SIM. */
 export function conflictOf(
-  line: Line & { readonly simId: number },
+  sim: SimState & { readonly simId: number },
   before: readonly TicketRequest[],
   ask: TicketRequest,
 ): Conflict | undefined {
-  const conflict = mayOpen(line, before, ask)
-  return conflict && { ...conflict, detail: `SIM ${line.simId}: ${conflict.detail}${waitingFor(before.length)}.` }
+  const conflict = mayOpen(sim, before, ask)
+  return conflict && { ...conflict, detail: `SIM ${sim.simId}: ${conflict.detail}${waitingFor(before.length)}.` }
 }
 
 const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} open ticket(s) before this one`)
 
 /** Where a SIM is to belong. */
-type Place = Pick<Line, 'poolId' | 'tariffId'>
+type Place = Pick<SimState, 'poolId' | 'tariffId'>
 
 /** What there is of a pool, null where none is named, and of the tariff to assign. */
 interface Found {
@@ -169,7 +169,7 @@ export function placeConflict(
 export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   const seen = await findTicket(tx, id)
   if (seen === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${id}.`)
-  await lockLine(tx, seen.simId)
+  await lockSim(tx, seen.simId)
   const ticket = await findTicket(tx, id)
   if (ticket !== undefined && wasWithdrawn(tx, ticket)) return toTicket(ticket)
   if (ticket?.status !== TicketStatus.Pending) {

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { SimWatchdogChange } from '../../domain/estate/sim.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue, SubjectKind } from '../../store/due.ts'
-import { lockSim, setWatchdog } from '../../store/estate/sim-changes.ts'
+import { lockSimRecord, setWatchdog } from '../../store/estate/sim-changes.ts'
 import { simLabel } from '../../store/estate/sims.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -20,7 +20,7 @@ export async function setSimWatchdog(
   tx: TenantTx,
   { id, ...change }: SimWatchdogChange & { id: number },
 ): Promise<{ id: number }> {
-  const sim = await lockSim(tx, id)
+  const sim = await lockSimRecord(tx, id)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   // Exemption has nothing to inherit: null is left out.
   const told = wordsOf(change)

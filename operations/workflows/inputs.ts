@@ -10,12 +10,12 @@ import {
   type Waits,
   type WorkflowRequest,
 } from '../../domain/temporal/lifecycle.ts'
-import type { Line } from '../../domain/tickets/decisions.ts'
+import type { SimState } from '../../domain/tickets/decisions.ts'
 import { type Cycle, cycleAt, parseBillingCycle, previousCycle } from '../../domain/time/cycle.ts'
 import type { StartMonthEnd, StartProvision, StartSuspend } from '../../domain/workflows/workflow.ts'
 import { noteChange } from '../../store/audit.ts'
 import { readEnforcedSim } from '../../store/enforcement/candidates.ts'
-import { lockLine } from '../../store/estate/sim-state.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
 import { findSimId } from '../../store/estate/sims.ts'
 import { type RememberedStart, rememberedStart, rememberStarts, requestOwnStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -66,12 +66,12 @@ export async function provisionInput(
   ask: StartProvision,
   options: WorkflowOptions,
 ): Promise<ProvisionAndActivateInput> {
-  const line = await lockLine(tx, simId)
-  if (line === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
+  const sim = await lockSim(tx, simId)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
   const asked = { poolId: ask.poolId ?? null, tariffId: ask.tariffId ?? null }
-  const conflict = activationConflict(line, asked)
+  const conflict = activationConflict(sim, asked)
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
-  if (line.status === SimStatus.Unprovisioned) await checkAssignment(tx, asked, asked.tariffId)
+  if (sim.status === SimStatus.Unprovisioned) await checkAssignment(tx, asked, asked.tariffId)
   return {
     tenantId: tx.tenantId,
     simId,
@@ -87,16 +87,16 @@ export async function provisionInput(
  * nobody may have suspended it. Pure.
  */
 export function activationConflict(
-  line: Line & { readonly simId: number },
-  asked: Pick<Line, 'poolId' | 'tariffId'>,
+  sim: SimState & { readonly simId: number },
+  asked: Pick<SimState, 'poolId' | 'tariffId'>,
 ): Conflict | undefined {
-  if (line.status === SimStatus.Unprovisioned) return undefined
-  if (line.poolId !== asked.poolId || line.tariffId !== asked.tariffId) {
-    const there = `pool ${line.poolId ?? 'none'}, tariff ${line.tariffId ?? 'none'}`
-    return { code: 'sim_already_assigned', detail: `SIM ${line.simId} is provisioned elsewhere: ${there}.` }
+  if (sim.status === SimStatus.Unprovisioned) return undefined
+  if (sim.poolId !== asked.poolId || sim.tariffId !== asked.tariffId) {
+    const there = `pool ${sim.poolId ?? 'none'}, tariff ${sim.tariffId ?? 'none'}`
+    return { code: 'sim_already_assigned', detail: `SIM ${sim.simId} is provisioned elsewhere: ${there}.` }
   }
-  if (line.suspendedBy === null) return undefined
-  return { code: 'sim_state_conflict', detail: `SIM ${line.simId} was suspended by the ${line.suspendedBy}.` }
+  if (sim.suspendedBy === null) return undefined
+  return { code: 'sim_state_conflict', detail: `SIM ${sim.simId} was suspended by the ${sim.suspendedBy}.` }
 }
 
 /** How long the outbox leaves a start to whoever asked for it, in milliseconds: a minute is longer than any request. */

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { type BatchRequest, BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { poolTariffs } from '../../store/estate/pools.ts'
-import { readLines } from '../../store/estate/sim-state.ts'
+import { readSimStates } from '../../store/estate/sim-state.ts'
 import { findTariffs } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { NewBatchSim } from '../../store/workflows/provision-batches.ts'
@@ -86,12 +86,12 @@ async function conflictsIn(
   tx: TenantTx,
   page: readonly Requested[],
 ): Promise<(asked: Requested) => Conflict | undefined> {
-  const lines = await readLines(tx, some(page.map(({ simId }) => simId)))
-  const byId = new Map(lines.map((line) => [line.simId, line]))
+  const sims = await readSimStates(tx, some(page.map(({ simId }) => simId)))
+  const byId = new Map(sims.map((sim) => [sim.simId, sim]))
   const found = await foundFor(tx, page)
   return (asked) => {
-    const line = asked.simId === null ? undefined : byId.get(asked.simId)
-    if (line === undefined) return undefined
-    return activationConflict(line, asked) ?? assignmentConflict(asked, asked.tariffId, found(asked))
+    const sim = asked.simId === null ? undefined : byId.get(asked.simId)
+    if (sim === undefined) return undefined
+    return activationConflict(sim, asked) ?? assignmentConflict(asked, asked.tariffId, found(asked))
   }
 }

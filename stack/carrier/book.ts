@@ -95,13 +95,13 @@ export async function openBook(file: string): Promise<CarrierBook> {
       await Promise.all([known.kept, record(request, 'duplicate')])
       return { ticketId: request.ticketId, effect: known.effect, repeated: true }
     }
-    const verdict = lines.judge(request)
-    if (!('effect' in verdict)) {
+    const result = lines.check(request)
+    if (!('effect' in result)) {
       await record(request, 'refused')
-      return verdict
+      return result
     }
-    await record(request, verdict.effect)
-    return { ticketId: request.ticketId, effect: verdict.effect, repeated: false }
+    await record(request, result.effect)
+    return { ticketId: request.ticketId, effect: result.effect, repeated: false }
   }
 
   const stats = (): CarrierStats => {

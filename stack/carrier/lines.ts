@@ -15,7 +15,7 @@ export interface OperationRequest {
 
 /** `already`: the line was so before, nothing was done. */
 export type Effect = 'done' | 'already'
-type Verdict = { readonly effect: Effect } | { readonly code: string; readonly detail: string }
+type CheckResult = { readonly effect: Effect } | { readonly code: string; readonly detail: string }
 
 interface Line {
   state: 'inactive' | 'active'
@@ -25,7 +25,7 @@ interface Line {
 
 export interface Lines {
   /** What the operation would come to now; changes nothing. */
-  readonly judge: (request: OperationRequest) => Verdict
+  readonly check: (request: OperationRequest) => CheckResult
   /** Does what `judge` found `done`. */
   readonly apply: (request: OperationRequest) => void
 }
@@ -33,7 +33,7 @@ export interface Lines {
 export function makeLines(): Lines {
   const lines = new Map<string, Line>()
 
-  const judge = (request: OperationRequest): Verdict => {
+  const check = (request: OperationRequest): CheckResult => {
     const line = lines.get(request.iccid)
     const { operation } = request
     if (operation === 'provision') return { effect: line === undefined ? 'done' : 'already' }
@@ -74,5 +74,5 @@ export function makeLines(): Lines {
     }
   }
 
-  return { judge, apply }
+  return { check, apply }
 }

@@ -40,7 +40,7 @@ export async function insertableSims(tx: TenantTx, sims: readonly NewSim[]): Pro
 }
 
 /** What decides about tag, queued changes and watchdog settings of a SIM. */
-export interface LockedSim {
+export interface LockedSimRecord {
   readonly tag: string
   readonly status: SimStatus
   readonly poolId: number | null
@@ -55,8 +55,8 @@ export interface LockedSim {
 }
 
 /** Locks a SIM and reads what callers change of it directly. */
-export async function lockSim(tx: TenantTx, id: number): Promise<LockedSim | undefined> {
-  const { rows } = await sql<LockedSim>`
+export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord | undefined> {
+  const { rows } = await sql<LockedSimRecord>`
     select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
            pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign",
            watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",

@@ -1,17 +1,17 @@
 /** A SIM as tickets see it: its state under a lock, what it belonged to, when it was Active, who suspended it. */
 import { sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
-import type { Line } from '../../domain/tickets/decisions.ts'
+import type { SimState } from '../../domain/tickets/decisions.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-export interface LockedLine extends Line {
+export interface LockedSim extends SimState {
   readonly simId: number
   readonly iccid: string
 }
 
 /** Locks a SIM and reads the part that tickets change. */
-export async function lockLine(tx: TenantTx, simId: number): Promise<LockedLine | undefined> {
-  const { rows } = await sql<LockedLine>`
+export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | undefined> {
+  const { rows } = await sql<LockedSim>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
            (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
       from sims s where s.id = ${simId} for update of s`.execute(tx.q)
@@ -26,8 +26,8 @@ export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise
 }
 
 /** Reads the part of SIMs that tickets change, by id; locks nothing. */
-export async function readLines(tx: TenantTx, simIds: readonly number[]): Promise<LockedLine[]> {
-  const { rows } = await sql<LockedLine>`
+export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Promise<LockedSim[]> {
+  const { rows } = await sql<LockedSim>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
            (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
       from sims s
@@ -37,10 +37,10 @@ export async function readLines(tx: TenantTx, simIds: readonly number[]): Promis
 }
 
 /** Settles a SIM's state after a ticket. */
-export async function writeLine(
+export async function writeSimState(
   tx: TenantTx,
   simId: number,
-  line: Line,
+  sim: SimState,
   also: {
     readonly provisionedAt?: Date | null
     readonly tag?: string | null
@@ -50,8 +50,8 @@ export async function writeLine(
 ): Promise<void> {
   await sql`
     update sims
-       set status_since = case when status = ${line.status} then status_since else ${tx.now} end,
-           status = ${line.status}, pool_id = ${line.poolId}, tariff_id = ${line.tariffId},
+       set status_since = case when status = ${sim.status} then status_since else ${tx.now} end,
+           status = ${sim.status}, pool_id = ${sim.poolId}, tariff_id = ${sim.tariffId},
            provisioned_at = ${also.provisionedAt === undefined ? sql`provisioned_at` : also.provisionedAt},
            tag = coalesce(${also.tag ?? null}, tag),
            ${also.forgetQueued === undefined ? sql`` : forgotten(also.forgetQueued)}
@@ -68,10 +68,10 @@ function forgotten(queued: 'always' | Date) {
 }
 
 /** Opens or replaces what a SIM belongs to; pool 0 stands for none. */
-export async function openMembership(tx: TenantTx, simId: number, line: Line, at: Date): Promise<void> {
+export async function openMembership(tx: TenantTx, simId: number, sim: SimState, at: Date): Promise<void> {
   await sql`
     insert into memberships (sim_id, pool_id, tariff_id, from_at)
-    values (${simId}, ${line.poolId ?? 0}, ${line.tariffId}, ${at})`.execute(tx.q)
+    values (${simId}, ${sim.poolId ?? 0}, ${sim.tariffId}, ${at})`.execute(tx.q)
 }
 
 /** Ends what a SIM belongs to. An end before its beginning leaves an empty span. */
@@ -151,4 +151,4 @@ export async function closeSuspension(tx: TenantTx, simId: number, because: stri
 }
 
 /** Whether a SIM in this state may use the network. */
-export const isActive = (line: Line): boolean => line.status === SimStatus.Active
+export const isActive = (sim: SimState): boolean => sim.status === SimStatus.Active

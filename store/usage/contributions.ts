@@ -65,7 +65,7 @@ export async function contribute(
 }
 
 /** From an instant on, a SIM has this own tariff in a pool (0: none): its rows since then go by the last one. */
-export async function goBy(
+export async function setOwnTariff(
   tx: TenantTx,
   sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
   since: Date,

@@ -22,21 +22,21 @@ export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder
   on conflict do nothing`
 
 /** Pools of a cycle that are to be stated anew; 0: outside pools. */
-export interface Restated {
+export interface AdjustedCycle {
   readonly cycleKey: string
   readonly poolIds: readonly number[]
 }
 
 /** What has changed since it was stated, the oldest cycle first. */
-export async function changedSince(tx: TenantTx): Promise<Restated[]> {
-  const { rows } = await sql<Restated>`
+export async function changedSince(tx: TenantTx): Promise<AdjustedCycle[]> {
+  const { rows } = await sql<AdjustedCycle>`
     select cycle_key as "cycleKey", array_agg(pool_id order by pool_id) as "poolIds"
       from restatements where tenant_id = ${tx.tenantId} group by cycle_key order by cycle_key`.execute(tx.q)
   return rows
 }
 
 /** The difference is stated. Call with the pools locked. */
-export async function settleRestated(tx: TenantTx, { cycleKey, poolIds }: Restated): Promise<void> {
+export async function settleAdjusted(tx: TenantTx, { cycleKey, poolIds }: AdjustedCycle): Promise<void> {
   await sql`
     delete from restatements
      where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${[...poolIds]}::integer[])`.execute(

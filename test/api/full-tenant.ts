@@ -17,7 +17,7 @@ import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { startInbox } from '../../stack/inbox/inbox.ts'
-import { lockLine } from '../../store/estate/sim-state.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
 import { rememberStarts } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
@@ -96,9 +96,9 @@ async function carriedOut(
 ): Promise<string> {
   return inTenant(house.store, tenant.id, async (tx) => {
     const id = await openTicket(tx, { cause: { by: 'user' }, ...ask })
-    const [line, ticket] = [await lockLine(tx, ask.simId), await findTicket(tx, id)]
-    if (line === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
-    await applyTicket(tx, line, ticket)
+    const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
+    if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
+    await applyTicket(tx, sim, ticket)
     await endTicket(tx, ticket, TicketStatus.Complete, null)
     return id
   })

@@ -12,7 +12,7 @@ import { openTicket } from '../../operations/tickets/open-ticket.ts'
 import type { TicketQuota } from '../../operations/tickets/quota.ts'
 import { type LifecycleClient, lifecycleClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
-import { lockLine } from '../../store/estate/sim-state.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
 import { freshDatabase } from '../setup/database.ts'
@@ -210,10 +210,10 @@ export async function provisioned(
 ) {
   await inTenant(house.store, tenant.id, async (tx) => {
     const id = await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' }, ...into })
-    const line = await lockLine(tx, simId)
+    const sim = await lockSim(tx, simId)
     const ticket = await findTicket(tx, id)
-    if (line === undefined || ticket === undefined) throw new Error(`SIM ${simId} or its ticket is gone`)
-    await applyTicket(tx, line, ticket)
+    if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or its ticket is gone`)
+    await applyTicket(tx, sim, ticket)
     await endTicket(tx, ticket, TicketStatus.Complete, null)
   })
 }

@@ -7,7 +7,7 @@ import { type OpenTicketRequest, openTicket } from '../../operations/tickets/ope
 import { recordUsage } from '../../operations/usage/record-usage.ts'
 import type { EvaluationOptions } from '../../operations/watchdog/evaluation.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
-import { lockLine } from '../../store/estate/sim-state.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
@@ -27,9 +27,9 @@ export const evaluationOptions = (): EvaluationOptions => ({
 /** Opens a ticket and completes it as if the carrier had said yes. */
 export async function complete(tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'> & { cause?: Cause }): Promise<void> {
   const id = await openTicket(tx, { cause: USER, ...ask })
-  const [line, ticket] = [await lockLine(tx, ask.simId), await findTicket(tx, id)]
-  if (line === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
-  await applyTicket(tx, line, ticket)
+  const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
+  if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
+  await applyTicket(tx, sim, ticket)
   await endTicket(tx, ticket, TicketStatus.Complete, null)
 }
 

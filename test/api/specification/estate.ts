@@ -4,7 +4,7 @@ import { beforeAll } from 'vitest'
 import { TicketStatus } from '../../../domain/codes.ts'
 import { applyTicket } from '../../../operations/tickets/apply-ticket.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
-import { lockLine } from '../../../store/estate/sim-state.ts'
+import { lockSim } from '../../../store/estate/sim-state.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket, findTicket, startAttempt } from '../../../store/tickets/tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
@@ -37,9 +37,9 @@ export async function moved(house: House, tenant: Tenant, simId: number, poolId:
 
 export const complete = (house: House, tenant: Tenant, simId: number, ticketId: string): Promise<void> =>
   inTenant(house.store, tenant.id, async (tx) => {
-    const [line, ticket] = [await lockLine(tx, simId), await findTicket(tx, ticketId)]
-    if (line === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
-    await applyTicket(tx, line, ticket)
+    const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
+    if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
+    await applyTicket(tx, sim, ticket)
     await endTicket(tx, ticket, TicketStatus.Complete, null)
   })
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
 import type { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { MOST_NAMED } from '../../../domain/month-end/plan.ts'
-import { judge } from '../../../domain/tickets/decisions.ts'
+import { decide } from '../../../domain/tickets/decisions.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
 import { fromMoney } from '../../../domain/units.ts'
 import { setTariffActive } from '../../../operations/estate/set-tariff-active.ts'
@@ -16,7 +16,7 @@ import { renewCycle } from '../../../operations/month-end/steps.ts'
 import { applyTicket } from '../../../operations/tickets/apply-ticket.ts'
 import { openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { queueChange } from '../../../store/estate/sim-changes.ts'
-import { lockLine } from '../../../store/estate/sim-state.ts'
+import { lockSim } from '../../../store/estate/sim-state.ts'
 import { suspensionsToRenew } from '../../../store/month-end/progress.ts'
 import { poolTotals } from '../../../store/month-end/statements.ts'
 import { endTicket, findTicket } from '../../../store/tickets/tickets.ts'
@@ -353,9 +353,9 @@ async function apply(house: House, leftOpen: readonly number[] = []) {
       }
       if (leftOpen.includes(simId)) continue
       await house.asTenant(async (tx) => {
-        const [line, ticket] = [await lockLine(tx, simId), await findTicket(tx, ticketId)]
-        if (line === undefined || ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
-        if (judge(line, ticket).do !== 'nothing') await applyTicket(tx, line, ticket)
+        const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
+        if (sim === undefined || ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
+        if (decide(sim, ticket).do !== 'nothing') await applyTicket(tx, sim, ticket)
         await endTicket(tx, ticket, 2, null)
       })
       done[kind] += 1

@@ -9,7 +9,7 @@ import { cancelBulkTickets, startBulkTickets } from '../../../operations/tickets
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../../operations/tickets/open-ticket.ts'
-import { lockSim } from '../../../store/estate/sim-changes.ts'
+import { lockSimRecord } from '../../../store/estate/sim-changes.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 import { at, BOUNDARY, CYCLE } from './october.ts'
@@ -41,7 +41,7 @@ async function anEstate() {
     leave: (id: number) => asTenant((tx) => queueUnprovision(tx, id)),
     takeBack: (id: number) => asTenant((tx) => takeBackChange(tx, id)),
     queued: async (id: number) => {
-      const sim = await asTenant((tx) => lockSim(tx, id))
+      const sim = await asTenant((tx) => lockSimRecord(tx, id))
       return [sim?.pendingPoolId, sim?.pendingTariffId, sim?.pendingUnassign]
     },
     execute: (simId: number, perform: Network['perform']) =>
