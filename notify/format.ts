@@ -1,7 +1,8 @@
 /** How mails write numbers, instants and words from outside. The HTML and the text part use the same strings. */
+
 import { LogLevel, labelOf } from '../domain/codes.ts'
 import { toMoney } from '../domain/units.ts'
-import type { FactValue } from './notification.ts'
+import type { FactValue } from '../domain/watchdog/fact.ts'
 
 const MOST = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const SMALL = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })

@@ -2,10 +2,9 @@
  * What somebody is told: written in the transaction of what it tells, kept as JSON, rendered when it leaves.
  * All instants are ISO 8601 in UTC.
  */
-import type { LogLevel, SimStatus } from '../domain/codes.ts'
 
-/** A value of a rule's condition; null is unknown. */
-export type FactValue = string | number | boolean | null
+import type { LogLevel, SimStatus } from '../domain/codes.ts'
+import type { FactValue } from '../domain/watchdog/fact.ts'
 
 /** One condition that decided. */
 export interface Reason {

@@ -2,7 +2,9 @@
  * What each kind of mail shows, as finished strings: both parts of a mail are written from one view, so they
  * cannot differ in a number.
  */
+
 import { LogLevel } from '../domain/codes.ts'
+import { isOperator, OPERATORS } from '../domain/watchdog/operators.ts'
 import { count, counted, factValue, instant, levelLabel, megabytes, money, oneLine, percent } from './format.ts'
 import type { AlertNotification, Reason, SummaryNotification } from './notification.ts'
 
@@ -54,22 +56,8 @@ const SUBJECTS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
 const KINDS = { fired: '', resolved: 'Resolved', graceStarted: 'Grace started', graceEnding: 'Grace ending' } as const
 const FOUND = { fired: 'Noticed', resolved: 'Resolved', graceStarted: 'Grace began', graceEnding: 'Written' } as const
 
-/** json-rules-engine's comparisons, and ours, in words. */
-const COMPARISONS = new Map([
-  ['equal', 'equal to'],
-  ['notEqual', 'not equal to'],
-  ['lessThan', 'below'],
-  ['lessThanInclusive', 'at most'],
-  ['greaterThan', 'above'],
-  ['greaterThanInclusive', 'at least'],
-  ['in', 'one of'],
-  ['notIn', 'none of'],
-  ['contains', 'which contains'],
-  ['doesNotContain', 'which does not contain'],
-])
-
 const reasonText = ({ fact, value, operator, operand }: Reason): string => {
-  const comparison = COMPARISONS.get(operator) ?? oneLine(operator)
+  const comparison = isOperator(operator) ? OPERATORS[operator].inMail : oneLine(operator)
   return `${oneLine(fact)} is ${factValue(value)}: ${comparison} ${factValue(operand)}`
 }
 

@@ -1,4 +1,5 @@
 /** The rule files a worker brings along, put in force when it starts. */
+
 import { randomUUID } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -6,13 +7,13 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
+import type { RuleSource } from '../domain/watchdog/rule-source.ts'
 import {
   activateRules,
   inForceInstead,
   type ReadRules,
   tellRefusedRules,
 } from '../operations/watchdog/rules-in-force.ts'
-import type { RuleText } from '../rules/load/load.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'
@@ -31,7 +32,7 @@ const isRuleFile = (entry: Dirent): boolean =>
  * @param dir empty: the shipped ones
  * @throws Error naming the folder where it cannot be read or has none
  */
-export async function readRuleFiles(dir: string): Promise<RuleText[]> {
+export async function readRuleFiles(dir: string): Promise<RuleSource[]> {
   const folder = dir === '' ? SHIPPED : dir
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
     throw new Error(`the rule files in ${folder} cannot be read: name another folder, or set RULES_DIR`, {
@@ -56,7 +57,7 @@ export async function readRuleFiles(dir: string): Promise<RuleText[]> {
  *
  * @returns whether there is a set in force
  */
-export async function activateFirstRules(store: Store, files: readonly RuleText[], log: Logger): Promise<boolean> {
+export async function activateFirstRules(store: Store, files: readonly RuleSource[], log: Logger): Promise<boolean> {
   const inForce = await inPlatform(store, activeRuleVersion)
   if (inForce !== undefined) {
     log.info({ version: inForce }, 'the rules are in force')

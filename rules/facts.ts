@@ -4,19 +4,17 @@
  *
  * 1 MB is 10^6 bytes. Null means unknown, and only that. "The cycle" is the tenant's billing cycle that is open.
  */
-import { type CodeTable, PoolType, SimStatus, SimType, WatchdogMode } from '../domain/codes.ts'
 
-/** What a rule is evaluated for. */
-export const SUBJECTS = ['sim', 'pool', 'tenant'] as const
-export type SubjectName = (typeof SUBJECTS)[number]
+import { type CodeTable, PoolType, SimStatus, SimType, WatchdogMode } from '../domain/codes.ts'
+import type { FactValue } from '../domain/watchdog/fact.ts'
+import { SUBJECT_KINDS, type SubjectKind } from '../domain/watchdog/subject.ts'
 
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'
-export type FactValue = string | number | boolean | null
 export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times'
 
 /** Whether a subject's fact is always known, or may be null. */
 type Presence = 'known' | 'nullable'
-type Subjects = Partial<Readonly<Record<SubjectName, Presence>>>
+type Subjects = Partial<Readonly<Record<SubjectKind, Presence>>>
 
 /**
  * How a fact moves: `rises` never falls within a cycle (corrections apart) and starts anew with the next one, `cycle`
@@ -176,13 +174,13 @@ interface ValueOfType {
   readonly boolean: boolean
   readonly string: string
 }
-type NamesOf<S extends SubjectName> = {
+type NamesOf<S extends SubjectKind> = {
   [N in FactName]: S extends keyof Table[N]['subjects'] ? N : never
 }[FactName]
 type NullIf<P> = P extends 'nullable' ? null : never
 
 /** The facts of one kind of subject, every one of them there. */
-export type FactsOf<S extends SubjectName> = {
+export type FactsOf<S extends SubjectKind> = {
   readonly [N in NamesOf<S>]:
     | ValueOfType[Table[N]['type']]
     | (S extends keyof Table[N]['subjects'] ? NullIf<Table[N]['subjects'][S]> : never)
@@ -209,7 +207,7 @@ export interface Fact {
   readonly codes: CodeTable | null
 }
 
-function catalogueOf(subject: SubjectName): ReadonlyMap<string, Fact> {
+function catalogueOf(subject: SubjectKind): ReadonlyMap<string, Fact> {
   const found = Object.entries(FACTS).flatMap(([name, { subjects, ...spec }]): [string, Fact][] => {
     const presence = Object.entries(subjects).find(([whose]) => whose === subject)?.[1]
     return presence === undefined ? [] : [[name, { name, ...spec, nullable: presence === 'nullable' }]]
@@ -219,7 +217,8 @@ function catalogueOf(subject: SubjectName): ReadonlyMap<string, Fact> {
 const CATALOGUES = { sim: catalogueOf('sim'), pool: catalogueOf('pool'), tenant: catalogueOf('tenant') }
 
 /** The facts of one kind of subject, in the table's order. */
-export const factsOf = (subject: SubjectName): ReadonlyMap<string, Fact> => CATALOGUES[subject]
+export const factsOf = (subject: SubjectKind): ReadonlyMap<string, Fact> => CATALOGUES[subject]
 
 /** The kinds of subject that have a fact of this name; none where there is no such fact. */
-export const subjectsWith = (name: string): SubjectName[] => SUBJECTS.filter((subject) => factsOf(subject).has(name))
+export const subjectsWith = (name: string): SubjectKind[] =>
+  SUBJECT_KINDS.filter((subject) => factsOf(subject).has(name))

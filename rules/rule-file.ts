@@ -1,10 +1,11 @@
 /** A rule file: json-rules-engine's `conditions` and `event`, and a few words of ours around them. */
+
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { LogLevel, TariffType } from '../domain/codes.ts'
 import { strictObject } from '../domain/schema.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
-import { SUBJECTS } from './facts.ts'
+import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
 
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })
@@ -30,7 +31,7 @@ const Description = Type.String({
   maxLength: 500,
   description: 'What the rule is for, in words, 1 to 500 characters',
 })
-const Subject = oneOf(SUBJECTS, 'What the rule is evaluated for')
+const Subject = oneOf(SUBJECT_KINDS, 'What the rule is evaluated for')
 
 const Pattern = (what: string) =>
   Type.String({ minLength: 1, maxLength: 128, description: `${what}; * stands for any characters` })

@@ -1,8 +1,9 @@
 /** A rule as it is after loading: checked, its references replaced, its defaults filled in. */
+
 import type { LogLevel } from '../domain/codes.ts'
 import { durationMs } from '../domain/time/duration.ts'
+import type { SubjectKind } from '../domain/watchdog/subject.ts'
 import type { Group } from './conditions.ts'
-import type { SubjectName } from './facts.ts'
 import type { Match, Resolve, RuleEvent } from './rule-file.ts'
 
 /** How long conditions hold before a rule fires: milliseconds, or a share of the cycle in percent. */
@@ -12,7 +13,7 @@ export interface Rule {
   readonly name: string
   readonly file: string
   readonly description: string
-  readonly subject: SubjectName
+  readonly subject: SubjectKind
   readonly match: Match
   readonly conditions: Group
   /** What ends an episode; null: that the conditions no longer hold. */

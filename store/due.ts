@@ -3,15 +3,14 @@
  * An evaluation clears a mark only if its number is still the one it read, so that a change made meanwhile
  * is evaluated again.
  */
+
 import { sql } from 'kysely'
+import { type SubjectCode } from '../domain/watchdog/subject.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** What a rule is evaluated for. */
-export const SubjectKind = { sim: 1, pool: 2, tenant: 3 } as const
-export type SubjectKind = (typeof SubjectKind)[keyof typeof SubjectKind]
-
+/** What a rule is evaluated for, as columns have it. */
 export interface Subject {
-  readonly kind: SubjectKind
+  readonly kind: SubjectCode
   /** SIM or pool id; 0 for the tenant. */
   readonly id: number
 }

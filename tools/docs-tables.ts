@@ -1,9 +1,11 @@
 /** The tables in docs/ that repeat what the code says. The text around them is written by hand. */
+
 import { Settings } from '../config/index.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
-import { OPERATORS } from '../rules/engine/operators.ts'
-import { type Fact, factsOf, SUBJECTS } from '../rules/facts.ts'
+import { OPERATORS } from '../domain/watchdog/operators.ts'
+import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
+import { type Fact, factsOf } from '../rules/facts.ts'
 import type { GeneratedFile } from './mail-templates.ts'
 
 /** A setting's schema, as its JSON has it. */
@@ -67,7 +69,7 @@ const codesOf = ({ codes }: Fact): string =>
         .join(', ')})`
 
 const factsTables = (): string =>
-  SUBJECTS.map((subject) => {
+  SUBJECT_KINDS.map((subject) => {
     const rows = [...factsOf(subject).values()].map((fact) => [
       code(fact.name),
       typeOf(fact),

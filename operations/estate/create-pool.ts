@@ -1,8 +1,9 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { mustFit, type NewPool } from '../../domain/estate/pool.ts'
 import { mustBeActive } from '../../domain/estate/tariff.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { noteChange } from '../../store/audit.ts'
-import { markDue, SubjectKind } from '../../store/due.ts'
+import { markDue } from '../../store/due.ts'
 import { insertPool } from '../../store/estate/pools.ts'
 import { findTariff } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -19,7 +20,7 @@ export async function createPool(tx: TenantTx, pool: NewPool): Promise<{ id: num
   mustBeActive(tariff)
   mustFit(pool.type, tariff.type)
   const id = await insertPool(tx, pool)
-  await markDue(tx, [{ kind: SubjectKind.pool, id }])
+  await markDue(tx, [{ kind: SUBJECT_CODES.pool, id }])
   await noteChange(tx, { subject: 'pool', id, before: null, after: pool })
   return { id }
 }

@@ -1,8 +1,10 @@
 /** What a completed ticket changes: the SIM, what it belongs to, what it contributes, who suspended it. */
+
 import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
 import { stateAfter } from '../../domain/tickets/decisions.ts'
-import { markDue, SubjectKind } from '../../store/due.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
+import { markDue } from '../../store/due.ts'
 import {
   closeActiveSpan,
   closeMembership,
@@ -111,9 +113,9 @@ async function move(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date
 async function markTouched(tx: TenantTx, sim: LockedSim, poolAfter: number | null): Promise<void> {
   const pools = new Set([sim.poolId, poolAfter].filter((id) => id !== null))
   await markDue(tx, [
-    { kind: SubjectKind.sim, id: sim.simId },
-    ...[...pools].map((id) => ({ kind: SubjectKind.pool, id })),
-    { kind: SubjectKind.tenant, id: 0 },
+    { kind: SUBJECT_CODES.sim, id: sim.simId },
+    ...[...pools].map((id) => ({ kind: SUBJECT_CODES.pool, id })),
+    { kind: SUBJECT_CODES.tenant, id: 0 },
   ])
 }
 

@@ -5,6 +5,7 @@
  * and never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order. A cycle that nobody
  * has opened yet is opened in a transaction of its own, because that marks the whole estate due.
  */
+
 import { bucketMs, type Cycle, cycleAt } from '../../domain/time/cycle.ts'
 import {
   MOST_TOTAL,
@@ -13,7 +14,8 @@ import {
   USAGE_MAX_AGE_MS,
   type UsageFault,
 } from '../../domain/usage/usage-record.ts'
-import { markDue, SubjectKind } from '../../store/due.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
+import { markDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockCycles, lockPools, openCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
@@ -298,9 +300,9 @@ async function addUp(
   await addToBuckets(tx, bucketsOf(accepted, bucketMs(billingCycle)))
   await noteSightings(tx, sightingsOf(accepted, sims))
   await markDue(tx, [
-    ...accepted.map(({ simId }) => ({ kind: SubjectKind.sim, id: simId })),
-    ...accepted.filter(({ poolId }) => poolId !== 0).map(({ poolId }) => ({ kind: SubjectKind.pool, id: poolId })),
-    { kind: SubjectKind.tenant, id: 0 },
+    ...accepted.map(({ simId }) => ({ kind: SUBJECT_CODES.sim, id: simId })),
+    ...accepted.filter(({ poolId }) => poolId !== 0).map(({ poolId }) => ({ kind: SUBJECT_CODES.pool, id: poolId })),
+    { kind: SUBJECT_CODES.tenant, id: 0 },
   ])
 }
 
@@ -308,9 +310,9 @@ function bucketsOf(accepted: readonly PlacedRecord[], widthMs: number): BucketRo
   const parts = accepted.flatMap((record) => {
     const startsAt = Math.floor(record.at / widthMs) * widthMs
     return [
-      { kind: SubjectKind.sim, id: record.simId, startsAt, record },
-      ...(record.poolId === 0 ? [] : [{ kind: SubjectKind.pool, id: record.poolId, startsAt, record }]),
-      { kind: SubjectKind.tenant, id: 0, startsAt, record },
+      { kind: SUBJECT_CODES.sim, id: record.simId, startsAt, record },
+      ...(record.poolId === 0 ? [] : [{ kind: SUBJECT_CODES.pool, id: record.poolId, startsAt, record }]),
+      { kind: SUBJECT_CODES.tenant, id: 0, startsAt, record },
     ]
   })
   const grouped = Map.groupBy(parts, (part) => `${part.kind}/${part.id}/${part.startsAt}`)

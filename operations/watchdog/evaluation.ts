@@ -1,9 +1,11 @@
 /** What the steps of an evaluation hand to each other. */
+
 import type { WatchdogMode } from '../../domain/codes.ts'
+import { type SubjectCode } from '../../domain/watchdog/subject.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { Facts } from '../../rules/facts.ts'
 import type { Rule } from '../../rules/rule.ts'
-import type { Subject, SubjectKind } from '../../store/due.ts'
+import type { Subject } from '../../store/due.ts'
 import type { WorkflowOptions } from '../workflows/inputs.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
@@ -46,4 +48,4 @@ export interface FailedSubject extends Subject {
 }
 
 /** One text for each subject. */
-export const keyOf = ({ kind, id }: { readonly kind: SubjectKind; readonly id: number }) => `${kind}/${id}`
+export const keyOf = ({ kind, id }: { readonly kind: SubjectCode; readonly id: number }) => `${kind}/${id}`

@@ -1,7 +1,9 @@
 /** What an evaluation works on: the facts of a batch of subjects, of one instant, and the rules attached to each. */
+
 import { WatchdogMode } from '../../domain/codes.ts'
+import { SUBJECT_CODES, type SubjectCode } from '../../domain/watchdog/subject.ts'
 import { rulesFor } from '../../rules/engine/match.ts'
-import { type DueMark, SubjectKind } from '../../store/due.ts'
+import { type DueMark } from '../../store/due.ts'
 import { poolsOfSims } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
@@ -26,8 +28,8 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], options
   const { version, rules, refused } = await options.rules(tx)
   const { billingCycle, enforcementEnabled } = await tenantSettings(tx)
   const cycle = await currentCycle(tx)
-  const idsOf = (kind: SubjectKind) => marks.filter((mark) => mark.kind === kind).map(({ id }) => id)
-  const [simIds, poolIds] = [idsOf(SubjectKind.sim), idsOf(SubjectKind.pool)]
+  const idsOf = (kind: SubjectCode) => marks.filter((mark) => mark.kind === kind).map(({ id }) => id)
+  const [simIds, poolIds] = [idsOf(SUBJECT_CODES.sim), idsOf(SUBJECT_CODES.pool)]
   await divideOverage(tx, cycle.key, [...new Set([...poolIds, ...(await poolsOfSims(tx, simIds)), 0])])
   const tenant = await tenantFactRow(tx, cycle.key)
   const newestUsageAt = tenant?.newestUsageAt ?? null
@@ -52,7 +54,7 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], options
   const sims = (simIds.length === 0 ? [] : await simRows(tx, cycle.key, simIds, windows)).map((row) => {
     const facts = simFactsOf(row, moment)
     const { watchdogMode: mode, tariffType, tag } = facts
-    const subject = { kind: SubjectKind.sim, id: row.simId }
+    const subject = { kind: SUBJECT_CODES.sim, id: row.simId }
     const label = tag === '' ? row.iccid : tag
     return attached(
       { subject, name: 'sim', label, poolId: row.poolId, mode: asMode(mode), exempt: row.exempt, facts },
@@ -64,7 +66,7 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], options
   const pools = (poolIds.length === 0 ? [] : await poolFactRows(tx, cycle.key, poolIds, windows, silentBefore)).map(
     (row) => {
       const facts = poolFactsOf(row, moment)
-      const subject = { kind: SubjectKind.pool, id: row.poolId }
+      const subject = { kind: SUBJECT_CODES.pool, id: row.poolId }
       return attached(
         { subject, name: 'pool', label: row.poolName, poolId: row.poolId, mode: row.mode, exempt: false, facts },
         facts.tariffType,
@@ -72,13 +74,13 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], options
       )
     },
   )
-  const wantsTenant = marks.some(({ kind }) => kind === SubjectKind.tenant)
+  const wantsTenant = marks.some(({ kind }) => kind === SUBJECT_CODES.tenant)
   const whole =
     wantsTenant && tenant !== undefined
       ? [
           attached(
             {
-              subject: { kind: SubjectKind.tenant, id: 0 },
+              subject: { kind: SUBJECT_CODES.tenant, id: 0 },
               name: 'tenant',
               label: tenant.name,
               poolId: null,

@@ -1,9 +1,11 @@
 /** The rule set in force, loaded once a version. */
+
 import { createHash } from 'node:crypto'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import type { RuleFault } from '../../rules/load/faults.ts'
-import { loadRuleSet, type RuleText } from '../../rules/load/load.ts'
+import { loadRuleSet } from '../../rules/load/load.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markAllDue } from '../../store/due.ts'
@@ -103,7 +105,7 @@ export async function tellRefusedRules(store: Store, rules: ReadRules): Promise<
   })
 }
 
-const hashOf = (files: readonly RuleText[]): string => {
+const hashOf = (files: readonly RuleSource[]): string => {
   const inOrder = files.toSorted((a, b) => (a.file < b.file ? -1 : 1)).map(({ file, text }) => [file, text])
   return createHash('sha256').update(JSON.stringify(inOrder)).digest('hex')
 }
@@ -116,7 +118,7 @@ const hashOf = (files: readonly RuleText[]): string => {
  */
 export async function activateRules(
   store: Store,
-  files: readonly RuleText[],
+  files: readonly RuleSource[],
   author: string,
 ): Promise<{ version: number; changed: boolean }> {
   const { faults, rules } = await loadRuleSet(files)

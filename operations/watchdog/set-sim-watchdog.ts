@@ -1,8 +1,9 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { SimWatchdogChange } from '../../domain/estate/sim.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { noteChange } from '../../store/audit.ts'
-import { markDue, SubjectKind } from '../../store/due.ts'
+import { markDue } from '../../store/due.ts'
 import { lockSimRecord, setWatchdog } from '../../store/estate/sim-changes.ts'
 import { simLabel } from '../../store/estate/sims.ts'
 import { insertEvent } from '../../store/events.ts'
@@ -27,8 +28,8 @@ export async function setSimWatchdog(
   if (told.length === 0) return { id }
   await setWatchdog(tx, id, { ...change, isWatchdogExempt: change.isWatchdogExempt ?? undefined })
   await markDue(tx, [
-    { kind: SubjectKind.sim, id },
-    ...(sim.poolId === null ? [] : [{ kind: SubjectKind.pool, id: sim.poolId }]),
+    { kind: SUBJECT_CODES.sim, id },
+    ...(sim.poolId === null ? [] : [{ kind: SUBJECT_CODES.pool, id: sim.poolId }]),
   ])
   const given = SETTINGS.filter((name) => change[name] !== undefined)
   await noteChange(tx, {

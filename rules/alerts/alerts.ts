@@ -6,10 +6,11 @@
  *
  * One state for each rule, subject and scope ({@link scopeOf}). A rule that could not be decided changes nothing.
  */
+
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { RuleOutcome } from '../engine/evaluate.ts'
-import type { SubjectName } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 import type { Resolve } from '../rule-file.ts'
 
@@ -52,7 +53,7 @@ export interface AlertDecision {
 
 export interface AlertQuestion {
   readonly outcome: RuleOutcome
-  readonly subject: { readonly kind: SubjectName; readonly id: number }
+  readonly subject: { readonly kind: SubjectKind; readonly id: number }
   readonly cycle: Cycle
   /** Of the same rule, subject and scope; null where there is none yet. */
   readonly previous: AlertState | null

@@ -1,6 +1,8 @@
 /** Messages of rules: text with `{{fact}}` in it. */
+
 import { labelOf } from '../../domain/codes.ts'
-import { FACTS, type Facts, type FactValue } from '../facts.ts'
+import type { FactValue } from '../../domain/watchdog/fact.ts'
+import { FACTS, type Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 
 const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g

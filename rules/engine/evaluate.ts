@@ -4,9 +4,11 @@
  * Pure: same rules and facts, same outcomes. One Engine for each rule and evaluation: runs that overlap on one Engine
  * can end each other early, and a rule that fails takes the run's others with it.
  */
+
 import { Engine, type RuleResult } from 'json-rules-engine'
+import type { FactValue } from '../../domain/watchdog/fact.ts'
 import { factsRead, forEngine, type Group, isReference, type Leaf, leavesOf, type Operand } from '../conditions.ts'
-import type { Facts, FactValue } from '../facts.ts'
+import type { Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 import { useStrictOperators } from './operators.ts'
 

@@ -1,10 +1,10 @@
 /** Which rules are attached to a subject. */
-import type { SubjectName } from '../facts.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { Rule } from '../rule.ts'
 
 /** What a rule's match is held against. */
 export interface Matched {
-  readonly subject: SubjectName
+  readonly subject: SubjectKind
   readonly tenantId: string
   /** Name of the pool; null for what is outside pools. */
   readonly poolName: string | null

@@ -1,27 +1,29 @@
 /** Holds the parts of a rule file to each other: subject, match, actions, messages, occurrence. */
+
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/spelling.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { placeholdersOf } from '../alerts/message.ts'
-import { factsOf, type SubjectName, subjectsWith } from '../facts.ts'
+import { factsOf, subjectsWith } from '../facts.ts'
 import { type RuleEvent, RuleFile } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
 const PARAMS = '/event/params'
 
 /** What a match may ask of each kind of subject. */
-const MATCHES: Readonly<Record<SubjectName, readonly string[]>> = {
+const MATCHES: Readonly<Record<SubjectKind, readonly string[]>> = {
   sim: ['tenant', 'pool', 'tag', 'tariffType'],
   pool: ['tenant', 'pool', 'tariffType'],
   tenant: ['tenant'],
 }
-const TARGETS: Readonly<Record<SubjectName, readonly string[]>> = {
+const TARGETS: Readonly<Record<SubjectKind, readonly string[]>> = {
   sim: ['self'],
   pool: ['largestExcess', 'aboveShare', 'all'],
   tenant: [],
 }
 
 /** Reports match fields that a subject does not have. */
-export function checkMatch(match: unknown, subject: SubjectName, report: Report): void {
+export function checkMatch(match: unknown, subject: SubjectKind, report: Report): void {
   if (!isRecord(match)) return
   for (const key of Object.keys(match)) {
     // Fields that no subject has are told by the shape already.
@@ -31,7 +33,7 @@ export function checkMatch(match: unknown, subject: SubjectName, report: Report)
 }
 
 /** Reports what does not fit together in what a rule does. */
-export function checkEvent({ params }: RuleEvent, subject: SubjectName, report: Report): void {
+export function checkEvent({ params }: RuleEvent, subject: SubjectKind, report: Report): void {
   checkSuspend(params, subject, report)
   if (!params.actions.includes('log')) {
     report(`${PARAMS}/actions`, params.actions, 'log among the actions: what is told or done stands in the log')
@@ -49,7 +51,7 @@ export function checkEvent({ params }: RuleEvent, subject: SubjectName, report: 
   }
 }
 
-function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject: SubjectName, report: Report): void {
+function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject: SubjectKind, report: Report): void {
   const suspends = actions.includes('suspend')
   if (suspends && suspend === undefined) {
     report(`${PARAMS}/suspend`, undefined, 'whom to suspend and until when: the actions say suspend')
@@ -67,7 +69,7 @@ function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject:
   }
 }
 
-function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: SubjectName, report: Report): void {
+function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: SubjectKind, report: Report): void {
   const pointer = `${PARAMS}/occurrence`
   if (once !== 'occurrence') {
     if (occurrence !== undefined) report(pointer, occurrence, `nothing: the rule is told once each ${once}`)
@@ -81,7 +83,7 @@ function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: Sub
   }
 }
 
-function checkMessage(message: string, pointer: string, subject: SubjectName, report: Report): void {
+function checkMessage(message: string, pointer: string, subject: SubjectKind, report: Report): void {
   const facts = factsOf(subject)
   for (const name of placeholdersOf(message)) {
     if (facts.has(name)) continue

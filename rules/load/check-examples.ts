@@ -1,14 +1,16 @@
 /** Runs the examples of a rule file: they must come out as they say, and show the rule both ways. */
 
 import { didYouMean } from '../../domain/spelling.ts'
+import type { FactValue } from '../../domain/watchdog/fact.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead, type Group } from '../conditions.ts'
 import { decide } from '../engine/evaluate.ts'
-import { type Fact, type Facts, type FactValue, factsOf, type SubjectName } from '../facts.ts'
+import { type Fact, type Facts, factsOf } from '../facts.ts'
 import type { Examples } from '../rule-file.ts'
 import { below, type Report } from './faults.ts'
 
 interface Exampled {
-  readonly subject: SubjectName
+  readonly subject: SubjectKind
   readonly conditions: Group
   readonly examples: Examples
 }
@@ -33,7 +35,7 @@ export async function checkExamples({ subject, conditions, examples }: Exampled,
 
 function checkFacts(
   given: Facts,
-  { subject, conditions, pointer }: { subject: SubjectName; conditions: Group; pointer: string },
+  { subject, conditions, pointer }: { subject: SubjectKind; conditions: Group; pointer: string },
   report: Report,
 ): boolean {
   const facts = factsOf(subject)

@@ -3,9 +3,12 @@
  *
  * Every fault is told at once. All or nothing: with one fault there are no rules.
  */
+
 import { LogLevel } from '../../domain/codes.ts'
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead, type Group } from '../conditions.ts'
-import { factsOf, SUBJECTS, type SubjectName } from '../facts.ts'
+import { factsOf } from '../facts.ts'
 import { forOf, type Rule } from '../rule.ts'
 import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from '../rule-file.ts'
 import { checkEvent, checkMatch, isEvent } from './check-event.ts'
@@ -15,12 +18,6 @@ import { checkText } from './check-text.ts'
 import { isRecord, type Report, type RuleFault, reporter } from './faults.ts'
 import { readConditions, type Shared } from './read-conditions.ts'
 
-export interface RuleText {
-  /** Path below the rules folder, with `/`: `sim/sim-overage.json`. */
-  readonly file: string
-  readonly text: string
-}
-
 export interface RuleSet {
   /** By name; none where there are faults. */
   readonly rules: readonly Rule[]
@@ -28,7 +25,7 @@ export interface RuleSet {
 }
 
 /** Loads a set of rule files; files in a folder named `conditions` hold what rules share. */
-export async function loadRuleSet(files: readonly RuleText[]): Promise<RuleSet> {
+export async function loadRuleSet(files: readonly RuleSource[]): Promise<RuleSet> {
   const faults: RuleFault[] = []
   if (files.length > BOUNDS.files) {
     const faultOf = reporter('', faults)
@@ -56,7 +53,7 @@ const isShared = (file: string): boolean => file.split('/').at(-2) === 'conditio
 const baseName = (file: string): string => (file.split('/').at(-1) ?? file).replace(/\.json$/, '')
 const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined)
 
-function readJson({ file, text }: RuleText, report: Report): Source | undefined {
+function readJson({ file, text }: RuleSource, report: Report): Source | undefined {
   if (text.length > BOUNDS.fileChars) {
     report('', `${text.length} characters`, `at most ${BOUNDS.fileChars} characters`)
     return undefined
@@ -85,8 +82,8 @@ function checkNames(sources: readonly Source[]): void {
   }
 }
 
-const subjectOf = (value: unknown): SubjectName | undefined =>
-  SUBJECTS.find((subject) => subject === field(value, 'subject'))
+const subjectOf = (value: unknown): SubjectKind | undefined =>
+  SUBJECT_KINDS.find((subject) => subject === field(value, 'subject'))
 
 function sharedOf(sources: readonly Source[]): ReadonlyMap<string, Shared> {
   const shared = new Map<string, Shared>()

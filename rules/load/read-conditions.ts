@@ -5,24 +5,26 @@
  */
 
 import { didYouMean } from '../../domain/spelling.ts'
+import { NEGATION, operatorNames } from '../../domain/watchdog/operators.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { All, Condition, Group, Leaf } from '../conditions.ts'
 import { isReference } from '../conditions.ts'
-import { NEGATION, operatorNamed, operatorNames } from '../engine/operators.ts'
-import { type Fact, factsOf, type SubjectName, subjectsWith } from '../facts.ts'
+import { operatorNamed } from '../engine/operators.ts'
+import { type Fact, factsOf, subjectsWith } from '../facts.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 import { readOperand } from './read-operand.ts'
 
 /** Conditions that rules share, as their file has them. */
 export interface Shared {
-  readonly subject: SubjectName
+  readonly subject: SubjectKind
   readonly conditions: unknown
   readonly report: Report
 }
 
 /** Where in a rule the reader is. */
 interface Place {
-  readonly subject: SubjectName
+  readonly subject: SubjectKind
   readonly shared: ReadonlyMap<string, Shared>
   readonly report: Report
   readonly pointer: string

@@ -1,19 +1,21 @@
 /** Reads what a fact is compared with: a value, a list of values or another fact, of the fact's own type and unit. */
+
+import type { OperatorWords } from '../../domain/watchdog/operators.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { FactReference, Operand, Scalar } from '../conditions.ts'
-import type { Operator } from '../engine/operators.ts'
-import type { Fact, SubjectName } from '../facts.ts'
+import type { Fact } from '../facts.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
 interface Asked {
   readonly fact: Fact
-  readonly operator: Operator
+  readonly operator: OperatorWords
   readonly pointer: string
-  readonly place: { readonly subject: SubjectName; readonly report: Report }
+  readonly place: { readonly subject: SubjectKind; readonly report: Report }
   readonly readFact: (
     name: unknown,
     pointer: string,
-    place: { readonly subject: SubjectName; readonly report: Report },
+    place: { readonly subject: SubjectKind; readonly report: Report },
   ) => Fact | undefined
 }
 

@@ -6,8 +6,9 @@
  * otherwise.
  */
 
-import { NEGATION, OPERATORS } from '../engine/operators.ts'
-import { type Fact, factsOf, SUBJECTS, type SubjectName } from '../facts.ts'
+import { NEGATION, OPERATORS } from '../../domain/watchdog/operators.ts'
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
+import { type Fact, factsOf } from '../facts.ts'
 import { BOUNDS, RuleFile } from '../rule-file.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -32,7 +33,7 @@ const group = (kind: string, inner: Json): Json => ({
 })
 
 /** Definitions for one kind of subject, whose facts they offer. */
-function conditionsFor(subject: SubjectName): Json {
+function conditionsFor(subject: SubjectKind): Json {
   const list = { type: 'array', minItems: 1, maxItems: BOUNDS.nodes, items: ref(`${subject}-condition`) }
   return {
     [`${subject}-fact`]: named([...factsOf(subject)].map(([name, fact]) => [name, factText(fact)])),
@@ -76,7 +77,7 @@ function conditionsFor(subject: SubjectName): Json {
 }
 
 /** What holds in the file of a rule for one kind of subject, beside what holds in all. */
-function whenSubject(subject: SubjectName): Json {
+function whenSubject(subject: SubjectKind): Json {
   const facts = { propertyNames: ref(`${subject}-fact`) }
   return {
     if: { required: ['subject'], properties: { subject: { const: subject } } },
@@ -106,7 +107,7 @@ export function ruleFileSchema(): Json {
     $comment: 'Generated from rules/*.ts by rules/load/rule-file-schema.ts: do not edit.',
     title: 'Rule of the watchdog',
     ...RuleFile,
-    allOf: SUBJECTS.map(whenSubject),
+    allOf: SUBJECT_KINDS.map(whenSubject),
     $defs: {
       operator: named(operators),
       priority: {
@@ -115,7 +116,7 @@ export function ruleFileSchema(): Json {
         maximum: 1000,
         description: 'Higher ones are decided first; left out: 1',
       },
-      ...Object.assign({}, ...SUBJECTS.map(conditionsFor)),
+      ...Object.assign({}, ...SUBJECT_KINDS.map(conditionsFor)),
     },
   }
 }

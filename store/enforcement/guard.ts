@@ -1,7 +1,8 @@
 /** What the guard on suspensions remembers: what rules have asked, and holds that wait for a person. */
+
 import { sql } from 'kysely'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
-import { SubjectKind } from '../due.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 /** What suspensions are counted for: one rule of one version, in a pool or (null) the whole tenant. */
@@ -210,9 +211,9 @@ export async function clearedPermits(
   const subjects =
     poolId === null
       ? sql`select s.id as sim_id, null::integer as pool_id, k.kind, k.id
-              from sims s cross join lateral (values (${SubjectKind.sim}::smallint, s.id), (${SubjectKind.pool}::smallint, s.pool_id::bigint)) k(kind, id)
+              from sims s cross join lateral (values (${SUBJECT_CODES.sim}::smallint, s.id), (${SUBJECT_CODES.pool}::smallint, s.pool_id::bigint)) k(kind, id)
              where s.id = any(${[...simIds]}::bigint[])`
-      : sql`select null::bigint as sim_id, ${poolId}::integer as pool_id, ${SubjectKind.pool}::smallint as kind, ${poolId}::bigint as id`
+      : sql`select null::bigint as sim_id, ${poolId}::integer as pool_id, ${SUBJECT_CODES.pool}::smallint as kind, ${poolId}::bigint as id`
   const { rows } = await sql<{ simId: number | null; poolId: number | null }>`
     select s.sim_id as "simId", s.pool_id as "poolId"
       from (${subjects}) s

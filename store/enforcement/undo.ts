@@ -1,8 +1,9 @@
 /** What one rule has suspended in a span of time, for its undoing. */
+
 import { sql } from 'kysely'
 import type { SuspensionToUndo } from '../../domain/enforcement/undo.ts'
 import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
-import { SubjectKind } from '../due.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 export interface UndoRequest {
@@ -38,7 +39,7 @@ export async function suspensionsToUndo(
          and cycle_key = ${cycleKey} and at ${within} at < ${until} and sim_id > ${afterSimId}
       union
       select subject_id from alerts
-       where tenant_id = ${tx.tenantId} and rule = ${rule} and subject_kind = ${SubjectKind.sim}
+       where tenant_id = ${tx.tenantId} and rule = ${rule} and subject_kind = ${SUBJECT_CODES.sim}
          and scope in (${cycleKey}, '') and asked = 'overLimit'
          and asked_at ${within} asked_at < ${until} and subject_id > ${afterSimId}
     ), about as (

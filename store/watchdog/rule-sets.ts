@@ -1,16 +1,13 @@
 /** Versions of the rule set: immutable rows, at most one in force. */
+
 import { sql } from 'kysely'
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
-/** One rule file as it was loaded. */
-export interface RuleText {
-  readonly file: string
-  readonly text: string
-}
 export interface RuleSet {
   readonly version: number
   readonly hash: string
-  readonly files: readonly RuleText[]
+  readonly files: readonly RuleSource[]
   readonly activatedAt: Date
 }
 
@@ -60,7 +57,7 @@ export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<numb
  */
 export async function activateRuleSet(
   tx: PlatformTx,
-  set: { readonly hash: string; readonly files: readonly RuleText[]; readonly author: string },
+  set: { readonly hash: string; readonly files: readonly RuleSource[]; readonly author: string },
 ): Promise<{ version: number; changed: boolean }> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.rules'))`.execute(tx.q)
   await sql`

@@ -15,15 +15,15 @@ import {
   TicketType,
   WatchdogMode,
 } from '../../domain/codes.ts'
-import { SubjectKind } from '../../store/due.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { aStore } from '../setup/estate.ts'
 
 const store = await aStore()
 
 /** Which table of codes each column that has some is held to. */
 const COLUMNS: Readonly<Record<string, CodeTable>> = {
-  'alerts.subject_kind': SubjectKind,
-  'due_subjects.subject_kind': SubjectKind,
+  'alerts.subject_kind': SUBJECT_CODES,
+  'due_subjects.subject_kind': SUBJECT_CODES,
   'events.severity': EventSeverity,
   'events.type': EventType,
   'notifications.level': LogLevel,
@@ -38,7 +38,7 @@ const COLUMNS: Readonly<Record<string, CodeTable>> = {
   'tariffs.type': TariffType,
   'tickets.status': TicketStatus,
   'tickets.type': TicketType,
-  'usage_buckets.subject_kind': SubjectKind,
+  'usage_buckets.subject_kind': SUBJECT_CODES,
   'watchdog_log.level': LogLevel,
 }
 

@@ -1,8 +1,10 @@
 /** What is put on a work list while it is being settled stays on it. */
+
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { LogLevel } from '../../domain/codes.ts'
-import { claimDue, type DueMark, markDue, SubjectKind, settleDue, tenantsDue } from '../../store/due.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
+import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../store/due.ts'
 import { insertMail, insertNotifications, settleMailWork, tenantsWithMail } from '../../store/mail/mails.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aStore, aTenant } from '../setup/estate.ts'
@@ -69,7 +71,7 @@ test.each([
   ['until its next look', 3_600_000],
 ])('a subject that changes while it is taken off the list %s is still due', async (_how, nextInMs) => {
   const tenantId = await aTenant(store)
-  const subject = { kind: SubjectKind.sim, id: 7 }
+  const subject = { kind: SUBJECT_CODES.sim, id: 7 }
   const again = (tx: TenantTx) => markDue(tx, [subject])
   await inTenant(store, tenantId, again)
   const marks = await inTenant(store, tenantId, (tx) => claimDue(tx, 10, new Date(store.now + 60_000)))

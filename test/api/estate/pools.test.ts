@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { SubjectKind } from '../../../store/due.ts'
+import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
 
@@ -26,8 +26,8 @@ describe('a change of a pool', () => {
     const sim = await aSim(tenant)
     await provisioned(house, tenant, sim.id, { poolId: id })
     const subjects = [
-      { kind: SubjectKind.sim, id: sim.id },
-      { kind: SubjectKind.pool, id },
+      { kind: SUBJECT_CODES.sim, id: sim.id },
+      { kind: SUBJECT_CODES.pool, id },
     ]
 
     await notDue()

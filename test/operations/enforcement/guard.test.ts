@@ -3,13 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { EnforcementChange, HoldState } from '../../../domain/enforcement/guard.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { type Subject, SubjectKind } from '../../../store/due.ts'
+import { type Subject } from '../../../store/due.ts'
 import { endPermits, lockGuard } from '../../../store/enforcement/guard.ts'
 import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
@@ -280,10 +281,10 @@ describe('what was asked ends with its alert', () => {
           },
         ]),
       )
-    await alert({ kind: SubjectKind.pool, id: poolId }, false)
+    await alert({ kind: SUBJECT_CODES.pool, id: poolId }, false)
     await ask([a])
     await ask([b], { poolId: null })
-    await alert({ kind: SubjectKind.pool, id: poolId }, true)
+    await alert({ kind: SUBJECT_CODES.pool, id: poolId }, true)
     expect(await ask([a])).toMatchObject({ granted: [a] })
     expect(await ask([a, c])).toMatchObject({ granted: [a], held: [c] })
     expect(await ask([b])).toMatchObject({ granted: [], held: [b] })

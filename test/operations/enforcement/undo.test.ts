@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
 import { passOverSims, undoInput, undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
-import { SubjectKind } from '../../../store/due.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
@@ -46,7 +46,7 @@ async function aPoolOf(count: number) {
         saveAlerts(tx, [
           {
             rule,
-            kind: SubjectKind.sim,
+            kind: SUBJECT_CODES.sim,
             id: simId,
             scope: CYCLE,
             firing: true,

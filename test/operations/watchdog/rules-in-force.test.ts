@@ -1,15 +1,16 @@
 /** A rule set in the database that this build's gate refuses: one that an older or a newer build accepted. */
+
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { EventSeverity, EventType, PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
+import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
 import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
 import { activateRules, rulesInForce, tellRefusedRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { rulesDependency } from '../../../process/health.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { tenantsDue } from '../../../store/due.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import type { RuleText } from '../../../store/watchdog/rule-sets.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHouse } from '../harness.ts'
 
@@ -47,7 +48,7 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
 }
 
 /** Puts a set in force that was accepted elsewhere. @returns its version */
-async function accepted(store: Awaited<ReturnType<typeof aStore>>, files: readonly RuleText[]): Promise<number> {
+async function accepted(store: Awaited<ReturnType<typeof aStore>>, files: readonly RuleSource[]): Promise<number> {
   await sql`update rule_sets set active = false where active`.execute(store.db)
   const { rows } = await sql<{ version: number }>`
     insert into rule_sets (hash, rules, author, created_at, activated_at, active)

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { FactValue } from '../../../domain/watchdog/fact.ts'
+import { OPERATORS } from '../../../domain/watchdog/operators.ts'
 import { decide } from '../../../rules/engine/evaluate.ts'
-import { OPERATORS, operatorNamed } from '../../../rules/engine/operators.ts'
-import { type FactValue, factsOf } from '../../../rules/facts.ts'
+import { operatorNamed } from '../../../rules/engine/operators.ts'
+import { factsOf } from '../../../rules/facts.ts'
 
 const met = async (operator: string, fact: FactValue, value: string | number | boolean | readonly string[]) =>
   (await decide({ all: [{ fact: 'x', operator, value }] }, { x: fact })).met

@@ -1,12 +1,14 @@
 /** Rule files and rules that are right in every field: a test names only what it is about. */
+
 import { globSync, readFileSync } from 'node:fs'
 import { cycleAt } from '../../../domain/time/cycle.ts'
-import { loadRuleSet, type RuleText } from '../../../rules/load/load.ts'
+import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import { loadRuleSet } from '../../../rules/load/load.ts'
 import type { Rule } from '../../../rules/rule.ts'
 
 const RULES = new URL('../../../rules/', import.meta.url)
 
-export const shippedFiles = (): RuleText[] =>
+export const shippedFiles = (): RuleSource[] =>
   globSync('{sim,pool,tenant}/*.json', { cwd: RULES })
     .toSorted()
     .map((file) => ({ file, text: readFileSync(new URL(file, RULES), 'utf8') }))
@@ -21,7 +23,10 @@ export const params = {
 export const leaf = (fact: string, operator: string, value: unknown) => ({ fact, operator, value })
 
 /** A rule of pools at 80 %. */
-export const aFile = (changes: Record<string, unknown> = {}, changedParams: Record<string, unknown> = {}): RuleText => {
+export const aFile = (
+  changes: Record<string, unknown> = {},
+  changedParams: Record<string, unknown> = {},
+): RuleSource => {
   const name = typeof changes.name === 'string' ? changes.name : 'some-rule'
   const source = {
     name,
