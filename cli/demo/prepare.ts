@@ -36,7 +36,7 @@ export interface Prepared {
   readonly why: string
 }
 
-interface Wish {
+interface DemoOptions {
   readonly stack: Stack
   readonly dataDir: string
   /** Tenants that were there before. */
@@ -45,7 +45,7 @@ interface Wish {
 }
 
 /** Decides, and makes the tenant where it is needed. Safe to run again after a crash. */
-export async function prepareDemo({ stack, dataDir, tenants, wanted }: Wish): Promise<Prepared> {
+export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptions): Promise<Prepared> {
   const kept = await readDiary(dataDir)
   const known = kept !== undefined && tenants.includes(kept.tenantId) ? kept : undefined
   if (known === undefined) {

@@ -44,8 +44,8 @@ export async function choosePorts(
     return isFree
   }
   const choose = async (name: keyof Ports): Promise<number> => {
-    const wish = asked[name]
-    if (wish !== undefined) return wish
+    const wanted = asked[name]
+    if (wanted !== undefined) return wanted
     for (const port of [last?.[name], USUAL[name]]) {
       if (port !== undefined && (await take(port))) return port
     }

@@ -199,7 +199,7 @@ export const ImportQuery = Type.Object({
   dryRun: Type.Optional(Type.Boolean({ description: 'Write nothing; answer what would be created and rejected' })),
 })
 
-const verdicts = {
+const watchdogFields = {
   rejected: Type.Array(
     strictObject({
       index: Type.Integer({ description: 'Place in the request, from 0' }),
@@ -220,7 +220,7 @@ const verdicts = {
 
 export const ImportResult = strictObject({
   created: Type.Array(strictObject({ iccid: Type.String(), id: Id('SIM id') })),
-  ...verdicts,
+  ...watchdogFields,
 })
 export type ImportResult = Static<typeof ImportResult>
 
@@ -228,7 +228,7 @@ export type ImportResult = Static<typeof ImportResult>
 export const ImportPreview = strictObject({
   dryRun: Type.Literal(true),
   created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),
-  ...verdicts,
+  ...watchdogFields,
 })
 export type ImportPreview = Static<typeof ImportPreview>
 

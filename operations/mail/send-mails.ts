@@ -19,7 +19,7 @@ import {
   insertMail,
   lockMailWork,
   noteDelivery,
-  noticesOf,
+  notificationsOf,
   settleMailWork,
   type WaitingNotification,
   waitingNotifications,
@@ -118,7 +118,7 @@ async function write(
 ): Promise<Written> {
   try {
     return await inTenant(store, tenantId, async (tx) => {
-      const notices = await noticesOf(tx, id)
+      const notices = await notificationsOf(tx, id)
       const bodies = await withStatements(
         tx,
         notices.map(({ body }) => body),

@@ -7,7 +7,7 @@ import type { Facts } from '../../rules/facts.ts'
 import type { SubjectFacts } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
-export interface Telling {
+export interface AlertContext {
   readonly key: string
   readonly subject: SubjectFacts
   readonly outcome: RuleOutcome
@@ -21,13 +21,13 @@ const numberOf = (facts: Facts, name: string): number | null => {
   return typeof value === 'number' ? value : null
 }
 
-export function noticeOf(batch: Batch, tenantId: string, telling: Telling): AlertNotification {
-  const { subject, outcome, transition } = telling
+export function notificationOf(batch: Batch, tenantId: string, context: AlertContext): AlertNotification {
+  const { subject, outcome, transition } = context
   const { facts } = subject
   const { rule } = outcome
   return {
     kind: transition.kind,
-    key: telling.key,
+    key: context.key,
     level: transition.level,
     at: new Date(batch.moment.at).toISOString(),
     tenantId,
@@ -38,7 +38,7 @@ export function noticeOf(batch: Batch, tenantId: string, telling: Telling): Aler
       id: subject.name === 'tenant' ? tenantId : subject.subject.id,
       label: subject.label,
     },
-    message: telling.message,
+    message: context.message,
     since: new Date(transition.since).toISOString(),
     facts: {
       usageMB: numberOf(facts, 'usageMB'),
@@ -47,7 +47,7 @@ export function noticeOf(batch: Batch, tenantId: string, telling: Telling): Aler
       overageMB: numberOf(facts, 'overageMB'),
     },
     pace: transition.kind === 'fired' ? limitPassedAt(facts, batch) : null,
-    whatNext: whatNext(telling, batch),
+    whatNext: whatNext(context, batch),
     why: outcome.explanation.map(({ fact, value, operator, operand }) => ({ fact, value, operator, operand })),
     howToStop: HOW_TO_STOP[subject.name],
   }
@@ -63,7 +63,7 @@ function limitPassedAt(facts: Facts, { moment: { at, cycle } }: Batch): string |
 }
 
 function whatNext(
-  { transition, outcome, permission, subject }: Telling,
+  { transition, outcome, permission, subject }: AlertContext,
   { moment, enforcementEnabled }: Batch,
 ): string {
   if (transition.kind === 'resolved') return 'Nothing: it is over.'

@@ -10,7 +10,7 @@ import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { isAway } from '../../store/away.ts'
 import { claimDue, type DueMark, postponeSubject, settleDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { type Decided, type EvaluationOptions, keyOf } from './evaluation.ts'
+import { type EvaluatedSubject, type EvaluationOptions, keyOf } from './evaluation.ts'
 import { type Batch, readBatch } from './read-batch.ts'
 import { canDecide } from './rules-in-force.ts'
 import { writeDecisions } from './write-decisions.ts'
@@ -46,10 +46,10 @@ async function evaluateMarks(
 ): Promise<void> {
   try {
     const batch = await inTenant(store, tenantId, (tx) => readBatch(tx, marks, options))
-    const decided = await Promise.all(
+    const evaluated = await Promise.all(
       batch.subjects.map(async (one) => ({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })),
     )
-    await inTenant(store, tenantId, (tx) => settle(tx, marks, batch, decided, options))
+    await inTenant(store, tenantId, (tx) => settle(tx, marks, batch, evaluated, options))
   } catch (error) {
     if (isAway(error)) throw error
     const [first, second] = marks
@@ -68,12 +68,12 @@ async function settle(
   tx: TenantTx,
   marks: readonly DueMark[],
   batch: Batch,
-  decided: readonly Decided[],
+  evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
 ): Promise<void> {
-  const checks = await writeDecisions(tx, batch, decided, options)
+  const checks = await writeDecisions(tx, batch, evaluated, options)
   const nextAt = new Map<string, number>()
-  for (const { subject } of decided) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
+  for (const { subject } of evaluated) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
   await settleDue(
     tx,
     marks.map((mark) => ({ ...mark, nextAt: nextAt.get(keyOf(mark)) ?? null })),

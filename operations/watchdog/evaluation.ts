@@ -27,7 +27,7 @@ export interface SubjectFacts {
 }
 
 /** A subject and what its rules say of it. */
-export interface Decided extends SubjectFacts {
+export interface EvaluatedSubject extends SubjectFacts {
   readonly outcomes: readonly RuleOutcome[]
 }
 

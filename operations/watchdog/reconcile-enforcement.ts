@@ -28,18 +28,18 @@ import { poolFigures } from '../../store/usage/figures.ts'
 import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../../store/watchdog/alerts.ts'
 import { MOST_ROWS } from '../enforcement/read-enforcement.ts'
 import { suspendInputOf } from '../workflows/inputs.ts'
-import type { Decided, EvaluationOptions } from './evaluation.ts'
+import type { EvaluatedSubject, EvaluationOptions } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
 /** An alert whose rule asks to suspend, or once did. */
-export interface Wish {
-  readonly subject: Decided
+export interface DesiredSuspension {
+  readonly subject: EvaluatedSubject
   readonly rule: { readonly name: string; readonly file: string }
   readonly scope: string
   /** Null: the rule no longer looks at the subject. */
   readonly suspend: Suspend | null
   readonly firing: boolean
-  readonly may: Permission['suspend']
+  readonly permission: Permission['suspend']
   /** The rule is older than the one that is meant, and its stage takes nothing back. */
   readonly keep: boolean
   readonly stored: StoredAlert<AlertState> | null
@@ -48,37 +48,43 @@ export interface Wish {
 /** `would`: logged what would have been. The others are signals. */
 export type Signal = 'overLimit' | 'cleared' | 'standDown' | 'would'
 
-export interface Asked {
-  readonly wish: Wish
+export interface SentSignal {
+  readonly desired: DesiredSuspension
   readonly signal: Signal
   /** When to look again though nothing has happened; epoch milliseconds. */
   readonly againAt?: number
 }
 
 /** What was asked last in this cycle: the runs of an earlier one have ended with it, and know nothing of this one. */
-function askedSince(startsAt: number, { stored }: Wish): string | null {
-  return stored !== null && (stored.askedAt?.getTime() ?? 0) >= startsAt ? stored.asked : null
+function lastSignalSince(startsAt: number, { stored }: DesiredSuspension): string | null {
+  return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
 }
 
 /** What to ask for now; undefined where nothing has changed since it was asked last. Pure. */
-function signalFor(wish: Wish, enabled: boolean, { at, cycle }: Batch['moment'], againMs: number): Signal | undefined {
-  const before = askedSince(cycle.startsAt, wish)
-  const wanted = wantedFor(wish, enabled)
+function signalFor(
+  desired: DesiredSuspension,
+  enabled: boolean,
+  { at, cycle }: Batch['moment'],
+  repeatMs: number,
+): Signal | undefined {
+  const before = lastSignalSince(cycle.startsAt, desired)
+  const wanted = wantedFor(desired, enabled)
   if (before === 'overLimit' && wanted !== 'overLimit') {
-    if (!wish.firing) return 'cleared'
-    return wish.keep ? undefined : 'standDown'
+    if (!desired.firing) return 'cleared'
+    return desired.keep ? undefined : 'standDown'
   }
   if (wanted === undefined || wanted !== before) return wanted
   // A pool is asked about again while it is over: its usage grows, and it picks again.
-  const askedAt = wish.stored?.askedAt?.getTime() ?? 0
-  const due = wish.subject.name === 'pool' ? at - askedAt >= againMs : becameActive(wish.subject, askedAt, at)
+  const lastSignalAt = desired.stored?.lastSignalAt?.getTime() ?? 0
+  const due =
+    desired.subject.name === 'pool' ? at - lastSignalAt >= repeatMs : becameActive(desired.subject, lastSignalAt, at)
   return due ? wanted : undefined
 }
 
 const HOUR_MS = 3_600_000
 
 /** Whether a SIM has come back since an instant: what was asked then found it suspended, and was refused. */
-function becameActive({ facts: { status, statusAgeHours } }: Decided, since: number, at: number): boolean {
+function becameActive({ facts: { status, statusAgeHours } }: EvaluatedSubject, since: number, at: number): boolean {
   return (
     status === SimStatus.Active &&
     typeof statusAgeHours === 'number' &&
@@ -87,9 +93,12 @@ function becameActive({ facts: { status, statusAgeHours } }: Decided, since: num
 }
 
 /** What its state asks for, whatever was asked before; nothing where the rule may not even say what it would do. */
-function wantedFor({ firing, may, suspend }: Wish, enabled: boolean): 'overLimit' | 'would' | undefined {
-  if (!firing || suspend === null || may === 'no') return undefined
-  return may === 'do' && enabled ? 'overLimit' : 'would'
+function wantedFor(
+  { firing, permission, suspend }: DesiredSuspension,
+  enabled: boolean,
+): 'overLimit' | 'would' | undefined {
+  if (!firing || suspend === null || permission === 'no') return undefined
+  return permission === 'do' && enabled ? 'overLimit' : 'would'
 }
 
 /** How long until a pool that is over is asked about again: a sixtieth of the cycle, at most a minute. */
@@ -97,23 +106,23 @@ const MOST_AGAIN_MS = 60_000
 const AGAIN_PARTS = 60
 
 /** Asks for what has changed. @returns what was asked for, to be kept with the alerts */
-export async function enforce(
+export async function reconcile(
   tx: TenantTx,
   batch: Batch,
-  wishes: readonly Wish[],
+  desiredSuspensions: readonly DesiredSuspension[],
   options: EvaluationOptions,
-): Promise<Asked[]> {
+): Promise<SentSignal[]> {
   const { moment } = batch
   const { at, cycle } = moment
-  const againMs = Math.min(MOST_AGAIN_MS, (cycle.endsAt - cycle.startsAt) / AGAIN_PARTS)
-  const asked = wishes.flatMap((wish): Asked[] => {
-    const signal = signalFor(wish, batch.enforcementEnabled, moment, againMs)
+  const repeatMs = Math.min(MOST_AGAIN_MS, (cycle.endsAt - cycle.startsAt) / AGAIN_PARTS)
+  const sent = desiredSuspensions.flatMap((desired): SentSignal[] => {
+    const signal = signalFor(desired, batch.enforcementEnabled, moment, repeatMs)
     if (signal === undefined) return []
-    const again = wish.subject.name === 'pool' && wish.firing ? { againAt: at + againMs } : {}
-    return [{ wish, signal, ...again }]
+    const again = desired.subject.name === 'pool' && desired.firing ? { againAt: at + repeatMs } : {}
+    return [{ desired, signal, ...again }]
   })
-  const requests = asked.flatMap(({ wish, signal }) => requestOf(tx.tenantId, batch, wish, signal, options) ?? [])
-  await endClearedPermits(tx, cycle, wishes, asked)
+  const requests = sent.flatMap(({ desired, signal }) => requestOf(tx.tenantId, batch, desired, signal, options) ?? [])
+  await endClearedPermits(tx, cycle, desiredSuspensions, sent)
   const first = await rememberStarts(
     tx,
     requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
@@ -126,28 +135,28 @@ export async function enforce(
         : { do: 'signal' as const, workflowId: request.workflowId, signal: request.signal },
     ),
   )
-  for (const { wish } of asked.filter(({ signal }) => signal === 'would')) await logWould(tx, batch, wish)
-  return asked
+  for (const { desired } of sent.filter(({ signal }) => signal === 'would')) await logWould(tx, batch, desired)
+  return sent
 }
 
 function requestOf(
   tenantId: string,
   batch: Batch,
-  wish: Wish,
+  desired: DesiredSuspension,
   signal: Signal,
   options: EvaluationOptions,
 ): WorkflowRequest | undefined {
   if (signal === 'would') return undefined
   const { cycle } = batch.moment
-  const { id } = wish.subject.subject
-  const pool = wish.subject.name === 'pool'
+  const { id } = desired.subject.subject
+  const pool = desired.subject.name === 'pool'
   const workflowId = pool ? enforcePoolId(tenantId, id, cycle.key) : suspendOnOverageId(tenantId, id, cycle.key)
-  if (wish.suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
+  if (desired.suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
   const common = {
-    rule: wish.rule.name,
-    ruleFile: wish.rule.file,
-    grace: wish.suspend.grace ?? 'PT0S',
-    until: wish.suspend.until,
+    rule: desired.rule.name,
+    ruleFile: desired.rule.file,
+    grace: desired.suspend.grace ?? 'PT0S',
+    until: desired.suspend.until,
   }
   if (!pool) {
     const input: SuspendOnOverageInput = suspendInputOf(tenantId, cycle, options, { ...common, simId: id })
@@ -158,7 +167,7 @@ function requestOf(
     poolId: id,
     cycleKey: cycle.key,
     cycleEndsAt: new Date(cycle.endsAt).toISOString(),
-    target: wish.suspend.target,
+    target: desired.suspend.target,
     ...common,
   }
   return { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal }
@@ -168,18 +177,18 @@ function requestOf(
 async function endClearedPermits(
   tx: TenantTx,
   { key: cycleKey, startsAt }: Cycle,
-  wishes: readonly Wish[],
-  asked: readonly Asked[],
+  desiredSuspensions: readonly DesiredSuspension[],
+  sent: readonly SentSignal[],
 ): Promise<void> {
-  const stoodDown = new Set(asked.filter(({ signal }) => signal === 'standDown').map(({ wish }) => wish))
-  const over = wishes.flatMap((wish) => {
-    const { id } = wish.subject.subject
-    const pool = wish.subject.name === 'pool'
+  const stoodDown = new Set(sent.filter(({ signal }) => signal === 'standDown').map(({ desired }) => desired))
+  const over = desiredSuspensions.flatMap((desired) => {
+    const { id } = desired.subject.subject
+    const pool = desired.subject.name === 'pool'
     // It may have stood down before it cleared, and said what it would do since: then nothing is asked for any more.
-    const last = askedSince(startsAt, wish)
-    const cleared = !wish.firing && wish.stored?.firing === true && last !== null && last !== 'cleared'
-    if (!cleared && !stoodDown.has(wish)) return []
-    return [{ rule: wish.rule.name, cycleKey, simId: pool ? null : id, poolId: pool ? id : null, cleared }]
+    const last = lastSignalSince(startsAt, desired)
+    const cleared = !desired.firing && desired.stored?.firing === true && last !== null && last !== 'cleared'
+    if (!cleared && !stoodDown.has(desired)) return []
+    return [{ rule: desired.rule.name, cycleKey, simId: pool ? null : id, poolId: pool ? id : null, cleared }]
   })
   if (over.length === 0) return
   await lockGuard(tx)
@@ -187,9 +196,9 @@ async function endClearedPermits(
 }
 
 /** Logs, once a SIM, rule and cycle, what would have been suspended: picked as enforcement picks. */
-async function logWould(tx: TenantTx, batch: Batch, wish: Wish): Promise<void> {
+async function logWould(tx: TenantTx, batch: Batch, desired: DesiredSuspension): Promise<void> {
   const { cycle } = batch.moment
-  const { subject, suspend, rule } = wish
+  const { subject, suspend, rule } = desired
   if (suspend === null) return
   const entry = (simId: number, label: string, why: string): NewLogEntry => ({
     dedupeKey: `${rule.name}/sim/${simId}/${cycle.key}/wouldSuspend/0`,

@@ -21,14 +21,14 @@ import {
   type StoredAlert,
   saveAlerts,
 } from '../../store/watchdog/alerts.ts'
-import { noticeOf } from './alert-notice.ts'
-import { type Decided, type EvaluationOptions, keyOf } from './evaluation.ts'
+import { notificationOf } from './alert-notice.ts'
+import { type EvaluatedSubject, type EvaluationOptions, keyOf } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
-import { type Asked, enforce, type Wish } from './reconcile-enforcement.ts'
+import { type DesiredSuspension, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 
 /** One rule's word on one subject, and what becomes of its alert. */
-interface Verdict {
-  readonly subject: Decided
+interface Evaluation {
+  readonly subject: EvaluatedSubject
   readonly outcome: RuleOutcome
   readonly scope: string
   readonly previous: StoredAlert<AlertState> | undefined
@@ -44,30 +44,36 @@ interface Verdict {
 export async function writeDecisions(
   tx: TenantTx,
   batch: Batch,
-  decided: readonly Decided[],
+  evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
 ): Promise<Map<string, number>> {
   await lockAlerts(tx)
   const { at, cycle } = batch.moment
   const stored = await loadAlerts<AlertState>(
     tx,
-    decided.map(({ subject }) => subject),
+    evaluated.map(({ subject }) => subject),
     [cycle.key, ''],
   )
   const bySubject = Map.groupBy(stored, ({ kind, id }) => `${kind}/${id}`)
   // A newer evaluation has written already: this one's facts are older than what is known.
-  const current = decided.filter(
+  const current = evaluated.filter(
     ({ subject }) => !(bySubject.get(keyOf(subject)) ?? []).some(({ evaluatedAt }) => evaluatedAt.getTime() > at),
   )
-  const verdicts = current.flatMap((one) => verdictsOf(one, bySubject.get(keyOf(one.subject)) ?? [], batch))
-  await tell(tx, batch, verdicts, options)
-  const wishes = current.flatMap((one) => wishesOf(batch, one, verdicts, bySubject.get(keyOf(one.subject)) ?? []))
-  const asked = await enforce(tx, batch, wishes, options)
-  await saveAlerts(tx, changed(verdicts, asked, batch))
-  return nextChecks(verdicts, asked)
+  const evaluations = current.flatMap((one) => evaluationsOf(one, bySubject.get(keyOf(one.subject)) ?? [], batch))
+  await logTransitions(tx, batch, evaluations, options)
+  const desiredSuspensions = current.flatMap((one) =>
+    desiredSuspensionsOf(batch, one, evaluations, bySubject.get(keyOf(one.subject)) ?? []),
+  )
+  const sent = await reconcile(tx, batch, desiredSuspensions, options)
+  await saveAlerts(tx, changed(evaluations, sent, batch))
+  return nextChecks(evaluations, sent)
 }
 
-function verdictsOf(subject: Decided, alerts: readonly StoredAlert<AlertState>[], { moment }: Batch): Verdict[] {
+function evaluationsOf(
+  subject: EvaluatedSubject,
+  alerts: readonly StoredAlert<AlertState>[],
+  { moment }: Batch,
+): Evaluation[] {
   return subject.outcomes.map((outcome) => {
     const scope = scopeOf(outcome.rule, moment.cycle.key)
     const previous = alerts.find((alert) => alert.rule === outcome.rule.name && alert.scope === scope)
@@ -89,45 +95,45 @@ function verdictsOf(subject: Decided, alerts: readonly StoredAlert<AlertState>[]
   })
 }
 
-interface Told {
-  readonly verdict: Verdict
+interface LoggedTransition {
+  readonly evaluation: Evaluation
   readonly transition: Transition
   readonly message: string
   readonly dedupeKey: string
 }
 
 /** Log entries, events and notices of what has fired or resolved; each once. */
-async function tell(
+async function logTransitions(
   tx: TenantTx,
   batch: Batch,
-  verdicts: readonly Verdict[],
+  evaluations: readonly Evaluation[],
   options: EvaluationOptions,
 ): Promise<void> {
-  const told = verdicts
+  const logged = evaluations
     .filter(({ permission }) => permission.log)
-    .flatMap((verdict) =>
-      verdict.decision.transitions.map((transition): Told => {
-        const { rule } = verdict.outcome
-        const say = transition.kind === 'fired' ? firedMessage : resolvedMessage
+    .flatMap((evaluation) =>
+      evaluation.decision.transitions.map((transition): LoggedTransition => {
+        const { rule } = evaluation.outcome
+        const messageOf = transition.kind === 'fired' ? firedMessage : resolvedMessage
         const dedupeKey = `${transition.key}/${transition.kind}`
-        return { verdict, transition, message: say(rule, verdict.subject.facts), dedupeKey }
+        return { evaluation, transition, message: messageOf(rule, evaluation.subject.facts), dedupeKey }
       }),
     )
   const fresh = await insertLogEntries(
     tx,
-    told.map((one) => entryOf(one, batch)),
+    logged.map((one) => entryOf(one, batch)),
   )
-  const news = told.filter(({ dedupeKey }) => fresh.has(dedupeKey))
+  const news = logged.filter(({ dedupeKey }) => fresh.has(dedupeKey))
   for (const one of news) await insertEvent(tx, eventOf(one))
   const toMail = news.filter(wantsMail)
   if (toMail.length === 0) return
   const lastAt = await lastGroupedAt(tx)
   await insertNotifications(
     tx,
-    toMail.map(({ verdict, transition, message, dedupeKey }) => ({
+    toMail.map(({ evaluation, transition, message, dedupeKey }) => ({
       dedupeKey,
       level: transition.level,
-      body: noticeOf(batch, tx.tenantId, { ...verdict, transition, message, key: dedupeKey }),
+      body: notificationOf(batch, tx.tenantId, { ...evaluation, transition, message, key: dedupeKey }),
       dueAt: dueAt(tx.now.getTime(), transition.level, lastAt, batch, options),
     })),
   )
@@ -135,16 +141,16 @@ async function tell(
 
 const levelOf = ({ kind, level }: Transition): LogLevel => (kind === 'fired' ? level : LogLevel.Info)
 
-const entryOf = ({ verdict, transition, message, dedupeKey }: Told, batch: Batch): NewLogEntry => ({
+const entryOf = ({ evaluation, transition, message, dedupeKey }: LoggedTransition, batch: Batch): NewLogEntry => ({
   dedupeKey,
-  rule: verdict.outcome.rule.name,
+  rule: evaluation.outcome.rule.name,
   ruleVersion: batch.rulesVersion,
-  simId: verdict.subject.name === 'sim' ? verdict.subject.subject.id : null,
-  poolId: verdict.subject.poolId,
+  simId: evaluation.subject.name === 'sim' ? evaluation.subject.subject.id : null,
+  poolId: evaluation.subject.poolId,
   level: levelOf(transition),
   message,
   cycleKey: batch.moment.cycle.key,
-  explanation: verdict.outcome.explanation,
+  explanation: evaluation.outcome.explanation,
 })
 
 const SEVERITY = {
@@ -156,14 +162,14 @@ const SEVERITY = {
 /** Events of rules that watch the line itself are Connectivity, of all others Billing. */
 const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
 
-const eventOf = ({ verdict, transition, message }: Told) => ({
-  type: CONNECTIVITY.has(verdict.outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
+const eventOf = ({ evaluation, transition, message }: LoggedTransition) => ({
+  type: CONNECTIVITY.has(evaluation.outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
   severity: SEVERITY[levelOf(transition)],
-  title: `${transition.kind === 'fired' ? 'Alert' : 'Resolved'}: ${verdict.outcome.rule.name}, ${verdict.subject.label}`,
+  title: `${transition.kind === 'fired' ? 'Alert' : 'Resolved'}: ${evaluation.outcome.rule.name}, ${evaluation.subject.label}`,
   description: message,
 })
 
-function wantsMail({ verdict: { outcome, permission }, transition }: Told): boolean {
+function wantsMail({ evaluation: { outcome, permission }, transition }: LoggedTransition): boolean {
   if (!permission.notify) return false
   return transition.kind === 'fired'
     ? outcome.rule.event.params.actions.includes('email')
@@ -192,44 +198,46 @@ function dueAt(
 }
 
 /** What enforcement is to do for a subject's alerts: those that ask now, and those that asked before. */
-function wishesOf(
+function desiredSuspensionsOf(
   { isRefused, ruleNames }: Batch,
-  subject: Decided,
-  verdicts: readonly Verdict[],
+  subject: EvaluatedSubject,
+  evaluations: readonly Evaluation[],
   alerts: readonly StoredAlert<AlertState>[],
-): Wish[] {
-  const own = verdicts.filter((verdict) => verdict.subject === subject)
-  const asking = own.flatMap(({ outcome: { rule }, scope, decision, permission, previous }): Wish[] => {
+): DesiredSuspension[] {
+  const own = evaluations.filter((evaluation) => evaluation.subject === subject)
+  const asking = own.flatMap(({ outcome: { rule }, scope, decision, permission, previous }): DesiredSuspension[] => {
     const { suspend, stage } = rule.event.params
     if (suspend === undefined) return []
     const firing = decision.wantsSuspend
     const keep = isRefused && stage !== 'enforce'
-    return [{ subject, rule, suspend, firing, may: permission.suspend, keep, scope, stored: previous ?? null }]
+    return [{ subject, rule, suspend, firing, permission: permission.suspend, keep, scope, stored: previous ?? null }]
   })
   // Its rule no longer looks at it: it was exempted, disabled, moved, or the rule is gone. A rule that is only missing
   // because its set is refused has not gone.
   const isOnlyMissing = (rule: string) => isRefused && subject.isWatched && !ruleNames.has(rule)
   const left = alerts
-    .filter(({ asked, rule }) => asked === 'overLimit' && !own.some(({ outcome }) => outcome.rule.name === rule))
+    .filter(
+      ({ lastSignal, rule }) => lastSignal === 'overLimit' && !own.some(({ outcome }) => outcome.rule.name === rule),
+    )
     .filter(({ rule }) => !isOnlyMissing(rule))
-    .map((stored): Wish => {
+    .map((stored): DesiredSuspension => {
       const rule = { name: stored.rule, file: '' }
-      return { subject, rule, suspend: null, firing: true, may: 'no', keep: false, scope: stored.scope, stored }
+      return { subject, rule, suspend: null, firing: true, permission: 'no', keep: false, scope: stored.scope, stored }
     })
   return [...asking, ...left]
 }
 
 /** States that are new; what has not changed is not written again. */
 function changed(
-  verdicts: readonly Verdict[],
-  asked: readonly Asked[],
+  evaluations: readonly Evaluation[],
+  sent: readonly SentSignal[],
   { moment, rulesVersion }: Batch,
 ): StoredAlert<AlertState>[] {
-  const written = verdicts.flatMap(({ subject, outcome, scope, decision, previous }): StoredAlert<AlertState>[] => {
-    const ask = asked.find((one) => one.wish.subject === subject && one.wish.rule.name === outcome.rule.name)
+  const written = evaluations.flatMap(({ subject, outcome, scope, decision, previous }): StoredAlert<AlertState>[] => {
+    const sentNow = sent.find((one) => one.desired.subject === subject && one.desired.rule.name === outcome.rule.name)
     const same = previous !== undefined && JSON.stringify(previous.state) === JSON.stringify(decision.next)
     const unseen = previous === undefined && decision.next.phase === 'inactive' && decision.next.error === null
-    if (ask === undefined && (same || unseen)) return []
+    if (sentNow === undefined && (same || unseen)) return []
     return [
       {
         rule: outcome.rule.name,
@@ -241,25 +249,25 @@ function changed(
         ruleVersion: rulesVersion,
         evaluatedAt: new Date(moment.at),
         explanation: outcome.explanation,
-        asked: ask?.signal ?? previous?.asked ?? null,
-        askedAt: ask === undefined ? (previous?.askedAt ?? null) : new Date(moment.at),
+        lastSignal: sentNow?.signal ?? previous?.lastSignal ?? null,
+        lastSignalAt: sentNow === undefined ? (previous?.lastSignalAt ?? null) : new Date(moment.at),
       },
     ]
   })
-  const left = asked.flatMap(({ wish: { suspend, stored }, signal }) =>
+  const left = sent.flatMap(({ desired: { suspend, stored }, signal }) =>
     suspend === null && stored !== null
-      ? [{ ...stored, asked: signal, askedAt: new Date(moment.at), evaluatedAt: new Date(moment.at) }]
+      ? [{ ...stored, lastSignal: signal, lastSignalAt: new Date(moment.at), evaluatedAt: new Date(moment.at) }]
       : [],
   )
   return [...written, ...left]
 }
 
-function nextChecks(verdicts: readonly Verdict[], asked: readonly Asked[]): Map<string, number> {
+function nextChecks(evaluations: readonly Evaluation[], sent: readonly SentSignal[]): Map<string, number> {
   const checks = new Map<string, number>()
   const note = (key: string, at: number | undefined) => {
     if (at !== undefined) checks.set(key, Math.min(at, checks.get(key) ?? Number.POSITIVE_INFINITY))
   }
-  for (const { subject, decision } of verdicts) note(keyOf(subject.subject), decision.nextCheckAt)
-  for (const { wish, againAt } of asked) note(keyOf(wish.subject.subject), againAt)
+  for (const { subject, decision } of evaluations) note(keyOf(subject.subject), decision.nextCheckAt)
+  for (const { desired, againAt } of sent) note(keyOf(desired.subject.subject), againAt)
   return checks
 }

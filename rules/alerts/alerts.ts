@@ -126,16 +126,18 @@ function fireWhenDue(pending: AlertState, question: AlertQuestion): Step {
   const { outcome, cycle, now } = question
   if (now - pending.since < forMs(outcome.rule, cycle)) return quiet(pending)
   const firing: AlertState = { ...pending, phase: 'firing', since: now }
-  return tell('fired', firing, question, pending.since)
+  return transitionTo('fired', firing, question, pending.since)
 }
 
 function resolve(state: AlertState, question: AlertQuestion): Step {
   const resolved: AlertState = { ...state, phase: 'resolved', since: question.now }
-  return question.outcome.rule.resolve === 'none' ? quiet(resolved) : tell('resolved', resolved, question, question.now)
+  return question.outcome.rule.resolve === 'none'
+    ? quiet(resolved)
+    : transitionTo('resolved', resolved, question, question.now)
 }
 
 /** Tells of each key and kind once, however often the alert comes and goes. */
-function tell(kind: Transition['kind'], state: AlertState, question: AlertQuestion, since: number): Step {
+function transitionTo(kind: Transition['kind'], state: AlertState, question: AlertQuestion, since: number): Step {
   const { rule } = question.outcome
   const part = lastPart(rule, state)
   const mark = `${kind}${part}`

@@ -111,7 +111,7 @@ export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<Claimed
 }
 
 /** The notifications of a mail, in the order they came. */
-export async function noticesOf(tx: TenantTx, mailId: string): Promise<{ id: number; body: Notification }[]> {
+export async function notificationsOf(tx: TenantTx, mailId: string): Promise<{ id: number; body: Notification }[]> {
   const { rows } = await sql<{ id: number; body: Notification }>`
     select id, body from notifications where tenant_id = ${tx.tenantId} and mail_id = ${mailId} order by id`.execute(
     tx.q,

@@ -51,8 +51,8 @@ export interface StoredAlert<State> {
   readonly evaluatedAt: Date
   readonly explanation: unknown
   /** The last signal that enforcement sent for it, and when; null before the first. */
-  readonly asked: string | null
-  readonly askedAt: Date | null
+  readonly lastSignal: string | null
+  readonly lastSignalAt: Date | null
 }
 
 /** One evaluation at a time writes a tenant's alerts: locked to the end of the transaction. */
@@ -68,8 +68,8 @@ export async function loadAlerts<State>(
 ): Promise<StoredAlert<State>[]> {
   const { rows } = await sql<StoredAlert<State>>`
     select a.rule, a.subject_kind as kind, a.subject_id as id, a.scope, a.state, a.firing,
-           a.rule_version as "ruleVersion", a.evaluated_at as "evaluatedAt", a.explanation, a.asked,
-           a.asked_at as "askedAt"
+           a.rule_version as "ruleVersion", a.evaluated_at as "evaluatedAt", a.explanation, a.asked as "lastSignal",
+           a.asked_at as "lastSignalAt"
       from jsonb_to_recordset(${JSON.stringify(subjects)}::jsonb) as s(kind smallint, id bigint)
       join alerts a on a.tenant_id = ${tx.tenantId} and a.subject_kind = s.kind and a.subject_id = s.id
      where a.scope = any(${[...scopes]}::text[])`.execute(tx.q)
@@ -82,10 +82,10 @@ export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAle
   await sql`
     insert into alerts as a (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at,
                              explanation, asked, asked_at)
-    select rule, kind, id, scope, state, firing, "ruleVersion", "evaluatedAt", explanation, asked, "askedAt"
+    select rule, kind, id, scope, state, firing, "ruleVersion", "evaluatedAt", explanation, "lastSignal", "lastSignalAt"
       from jsonb_to_recordset(${JSON.stringify(alerts)}::jsonb) as s(
         rule text, kind smallint, id bigint, scope text, state jsonb, firing boolean, "ruleVersion" integer,
-        "evaluatedAt" timestamptz, explanation jsonb, asked text, "askedAt" timestamptz)
+        "evaluatedAt" timestamptz, explanation jsonb, "lastSignal" text, "lastSignalAt" timestamptz)
      order by rule, kind, id, scope
     on conflict (tenant_id, rule, subject_kind, subject_id, scope) do update
       set state = excluded.state, firing = excluded.firing, rule_version = excluded.rule_version,

@@ -126,9 +126,9 @@ function inOrder(real: Real, sim: SimModel, batch: readonly One[], order: readon
           : { status: 409, code: 'ticket_not_pending' }
       if (pending) ticket.status = TICKET.cancelled
     } else {
-      const { wish, status, code } = answerTo(real, after, one)
+      const { wanted, status, code } = answerTo(real, after, one)
       outcomes[n] = { status, code }
-      if (status === 200) opened(after, wish, `#${n}`, real.house.now)
+      if (status === 200) opened(after, wanted, `#${n}`, real.house.now)
     }
   }
   return { sim: after, outcomes }

@@ -20,7 +20,7 @@ interface Pending {
   readonly tariffId: number | null
   readonly unassign: boolean
 }
-export interface Wish {
+export interface WantedTicket {
   readonly kind: Kind
   readonly by: 'user' | 'watchdog' | 'month-end'
   readonly poolId: number | null
@@ -29,7 +29,7 @@ export interface Wish {
   /** Takes effect at the boundary before anything of the history. */
   readonly atBoundary: boolean
 }
-export interface TicketModel extends Wish {
+export interface TicketModel extends WantedTicket {
   readonly id: string
   status: number
   attempts: number
@@ -61,30 +61,36 @@ const refused = (code: string): Effect => ({ is: 'refused', code })
 const asking = (to: LineState): Effect => ({ is: 'change', to, asksCarrier: true })
 
 /** What a ticket comes to on a SIM in this state. */
-function effectOf(state: LineState, wish: Wish): Effect {
+function effectOf(state: LineState, wanted: WantedTicket): Effect {
   const { status } = state
-  if (wish.kind === 'unassign') {
+  if (wanted.kind === 'unassign') {
     return status === 0 ? { is: 'already' } : asking({ ...unprovisioned, tag: state.tag })
   }
-  if (wish.kind === 'provision') {
+  if (wanted.kind === 'provision') {
     if (status !== 0) return refused('sim_already_assigned')
-    return asking({ ...state, status: 2, poolId: wish.poolId, tariffId: wish.tariffId, tag: wish.tag ?? state.tag })
+    return asking({
+      ...state,
+      status: 2,
+      poolId: wanted.poolId,
+      tariffId: wanted.tariffId,
+      tag: wanted.tag ?? state.tag,
+    })
   }
   if (status === 0) return refused('sim_state_conflict')
-  switch (wish.kind) {
+  switch (wanted.kind) {
     case 'move': {
-      const [poolId, tariffId] = [wish.poolId ?? state.poolId, wish.tariffId ?? state.tariffId]
+      const [poolId, tariffId] = [wanted.poolId ?? state.poolId, wanted.tariffId ?? state.tariffId]
       if (poolId === state.poolId && tariffId === state.tariffId) return { is: 'already' }
       // What is queued since the boundary is for the next one.
-      const pending = wish.atBoundary ? state.pending : null
-      return asking({ ...state, poolId, tariffId, tag: wish.tag ?? state.tag, pending })
+      const pending = wanted.atBoundary ? state.pending : null
+      return asking({ ...state, poolId, tariffId, tag: wanted.tag ?? state.tag, pending })
     }
     case 'activate':
       return status === 1 ? { is: 'already' } : asking({ ...state, status: 1, suspendedBy: null })
     case 'suspend': {
-      const suspendedBy = wish.by === 'watchdog' ? 'watchdog' : 'user'
+      const suspendedBy = wanted.by === 'watchdog' ? 'watchdog' : 'user'
       if (status === 1) return asking({ ...state, status: 2, suspendedBy })
-      if (state.suspendedBy === 'watchdog' && wish.by === 'user') {
+      if (state.suspendedBy === 'watchdog' && wanted.by === 'user') {
         return { is: 'change', to: { ...state, suspendedBy }, asksCarrier: false }
       }
       return { is: 'already' }
@@ -106,8 +112,8 @@ export const stateAfter = (sim: SimModel): LineState =>
   }, sim.state)
 
 /** Why a ticket may not be opened: one that can do nothing is refused too. */
-export function conflictOf(sim: SimModel, wish: Wish): string | null {
-  const effect = effectOf(stateAfter(sim), wish)
+export function conflictOf(sim: SimModel, wanted: WantedTicket): string | null {
+  const effect = effectOf(stateAfter(sim), wanted)
   if (effect.is === 'change') return null
   return effect.is === 'refused' ? effect.code : 'sim_state_conflict'
 }
@@ -117,8 +123,8 @@ export function dropIdle(sim: SimModel): void {
   if (sim.state.status === 0 && openTickets(sim).length === 0) sim.state = { ...sim.state, pending: null }
 }
 
-export function opened(sim: SimModel, wish: Wish, id: string, now: number): void {
-  sim.tickets.push({ ...wish, id, status: 0, attempts: 0, failure: null, notBefore: now })
+export function opened(sim: SimModel, wanted: WantedTicket, id: string, now: number): void {
+  sim.tickets.push({ ...wanted, id, status: 0, attempts: 0, failure: null, notBefore: now })
 }
 
 export const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3, patienceMs: 3_600_000 }

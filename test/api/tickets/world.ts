@@ -20,7 +20,7 @@ import {
   TICKET,
   typeOf,
   unprovisioned,
-  type Wish,
+  type WantedTicket,
 } from './model.ts'
 
 export interface Model {
@@ -78,7 +78,7 @@ export async function aWorld(
 /** A ticket as a history names it. */
 export interface Ask {
   readonly kind: Kind
-  readonly by: Wish['by']
+  readonly by: WantedTicket['by']
   readonly pool: number
   readonly tariff: number
   readonly tag: string | null
@@ -120,8 +120,12 @@ export function send({ tenant, poolIds, tariffIds }: Real, simId: number, ask: A
 const assigns = (ask: Ask) => ask.kind === 'provision' || ask.kind === 'move'
 
 /** What opening a ticket must be answered. */
-export function answerTo(real: Real, sim: SimModel, ask: Ask): { wish: Wish; status: number; code: string | null } {
-  const wish: Wish = {
+export function answerTo(
+  real: Real,
+  sim: SimModel,
+  ask: Ask,
+): { wanted: WantedTicket; status: number; code: string | null } {
+  const wanted: WantedTicket = {
     kind: ask.kind,
     by: ask.kind === 'move' ? 'month-end' : ask.kind === 'suspend' || ask.kind === 'unassign' ? ask.by : 'user',
     poolId: assigns(ask) ? (real.poolIds[ask.pool] ?? null) : null,
@@ -129,30 +133,30 @@ export function answerTo(real: Real, sim: SimModel, ask: Ask): { wish: Wish; sta
     tag: assigns(ask) ? ask.tag : null,
     atBoundary: ask.atBoundary,
   }
-  const conflict = conflictOf(sim, wish)
-  if (conflict !== null) return { wish, status: 409, code: conflict }
-  const poolAfter = wish.poolId ?? stateAfter(sim).poolId
-  return { wish, ...assignmentFault(real, wish, poolAfter) }
+  const conflict = conflictOf(sim, wanted)
+  if (conflict !== null) return { wanted, status: 409, code: conflict }
+  const poolAfter = wanted.poolId ?? stateAfter(sim).poolId
+  return { wanted, ...assignmentFault(real, wanted, poolAfter) }
 }
 
-function assignmentFault(real: Real, wish: Pick<Wish, 'poolId' | 'tariffId'>, poolAfter: number | null) {
-  if (wish.poolId === UNKNOWN_ID) return { status: 404, code: 'pool_not_found' }
-  if (wish.tariffId === UNKNOWN_ID) return { status: 404, code: 'tariff_not_found' }
-  if (wish.tariffId !== null && wish.tariffId === real.tariffIds[DYNAMIC] && poolAfter === null) {
+function assignmentFault(real: Real, wanted: Pick<WantedTicket, 'poolId' | 'tariffId'>, poolAfter: number | null) {
+  if (wanted.poolId === UNKNOWN_ID) return { status: 404, code: 'pool_not_found' }
+  if (wanted.tariffId === UNKNOWN_ID) return { status: 404, code: 'tariff_not_found' }
+  if (wanted.tariffId !== null && wanted.tariffId === real.tariffIds[DYNAMIC] && poolAfter === null) {
     return { status: 422, code: 'tariff_needs_pool' }
   }
   return { status: 200, code: null }
 }
 
 export async function open(model: Model, real: Real, sim: SimModel, ask: Ask): Promise<void> {
-  const { wish, status, code } = answerTo(real, sim, ask)
+  const { wanted, status, code } = answerTo(real, sim, ask)
   const answer = await send(real, sim.id, ask)
   expect({ status: answer.status, code: answer.body.code ?? null }, `${ask.kind} on SIM ${sim.id}`).toEqual({
     status,
     code,
   })
   if (status !== 200) return
-  opened(sim, wish, answer.body.id, real.house.now)
+  opened(sim, wanted, answer.body.id, real.house.now)
   model.order.push(answer.body.id)
 }
 

@@ -276,8 +276,8 @@ describe('what was asked ends with its alert', () => {
             ruleVersion: 1,
             evaluatedAt: new Date(store.now++),
             explanation: null,
-            asked: 'cleared',
-            askedAt: null,
+            lastSignal: 'cleared',
+            lastSignalAt: null,
           },
         ]),
       )
