@@ -15,7 +15,7 @@ export interface Reason {
   readonly operand: FactValue | readonly FactValue[]
 }
 
-interface Told {
+interface BasicNotification {
   /** Alert key and kind: told once. */
   readonly key: string
   readonly level: LogLevel
@@ -26,7 +26,7 @@ interface Told {
 }
 
 /** A rule's alert: it fired, it cleared, or its grace period began or is about to end. */
-export interface AlertNotification extends Told {
+export interface AlertNotification extends BasicNotification {
   readonly kind: 'fired' | 'resolved' | 'graceStarted' | 'graceEnding'
   readonly rule: { readonly name: string; readonly file: string; readonly version: number }
   readonly subject: {
@@ -56,7 +56,7 @@ export interface AlertNotification extends Told {
 }
 
 /** A billing cycle was closed. Money is in micro-units of the currency. */
-export interface SummaryNotification extends Told {
+export interface SummaryNotification extends BasicNotification {
   readonly kind: 'summary'
   readonly cycle: { readonly key: string; readonly startsAt: string; readonly endsAt: string }
   readonly figures: {

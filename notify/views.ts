@@ -79,46 +79,49 @@ export const toneOf = ({ kind, level }: AlertNotification): Tone => (kind === 'r
 export const originText = ({ file, version }: AlertNotification['rule']): string =>
   `${oneLine(file)}, version ${version}`
 
-export function alertView(told: AlertNotification): AlertView {
-  const { facts, kind } = told
+export function alertView(notification: AlertNotification): AlertView {
+  const { facts, kind } = notification
   const over = facts.overageMB === null || facts.overageMB <= 0 ? null : megabytes(facts.overageMB)
-  const since = instant(told.since)
-  const found = instant(told.at)
-  const subject = `${SUBJECTS[told.subject.kind]} ${oneLine(told.subject.label)}`
+  const since = instant(notification.since)
+  const found = instant(notification.at)
+  const subject = `${SUBJECTS[notification.subject.kind]} ${oneLine(notification.subject.label)}`
   return {
-    tone: toneOf(told),
-    badge: badgeOf(told),
-    headline: oneLine(told.message),
+    tone: toneOf(notification),
+    badge: badgeOf(notification),
+    headline: oneLine(notification.message),
     subject,
-    tenant: oneLine(told.tenantName),
+    tenant: oneLine(notification.tenantName),
     lines: [
-      line(SUBJECTS[told.subject.kind], `${oneLine(told.subject.label)} (id ${oneLine(String(told.subject.id))})`),
+      line(
+        SUBJECTS[notification.subject.kind],
+        `${oneLine(notification.subject.label)} (id ${oneLine(String(notification.subject.id))})`,
+      ),
       line('Usage', usageText(facts)),
       line('Over the limit by', over),
       line('Since', since),
       line(FOUND[kind], found === since ? null : found),
-      line('At this pace', paceText(told.pace)),
-      line('What happens next', oneLine(told.whatNext)),
+      line('At this pace', paceText(notification.pace)),
+      line('What happens next', oneLine(notification.whatNext)),
     ].flatMap((each) => each ?? []),
-    why: told.why.map(reasonText),
-    rule: `${oneLine(told.rule.name)} (${originText(told.rule)})`,
-    howToStop: oneLine(told.howToStop),
+    why: notification.why.map(reasonText),
+    rule: `${oneLine(notification.rule.name)} (${originText(notification.rule)})`,
+    howToStop: oneLine(notification.howToStop),
   }
 }
 
 const line = (label: string, value: string | null): Line | undefined => (value === null ? undefined : { label, value })
 
-export function summaryView(told: SummaryNotification): SummaryView {
-  const { figures, cycle, pools, failures } = told
+export function summaryView(notification: SummaryNotification): SummaryView {
+  const { figures, cycle, pools, failures } = notification
   const sims = Object.entries(figures.simsByStatus).map(([label, n]) => `${count(n)} ${label}`)
   return {
-    tone: TONES[told.level],
+    tone: TONES[notification.level],
     headline: `Billing cycle ${oneLine(cycle.key)} is closed`,
     period: `${instant(cycle.startsAt)} to ${instant(cycle.endsAt)}`,
-    tenant: oneLine(told.tenantName),
+    tenant: oneLine(notification.tenantName),
     lines: [
       { label: 'Charges', value: money(figures.chargesMicro) },
-      ...adjustmentLines(told),
+      ...adjustmentLines(notification),
       { label: 'Usage', value: megabytes(figures.usageMB) },
       { label: 'Overage', value: megabytes(figures.overageMB) },
       { label: 'SIMs', value: sims.join(', ') || 'none' },
@@ -139,7 +142,7 @@ export function summaryView(told: SummaryNotification): SummaryView {
       .slice(0, MAX_FAILURES)
       .map(({ iccid, what, reason }) => ({ iccid: oneLine(iccid), what: oneLine(what), reason: oneLine(reason) })),
     moreFailures: moreThan(failures.length, MAX_FAILURES, 'failure'),
-    attachment: attachmentText(told),
+    attachment: attachmentText(notification),
   }
 }
 
@@ -157,12 +160,12 @@ function adjustmentLines({ adjustments = [] }: SummaryNotification): Line[] {
   return [{ label: 'of which for cycles before', value: money(chargeMicro) }, ...named]
 }
 
-function attachmentText(told: SummaryNotification): string | null {
-  if (told.statementCsv === undefined) return null
-  const name = statementName(told)
-  if (told.statementLinesLeftOut === undefined) return name
-  const whole = `/internal/cycles/${oneLine(told.cycle.key)}/statement.csv`
-  return `${name}, its pools only: ${counted(told.statementLinesLeftOut, 'more line')} at ${whole}`
+function attachmentText(notification: SummaryNotification): string | null {
+  if (notification.statementCsv === undefined) return null
+  const name = statementName(notification)
+  if (notification.statementLinesLeftOut === undefined) return name
+  const whole = `/internal/cycles/${oneLine(notification.cycle.key)}/statement.csv`
+  return `${name}, its pools only: ${counted(notification.statementLinesLeftOut, 'more line')} at ${whole}`
 }
 
 /** File name of a cycle's statement. */

@@ -21,13 +21,13 @@ import { type SetUp, setUp } from './set-up.ts'
 import { summarise, tellSummary } from './summary.ts'
 import { FILE_MONTH, readUsageFile } from './usage-file.ts'
 
-interface Telling {
+interface Reporting {
   readonly tell: Tell
   readonly signal: AbortSignal
 }
 
 /** @returns how it ended; one that was broken off by `signal` is still running, and goes on at the next start */
-export async function playDemo(play: Play, { tell, signal }: Telling): Promise<'running' | 'done' | 'failed'> {
+export async function playDemo(play: Play, { tell, signal }: Reporting): Promise<'running' | 'done' | 'failed'> {
   const began = performance.now()
   tell.heading(
     `Demonstration: ${demoEstate().tenant.name} and its 300 SIMs live through October in one cycle of 5 minutes`,
@@ -52,7 +52,7 @@ export async function playDemo(play: Play, { tell, signal }: Telling): Promise<'
   }
 }
 
-async function perform(play: Play, { tell, signal }: Telling): Promise<void> {
+async function perform(play: Play, { tell, signal }: Reporting): Promise<void> {
   const estate = demoEstate()
   const rows = await readUsageFile()
   await setSchedule(play, 'resume', signal)
@@ -102,7 +102,7 @@ async function keptMapping({ note, internal }: Play, tell: Tell): Promise<Mappin
 }
 
 /** Activates the SIMs and chooses the cycle. Both ends of the mapping are kept before the first record is sent. */
-async function begin(play: Play, ids: SetUp, { tell, signal }: Telling): Promise<Mapping> {
+async function begin(play: Play, ids: SetUp, { tell, signal }: Reporting): Promise<Mapping> {
   await activate(play, demoEstate(), ids, tell, signal)
   const now = Date.now()
   const { cycle, waitMs } = chooseCycle(DEMO_CYCLE, now)

@@ -92,14 +92,14 @@ const MOST_ATTACHED = 20_000
 /** Statements never change: they are read when the mail leaves, not kept with the notice. */
 const withStatements = (tx: TenantTx, notifications: readonly Notification[]): Promise<Notification[]> =>
   Promise.all(
-    notifications.map(async (told) => {
-      if (told.kind !== 'summary') return told
-      const { key } = told.cycle
+    notifications.map(async (notification) => {
+      if (notification.kind !== 'summary') return notification
+      const { key } = notification.cycle
       const count = (await statementTotals(tx, key))?.lines ?? 0
       const some = count > MOST_ATTACHED ? { kinds: ['pool' as const] } : {}
       const { lines } = await pageOfLines(tx, key, { ...some, afterLine: 0, limit: MOST_ATTACHED })
       const leftOut = count > MOST_ATTACHED ? { statementLinesLeftOut: count - lines.length } : {}
-      return { ...told, statementCsv: statementCsv(lines), ...leftOut }
+      return { ...notification, statementCsv: statementCsv(lines), ...leftOut }
     }),
   )
 
@@ -118,17 +118,17 @@ async function write(
 ): Promise<Written> {
   try {
     return await inTenant(store, tenantId, async (tx) => {
-      const notices = await notificationsOf(tx, id)
+      const notifications = await notificationsOf(tx, id)
       const bodies = await withStatements(
         tx,
-        notices.map(({ body }) => body),
+        notifications.map(({ body }) => body),
       )
       const whole = attempt(render, bodies)
       if ('mail' in whole) return whole
       const faulty = bodies.map((body) => 'error' in attempt(render, [body]))
       const left = bodies.filter((_, n) => faulty[n] === false)
       if (left.length === 0 || left.length === bodies.length) return whole
-      const ids = notices.filter((_, n) => faulty[n] === true).map((notice) => notice.id)
+      const ids = notifications.filter((_, n) => faulty[n] === true).map((notification) => notification.id)
       await insertMail(tx, { recipient, grouped: false }, ids)
       return attempt(render, left)
     })

@@ -21,7 +21,7 @@ import {
   type StoredAlert,
   saveAlerts,
 } from '../../store/watchdog/alerts.ts'
-import { notificationOf } from './alert-notice.ts'
+import { notificationOf } from './alert-notification.ts'
 import { type EvaluatedSubject, type EvaluationOptions, keyOf } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 import { type DesiredSuspension, reconcile, type SentSignal } from './reconcile-enforcement.ts'

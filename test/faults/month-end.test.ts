@@ -134,12 +134,12 @@ test('PostgreSQL killed in a month end: each queued change is made once, at the 
     async () => {
       const lines = [...(await witnesses.lines()).values()]
       const mails = await witnesses.mails()
-      const notices = await witnesses.notices()
+      const notifications = await witnesses.notifications()
       return (
         lines.every(({ open }) => open === 0) &&
         (await witnesses.requestsLeft()) === 0 &&
         mails.every(({ status }) => status === 'sent') &&
-        notices.every(({ mail_id }) => mail_id !== null) &&
+        notifications.every(({ mail_id }) => mail_id !== null) &&
         (await witnesses.running('suspend-on-overage')) === 0
       )
     },
@@ -196,7 +196,7 @@ test('PostgreSQL killed in a month end: each queued change is made once, at the 
     [tenantId, cycle.key],
   )
   expect(lines).toEqual([])
-  const summaries = (await witnesses.notices()).filter(({ key }) => key === `summary/${cycle.key}`)
+  const summaries = (await witnesses.notifications()).filter(({ key }) => key === `summary/${cycle.key}`)
   expect(summaries).toHaveLength(1)
   // The new cycle may have something to tell by now: its mail is on its way, and comes.
   await soon(async () => {

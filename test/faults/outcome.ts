@@ -103,7 +103,7 @@ export async function unfinished(herd: Herd): Promise<string | undefined> {
   if (unlogged.length > 0) return `${unlogged.length} log entries are missing, such as ${unlogged[0]}`
   const mails = await witnesses.mails()
   const unsent = mails.filter(({ status }) => status !== 'sent').length
-  const unmailed = (await witnesses.notices()).filter(({ mail_id }) => mail_id === null).length
+  const unmailed = (await witnesses.notifications()).filter(({ mail_id }) => mail_id === null).length
   return unsent + unmailed > 0 ? `${unmailed} notices without a mail, ${unsent} mails not sent` : undefined
 }
 
@@ -245,7 +245,7 @@ async function wrongStates(herd: Herd): Promise<string[]> {
 
 /** Mails by the database and by the inbox. One that a killed worker was sending may come twice, as the same mail. */
 async function mailsOf(service: Service, { billingEmail, witnesses }: Herd) {
-  const notices = await witnesses.notices()
+  const notifications = await witnesses.notifications()
   const mails = await witnesses.mails()
   const received = (await service.mails()).filter(({ to }: Mail) => to.includes(billingEmail))
   const ids = received.map(({ headers }) => headers['message-id'] ?? '')
@@ -253,7 +253,7 @@ async function mailsOf(service: Service, { billingEmail, witnesses }: Herd) {
     ...tell(
       'notices in no mail, of',
       billingEmail,
-      notices.filter(({ mail_id }) => mail_id === null),
+      notifications.filter(({ mail_id }) => mail_id === null),
       [],
     ),
     ...tell('mails received by', billingEmail, [...new Set(ids)].toSorted(), mails.map(({ id }) => id).toSorted()),

@@ -93,7 +93,7 @@ export function witnessesOf({ rows: ask, temporal, journal }: Sources, tenantId:
       rows<{ key: string; sim_id: string | null; message: string }>(
         'select dedupe_key as key, sim_id, message from watchdog_log where tenant_id = $1 order by id',
       ),
-    notices: () =>
+    notifications: () =>
       rows<{ key: string; mail_id: string | null }>(
         'select dedupe_key as key, mail_id from notifications where tenant_id = $1 order by id',
       ),

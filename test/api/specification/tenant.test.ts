@@ -75,8 +75,13 @@ test('4.6 PATCH /api/tenant/billing-email: the next mail goes to the new address
     await inbox.stop()
   })
   const tell = async (key: string) => {
-    const notice = { dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: new Date(house.now) }
-    await inTenant(house.store, house.tenant.id, (tx) => insertNotifications(tx, [notice]))
+    const notification = {
+      dedupeKey: key,
+      level: LogLevel.Critical,
+      body: anAlert({ key }),
+      dueAt: new Date(house.now),
+    }
+    await inTenant(house.store, house.tenant.id, (tx) => insertNotifications(tx, [notification]))
     await sendMails(house.store, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 1 }, house.tenant.id)
   }
 

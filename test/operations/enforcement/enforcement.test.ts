@@ -303,7 +303,7 @@ describe('an action of a workflow', () => {
     workflowId: 'w',
     ...also,
   })
-  const notices = (house: House) =>
+  const notifications = (house: House) =>
     house.rows(sql<{ key: string; kind: string }>`
       select dedupe_key as key, body ->> 'kind' as kind from notifications order by id`)
 
@@ -334,7 +334,7 @@ describe('an action of a workflow', () => {
       level: LogLevel.Critical,
       message: expect.stringMatching(/^SIM \d+ was suspended: it is 4 MB over$/),
     })
-    expect(await notices(house)).toEqual([])
+    expect(await notifications(house)).toEqual([])
   })
 
   test('is mailed once where a grace period begins or ends', async () => {
@@ -344,7 +344,7 @@ describe('an action of a workflow', () => {
       await house.asTenant((tx) => logAction(tx, ask(simId, { action })))
     }
 
-    expect((await notices(house)).map(({ kind }) => kind)).toEqual(['graceStarted', 'graceEnding'])
+    expect((await notifications(house)).map(({ kind }) => kind)).toEqual(['graceStarted', 'graceEnding'])
   })
 
   test('is logged as Critical, once a rule, pool and cycle, where a pool has too little to pick', async () => {
