@@ -1,16 +1,15 @@
 /** Activities of the month end: what there is to do, open its tickets, bring back, see how far it is, close. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
+import type { MonthEndBatchInput, MonthEndBatchResult } from '../domain/temporal/month-end-batch.ts'
 import type {
-  MonthEndBatchInput,
-  MonthEndBatchResult,
   MonthEndInput,
   MonthEndResult,
   MonthEndWork,
   RetryFailedResult,
-  Waits,
   WorkCounts,
-} from '../domain/temporal/lifecycle.ts'
+} from '../domain/temporal/month-end-reprovision.ts'
+import type { Waits } from '../domain/temporal/waits.ts'
 import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import { bodyOf, idempotent, type ServiceClient } from './client.ts'

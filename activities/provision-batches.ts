@@ -1,11 +1,8 @@
 /** Activities of a batch: its list, what became of its SIMs, and runs that cannot be waited for as children. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import type {
-  BatchFailure,
-  ProvisionAndActivateResult,
-  ProvisionInBulkResult,
-  Waits,
-} from '../domain/temporal/lifecycle.ts'
+import type { ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
+import type { BatchFailure, ProvisionInBulkResult } from '../domain/temporal/provision-in-bulk.ts'
+import type { Waits } from '../domain/temporal/waits.ts'
 import type { Batch, BatchNotes } from '../domain/workflows/provision-batch.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { poll } from './waits.ts'

@@ -1,7 +1,7 @@
 /** Activities that take a SIM from Unprovisioned to Active, a ticket at a time. */
 import { ApplicationFailure } from '@temporalio/activity'
 import { labelOf, SimStatus } from '../domain/codes.ts'
-import type { Waits } from '../domain/temporal/lifecycle.ts'
+import type { Waits } from '../domain/temporal/waits.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { lookAtTicket, postTicket, STATE_CODES, type TicketEnd, ticketOfStep } from './tickets.ts'
 import { poll } from './waits.ts'

@@ -1,5 +1,5 @@
 /** Activities over a suspension that a workflow owns: what is there of it, and how long it lasts. */
-import type { Waits } from '../domain/temporal/lifecycle.ts'
+import type { Waits } from '../domain/temporal/waits.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { isStateConflict } from './tickets.ts'
 import { poll } from './waits.ts'

@@ -1,6 +1,6 @@
 /** Waiting inside an activity: heard by the server, and ended by a cancellation. */
 import { heartbeat, sleep } from '@temporalio/activity'
-import type { Waits } from '../domain/temporal/lifecycle.ts'
+import type { Waits } from '../domain/temporal/waits.ts'
 import { durationMs } from '../domain/time/duration.ts'
 
 /** Well under the heartbeat timeout of 30 s. */

@@ -1,5 +1,5 @@
 /** The OpenAPI documents as files need them: made without a database, from the same applications that serve. */
-import { lifecycleClient } from '../queues/temporal/client.ts'
+import { openWorkflowClient } from '../queues/temporal/client.ts'
 import { connect } from '../store/connect.ts'
 import type { Store } from '../store/tenancy.ts'
 import type { App } from './http/app.ts'
@@ -15,7 +15,7 @@ async function describe(build: (store: Store) => Promise<App>): Promise<object> 
   return document
 }
 
-const nowhere = lifecycleClient({ address: '127.0.0.1:1', namespace: 'none' })
+const nowhere = openWorkflowClient({ address: '127.0.0.1:1', namespace: 'none' })
 const esim = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
 const workflowOptions = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
 
@@ -25,5 +25,5 @@ export const openapiDocument = (): Promise<object> => describe((store) => buildP
 /** The internal interface. */
 export const internalOpenapiDocument = (): Promise<object> =>
   describe((store) =>
-    buildInternal({ store, billingCycle: 'P1M', lifecycles: nowhere, workflowOptions, esim, dependencies: [] }),
+    buildInternal({ store, billingCycle: 'P1M', workflowClient: nowhere, workflowOptions, esim, dependencies: [] }),
   )

@@ -3,7 +3,7 @@ import type { EsimOptions } from '../operations/orders/esim-profiles.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { UsageOptions } from '../operations/usage/record-usage.ts'
 import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
-import type { LifecycleClient } from '../queues/temporal/client.ts'
+import type { WorkflowClient } from '../queues/temporal/client.ts'
 import type { Store } from '../store/tenancy.ts'
 
 /** What the routes of the service document work with. */
@@ -16,7 +16,7 @@ export interface RouteOptions {
 export interface InternalOptions extends RouteOptions {
   /** Billing cycle of new tenants that name none. */
   readonly billingCycle: string
-  readonly lifecycles: LifecycleClient
+  readonly workflowClient: WorkflowClient
   /** Where a workflow's history is shown; null where there is no such page. */
   readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
   /** Goes into the inputs of workflows. */

@@ -42,7 +42,8 @@ export const QUEUES: { readonly [Q in QueueName]: Queue<Payloads[Q]> } = {
   mail: perTenant(4),
   workflows: perTenant(4),
 }
-export const QUEUE_NAMES = Object.keys(QUEUES) as readonly QueueName[]
+const isQueue = (name: string): name is QueueName => Object.hasOwn(QUEUES, name)
+export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES).filter(isQueue)
 
 /** A job of this queue. */
 export type JobOf<Q extends QueueName> = { readonly queue: Q } & Payloads[Q]

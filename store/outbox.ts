@@ -1,6 +1,7 @@
 /** Starts and signals of workflows that happen after the commit that asks for them. */
 import { sql } from 'kysely'
-import type { EnforcePoolSignal, OutboxRequest, SuspendSignal } from '../domain/temporal/lifecycle.ts'
+import type { OutboxRequest } from '../domain/temporal/outbox.ts'
+import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** Asks for a start or signal once this transaction has committed. What a start is given is remembered with it. */

@@ -23,7 +23,7 @@ import { everySoOften, reasonOf, untilDone } from '../process/retry.ts'
 import { activateFirstRules, readRuleFiles, refusedRules } from '../process/rule-files.ts'
 import { startSweeps } from '../process/sweeps.ts'
 import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
-import { type LifecycleClient, lifecycleClient } from '../queues/temporal/client.ts'
+import { openWorkflowClient, type WorkflowClient } from '../queues/temporal/client.ts'
 import { connect } from '../store/connect.ts'
 import type { Store } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
@@ -66,7 +66,10 @@ export async function startWorker(
     from: settings.MAIL_FROM,
     plain: settings.SMTP_TLS === 'optional',
   })
-  const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
+  const workflowClient = openWorkflowClient({
+    address: settings.TEMPORAL_ADDRESS,
+    namespace: settings.TEMPORAL_NAMESPACE,
+  })
   const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
   const at: QueuesAt = {
     redisUrl: settings.REDIS_URL,
@@ -104,7 +107,7 @@ export async function startWorker(
       schema,
       rulesDependency(store, evaluation.rules),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
-      { name: 'temporal', check: () => polls(lifecycle, temporal) },
+      { name: 'temporal', check: () => polls(workflowClient, temporal) },
       { name: 'service key', check: () => keyIsTaken(key, internalUrl) },
       { name: 'carrier', check: async () => (await network.ping(), 'reachable') },
     ],
@@ -120,7 +123,7 @@ export async function startWorker(
       store,
       network,
       mailer: { render: renderMail, transport },
-      door: lifecycle,
+      door: workflowClient,
       tickets: ticketOptions(settings),
       evaluation: {
         ...evaluation,
@@ -145,7 +148,7 @@ export async function startWorker(
       [
         ...workLists({
           store,
-          ensureSchedule: (schedule) => lifecycle.ensureSchedule(schedule),
+          ensureSchedule: (schedule) => workflowClient.ensureSchedule(schedule),
           onMonthsAhead: (months) => {
             jobs.monthsAhead(months)
             if (months < MONTHS_AHEAD_LEAST)
@@ -170,14 +173,14 @@ export async function startWorker(
       await Promise.all([running?.sweeps.stop(), running?.consumers.close(), temporal.shutdown()])
       await running?.presence.stop()
       transport.close()
-      await Promise.all([queues.close(), lifecycle.close(), health.stop()])
+      await Promise.all([queues.close(), workflowClient.close(), health.stop()])
       await database.close()
     },
   }
 }
 
-async function polls(lifecycle: LifecycleClient, temporal: TemporalWorkers): Promise<string> {
-  await lifecycle.check()
+async function polls(workflowClient: WorkflowClient, temporal: TemporalWorkers): Promise<string> {
+  await workflowClient.check()
   if (!temporal.isRunning()) throw new Error('reachable, but this worker does not poll it yet')
   return 'reachable, and this worker polls it'
 }

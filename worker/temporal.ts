@@ -3,7 +3,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } 
 import type { Logger } from 'pino'
 import type { ServiceAddress } from '../activities/client.ts'
 import { createActivities } from '../activities/index.ts'
-import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/temporal/lifecycle.ts'
+import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/temporal/start.ts'
 import { registerSearchAttributes } from '../queues/temporal/attributes.ts'
 import { pickTargets } from '../rules/alerts/pick-sims.ts'
 

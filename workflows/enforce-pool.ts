@@ -20,9 +20,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { PoolPick } from '../activities/enforcement.ts'
-import type { EnforcePoolInput, EnforcePoolSignal, EnforcePoolState, WaitsFor } from '../domain/temporal/lifecycle.ts'
+import type { EnforcePoolInput, EnforcePoolState } from '../domain/temporal/enforce-pool.ts'
+import { ALERT_SIGNALS, type AlertSignal, GUARD_SIGNALS } from '../domain/temporal/signals.ts'
+import type { WaitsFor } from '../domain/temporal/timeline.ts'
 import { failureOf, long, short } from './run/activities.ts'
-import { answerState, openDiary, showState } from './run/timeline.ts'
+import { answerState, openTimeline, showState } from './run/timeline.ts'
 
 /** What a continued run takes over. */
 interface Carried extends EnforcePoolState {
@@ -30,7 +32,7 @@ interface Carried extends EnforcePoolState {
   readonly toldTooLittle: boolean
 }
 /** What to do next; `decided`: a person has decided about what the guard holds. */
-type Next = 'overLimit' | 'cleared' | 'standDown' | 'decided' | null
+type Next = AlertSignal | 'decided' | null
 
 interface PoolState {
   rounds: number
@@ -43,7 +45,7 @@ interface PoolState {
 /** @param carried what a continued run takes over; absent on the first, which begins with a round */
 export async function enforcePool(input: EnforcePoolInput, carried?: Carried): Promise<EnforcePoolState> {
   const armed = new Set(carried?.armed)
-  const diary = openDiary(carried)
+  const timeline = openTimeline(carried)
   const state: PoolState = {
     rounds: carried?.rounds ?? 0,
     over: carried?.over ?? false,
@@ -53,28 +55,27 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
   }
   const told = { tooLittle: carried?.toldTooLittle ?? false }
   let next: Next = carried === undefined ? 'overLimit' : carried.next
-  const answer = () => ({ ...state, armed: [...armed], ...diary.read() })
+  const answer = () => ({ ...state, armed: [...armed], ...timeline.read() })
   answerState(answer)
-  const on = (name: EnforcePoolSignal, note: () => void) => setHandler(defineSignal(name), note)
-  for (const name of ['overLimit', 'cleared', 'standDown'] as const) {
-    on(name, () => {
+  for (const name of ALERT_SIGNALS) {
+    setHandler(defineSignal(name), () => {
       next = name
     })
   }
-  for (const name of ['guardReleased', 'guardDiscarded'] as const) {
+  for (const name of GUARD_SIGNALS) {
     // What the watchdog wants stands: a round that is due anyway asks the guard again.
-    on(name, () => {
+    setHandler(defineSignal(name), () => {
       next ??= 'decided'
     })
   }
 
   for (;;) {
     const left = Date.parse(input.cycleEndsAt) - Date.now()
-    diary.waits(waitsFor(input, state))
+    timeline.waits(waitsFor(input, state))
     if (left <= 0 || !(await condition(() => next !== null, left))) break
     const ask = next
     next = null
-    diary.waits(null)
+    timeline.waits(null)
     const before = wordOf(state)
     const outcome = await outliving(
       () =>
@@ -83,13 +84,13 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     )
     if (wordOf(state) !== before) showState(wordOf(state))
     // A pool that stays over is asked about every minute: what changes nothing is not worth a step.
-    if (outcome !== '') diary.done(`${ask}/${state.rounds}`, outcome)
+    if (outcome !== '') timeline.done(`${ask}/${state.rounds}`, outcome)
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof enforcePool>(input, { ...answer(), next, toldTooLittle: told.tooLittle })
     }
   }
   showState('ended')
-  diary.waits(null)
+  timeline.waits(null)
   return answer()
 }
 

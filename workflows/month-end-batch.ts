@@ -3,23 +3,23 @@
  *
  * Waits for no ticket: the service notes by itself how each ends, and the month end counts them.
  */
-import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/temporal/lifecycle.ts'
+import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/temporal/month-end-batch.ts'
 import { long, short, slow, stepKey } from './run/activities.ts'
-import { answerState, type Diary, openDiary } from './run/timeline.ts'
+import { answerState, openTimeline, type TimelineWriter } from './run/timeline.ts'
 
 type Counts = { -readonly [K in keyof MonthEndBatchResult]: number }
 
 export async function monthEndBatch(input: MonthEndBatchInput): Promise<MonthEndBatchResult> {
   const { kind, count: total } = input
-  const diary = openDiary()
+  const timeline = openTimeline()
   const counts: Counts = { opened: 0, refused: 0, signalled: 0 }
-  answerState((): MonthEndBatchState => ({ kind, total, ...counts, ...diary.read() }))
-  if (kind === 'renew') await renew(input, counts, diary)
-  else await open(kind, input, counts, diary)
+  answerState((): MonthEndBatchState => ({ kind, total, ...counts, ...timeline.read() }))
+  if (kind === 'renew') await renew(input, counts, timeline)
+  else await open(kind, input, counts, timeline)
   return counts
 }
 
-async function open(kind: 'unassign' | 'move', input: MonthEndBatchInput, counts: Counts, diary: Diary) {
+async function open(kind: 'unassign' | 'move', input: MonthEndBatchInput, counts: Counts, timeline: TimelineWriter) {
   const { tenantId, cycleKey, throughSimId } = input
   let next: number | null = input.afterSimId
   while (next !== null) {
@@ -28,19 +28,19 @@ async function open(kind: 'unassign' | 'move', input: MonthEndBatchInput, counts
     const page = await slow.applyChanges(ask)
     counts.opened += page.opened
     counts.refused += page.refused
-    diary.done(`${kind} SIMs ${afterSimId + 1} to ${throughSimId}`, begunText(page))
+    timeline.done(`${kind} SIMs ${afterSimId + 1} to ${throughSimId}`, begunText(page))
     next = page.nextAfterSimId
   }
 }
 
-async function renew(input: MonthEndBatchInput, counts: Counts, diary: Diary): Promise<void> {
+async function renew(input: MonthEndBatchInput, counts: Counts, timeline: TimelineWriter): Promise<void> {
   const { tenantId, cycleKey, afterSimId, throughSimId } = input
   const { signalled, orphans } = await long.renewSuspensions(input)
   counts.signalled = signalled
-  diary.done(`renew SIMs ${afterSimId + 1} to ${throughSimId}`, `${signalled} workflow(s) told`)
+  timeline.done(`renew SIMs ${afterSimId + 1} to ${throughSimId}`, `${signalled} workflow(s) told`)
   if (orphans.length === 0) return
   Object.assign(counts, await short.openReturns({ tenantId, cycleKey, simIds: orphans, key: stepKey('return') }))
-  diary.done('return SIMs without a workflow', begunText(counts))
+  timeline.done('return SIMs without a workflow', begunText(counts))
 }
 
 /** What was begun, for people. */

@@ -1,25 +1,27 @@
 /** A dry run of the month end: answers all it would do and changes nothing. */
-import type { LifecycleView, MonthEndPlanInput } from '../domain/temporal/lifecycle.ts'
+
+import type { MonthEndPlanInput } from '../domain/temporal/month-end-plan.ts'
+import type { Timeline } from '../domain/temporal/timeline.ts'
 import { slow } from './run/activities.ts'
-import { answerState, openDiary, showState } from './run/timeline.ts'
+import { answerState, openTimeline, showState } from './run/timeline.ts'
 
 /** Where a dry run stands. */
-interface PlanState extends LifecycleView {
+interface PlanState extends Timeline {
   readonly step: 'planning' | 'done'
 }
 
 export async function monthEndPlan(input: MonthEndPlanInput): Promise<unknown> {
-  const diary = openDiary()
+  const timeline = openTimeline()
   let step: PlanState['step'] = 'planning'
-  answerState((): PlanState => ({ step, ...diary.read() }))
-  diary.waits({
+  answerState((): PlanState => ({ step, ...timeline.read() }))
+  timeline.waits({
     what: 'the plan',
     until: null,
     why: `the service goes through the estate and adds up what cycle ${input.cycleKey} comes to`,
   })
   const plan = await slow.readPlan(input)
-  diary.done('plan', 'read, it is in the result; nothing was changed')
-  diary.waits(null)
+  timeline.done('plan', 'read, it is in the result; nothing was changed')
+  timeline.waits(null)
   step = 'done'
   showState(step)
   return plan

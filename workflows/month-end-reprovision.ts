@@ -9,7 +9,12 @@
  * nothing, because the service knows which changes it has begun. A cancel begins no more, and leaves what is opened.
  */
 import { ApplicationFailure, allHandlersFinished, condition, defineUpdate, setHandler } from '@temporalio/workflow'
-import type { MonthEndInput, MonthEndResult, MonthEndUpdates, RetryFailedResult } from '../domain/temporal/lifecycle.ts'
+import type {
+  MonthEndInput,
+  MonthEndResult,
+  MonthEndUpdates,
+  RetryFailedResult,
+} from '../domain/temporal/month-end-reprovision.ts'
 import { begunText } from './month-end-batch.ts'
 import { beginRun, enter, type MonthEndRun, stateOf } from './month-end-reprovision/run.ts'
 import { awaitBoundary, close, openChanges, renew, settle } from './month-end-reprovision/steps.ts'
@@ -24,7 +29,7 @@ export async function monthEndReprovision(input: MonthEndInput): Promise<MonthEn
     takeRetries(run)
     return { run, result: await live(run) }
   })
-  run.diary.waits(null)
+  run.timeline.waits(null)
   if (result === null) {
     endCancelled(stateOf(run).progress, 'cancelled; what is opened goes on, the rest stays queued')
   }
@@ -70,7 +75,7 @@ function takeRetries(run: MonthEndRun): void {
     const { tenantId, cycleKey } = run.input
     const answer = await long.retryFailedChanges({ tenantId, cycleKey, key: stepKey(step) })
     run.retried ||= answer.opened > 0
-    run.diary.done(step, begunText(answer))
+    run.timeline.done(step, begunText(answer))
     return answer
   }
   const validator = (_: RetryUpdate) => {

@@ -6,10 +6,11 @@
  * made up in order; cycles that a paused Schedule left come first, those that nobody has opened among them.
  */
 import { ApplicationFailure, continueAsNew, workflowInfo } from '@temporalio/workflow'
-import type { LifecycleView, MonthEndTimerInput } from '../domain/temporal/lifecycle.ts'
+import type { MonthEndTimerInput } from '../domain/temporal/month-end-timer.ts'
+import type { Timeline } from '../domain/temporal/timeline.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
 import { short, waiting } from './run/activities.ts'
-import { answerState, openDiary, showState } from './run/timeline.ts'
+import { answerState, openTimeline, showState } from './run/timeline.ts'
 
 export interface TimerResult {
   /** How the month end of each cycle ended, in the order they ran: the last 100. */
@@ -35,17 +36,17 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
   const { tenantId, billingCycle, carried } = input
   const cycles: CycleEnd[] = [...(carried?.cycles ?? [])]
   const failed: string[] = [...(carried?.failed ?? [])]
-  const diary = openDiary()
-  answerState((): TimerResult & LifecycleView => ({ cycles: [...cycles], ...diary.read() }))
+  const timeline = openTimeline()
+  answerState((): TimerResult & Timeline => ({ cycles: [...cycles], ...timeline.read() }))
   const through = previousCycle(billingCycle, cycleAt(billingCycle, scheduledAt())).key
   const left = [...(carried?.left ?? (await short.listMissed({ tenantId, billingCycle, through })))]
   for (let cycle = left.shift(); cycle !== undefined; cycle = left.shift()) {
     showState(cycle)
     const workflowId = await short.startMonthEnd({ tenantId, cycleKey: cycle })
     const why = left.length === 0 ? 'it is the last' : `${left.length} more cycle(s) come after it`
-    diary.waits({ what: workflowId, until: null, why })
+    timeline.waits({ what: workflowId, until: null, why })
     const status = await waiting.awaitWorkflow({ tenantId, workflowId, waits: WAITS })
-    diary.done(cycle, status)
+    timeline.done(cycle, status)
     cycles.push({ cycle, status })
     if (cycles.length > MOST_CYCLES) cycles.shift()
     if (status !== 'completed') failed.push(cycle)
@@ -53,7 +54,7 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
       await continueAsNew<typeof monthEndTimer>({ tenantId, billingCycle, carried: { left, cycles, failed } })
     }
   }
-  diary.waits(null)
+  timeline.waits(null)
   if (failed.length > 0) {
     const message = `the month end of ${failed.join(', ')} did not complete: look at its workflow and start it again`
     throw ApplicationFailure.nonRetryable(message, 'month_end_failed', { cycles })

@@ -15,11 +15,11 @@ import type {
   ProvisionAndActivateInput,
   ProvisionAndActivateResult,
   ProvisionAndActivateState,
-} from '../domain/temporal/lifecycle.ts'
+} from '../domain/temporal/provision-and-activate.ts'
 import { failureOf, short, stepKey, waiting } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
 import { endOfTicket, orWithdrawn } from './run/tickets.ts'
-import { answerState, type Diary, openDiary, showState } from './run/timeline.ts'
+import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /** How often a SIM is asked again on which tickets of others are open, in milliseconds: they end within seconds. */
 const AGAIN_FIRST_MS = 1000
@@ -30,18 +30,18 @@ type Step = 'provision' | 'activate' | 'unassign'
 interface Run {
   readonly input: ProvisionAndActivateInput
   readonly cancel: Cancel
-  readonly diary: Diary
+  readonly timeline: TimelineWriter
   step: ProvisionAndActivateState['step']
   /** Null: not opened, or the SIM was there already. */
   readonly tickets: Record<Step, string | null>
 }
 
 export async function provisionAndActivate(input: ProvisionAndActivateInput): Promise<ProvisionAndActivateResult> {
-  const diary = openDiary()
+  const timeline = openTimeline()
   const tickets = { provision: null, activate: null, unassign: null }
   const { outcome, failure, run } = await heedingCancel(async (cancel) => {
-    const run: Run = { input, cancel, diary, step: 'checking', tickets }
-    answerState((): ProvisionAndActivateState => ({ step: run.step, ...ticketsOf(run), ...diary.read() }))
+    const run: Run = { input, cancel, timeline, step: 'checking', tickets }
+    answerState((): ProvisionAndActivateState => ({ step: run.step, ...ticketsOf(run), ...timeline.read() }))
     return { ...(await live(run)), run }
   })
   const result = { outcome, failure, ...ticketsOf(run) }
@@ -107,21 +107,21 @@ const told = (failure: Failure | null, cancel: Cancel): Failure | null =>
 
 /** Opens the next ticket; where others have tickets open on the SIM, waits until it is settled. */
 async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next> {
-  const { diary, cancel, input, tickets } = run
+  const { timeline, cancel, input, tickets } = run
   for (let pauseMs = AGAIN_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, AGAIN_MAX_MS)) {
     if (cancel.requested) return { do: 'cancelled' }
     const answer = await ask(from, run)
     if (answer.do !== 'later') {
-      if (from === 'provision') diary.done('check', foundBy(answer))
+      if (from === 'provision') timeline.done('check', foundBy(answer))
       if (answer.do === 'wait') tickets[answer.kind] = answer.ticketId
-      if (answer.do === 'refuse' && from === 'activate') diary.done(from, wordsOf(answer.refusal))
+      if (answer.do === 'refuse' && from === 'activate') timeline.done(from, wordsOf(answer.refusal))
       return answer
     }
     const why = 'what the SIM will be is open until they have ended'
     const until = new Date(Date.now() + pauseMs).toISOString()
-    diary.waits({ what: `open tickets of SIM ${input.simId}`, until, why })
+    timeline.waits({ what: `open tickets of SIM ${input.simId}`, until, why })
     await condition(() => cancel.requested, pauseMs)
-    diary.waits(null)
+    timeline.waits(null)
   }
 }
 
@@ -159,15 +159,15 @@ async function follow(
   run: Run,
   wait: (ticket: Ticket, withdraw: () => boolean) => Promise<TicketEnd>,
 ): Promise<Failure | null> {
-  const { input, cancel, tickets, diary } = run
+  const { input, cancel, tickets, timeline } = run
   const ticketId = tickets[kind]
   if (ticketId === null) return null
-  diary.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
+  timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
   const why = await ending(
     wait({ tenantId: input.tenantId, ticketId, waits: input.waits }, () => withdraws(kind, cancel)),
   )
-  diary.waits(null)
-  diary.done(kind, why === null ? 'complete' : wordsOf(why), ticketId)
+  timeline.waits(null)
+  timeline.done(kind, why === null ? 'complete' : wordsOf(why), ticketId)
   return why && { step: kind, ticketId, ...why }
 }
 
@@ -195,25 +195,25 @@ async function undo(run: Run, failure: Failure | null): Promise<Ending> {
 }
 
 /** Opens the ticket that unassigns. @returns why it cannot be; null where it is open, or there is nothing to undo */
-async function openUndo({ input, tickets, diary }: Run): Promise<Failure | null> {
+async function openUndo({ input, tickets, timeline }: Run): Promise<Failure | null> {
   const { tenantId, simId } = input
   const cause = { by: 'workflow', workflowId: workflowInfo().workflowId } as const
   try {
     const key = stepKey('unassign')
     const { ticketId } = await short.openTicket({ kind: 'unassign', tenantId, simId, key, cause })
     tickets.unassign = ticketId
-    if (ticketId === null) diary.done('unassign', 'the SIM is Unprovisioned already')
+    if (ticketId === null) timeline.done('unassign', 'the SIM is Unprovisioned already')
     return null
   } catch (error) {
     const why = failureOf(error)
-    diary.done('unassign', wordsOf(why))
+    timeline.done('unassign', wordsOf(why))
     return { step: 'unassign', ticketId: null, ...why }
   }
 }
 
-function readBack({ diary, input }: Run, sim: SimNow | null): Ending {
+function readBack({ timeline, input }: Run, sim: SimNow | null): Ending {
   const status = sim?.status ?? 'unknown'
-  diary.done('read back', status)
+  timeline.done('read back', status)
   if (status === 'Active') return { outcome: 'activated', failure: null }
   const detail = `SIM ${input.simId} was activated and is ${status} again: someone else changed it since`
   return { outcome: 'failed', failure: { step: 'check', ticketId: null, code: 'sim_state_conflict', detail } }

@@ -11,16 +11,16 @@ import { condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workf
 import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
 import type {
   BatchCounts,
-  LifecycleView,
   ProvisionInBulkInput,
   ProvisionInBulkResult,
   ProvisionInBulkState,
-} from '../domain/temporal/lifecycle.ts'
+} from '../domain/temporal/provision-in-bulk.ts'
+import type { Timeline } from '../domain/temporal/timeline.ts'
 import { type BatchOptions, NO_TICKETS, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
 import { failureOf, long, short } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openPace, type Pace, type PaceMark } from './run/rate.ts'
-import { answerState, type Diary, openDiary, showState } from './run/timeline.ts'
+import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /** Outcomes are written back so often, or so many at once: what a reader of the counts is behind. */
 const NOTE_EVERY_MS = 2000
@@ -31,7 +31,7 @@ const DRAIN_MS = 5000
 type Ended = Record<SimEnd['outcome'], number>
 
 /** What a continued run takes over. */
-interface Carried extends LifecycleView {
+interface Carried extends Timeline {
   readonly total: number
   readonly ended: Ended
   /** The place of the last SIM that was begun. */
@@ -41,7 +41,7 @@ interface Carried extends LifecycleView {
 }
 
 interface Batch extends BatchOptions {
-  readonly diary: Diary
+  readonly timeline: TimelineWriter
   readonly pace: Pace
   readonly ended: Ended
   readonly underWay: Set<UnderWay>
@@ -61,7 +61,7 @@ export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Car
   const result = await heedingCancel(async (cancel) => {
     const cancelled = condition(() => cancel.requested)
     const batch = openBatch({ input, cancel, cancelled }, carried)
-    answerState((): ProvisionInBulkState => ({ ...figuresOf(batch), ...batch.diary.read() }))
+    answerState((): ProvisionInBulkState => ({ ...figuresOf(batch), ...batch.timeline.read() }))
     if (carried === undefined) await readCounts(batch)
     for (const { item, runId } of carried?.underWay ?? []) launch(batch, { item, runId, starting: false })
     await work(batch)
@@ -74,7 +74,7 @@ export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Car
 
 const openBatch = (options: BatchOptions, carried?: Carried): Batch => ({
   ...options,
-  diary: openDiary(carried),
+  timeline: openTimeline(carried),
   pace: openPace(carried?.pace),
   ended: { activated: 0, alreadyActive: 0, compensated: 0, cancelled: 0, failed: 0, ...carried?.ended },
   underWay: new Set(),
@@ -147,7 +147,7 @@ async function beginNext(batch: Batch): Promise<void> {
 }
 
 function launch(batch: Batch, way: UnderWay): void {
-  const { underWay, ended, notes, diary } = batch
+  const { underWay, ended, notes, timeline } = batch
   underWay.add(way)
   const ending = untilEnd(way, batch).catch(
     (error: unknown): SimEnd => ({
@@ -163,7 +163,7 @@ function launch(batch: Batch, way: UnderWay): void {
     const { failure } = end
     if (failure !== null) {
       const why = `${end.outcome}: ${failure.step} failed, ${failure.code}: ${failure.detail}`
-      diary.done(`SIM ${way.item.simId}`, why, failure.ticketId)
+      timeline.done(`SIM ${way.item.simId}`, why, failure.ticketId)
     }
     setNotesDue(batch)
   })
@@ -182,7 +182,7 @@ function setNotesDue({ notes }: Batch): void {
 }
 
 async function writeBack(batch: Batch): Promise<void> {
-  const { input, notes, pace, diary } = batch
+  const { input, notes, pace, timeline } = batch
   const { tenantId, batchId, parallel } = input
   const [started, ended] = [notes.started, notes.ended]
   notes.started = []
@@ -192,12 +192,12 @@ async function writeBack(batch: Batch): Promise<void> {
   pace.mark(endedOf(batch))
   const { counts, estimatedEndAt } = figuresOf(batch)
   const why = `at most ${parallel} at once; ${counts.waiting} to begin`
-  diary.waits({ what: `${counts.running} SIM(s) under way`, until: estimatedEndAt, why })
+  timeline.waits({ what: `${counts.running} SIM(s) under way`, until: estimatedEndAt, why })
 }
 
 /** Continues as new: what has not ended within a moment is carried over. */
 async function turn(batch: Batch): Promise<void> {
-  const { input, underWay, cancel, diary, ended, total, afterIndex, pace, notes } = batch
+  const { input, underWay, cancel, timeline, ended, total, afterIndex, pace, notes } = batch
   await condition(() => underWay.size === 0 || cancel.requested, DRAIN_MS)
   const isStarting = () => [...underWay].some(({ starting }) => starting)
   // What ends, or is begun, while the last is written back is not carried over: it is written back or waited for too.
@@ -206,8 +206,8 @@ async function turn(batch: Batch): Promise<void> {
     await writeBack(batch)
   } while (notes.started.length + notes.ended.length > 0 || isStarting())
   if (cancel.requested) return
-  diary.done(`list up to ${afterIndex ?? 0}`, `begun; ${underWay.size} SIM(s) under way are carried over`)
-  const carried = { total, ended: { ...ended }, afterIndex, pace: pace.read(), ...diary.read() }
+  timeline.done(`list up to ${afterIndex ?? 0}`, `begun; ${underWay.size} SIM(s) under way are carried over`)
+  const carried = { total, ended: { ...ended }, afterIndex, pace: pace.read(), ...timeline.read() }
   await continueAsNew<typeof provisionInBulk>(input, {
     ...carried,
     underWay: [...underWay].map(({ item, runId }) => ({ item, runId })),
@@ -215,14 +215,14 @@ async function turn(batch: Batch): Promise<void> {
 }
 
 async function end(batch: Batch): Promise<ProvisionInBulkResult> {
-  const { input, cancel, diary } = batch
+  const { input, cancel, timeline } = batch
   const { tenantId, batchId } = input
-  diary.waits(null)
+  timeline.waits(null)
   const closed = await short.endBatch({ tenantId, batchId })
   const { activated, alreadyActive, cancelled } = closed.counts
   Object.assign(batch.ended, pickEnded(closed.counts))
   const failed = closed.total - activated - alreadyActive - cancelled
-  diary.done('end', `${activated + alreadyActive} of ${closed.total} SIM(s) active`)
+  timeline.done('end', `${activated + alreadyActive} of ${closed.total} SIM(s) active`)
   return { outcome: cancel.requested ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done', ...closed }
 }
 

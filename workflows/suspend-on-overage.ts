@@ -12,7 +12,7 @@
  * the workflow id says which. Cancelling never changes the SIM.
  */
 import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
-import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/temporal/lifecycle.ts'
+import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/temporal/suspend-on-overage.ts'
 import { short } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { answerState, showState } from './run/timeline.ts'
@@ -81,13 +81,13 @@ async function live(run: SuspendRun, again: boolean): Promise<Outcome> {
 
 /** The SIM is not suspended: waits to be armed, sits out the grace, suspends. */
 async function whileActive(run: SuspendRun): Promise<Outcome | null> {
-  const { mailbox, diary } = run
+  const { mailbox, timeline } = run
   if (mailbox.demand !== 'over') {
     run.gracePassed = false
     const woken = () => mailbox.demand === 'over' || mailbox.ending !== null || workflowInfo().continueAsNewSuggested
-    diary.waits({ what: 'its next overage', until: run.input.cycleEndsAt, why: run.state.reason })
+    timeline.waits({ what: 'its next overage', until: run.input.cycleEndsAt, why: run.state.reason })
     if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
-    diary.waits(null)
+    timeline.waits(null)
   }
   // What an attempt left wanted when the cycle ended is not tried again.
   if (Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
@@ -127,14 +127,14 @@ async function whileSuspended(run: SuspendRun): Promise<Outcome | null> {
 }
 
 async function suspended(run: SuspendRun, manual: boolean, woken: () => boolean): Promise<void> {
-  const { mailbox, diary, state, input } = run
+  const { mailbox, timeline, state, input } = run
   const what = manual ? 'a person: resume, keepSuspended, or a ticket' : 'the renewal of the billing cycle'
   const why = manual ? `${state.reason}; where nobody acts the workflow ends then, and the SIM stays` : state.reason
-  diary.waits({ what, until: input.cycleEndsAt, why })
+  timeline.waits({ what, until: input.cycleEndsAt, why })
   // The month end signals the return, after the SIM's own change; only a suspension that stays ends by the timer.
   if (!manual) await condition(woken)
   else if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
-  diary.waits(null)
+  timeline.waits(null)
 }
 
 /** What the run is after its SIM has come back, or a cancel or a person has kept it from coming back. */

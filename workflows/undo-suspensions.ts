@@ -7,18 +7,18 @@
  * history stay bounded.
  */
 import { continueAsNew, workflowInfo } from '@temporalio/workflow'
+import type { Timeline } from '../domain/temporal/timeline.ts'
 import type {
-  LifecycleView,
   UndoSuspensionsInput,
   UndoSuspensionsResult,
   UndoSuspensionsState,
-} from '../domain/temporal/lifecycle.ts'
+} from '../domain/temporal/undo-suspensions.ts'
 import { failureOf, long, short, stepKey } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
 import { inLanes } from './run/concurrency.ts'
 import { openPace, type Pace, type PaceMark } from './run/rate.ts'
 import { endOfTicket } from './run/tickets.ts'
-import { answerState, type Diary, openDiary, showState } from './run/timeline.ts'
+import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 type Failure = UndoSuspensionsResult['failures'][number]
 
@@ -35,7 +35,7 @@ interface Progress {
 /** What a continued run takes over. */
 interface Carried {
   readonly progress: Readonly<Progress>
-  readonly view: LifecycleView
+  readonly view: Timeline
   readonly pace: readonly PaceMark[]
 }
 
@@ -49,18 +49,18 @@ export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Car
     ...(carried?.progress ?? { found: 0, done: 0, failed: 0, afterSimId: 0, pages: 0 }),
     failures: [...(carried?.progress.failures ?? [])],
   }
-  const diary = openDiary(carried?.view)
+  const timeline = openTimeline(carried?.view)
   const pace = openPace(carried?.pace)
   if (carried === undefined) pace.mark(0)
   answerState((): UndoSuspensionsState => {
     const { found, done, failed, failures, afterSimId } = progress
     const left = Math.max(0, found - done - failed)
     const figures = { found, done, failed, left, ratePerSecond: pace.perSecond(), estimatedEndAt: pace.endOf(left) }
-    return { ...figures, failures: [...failures], afterSimId: afterSimId ?? 0, ...diary.read() }
+    return { ...figures, failures: [...failures], afterSimId: afterSimId ?? 0, ...timeline.read() }
   })
   if (carried === undefined) showState('running')
-  const cancelled = await heedingCancel((cancel) => work(input, { progress, diary, pace }, cancel))
-  diary.waits(null)
+  const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, pace }, cancel))
+  timeline.waits(null)
   const { found, done, failed, failures } = progress
   const outcome = cancelled ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done'
   showState(outcome)
@@ -71,19 +71,19 @@ export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Car
 
 interface Run {
   readonly progress: Progress
-  readonly diary: Diary
+  readonly timeline: TimelineWriter
   readonly pace: Pace
 }
 
 /** @returns whether it was cancelled before its end */
-async function work(input: UndoSuspensionsInput, { progress, diary, pace }: Run, cancel: Cancel): Promise<boolean> {
+async function work(input: UndoSuspensionsInput, { progress, timeline, pace }: Run, cancel: Cancel): Promise<boolean> {
   while (progress.afterSimId !== null) {
     if (cancel.requested) return true
-    await undoPage(input, progress, diary, progress.afterSimId, cancel)
+    await undoPage(input, progress, timeline, progress.afterSimId, cancel)
     pace.mark(progress.done + progress.failed)
     const full = progress.pages % input.perRun === 0 || workflowInfo().continueAsNewSuggested
     if (full && progress.afterSimId !== null && !cancel.requested) {
-      await continueAsNew<typeof undoSuspensions>(input, { progress, view: diary.read(), pace: pace.read() })
+      await continueAsNew<typeof undoSuspensions>(input, { progress, view: timeline.read(), pace: pace.read() })
     }
   }
   return false
@@ -92,17 +92,17 @@ async function work(input: UndoSuspensionsInput, { progress, diary, pace }: Run,
 async function undoPage(
   { tenantId, rule, since, until, pageSize, waits }: UndoSuspensionsInput,
   progress: Progress,
-  diary: Diary,
+  timeline: TimelineWriter,
   afterSimId: number,
   cancel: Cancel,
 ): Promise<void> {
   progress.pages += 1
   const step = `page/${progress.pages}`
-  diary.waits({ what: 'the service', until: null, why: `it looks for what rule ${rule} has suspended` })
+  timeline.waits({ what: 'the service', until: null, why: `it looks for what rule ${rule} has suspended` })
   const page = await short.takeUndoPage({ tenantId, rule, since, until, afterSimId, limit: pageSize })
   const { suspensions, total, nextAfterSimId } = page
   progress.found = Math.max(progress.found, progress.done + progress.failed + total)
-  diary.waits({
+  timeline.waits({
     what: `the workflows of ${suspensions.length} SIM(s)`,
     until: null,
     why: 'they are asked to bring them back',
@@ -112,13 +112,13 @@ async function undoPage(
       ? { orphans: [], failures: [] }
       : await long.resumeSims({ tenantId, suspensions, key: stepKey(step) })
   const failed = [...failures]
-  diary.waits({
+  timeline.waits({
     what: `${orphans.length} ticket(s)`,
     until: null,
     why: 'no workflow runs that would bring these SIMs back',
   })
   await inLanes(orphans, LANES, async (simId) => {
-    const failure = await activate({ tenantId, simId, waits }, diary, cancel)
+    const failure = await activate({ tenantId, simId, waits }, timeline, cancel)
     if (failure !== null) failed.push({ simId, ...failure })
   })
   progress.failed += failed.length
@@ -126,15 +126,15 @@ async function undoPage(
   const room = MOST_FAILURES - progress.failures.length
   progress.failures.push(...failed.toSorted((a, b) => a.simId - b.simId).slice(0, Math.max(0, room)))
   progress.afterSimId = nextAfterSimId
-  diary.waits(null)
+  timeline.waits(null)
   const words = `${suspensions.length} SIM(s): ${suspensions.length - failed.length} come back, ${failed.length} failed`
-  diary.done(step, words)
+  timeline.done(step, words)
 }
 
 /** Brings one SIM back by a ticket. @returns why not; null where it is back */
 async function activate(
   { tenantId, simId, waits }: Pick<UndoSuspensionsInput, 'tenantId' | 'waits'> & { readonly simId: number },
-  diary: Diary,
+  timeline: TimelineWriter,
   cancel: Cancel,
 ): Promise<Omit<Failure, 'simId'> | null> {
   const { workflowId } = workflowInfo()
@@ -144,7 +144,7 @@ async function activate(
     const { ticketId } = await short.openTicket({ tenantId, simId, kind: 'activate', key: stepKey(step), cause })
     if (ticketId === null) return null
     const { status, code, detail } = await endOfTicket({ tenantId, ticketId, waits }, () => cancel.requested)
-    diary.done(step, status === 'complete' ? 'complete' : `${code}: ${detail}`, ticketId)
+    timeline.done(step, status === 'complete' ? 'complete' : `${code}: ${detail}`, ticketId)
     return status === 'complete' ? null : { code, detail }
   } catch (error) {
     return failureOf(error)

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
-import { tenantOfWorkflow } from '../../domain/temporal/lifecycle.ts'
+import { tenantOfWorkflow } from '../../domain/temporal/ids.ts'
 import { wrongWorkflow } from '../../operations/tickets/cause.ts'
 
 declare module 'fastify' {

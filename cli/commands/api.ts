@@ -11,7 +11,7 @@ import { startPresence } from '../../process/presence.ts'
 import { everySoOften } from '../../process/retry.ts'
 import { openQueues } from '../../queues/backend.ts'
 import { openRequestCounts } from '../../queues/request-counts.ts'
-import { lifecycleClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
 import type { Store } from '../../store/tenancy.ts'
 import { requireSettings } from '../failures.ts'
@@ -29,7 +29,10 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
   const at = { redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost }
   const queues = openQueues(at)
-  const lifecycle = lifecycleClient({ address: settings.TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE })
+  const workflowClient = openWorkflowClient({
+    address: settings.TEMPORAL_ADDRESS,
+    namespace: settings.TEMPORAL_NAMESPACE,
+  })
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
   const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
   const api = await startApi({
@@ -38,7 +41,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     store,
     ticketQuota: ticketQuota(settings),
     billingCycle: settings.BILLING_CYCLE,
-    lifecycles: lifecycle,
+    workflowClient: workflowClient,
     historyUrl: historyUrlOf(settings),
     workflowOptions: workflowOptions(settings),
     usage: { maxAgeMs: durationMs(settings.USAGE_MAX_AGE) },
@@ -51,7 +54,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
       databaseDependency(database.db),
       rulesDependency(store, rulesInForce()),
       { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
-      { name: 'temporal', check: async () => (await lifecycle.check(), 'reachable') },
+      { name: 'temporal', check: async () => (await workflowClient.check(), 'reachable') },
     ],
     logger: log,
   })
@@ -61,7 +64,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     stop: async () => {
       await api.close()
       await presence.stop()
-      await Promise.all([counts?.close(), queues.close(), lifecycle.close(), database.close()])
+      await Promise.all([counts?.close(), queues.close(), workflowClient.close(), database.close()])
     },
   }
 }

@@ -1,6 +1,6 @@
 /** A month of usage in a few minutes: which cycle it is played in, and where each instant goes. Pure. */
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
-import type { Mapping } from './diary.ts'
+import type { Mapping } from './progress.ts'
 
 /** With less of a cycle left, the month would be too short to follow: the next one is waited for. */
 const LEAST_MS = 120_000

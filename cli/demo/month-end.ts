@@ -1,11 +1,11 @@
 /** Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and all that follows from it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { monthEndId } from '../../domain/temporal/lifecycle.ts'
+import { monthEndId } from '../../domain/temporal/ids.ts'
 import { wordsOf } from '../failures.ts'
 import type { Tell } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
-import type { Mapping } from './diary.ts'
 import type { Play } from './prepare.ts'
+import type { Mapping } from './progress.ts'
 
 const LOOK_EVERY_MS = 1000
 /** The Schedule starts it within seconds; a worker that was away may need longer. */
@@ -24,7 +24,7 @@ export async function awaitMonthEnd(play: Play, { cycle }: Mapping, tell: Tell, 
       },
     )
   }
-  const id = monthEndId(play.diary.tenantId, cycle.key)
+  const id = monthEndId(play.progress.tenantId, cycle.key)
   const status = await tell.step(
     { doing: 'month end', done: 'month end: changes applied, suspended SIMs back, statement made' },
     (note) =>

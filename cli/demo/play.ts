@@ -11,10 +11,10 @@ import { wordsOf } from '../failures.ts'
 import { span, type Tell } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import { activate } from './activate.ts'
-import type { Mapping } from './diary.ts'
 import { chooseCycle, mapOnto } from './mapping.ts'
 import { awaitMonthEnd, settle } from './month-end.ts'
 import { DEMO_CYCLE, type Play } from './prepare.ts'
+import type { Mapping } from './progress.ts'
 import { queueChanges } from './queue-changes.ts'
 import { replay } from './replay.ts'
 import { type SetUp, setUp } from './set-up.ts'
@@ -84,7 +84,7 @@ async function perform(play: Play, { tell, signal }: Reporting): Promise<void> {
   tellSummary(await summarise(play, mapping, rows.length), tell)
   tell.say('')
   tell.say("The tenant's Schedule is paused, so that no more cycles of 5 minutes are billed. To let it go on:")
-  tell.say(`  ${dataDirWord(play.dataDir)}npx simherd schedule resume --tenant ${play.diary.tenantId}`)
+  tell.say(`  ${dataDirWord(play.dataDir)}npx simherd schedule resume --tenant ${play.progress.tenantId}`)
 }
 
 const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`

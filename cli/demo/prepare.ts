@@ -9,15 +9,15 @@ import {
   responseOf,
 } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
-import { type Diary, newDiary, readDiary, writeDiary } from './diary.ts'
+import { type DemoProgress, newProgress, readProgress, writeProgress } from './progress.ts'
 
 /** The demonstration's month: five minutes. */
 export const DEMO_CYCLE = 'PT5M'
 
 export interface Play {
-  readonly diary: Diary
+  readonly progress: DemoProgress
   /** Changes the diary, and writes it. */
-  readonly note: (change: Partial<Diary>) => Promise<Diary>
+  readonly note: (change: Partial<DemoProgress>) => Promise<DemoProgress>
   /** The public interface, as the tenant. */
   readonly api: PublicClient
   /** The internal interface, for the tenant. */
@@ -46,7 +46,7 @@ interface DemoOptions {
 
 /** Decides, and makes the tenant where it is needed. Safe to run again after a crash. */
 export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptions): Promise<Prepared> {
-  const kept = await readDiary(dataDir)
+  const kept = await readProgress(dataDir)
   const known = kept !== undefined && tenants.includes(kept.tenantId) ? kept : undefined
   if (known === undefined) {
     const nothing = { tenantId: null, tenantKey: null, state: null, play: undefined }
@@ -57,40 +57,40 @@ export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptio
         why: 'The database is not empty: no demonstration. "npm start -- --demo" plays it for a tenant of its own.',
       }
     }
-    return toPlay(await keep(dataDir, newDiary(await makeTenant(stack))), stack, dataDir)
+    return toPlay(await keep(dataDir, newProgress(await makeTenant(stack))), stack, dataDir)
   }
 
   const tenantKey = await validKey(known, stack)
-  const diary = { ...known, tenantKey }
-  await writeDiary(dataDir, diary)
-  const left = { tenantId: diary.tenantId, tenantKey, state: diary.state, play: undefined }
+  const progress = { ...known, tenantKey }
+  await writeProgress(dataDir, progress)
+  const left = { tenantId: progress.tenantId, tenantKey, state: progress.state, play: undefined }
   if (wanted === false) return { ...left, why: '' }
-  if (diary.state === 'done' && wanted === 'once') {
+  if (progress.state === 'done' && wanted === 'once') {
     return {
       ...left,
       why: 'The demonstration has been played. "npm start -- --demo" plays it once more, "-- --fresh" from nothing.',
     }
   }
-  const again = diary.state === 'done' ? newDiary(diary) : { ...diary, state: 'running' as const }
+  const again = progress.state === 'done' ? newProgress(progress) : { ...progress, state: 'running' as const }
   return toPlay(await keep(dataDir, again), stack, dataDir)
 }
 
-async function keep(dataDir: string, diary: Diary): Promise<Diary> {
-  await writeDiary(dataDir, diary)
-  return diary
+async function keep(dataDir: string, progress: DemoProgress): Promise<DemoProgress> {
+  await writeProgress(dataDir, progress)
+  return progress
 }
 
-function toPlay(first: Diary, stack: Stack, dataDir: string): Prepared {
-  let diary: Diary = { ...first }
-  const { tenantId, tenantKey } = diary
-  const note = async (change: Partial<Diary>) => {
-    diary = { ...diary, ...change }
-    await writeDiary(dataDir, diary)
-    return diary
+function toPlay(first: DemoProgress, stack: Stack, dataDir: string): Prepared {
+  let progress: DemoProgress = { ...first }
+  const { tenantId, tenantKey } = progress
+  const note = async (change: Partial<DemoProgress>) => {
+    progress = { ...progress, ...change }
+    await writeProgress(dataDir, progress)
+    return progress
   }
   const api = publicClient({ url: stack.apiUrl, key: tenantKey })
   const internal = internalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
-  return { tenantId, tenantKey, state: 'running', why: '', play: { diary, note, api, internal, stack, dataDir } }
+  return { tenantId, tenantKey, state: 'running', why: '', play: { progress, note, api, internal, stack, dataDir } }
 }
 
 async function makeTenant(stack: Stack) {
@@ -102,7 +102,7 @@ async function makeTenant(stack: Stack) {
 }
 
 /** The tenant's key of the last run while it is valid, else a new one. */
-async function validKey({ tenantId, tenantKey }: Diary, stack: Stack): Promise<string> {
+async function validKey({ tenantId, tenantKey }: DemoProgress, stack: Stack): Promise<string> {
   try {
     const { id } = await responseOf(publicClient({ url: stack.apiUrl, key: tenantKey }).GET('/api/tenant'))
     if (id === tenantId) return tenantKey

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { span, type Tell } from '../reporter.ts'
 import { delivered, responseOf } from '../service.ts'
-import type { Mapping } from './diary.ts'
 import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'
 import type { Play } from './prepare.ts'
+import type { Mapping } from './progress.ts'
 import { asDelivery, type UsageRow } from './usage-file.ts'
 
 const DELIVER_EVERY_MS = 1000

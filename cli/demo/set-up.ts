@@ -10,8 +10,8 @@ export interface SetUp {
   readonly pools: ReadonlyMap<string, number>
 }
 
-export async function setUp({ api, internal, diary }: Play, estate: Estate): Promise<SetUp> {
-  const keyed = (what: string) => idempotent(`demo/${diary.tenantId}/${what}`)
+export async function setUp({ api, internal, progress }: Play, estate: Estate): Promise<SetUp> {
+  const keyed = (what: string) => idempotent(`demo/${progress.tenantId}/${what}`)
 
   const offered = await responseOf(api.GET('/api/tariffs'))
   const tariffs = new Map<string, number>()

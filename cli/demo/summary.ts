@@ -4,9 +4,9 @@ import type { components, operations } from '../../client/internal.d.ts'
 import type { Tell } from '../reporter.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'
-import type { Diary, Mapping } from './diary.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
+import type { DemoProgress, Mapping } from './progress.ts'
 
 type Counts = operations['readCounts']['responses'][200]['content']['application/json']
 type Cycle = components['schemas']['CycleInfo']
@@ -42,7 +42,7 @@ export async function summarise(play: Play, mapping: Mapping, rowsInFile: number
 function records(from: {
   readonly rowsInFile: number
   readonly posted: number
-  readonly answered: Diary['answered']
+  readonly answered: DemoProgress['answered']
   readonly cycle: Cycle | undefined
 }): Block {
   const { rowsInFile, posted, answered, cycle } = from

@@ -6,8 +6,8 @@ import { parse } from 'csv-parse/sync'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { USAGE_COLUMNS } from '../../examples/usage.ts'
-import { type Mapping } from './diary.ts'
 import { mapInstant } from './mapping.ts'
+import { type Mapping } from './progress.ts'
 
 const FILE = new URL('../../examples/usage-2026-10.csv', import.meta.url)
 /** The month the file is about. */

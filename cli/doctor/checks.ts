@@ -3,7 +3,7 @@ import { access, constants, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { httpNetwork } from '../../network/http.ts'
-import { lifecycleClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { findOnPath, userCacheDir } from '../../stack/downloads.ts'
 import { isPortFree } from '../../stack/ports.ts'
 import { postgresPrograms } from '../../stack/postgres/binaries.ts'
@@ -92,7 +92,7 @@ const redis: Check = async ({ settings }) => {
 const temporal: Check = async ({ settings, stack }) => {
   const address = settings.TEMPORAL_ADDRESS || stack?.temporalAddress
   if (address === undefined) return absent('Temporal', 'not running: "npm start" starts the embedded one')
-  const client = lifecycleClient({ address, namespace: settings.TEMPORAL_NAMESPACE })
+  const client = openWorkflowClient({ address, namespace: settings.TEMPORAL_NAMESPACE })
   try {
     await client.check()
     return found('Temporal', `reachable at ${address}`)

@@ -1,7 +1,7 @@
 /** `simherd workflows …`: what there is and how it is asked for; each command is loaded when it is run. */
 import { Argument, type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
-import { WORKFLOW_TYPES } from '../../domain/temporal/lifecycle.ts'
+import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { STATUSES } from '../../domain/workflows/workflow.ts'
 import { ASKS } from '../help-text.ts'
 import { id, idempotencyKey, wholeNumber } from '../option-values.ts'
@@ -15,7 +15,7 @@ import type { WatchFlags } from './watch.ts'
 export function addWorkflowCommands(program: Command, settings: () => Settings): void {
   const workflows = program
     .command('workflows')
-    .description('The lifecycles of SIMs, pools and billing cycles: start, watch and steer them.')
+    .description('The workflows of SIMs, pools and billing cycles: start, watch and steer them.')
     .addHelpText(
       'after',
       `

@@ -1,6 +1,6 @@
 /** `simherd workflows list` */
 import type { Settings } from '../../config/index.ts'
-import type { LifecycleFilter } from '../../queues/temporal/list.ts'
+import type { WorkflowFilter } from '../../queues/temporal/list.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
@@ -9,8 +9,8 @@ import { at, wordOf } from './run-text.ts'
 
 export interface ListFlags {
   readonly tenant: string
-  readonly type?: LifecycleFilter['type']
-  readonly status?: LifecycleFilter['status']
+  readonly type?: WorkflowFilter['type']
+  readonly status?: WorkflowFilter['status']
   readonly state?: string
   readonly sim?: number
   readonly pool?: number

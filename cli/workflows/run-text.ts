@@ -6,7 +6,7 @@ import { table } from '../table.ts'
 import type { Pending, Run } from './ask.ts'
 
 const Text = Type.Union([Type.String(), Type.Null()])
-/** What the state of every workflow has. Source: LifecycleView of domain/temporal/lifecycle.ts. */
+/** What the state of every workflow has. Source: domain/temporal/timeline.ts. */
 const View = Type.Object({
   steps: Type.Array(Type.Object({ step: Type.String(), at: Type.String(), outcome: Type.String(), ticketId: Text })),
   waitsFor: Type.Union([Type.Object({ what: Type.String(), until: Text, why: Type.String() }), Type.Null()]),

@@ -1,6 +1,8 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
+
 import type { paths } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
+import { workflowTypeOf } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
@@ -46,7 +48,7 @@ function unknownName(name: string, expected: readonly string[] = []): CommandFai
   return new CommandFailure(`got '${name}', expected ${names}`, ExitCode.usage)
 }
 
-const typeOf = (workflowId: string): string => workflowId.split(':')[0] ?? ''
+const typeOf = (workflowId: string): string => workflowTypeOf(workflowId) ?? ''
 
 export async function signalWorkflow(settings: Settings, workflowId: string, name: string, flags: SteerFlags) {
   if (!isSignal(name)) throw unknownName(name, WORKFLOW_SIGNALS[typeOf(workflowId)])

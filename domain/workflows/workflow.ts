@@ -1,8 +1,10 @@
 /** What the internal interface takes to start workflows, and how it shows them. */
+
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
-import { WORKFLOW_TYPES } from '../temporal/lifecycle.ts'
+import { WORKFLOW_TYPES } from '../temporal/ids.ts'
+import { ALERT_SIGNALS, type AlertSignal } from '../temporal/signals.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Name of the rule that asks' })
@@ -52,9 +54,9 @@ export const ArmRequest = strictObject({
   ruleFile: Type.String({ maxLength: 300 }),
   grace: Grace,
   until: Until,
-  signal: Type.Unsafe<'overLimit' | 'cleared' | 'standDown'>({
+  signal: Type.Unsafe<AlertSignal>({
     type: 'string',
-    enum: ['overLimit', 'cleared', 'standDown'],
+    enum: [...ALERT_SIGNALS],
     description: 'What the pool wants of them now',
   }),
 })

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts'
-import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { ArmRequest } from '../../domain/workflows/workflow.ts'
 import { noteCreated } from '../../store/audit.ts'
 import { missingSims } from '../../store/estate/sims.ts'

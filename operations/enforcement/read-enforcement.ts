@@ -2,7 +2,7 @@
 
 import type { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { modeInForce } from '../../domain/watchdog/settings.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts'

@@ -2,7 +2,8 @@
 
 import type { PassOver, StartUndo, SuspensionToUndo, UndoQuery } from '../../domain/enforcement/undo.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { suspendOnOverageId, type UndoSuspensionsInput, undoSuspensionsId } from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId, undoSuspensionsId } from '../../domain/temporal/ids.ts'
+import type { UndoSuspensionsInput } from '../../domain/temporal/undo-suspensions.ts'
 import { noteCreated } from '../../store/audit.ts'
 import { suspensionsToUndo } from '../../store/enforcement/undo.ts'
 import { missingSims } from '../../store/estate/sims.ts'

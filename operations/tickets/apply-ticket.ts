@@ -1,7 +1,7 @@
 /** What a completed ticket changes: the SIM, what it belongs to, what it contributes, who suspended it. */
 
 import { SimStatus, TicketType } from '../../domain/codes.ts'
-import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { stateAfter } from '../../domain/tickets/decisions.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { markDue } from '../../store/due.ts'

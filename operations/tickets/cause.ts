@@ -1,5 +1,7 @@
 /** Who asks for a ticket, and why: a workflow, where the request comes from one, or a person. */
+
 import { ServiceError } from '../../domain/errors.ts'
+import { workflowTypeOf } from '../../domain/temporal/ids.ts'
 import { ticketIdOfStep } from '../../domain/tickets/id.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
 import { suspensionStarted } from '../../store/outbox.ts'
@@ -29,7 +31,7 @@ export function stepTicketId({ tenantId, caller }: TenantTx, simId?: number): st
 async function causeOfCaller(tx: TenantTx): Promise<Cause> {
   const workflowId = tx.caller?.workflowId ?? null
   if (workflowId === null) return { by: 'user' }
-  if (!workflowId.startsWith('suspend-on-overage:')) return { by: 'workflow', workflowId }
+  if (workflowTypeOf(workflowId) !== 'suspend-on-overage') return { by: 'workflow', workflowId }
   const started = await suspensionStarted(tx, workflowId)
   if (started !== undefined) return { by: 'watchdog', ...started, workflowId }
   throw wrongWorkflow(workflowId, 'a suspension that was started')

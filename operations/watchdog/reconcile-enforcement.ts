@@ -4,14 +4,13 @@
  * Level-triggered: what is wanted is compared with what was asked last, and the difference is asked for in the
  * same transaction that writes the alert. In Monitor mode the same choice is only logged.
  */
+
 import { LogLevel, SimStatus } from '../../domain/codes.ts'
-import {
-  type EnforcePoolInput,
-  enforcePoolId,
-  type SuspendOnOverageInput,
-  suspendOnOverageId,
-  type WorkflowRequest,
-} from '../../domain/temporal/lifecycle.ts'
+import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
+import type { AlertSignal } from '../../domain/temporal/signals.ts'
+import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { toMB } from '../../domain/units.ts'
 import type { AlertState } from '../../rules/alerts/alerts.ts'
@@ -46,7 +45,7 @@ export interface DesiredSuspension {
 }
 
 /** `would`: logged what would have been. The others are signals. */
-export type Signal = 'overLimit' | 'cleared' | 'standDown' | 'would'
+export type Signal = AlertSignal | 'would'
 
 export interface SentSignal {
   readonly desired: DesiredSuspension

@@ -1,6 +1,6 @@
 /** Carrying out starts and signals of workflows that commits have asked for. */
 import { ServiceError } from '../../domain/errors.ts'
-import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../../domain/temporal/lifecycle.ts'
+import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../../domain/temporal/outbox.ts'
 import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../../store/outbox.ts'
 import { inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { type FailedRun, failedRun, tellFailedRun } from './failed-runs.ts'

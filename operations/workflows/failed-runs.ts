@@ -1,6 +1,7 @@
 /** Runs of enforcement that have failed: their cycle gets no others by itself, so a person has to hear of them. */
 import { LogLevel } from '../../domain/codes.ts'
-import type { WorkflowRequest } from '../../domain/temporal/lifecycle.ts'
+import { parseWorkflowId, type WorkflowType } from '../../domain/temporal/ids.ts'
+import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
 import { poolName } from '../../store/estate/pools.ts'
 import { namedSims } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -10,7 +11,7 @@ import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
 export interface FailedRun {
   readonly workflowId: string
   readonly runId: string
-  readonly type: string
+  readonly type: WorkflowType
   /** Of the SIM or the pool. */
   readonly id: number
   readonly cycleKey: string
@@ -30,9 +31,12 @@ export function failedRun(
 ): FailedRun | undefined {
   if (request.signal !== 'overLimit' || !FAILED.has(status)) return undefined
   const { workflowId } = request
-  const [type = '', , id, cycleKey = ''] = workflowId.split(':')
+  const parts = parseWorkflowId(workflowId)
+  if (parts?.type !== 'enforce-pool' && parts?.type !== 'suspend-on-overage') return undefined
+  const { type, cycleKey } = parts
+  const id = parts.type === 'enforce-pool' ? parts.poolId : parts.simId
   const rule = request.do === 'signalWithStart' ? request.input.rule : null
-  return { workflowId, runId, type, id: Number(id), cycleKey, rule, status }
+  return { workflowId, runId, type, id, cycleKey, rule, status }
 }
 
 /** Logs, once for each run, that what is over its limit is not enforced. Nothing where the SIM or pool is gone. */

@@ -1,15 +1,13 @@
 /** Starting workflows: checks and inputs. Settings and clocks enter here, since workflows read none. */
 import { SimStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import {
-  type MonthEndInput,
-  type ProvisionAndActivateInput,
-  type ProvisionInBulkInput,
-  type SuspendOnOverageInput,
-  suspendOnOverageId,
-  type Waits,
-  type WorkflowRequest,
-} from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import type { MonthEndInput } from '../../domain/temporal/month-end-reprovision.ts'
+import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
+import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-and-activate.ts'
+import type { ProvisionInBulkInput } from '../../domain/temporal/provision-in-bulk.ts'
+import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
+import type { Waits } from '../../domain/temporal/waits.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
 import { type Cycle, cycleAt, parseBillingCycle, previousCycle } from '../../domain/time/cycle.ts'
 import type { StartMonthEnd, StartProvision, StartSuspend } from '../../domain/workflows/workflow.ts'

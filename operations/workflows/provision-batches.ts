@@ -1,6 +1,6 @@
 /** Batches of SIMs to take to Active: taken on whole or not at all, worked off by the workflow provision-in-bulk. */
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
-import { provisionInBulkId } from '../../domain/temporal/lifecycle.ts'
+import { provisionInBulkId } from '../../domain/temporal/ids.ts'
 import type { Batch, BatchNotes, BatchRequest, BatchStarted } from '../../domain/workflows/provision-batch.ts'
 import { noteChange } from '../../store/audit.ts'
 import { requestWorkflows } from '../../store/outbox.ts'

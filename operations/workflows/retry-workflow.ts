@@ -2,9 +2,9 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { ServiceError } from '../../domain/errors.ts'
-import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/lifecycle.ts'
+import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/ids.ts'
 import type { StartRequest, WorkflowInput } from '../../queues/temporal/client.ts'
-import type { Lifecycle } from '../../queues/temporal/read.ts'
+import type { WorkflowRun } from '../../queues/temporal/read.ts'
 
 /** Outcomes of a run that Temporal calls completed, after which what was asked for is not so. */
 const FAILED_OUTCOMES: ReadonlySet<string> = new Set(['failed', 'compensated', 'cancelled', 'doneWithFailures'])
@@ -13,7 +13,7 @@ const Result = Type.Object({ outcome: Type.String() })
 const outcomeOf = (result: unknown): string | null => (Value.Check(Result, result) ? result.outcome : null)
 
 /** Whether a run has ended without what was asked for. */
-export function hasFailed({ status, result }: Pick<Lifecycle, 'status' | 'result'>): boolean {
+export function hasFailed({ status, result }: Pick<WorkflowRun, 'status' | 'result'>): boolean {
   if (status !== 'completed') return status !== 'running'
   const outcome = outcomeOf(result)
   return outcome !== null && FAILED_OUTCOMES.has(outcome)
@@ -34,7 +34,7 @@ const Input = Type.Object({
  *
  * @throws ServiceError `workflow_not_retryable` where it runs, has ended well, or its input is not known any more
  */
-export function retryOf(run: Pick<Lifecycle, 'workflowId' | 'type' | 'status' | 'input' | 'result'>): StartRequest {
+export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' | 'input' | 'result'>): StartRequest {
   const { workflowId, input } = run
   const refuse = (why: string) => new ServiceError('workflow_not_retryable', `workflow ${workflowId} ${why}`)
   if (run.status === 'running') throw refuse('runs')

@@ -1,6 +1,6 @@
 /** Search attributes: what Temporal's lists and UI can be filtered by. */
 import { Connection, isGrpcServiceError } from '@temporalio/client'
-import { SEARCH_ATTRIBUTES } from '../../domain/temporal/lifecycle.ts'
+import { SEARCH_ATTRIBUTES } from '../../domain/temporal/start.ts'
 
 /** IndexedValueType of the server's interface. */
 const INDEXED = { KEYWORD: 2, INT: 3 } as const

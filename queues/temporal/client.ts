@@ -9,38 +9,35 @@ import {
   type WorkflowStartOptions,
 } from '@temporalio/client'
 import { ServiceError } from '../../domain/errors.ts'
-import {
-  type LifecycleSubject,
-  startOf,
-  type WorkflowRequest,
-  type WorkflowType,
-} from '../../domain/temporal/lifecycle.ts'
+import type { WorkflowType } from '../../domain/temporal/ids.ts'
+import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
+import { startOf, type WorkflowSubject } from '../../domain/temporal/start.ts'
 import { addSearchAttributes } from './attributes.ts'
-import { type LifecycleFilter, type LifecyclePage, listLifecycles } from './list.ts'
+import { listWorkflows, type WorkflowFilter, type WorkflowPage } from './list.ts'
 import { type PendingWork, readPending } from './pending.ts'
-import { type LatestRun, type LifecycleStatus, readLatestRun, readLifecycle, startIdOf, statusOf } from './read.ts'
+import { type LatestRun, type RunStatus, readLatestRun, readRun, startIdOf, statusOf } from './read.ts'
 import { type ScheduleCalls, scheduleCalls } from './schedules.ts'
 import { updateCalls } from './updates.ts'
 
 export interface StartRequest {
   readonly type: WorkflowType
   readonly workflowId: string
-  /** The workflow's input of domain/temporal/lifecycle.ts: one plain object. */
+  /** The workflow's input: one plain object. */
   readonly input: WorkflowInput
 }
-export type WorkflowInput = LifecycleSubject
+export type WorkflowInput = WorkflowSubject
 
 export interface Started {
   readonly workflowId: string
   readonly runId: string
-  readonly status: LifecycleStatus
+  readonly status: RunStatus
   /** False where that id runs already, or may not run again. */
   readonly started: boolean
 }
 
 export type SignalWithStart = Extract<WorkflowRequest, { do: 'signalWithStart' }>
 
-export interface LifecycleClient extends ScheduleCalls {
+export interface WorkflowClient extends ScheduleCalls {
   /** Starts a workflow; a second start of the same id answers with the first. */
   start(request: StartRequest): Promise<Started>
   /**
@@ -75,7 +72,7 @@ export interface LifecycleClient extends ScheduleCalls {
   look(workflowId: string, tenantId: string): Promise<LatestRun>
   /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
   pending(workflowId: string, tenantId: string): Promise<PendingWork>
-  list(filter: LifecycleFilter, page: { readonly page: number; readonly pageSize: number }): Promise<LifecyclePage>
+  list(filter: WorkflowFilter, page: { readonly page: number; readonly pageSize: number }): Promise<WorkflowPage>
   /** @throws ServiceError `unavailable` where the server does not answer, or its namespace lacks search attributes */
   check(): Promise<void>
   close(): Promise<void>
@@ -107,7 +104,7 @@ const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) =
  * Every call throws ServiceError `unavailable` where the Temporal server does not answer, and the error itself where
  * asking again cannot help.
  */
-export function lifecycleClient({ address, namespace }: { address: string; namespace: string }): LifecycleClient {
+export function openWorkflowClient({ address, namespace }: { address: string; namespace: string }): WorkflowClient {
   let connecting: Promise<Client> | undefined
   /** Lists the search attributes that the namespace lacks, until it lacks none. */
   let stillMissing: () => Promise<readonly string[]> = async () => []
@@ -215,10 +212,10 @@ export function lifecycleClient({ address, namespace }: { address: string; names
       await onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).cancel())
     },
     ...updateCalls(onRunning),
-    describe: (workflowId, tenantId) => call((client) => readLifecycle(client, workflowId, tenantId), workflowId),
+    describe: (workflowId, tenantId) => call((client) => readRun(client, workflowId, tenantId), workflowId),
     look: (workflowId, tenantId) => call((client) => readLatestRun(client, workflowId, tenantId), workflowId),
     pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),
-    list: (filter, page) => call((client) => listLifecycles(client, filter, page)),
+    list: (filter, page) => call((client) => listWorkflows(client, filter, page)),
     ...scheduleCalls(call),
     check: () =>
       call(async (client) => {

@@ -1,11 +1,11 @@
 /** Lists of workflows, by search attributes. */
 import type { Client } from '@temporalio/client'
-import { type Lifecycle, type LifecycleStatus, toLifecycle } from './read.ts'
+import { type RunStatus, toRun, type WorkflowRun } from './read.ts'
 
-export interface LifecycleFilter {
+export interface WorkflowFilter {
   readonly tenantId: string
   readonly type?: string
-  readonly status?: LifecycleStatus
+  readonly status?: RunStatus
   readonly simId?: number
   readonly poolId?: number
   readonly cycle?: string
@@ -13,12 +13,12 @@ export interface LifecycleFilter {
   readonly state?: string
 }
 
-export interface LifecyclePage {
-  readonly items: readonly Lifecycle[]
+export interface WorkflowPage {
+  readonly items: readonly WorkflowRun[]
   readonly totalItems: number
 }
 
-const EXECUTION_STATUS: Readonly<Record<LifecycleStatus, string>> = {
+const EXECUTION_STATUS: Readonly<Record<RunStatus, string>> = {
   running: 'Running',
   completed: 'Completed',
   failed: 'Failed',
@@ -30,7 +30,7 @@ const EXECUTION_STATUS: Readonly<Record<LifecycleStatus, string>> = {
 const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
 
 /** The visibility query of a filter. Runs that have continued as new are left out: their latest stands for them. */
-export function queryOf({ tenantId, type, status, simId, poolId, cycle, state }: LifecycleFilter): string {
+export function queryOf({ tenantId, type, status, simId, poolId, cycle, state }: WorkflowFilter): string {
   return [
     `SimherdTenant = ${quoted(tenantId)}`,
     `ExecutionStatus != 'ContinuedAsNew'`,
@@ -54,11 +54,11 @@ const AT_ONCE = 10
  * Temporal pages by token: what comes before is walked through, a thousand a call, so a late page of a long list is
  * slow.
  */
-export async function listLifecycles(
+export async function listWorkflows(
   client: Client,
-  filter: LifecycleFilter,
+  filter: WorkflowFilter,
   { page, pageSize }: { readonly page: number; readonly pageSize: number },
-): Promise<LifecyclePage> {
+): Promise<WorkflowPage> {
   const query = queryOf(filter)
   const { count } = await client.workflow.count(query)
   const runs = []
@@ -71,9 +71,9 @@ export async function listLifecycles(
       if (runs.length === pageSize) break
     }
   }
-  const items: Lifecycle[] = []
+  const items: WorkflowRun[] = []
   for (let at = 0; at < runs.length; at += AT_ONCE) {
-    items.push(...(await Promise.all(runs.slice(at, at + AT_ONCE).map((run) => toLifecycle(client, run)))))
+    items.push(...(await Promise.all(runs.slice(at, at + AT_ONCE).map((run) => toRun(client, run)))))
   }
   return { items, totalItems: count }
 }

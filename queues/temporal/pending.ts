@@ -1,7 +1,7 @@
 /** What Temporal knows of a run that explains why it does not go on. */
 import type { Client } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto'
-import { describeOfTenant, type LifecycleStatus, statusOf } from './read.ts'
+import { describeOfTenant, type RunStatus, statusOf } from './read.ts'
 
 /** Why an attempt ended: the stable code where the service gave one, and text for people. */
 interface Fault {
@@ -24,7 +24,7 @@ export interface PendingActivity {
 export interface PendingWork {
   readonly workflowId: string
   readonly runId: string
-  readonly status: LifecycleStatus
+  readonly status: RunStatus
   /** Workers that ask for the workflow's tasks. */
   readonly workers: number
   /** What a worker has to do next in the workflow's own code; null while the workflow waits. */

@@ -1,15 +1,15 @@
 /** One workflow as the internal interface shows it. */
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
 import { ApplicationFailure, type TypedSearchAttributes } from '@temporalio/common'
-import { SEARCH_ATTRIBUTES } from '../../domain/temporal/lifecycle.ts'
+import { SEARCH_ATTRIBUTES } from '../../domain/temporal/start.ts'
 
-export type LifecycleStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut'
+export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut'
 
-export interface Lifecycle {
+export interface WorkflowRun {
   readonly workflowId: string
   readonly runId: string
   readonly type: string
-  readonly status: LifecycleStatus
+  readonly status: RunStatus
   readonly startedAt: string
   readonly closedAt: string | null
   /** The workflow's own answer to the query `state`; the word of its search attribute in lists and without a worker. */
@@ -20,12 +20,12 @@ export interface Lifecycle {
 }
 
 /** The latest run of an id. */
-export interface LatestRun extends Lifecycle {
+export interface LatestRun extends WorkflowRun {
   /** Id of the request that it answers, of one that was started again or by a signal. */
   readonly startId: string | null
 }
 
-const STATUS: Readonly<Record<string, LifecycleStatus>> = {
+const STATUS: Readonly<Record<string, RunStatus>> = {
   COMPLETED: 'completed',
   FAILED: 'failed',
   CANCELLED: 'cancelled',
@@ -33,7 +33,7 @@ const STATUS: Readonly<Record<string, LifecycleStatus>> = {
   TIMED_OUT: 'timedOut',
 }
 /** Status by the server's name; what is not an end counts as running. */
-export const statusOf = (name: string): LifecycleStatus => STATUS[name] ?? 'running'
+export const statusOf = (name: string): RunStatus => STATUS[name] ?? 'running'
 
 /** A run as the server lists and describes it. */
 export interface Run {
@@ -55,7 +55,7 @@ const QUERY_TIMEOUT_MS = 3000
  *
  * The result of a cancelled run is in its memo: Temporal itself keeps none.
  */
-export async function toLifecycle(client: Client, run: Run): Promise<Lifecycle> {
+export async function toRun(client: Client, run: Run): Promise<WorkflowRun> {
   const status = statusOf(run.status.name)
   const { workflowId, runId, type, startTime, closeTime, memo } = run
   return {
@@ -73,7 +73,7 @@ export async function toLifecycle(client: Client, run: Run): Promise<Lifecycle> 
   }
 }
 
-async function endOf(client: Client, id: string, runId: string): Promise<Pick<Lifecycle, 'result' | 'failure'>> {
+async function endOf(client: Client, id: string, runId: string): Promise<Pick<WorkflowRun, 'result' | 'failure'>> {
   const handle = client.workflow.getHandle(id, runId, { followRuns: false })
   try {
     return { result: (await handle.result()) ?? null, failure: null }
@@ -100,16 +100,16 @@ export function startIdOf({ memo }: Pick<Run, 'memo'>): string | null {
 /** The latest run of an id, without a question to it: needs no worker. */
 export async function readLatestRun(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
   const run = await describeOfTenant(client, workflowId, tenantId)
-  return { ...(await toLifecycle(client, run)), startId: startIdOf(run) }
+  return { ...(await toRun(client, run)), startId: startIdOf(run) }
 }
 
 /** The latest run of an id, with its own answer to the query `state`. */
-export async function readLifecycle(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
+export async function readRun(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
   const handle = client.workflow.getHandle(workflowId)
   const run = await describeOfTenant(client, workflowId, tenantId)
-  const [lifecycle, state] = await Promise.all([
-    toLifecycle(client, run),
+  const [workflowClient, state] = await Promise.all([
+    toRun(client, run),
     client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () => handle.query('state')).catch(() => undefined),
   ])
-  return { ...lifecycle, ...(state !== undefined && { state }), startId: startIdOf(run) }
+  return { ...workflowClient, ...(state !== undefined && { state }), startId: startIdOf(run) }
 }

@@ -8,7 +8,8 @@ import {
   type ScheduleHandle,
   ScheduleOverlapPolicy,
 } from '@temporalio/client'
-import { monthEndScheduleId, monthEndTimerId, SEARCH_ATTRIBUTES, TASK_QUEUE } from '../../domain/temporal/lifecycle.ts'
+import { monthEndScheduleId, monthEndTimerId } from '../../domain/temporal/ids.ts'
+import { SEARCH_ATTRIBUTES, TASK_QUEUE } from '../../domain/temporal/start.ts'
 import { parseBillingCycle } from '../../domain/time/cycle.ts'
 
 export interface MonthEndSchedule {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
-import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { UNPICKED_MODES } from '../../domain/watchdog/settings.ts'
 import type { TenantTx } from '../tenancy.ts'
 

@@ -1,7 +1,8 @@
 /** What the guard on suspensions remembers: what rules have asked, and holds that wait for a person. */
 
 import { sql } from 'kysely'
-import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import type { GuardSignal } from '../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 
@@ -159,7 +160,7 @@ export async function answerHeld(
   tx: TenantTx,
   { id, poolId, cycleKey }: HoldRow,
   state: 'granted' | 'discarded',
-  signal: 'guardReleased' | 'guardDiscarded',
+  signal: GuardSignal,
 ): Promise<void> {
   const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
   await sql`

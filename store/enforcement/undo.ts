@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import type { SuspensionToUndo } from '../../domain/enforcement/undo.ts'
-import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 

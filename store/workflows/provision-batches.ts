@@ -1,7 +1,7 @@
 /** Batches of SIMs to take to Active: the list as it was asked for, and what has become of each SIM. */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
-import { provisionInBulkId } from '../../domain/temporal/lifecycle.ts'
+import { provisionInBulkId } from '../../domain/temporal/ids.ts'
 import {
   type Batch,
   type BatchOutcome,

@@ -10,7 +10,7 @@ import { createKey } from '../../operations/tenants/create-key.ts'
 import { applyTicket } from '../../operations/tickets/apply-ticket.ts'
 import { openTicket } from '../../operations/tickets/open-ticket.ts'
 import type { TicketQuota } from '../../operations/tickets/quota.ts'
-import { type LifecycleClient, lifecycleClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient, type WorkflowClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
@@ -58,7 +58,7 @@ export interface House {
 /** Workflows are tested elsewhere: no Temporal server is asked here. */
 export const INTERNAL = {
   billingCycle: 'P1M',
-  lifecycles: lifecycleClient({ address: '127.0.0.1:1', namespace: 'default' }),
+  workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
   workflowOptions: { waits: { pollMin: 'PT0.2S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
   esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
 }
@@ -116,7 +116,7 @@ async function copiedDatabase(): ReturnType<typeof ownDatabase> {
 export function useHouse(
   options: {
     readonly checkAnswers?: boolean
-    readonly lifecycles?: LifecycleClient
+    readonly workflowClient?: WorkflowClient
     readonly terminate?: House['terminate']
     /** Default: none. */
     readonly ticketQuota?: TicketQuota
@@ -145,7 +145,7 @@ export function useHouse(
       {
         store: house.store,
         ...INTERNAL,
-        lifecycles: options.lifecycles ?? INTERNAL.lifecycles,
+        workflowClient: options.workflowClient ?? INTERNAL.workflowClient,
         refusalLimit: 0,
         dependencies: [],
       },

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { iccidOf } from '../../domain/identifiers.ts'
-import { monthEndId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { monthEndId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { inLanes } from '../../workflows/run/concurrency.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import { soon, until } from '../setup/soon.ts'

@@ -1,5 +1,5 @@
 /** What a herd must have come to whatever befell it on the way, and how many of it have not yet. */
-import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { Mail } from '../../stack/inbox/mails.ts'
 import type { Service } from '../setup/service.ts'
 import { GROUPS, type Group, type Herd, type HerdSim } from './herd.ts'

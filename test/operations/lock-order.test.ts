@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
-import { suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { MB } from '../../domain/units.ts'
 import { askPermits } from '../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../operations/enforcement/change-settings.ts'

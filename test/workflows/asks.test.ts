@@ -5,7 +5,7 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
-import { lifecycleClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
@@ -20,7 +20,7 @@ import { useEstates } from '../api/full-tenant.ts'
 import { freshNamespace } from '../setup/service.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const lifecycles = lifecycleClient({ address, namespace })
+const workflowClient = openWorkflowClient({ address, namespace })
 const connection = await Connection.connect({ address })
 const temporal = new WorkflowClient({ connection, namespace })
 const nowhere = 'http://127.0.0.1:9'
@@ -34,19 +34,19 @@ const workers = startTemporalWorkers({
   log: pino({ level: 'silent' }),
   shutdownGraceMs: 100,
 })
-const estates = useEstates({ lifecycles, terminate: (id) => temporal.getHandle(id).terminate('for the test') })
+const estates = useEstates({ workflowClient, terminate: (id) => temporal.getHandle(id).terminate('for the test') })
 const { house } = estates
 let keys: Keys
 
 beforeAll(async () => {
   keys = await someKeys(house)
   for (const { id } of [house.tenant, house.other]) {
-    await lifecycles.ensureSchedule({ tenantId: id, billingCycle: 'P1M' })
+    await workflowClient.ensureSchedule({ tenantId: id, billingCycle: 'P1M' })
   }
 })
 afterAll(async () => {
   await workers.shutdown()
-  await lifecycles.close()
+  await workflowClient.close()
   await connection.close()
 })
 

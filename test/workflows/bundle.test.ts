@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { WORKFLOW_TYPES } from '../../domain/temporal/lifecycle.ts'
+import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { bundledSources, bundleHeader, bundleWorkflows, readBundle } from '../../worker/workflow-bundle.ts'
 import * as workflows from '../../workflows/index.ts'
 

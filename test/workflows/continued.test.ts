@@ -1,7 +1,7 @@
 /** Runs that continue as new, on a server that suggests it after a few events. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
@@ -34,15 +34,15 @@ describe('a run whose history has grown', () => {
 
   const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
   const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
-  const see = (workflowId: string) => house.lifecycle.describe(workflowId, TENANT)
+  const see = (workflowId: string) => house.workflowClient.describe(workflowId, TENANT)
   /** The run that the latest of an id has taken over from; empty for the first. */
   const runBefore = async (workflowId: string) => {
     const { events } = await new WorkflowClient({ connection }).getHandle(workflowId).fetchHistory()
     return events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId
   }
   /** Starts a run, and sees another that has taken over from it with this state. */
-  const begin = async (start: Parameters<typeof house.lifecycle.signalWithStart>[0], state: object) => {
-    await house.lifecycle.signalWithStart(start)
+  const begin = async (start: Parameters<typeof house.workflowClient.signalWithStart>[0], state: object) => {
+    await house.workflowClient.signalWithStart(start)
     await soon(async () => expect(await see(start.workflowId)).toMatchObject({ status: 'running', state }))
     await soon(async () => expect(await runBefore(start.workflowId)).toMatch(/./))
   }
@@ -58,12 +58,12 @@ describe('a run whose history has grown', () => {
   test('suspend-on-overage owns its suspension still, and counts on', async () => {
     const start = startSuspension('owned')
     await begin(start, { phase: 'suspended' })
-    await house.lifecycle.signal(start.workflowId, 'cleared')
+    await house.workflowClient.signal(start.workflowId, 'cleared')
     await untilPhase(start.workflowId, 'idle')
     expect(house.model.sims.get(1)?.status).toBe(1)
-    await house.lifecycle.signal(start.workflowId, 'overLimit')
+    await house.workflowClient.signal(start.workflowId, 'overLimit')
     await untilPhase(start.workflowId, 'suspended')
-    await house.lifecycle.signal(start.workflowId, 'renewed')
+    await house.workflowClient.signal(start.workflowId, 'renewed')
 
     await soon(async () =>
       expect(await see(start.workflowId)).toMatchObject({
@@ -78,11 +78,11 @@ describe('a run whose history has grown', () => {
   test('suspend-on-overage keeps the SIM as a person has asked, and hears the next ask', async () => {
     const start = startSuspension('kept')
     await begin(start, { phase: 'suspended' })
-    await house.lifecycle.update(start.workflowId, 'keepSuspended', {}, 'keep')
+    await house.workflowClient.update(start.workflowId, 'keepSuspended', {}, 'keep')
     await soon(() => expect(house.model.sims.get(1)?.suspension).toMatchObject({ until: 'manual' }))
-    await house.lifecycle.signal(start.workflowId, 'cleared')
+    await house.workflowClient.signal(start.workflowId, 'cleared')
     await soon(async () => expect((await see(start.workflowId)).state).toMatchObject({ until: 'manual' }))
-    await house.lifecycle.update(start.workflowId, 'resume', {}, 'resume')
+    await house.workflowClient.update(start.workflowId, 'resume', {}, 'resume')
 
     await soon(async () => expect(await see(start.workflowId)).toMatchObject({ result: { outcome: 'resumed' } }))
     expect(house.model.sims.get(1)?.status).toBe(1)
@@ -99,10 +99,10 @@ describe('a run whose history has grown', () => {
     const start = { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
     await begin(start, { over: true, armed: [1] })
     await untilPhase(suspendOnOverageId(TENANT, 1, cycleKey), 'suspended')
-    await house.lifecycle.signal(workflowId, 'cleared')
+    await house.workflowClient.signal(workflowId, 'cleared')
 
     await soon(() => expect(house.model.sims.get(1)?.status).toBe(1))
-    await house.lifecycle.cancel(workflowId)
-    await house.lifecycle.signal(suspendOnOverageId(TENANT, 1, cycleKey), 'renewed')
+    await house.workflowClient.cancel(workflowId)
+    await house.workflowClient.signal(suspendOnOverageId(TENANT, 1, cycleKey), 'renewed')
   })
 })

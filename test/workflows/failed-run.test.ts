@@ -2,15 +2,12 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import proto from '@temporalio/proto'
 import { afterAll, expect, inject, test } from 'vitest'
-import {
-  type EnforcePoolInput,
-  enforcePoolId,
-  suspendOnOverageId,
-  TASK_QUEUE,
-} from '../../domain/temporal/lifecycle.ts'
+import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import { TASK_QUEUE } from '../../domain/temporal/start.ts'
 import { carryOutWorkflowRequests } from '../../operations/workflows/deliver-outbox.ts'
 import type { FailedRun } from '../../operations/workflows/failed-runs.ts'
-import { lifecycleClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { aPool, aSim, useHouse } from '../api/harness.ts'
@@ -18,12 +15,12 @@ import { freshNamespace } from '../setup/service.ts'
 import { WAITS } from './model/service.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const lifecycles = lifecycleClient({ address, namespace })
+const workflowClient = openWorkflowClient({ address, namespace })
 const connection = await Connection.connect({ address })
 const temporal = new WorkflowClient({ connection, namespace })
-const house = useHouse({ lifecycles })
+const house = useHouse({ workflowClient })
 afterAll(async () => {
-  await lifecycles.close()
+  await workflowClient.close()
   await connection.close()
 })
 
@@ -43,7 +40,7 @@ type SignalRequest = { readonly do: 'signal'; readonly workflowId: string }
 async function askAgain(ask: Ask | SignalRequest, signal: 'overLimit' | 'cleared') {
   const met: FailedRun[] = []
   await inTenant(house.store, house.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
-  await carryOutWorkflowRequests(house.store, lifecycles, {
+  await carryOutWorkflowRequests(house.store, workflowClient, {
     onRequestFailed: (_id, error) => expect.unreachable(String(error)),
     onFailedRun: (run) => met.push(run),
   })
@@ -109,10 +106,10 @@ test('one that was stopped at Temporal too, of a SIM or of a pool; one that a pe
     input,
     signal: 'overLimit',
   } as const
-  await lifecycles.signalWithStart(suspension)
+  await workflowClient.signalWithStart(suspension)
   await temporal.getHandle(workflowId).terminate('for the test')
   await inTenant(house.store, tenantId, (tx) => requestWorkflows(tx, [suspension]))
-  await carryOutWorkflowRequests(house.store, lifecycles, {
+  await carryOutWorkflowRequests(house.store, workflowClient, {
     onRequestFailed: (_, error) => expect.unreachable(String(error)),
     onFailedRun: (met) => expect(met).toMatchObject({ workflowId, status: 'terminated' }),
   })
@@ -123,7 +120,7 @@ test('one that was stopped at Temporal too, of a SIM or of a pool; one that a pe
 
   const cancelled = await aPoolRun()
   await askAgain(cancelled, 'overLimit')
-  await lifecycles.cancel(cancelled.workflowId)
+  await workflowClient.cancel(cancelled.workflowId)
   await endBy(CANCEL)
   expect(await askAgain(cancelled, 'overLimit')).toEqual([])
 })

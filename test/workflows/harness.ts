@@ -1,7 +1,7 @@
-/** What a test of workflows runs on: workers, the lifecycle client, and the service the activities call. */
+/** What a test of workflows runs on: workers, the workflow client, and the service the activities call. */
 import { pino } from 'pino'
-import type { WorkflowType } from '../../domain/temporal/lifecycle.ts'
-import { lifecycleClient, type WorkflowInput } from '../../queues/temporal/client.ts'
+import type { WorkflowType } from '../../domain/temporal/ids.ts'
+import { openWorkflowClient, type WorkflowInput } from '../../queues/temporal/client.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { until } from '../setup/soon.ts'
@@ -12,8 +12,8 @@ const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
 /** Starts workers and a model of the service against a Temporal server. */
 export async function startHouse(address: string, namespace: string) {
-  const lifecycle = lifecycleClient({ address, namespace })
-  const model = await startServiceModel(() => lifecycle)
+  const workflowClient = openWorkflowClient({ address, namespace })
+  const model = await startServiceModel(() => workflowClient)
   const workflows = await bundleWorkflows()
   const begin = async () => {
     const begun = startTemporalWorkers({
@@ -39,10 +39,10 @@ export async function startHouse(address: string, namespace: string) {
   }
   const close = async () => {
     await workers.shutdown()
-    await lifecycle.close()
+    await workflowClient.close()
     await model.close()
   }
-  return { lifecycle, model, sendWorkersAway, close }
+  return { workflowClient, model, sendWorkersAway, close }
 }
 
 /** The same on a time-skipping server. */
@@ -61,7 +61,7 @@ export async function startSkippingHouse(path: string) {
     leap,
     handleOf,
     start: async (type: WorkflowType, workflowId: string, input: WorkflowInput) => {
-      await house.lifecycle.start({ type, workflowId, input })
+      await house.workflowClient.start({ type, workflowId, input })
       return handleOf(workflowId)
     },
     /** Waits until a workflow's own state has a value, in true time. */

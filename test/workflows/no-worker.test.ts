@@ -1,22 +1,19 @@
 /** What is asked of a workflow while no worker is there: Temporal takes it at once, and nobody waits for an answer. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import {
-  type ProvisionAndActivateInput,
-  provisionAndActivateId,
-  suspendOnOverageId,
-} from '../../domain/temporal/lifecycle.ts'
-import { lifecycleClient } from '../../queues/temporal/client.ts'
+import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-and-activate.ts'
+import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { useHouse } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { WAITS } from './model/service.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const lifecycles = lifecycleClient({ address, namespace })
+const workflowClient = openWorkflowClient({ address, namespace })
 const connection = await Connection.connect({ address })
 const temporal = new WorkflowClient({ connection, namespace })
 afterAll(async () => {
-  await lifecycles.close()
+  await workflowClient.close()
   await connection.close()
 })
 
@@ -31,7 +28,7 @@ async function atOnce<T>(answer: Promise<T>): Promise<T> {
 }
 
 describe('without a worker', () => {
-  const house = useHouse({ lifecycles })
+  const house = useHouse({ workflowClient })
   const path = (workflowId: string) => `/internal/workflows/${encodeURIComponent(workflowId)}`
   const events = async (workflowId: string) => {
     const { events: all } = await temporal.getHandle(workflowId).fetchHistory()
@@ -44,14 +41,14 @@ describe('without a worker', () => {
     const rule = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
     const input = { tenantId, simId, cycleKey, cycleEndsAt, ...rule, waits: WAITS }
     const start = { type: 'suspend-on-overage', workflowId, input } as const
-    await lifecycles.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
+    await workflowClient.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
     return workflowId
   }
   const provision = async (simId: number) => {
     const tenantId = house.tenant.id
     const workflowId = provisionAndActivateId(tenantId, simId)
     const input: ProvisionAndActivateInput = { tenantId, simId, waits: WAITS }
-    await lifecycles.start({ type: 'provision-and-activate', workflowId, input })
+    await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     return workflowId
   }
 

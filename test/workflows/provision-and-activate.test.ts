@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type ProvisionAndActivateResult, provisionAndActivateId } from '../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
+import type { ProvisionAndActivateResult } from '../../domain/temporal/provision-and-activate.ts'
 import { useCommonHouse } from '../setup/common-harness.ts'
 import { requireJava } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
@@ -110,14 +111,14 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     await house.untilState(id, { step })
     await soon(() => expect(house.model.tickets.at(-1)).toMatchObject({ kind, status: at === 'pending' ? 0 : 1 }))
 
-    await house.lifecycle.cancel(id)
+    await house.workflowClient.cancel(id)
     await soon(() => expect(house.model.calls('DELETE')).toBe(1))
     house.model[at].clear()
-    await soon(async () => expect((await house.lifecycle.describe(id, TENANT)).status).toBe('cancelled'))
+    await soon(async () => expect((await house.workflowClient.describe(id, TENANT)).status).toBe('cancelled'))
 
     expect(house.model.ticketsOf(1)).toEqual(tickets)
     expect(house.model.sims.get(1)?.status).toBe(0)
-    const { result, state } = await house.lifecycle.describe(id, TENANT)
+    const { result, state } = await house.workflowClient.describe(id, TENANT)
     expect(result).toMatchObject({ outcome: 'cancelled' })
     expect(state).toMatchObject({ step: 'done' })
   })

@@ -1,7 +1,7 @@
 /** Runs that an operator resets at Temporal, days later: their steps are asked again, and nothing is done twice. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHouse } from './harness.ts'
@@ -43,7 +43,7 @@ describe('a run that is reset days later', () => {
     house.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
     const workflowId = provisionAndActivateId(TENANT, 1)
     const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter', waits: WAITS }
-    await house.lifecycle.start({ type: 'provision-and-activate', workflowId, input })
+    await house.workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     const first = await result(workflowId)
     expect(house.model.sims.get(1)).toMatchObject({ status: 1, tag: 'meter' })
     house.model.sims.set(1, aSim({ poolId: 7, tariffId: 3, tag: 'of a person' }))
@@ -71,12 +71,12 @@ describe('a run that is reset days later', () => {
       waits: WAITS,
     }
     const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
-    await house.lifecycle.signalWithStart({ do: 'signalWithStart', ...start })
+    await house.workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
     await soon(() => expect(house.model.ticketsOf(simId)).toEqual(['suspend:0']))
     return workflowId
   }
   const lastStep = async (workflowId: string) => {
-    const { steps, phase } = (await house.lifecycle.describe(workflowId, TENANT)).state as {
+    const { steps, phase } = (await house.workflowClient.describe(workflowId, TENANT)).state as {
       steps: { step: string; outcome: string }[]
       phase: string
     }
@@ -85,7 +85,7 @@ describe('a run that is reset days later', () => {
 
   test('knows that it has taken its ticket back itself, and goes on', async () => {
     const workflowId = await pendingSuspension(2)
-    await house.lifecycle.signal(workflowId, 'cleared')
+    await house.workflowClient.signal(workflowId, 'cleared')
     const idle = { phase: 'idle', step: 'suspend/1', outcome: 'its suspend ticket was taken back' }
     await soon(async () => expect(await lastStep(workflowId)).toMatchObject(idle))
     const { runId } = await temporal.getHandle(workflowId).describe()
@@ -96,7 +96,7 @@ describe('a run that is reset days later', () => {
       expect(await lastStep(workflowId)).toMatchObject(idle)
     })
     expect(house.model.ticketsOf(2)).toEqual(['suspend:4'])
-    await house.lifecycle.cancel(workflowId)
+    await house.workflowClient.cancel(workflowId)
   })
 
   test('takes the ticket back that it had opened, where the SIM is not over any more', async () => {
@@ -107,7 +107,7 @@ describe('a run that is reset days later', () => {
     const refused = { phase: 'idle', step: 'suspend/1', outcome: 'not suspended: not over' }
     await soon(async () => expect(await lastStep(workflowId)).toMatchObject(refused))
     expect(house.model.ticketsOf(3)).toEqual(['suspend:4'])
-    await house.lifecycle.cancel(workflowId)
+    await house.workflowClient.cancel(workflowId)
   })
 
   test('waits for the ticket that it had opened, though the guard would hold another', async () => {
@@ -119,6 +119,6 @@ describe('a run that is reset days later', () => {
     house.model.pending.clear()
     await soon(async () => expect((await lastStep(workflowId)).phase).toBe('suspended'))
     expect(house.model.ticketsOf(4)).toEqual(['suspend:2'])
-    await house.lifecycle.cancel(workflowId)
+    await house.workflowClient.cancel(workflowId)
   })
 })

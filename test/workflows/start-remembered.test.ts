@@ -4,26 +4,26 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { buildInternal } from '../../api/server.ts'
 import { carryOutWorkflowRequests } from '../../operations/workflows/deliver-outbox.ts'
-import { lifecycleClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { aPool, aSim, asking, INTERNAL, provisioned, useHouse } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const lifecycles = lifecycleClient({ address, namespace })
+const workflowClient = openWorkflowClient({ address, namespace })
 /** Takes connections and never says a word, as a server does that hangs. */
 const silent = createServer(() => {})
-const house = useHouse({ lifecycles })
+const house = useHouse({ workflowClient })
 beforeAll(() => new Promise<void>((done) => silent.listen(0, '127.0.0.1', done)))
 afterAll(async () => {
-  await lifecycles.close()
+  await workflowClient.close()
   silent.close()
 })
 
 /** The same service, its Temporal at another address. */
 async function serviceAt(temporal: string) {
-  const elsewhere = lifecycleClient({ address: temporal, namespace })
-  const app = await buildInternal({ store: house.store, ...INTERNAL, lifecycles: elsewhere, dependencies: [] })
+  const elsewhere = openWorkflowClient({ address: temporal, namespace })
+  const app = await buildInternal({ store: house.store, ...INTERNAL, workflowClient: elsewhere, dependencies: [] })
   const headers = { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id }
   return { ask: asking(app, headers), close: () => Promise.all([app.close(), elsewhere.close()]) }
 }
@@ -47,7 +47,7 @@ const waiting = async (workflowId: string) => {
 /** What a worker does, an hour later. */
 async function anHourLater() {
   house.now += 3_600_000
-  await carryOutWorkflowRequests(house.store, lifecycles, {
+  await carryOutWorkflowRequests(house.store, workflowClient, {
     onRequestFailed: (_, error) => expect.unreachable(String(error)),
     onFailedRun: ({ workflowId }) => expect.unreachable(workflowId),
   })
@@ -61,7 +61,7 @@ test('a start whose process dies while it asks Temporal is remembered, and the o
   await soon(async () => expect(await remembered(workflowId)).toBe(1))
 
   await anHourLater()
-  expect(await lifecycles.describe(workflowId, house.tenant.id)).toMatchObject({ status: 'running' })
+  expect(await workflowClient.describe(workflowId, house.tenant.id)).toMatchObject({ status: 'running' })
   expect(await waiting(workflowId)).toBe(0)
   await lost
   await dying.close()
@@ -74,7 +74,7 @@ test('while Temporal is away a start is accepted, and asked for again it is not 
   const first = await away.ask('POST', START, { simId })
   expect(first).toMatchObject({ status: 202, body: { workflowId, runId: '', status: 'running' } })
   await anHourLater()
-  const { runId } = await lifecycles.describe(workflowId, house.tenant.id)
+  const { runId } = await workflowClient.describe(workflowId, house.tenant.id)
   const second = await house.tenant.inside('POST', START, { simId })
   expect(second).toMatchObject({ status: 200, body: { workflowId, runId, status: 'running' } })
   await away.close()
@@ -84,7 +84,7 @@ test('a start that Temporal has taken leaves nothing to the outbox', async () =>
   const { simId, workflowId } = await aRun()
 
   const { status, body } = await house.tenant.inside('POST', START, { simId })
-  const { runId } = await lifecycles.describe(workflowId, house.tenant.id)
+  const { runId } = await workflowClient.describe(workflowId, house.tenant.id)
   expect({ status, body }).toMatchObject({ status: 202, body: { workflowId, runId } })
   expect([await remembered(workflowId), await waiting(workflowId)]).toEqual([1, 0])
 })

@@ -9,10 +9,10 @@ import {
   monthEndTimerId,
   provisionAndActivateId,
   suspendOnOverageId,
-} from '../../domain/temporal/lifecycle.ts'
+} from '../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { registerSearchAttributes } from '../../queues/temporal/attributes.ts'
-import { lifecycleClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { queryOf } from '../../queues/temporal/list.ts'
 import { scheduleOf } from '../../queues/temporal/schedules.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
@@ -61,7 +61,7 @@ describe('on a Temporal server', () => {
   })
   const ended = (id: string) =>
     soon(async () => {
-      const found = await house.lifecycle.describe(id, TENANT)
+      const found = await house.workflowClient.describe(id, TENANT)
       if (found.status === 'running') throw new Error(`${id} runs`)
       return found
     })
@@ -70,17 +70,17 @@ describe('on a Temporal server', () => {
     for (const id of [101, 102]) house.model.sims.set(id, aSim({ status: 0 }))
     for (const simId of [101, 102]) {
       const input = { tenantId: TENANT, simId, waits: WAITS }
-      await house.lifecycle.start({
+      await house.workflowClient.start({
         type: 'provision-and-activate',
         workflowId: provisionAndActivateId(TENANT, simId),
         input,
       })
       await ended(provisionAndActivateId(TENANT, simId))
     }
-    await house.lifecycle.signalWithStart(suspension(101, 'list'))
+    await house.workflowClient.signalWithStart(suspension(101, 'list'))
 
     const list = async (filter: object) => {
-      const { items } = await house.lifecycle.list({ tenantId: TENANT, ...filter }, page)
+      const { items } = await house.workflowClient.list({ tenantId: TENANT, ...filter }, page)
       return items.map(({ workflowId }) => workflowId)
     }
     // Lists are behind a little.
@@ -93,8 +93,8 @@ describe('on a Temporal server', () => {
     expect(await list({ simId: 101, status: 'running' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
     expect(await list({ cycle: 'list' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
     expect(await list({ poolId: 101 })).toEqual([])
-    expect(await house.lifecycle.list({ tenantId: 'other' }, page)).toEqual({ items: [], totalItems: 0 })
-    const second = await house.lifecycle.list(
+    expect(await house.workflowClient.list({ tenantId: 'other' }, page)).toEqual({ items: [], totalItems: 0 })
+    const second = await house.workflowClient.list(
       { tenantId: TENANT, type: 'provision-and-activate' },
       { page: 2, pageSize: 1 },
     )
@@ -109,36 +109,36 @@ describe('on a Temporal server', () => {
         },
       ],
     })
-    await house.lifecycle.cancel(suspendOnOverageId(TENANT, 101, 'list'))
+    await house.workflowClient.cancel(suspendOnOverageId(TENANT, 101, 'list'))
   })
 
   test('a signal starts the workflow once; after its end it starts nothing', async () => {
     house.model.sims.set(103, aSim())
     const ask = suspension(103, 'once')
 
-    const first = await house.lifecycle.signalWithStart(ask)
-    const second = await house.lifecycle.signalWithStart(ask)
+    const first = await house.workflowClient.signalWithStart(ask)
+    const second = await house.workflowClient.signalWithStart(ask)
     expect(first).toMatchObject({ started: true, status: 'running' })
     expect(second).toEqual({ ...first, started: false })
 
-    await house.lifecycle.update(ask.workflowId, 'resume', {}, 'once')
+    await house.workflowClient.update(ask.workflowId, 'resume', {}, 'once')
     expect(await ended(ask.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'resumed' } })
-    expect(await house.lifecycle.signalWithStart(ask)).toEqual({ ...first, started: false, status: 'completed' })
+    expect(await house.workflowClient.signalWithStart(ask)).toEqual({ ...first, started: false, status: 'completed' })
   })
 
   test('what does not run, does not exist or is another tenant’s is told apart', async () => {
     house.model.sims.set(104, aSim())
     const id = provisionAndActivateId(TENANT, 104)
-    await house.lifecycle.start({
+    await house.workflowClient.start({
       type: 'provision-and-activate',
       workflowId: id,
       input: { tenantId: TENANT, simId: 104, waits: WAITS } as never,
     })
     await ended(id)
 
-    await expect(house.lifecycle.signal(id, 'cleared')).rejects.toMatchObject({ code: 'workflow_not_running' })
-    await expect(house.lifecycle.cancel('nothing')).rejects.toMatchObject({ code: 'workflow_not_found' })
-    await expect(house.lifecycle.describe(id, 'other')).rejects.toMatchObject({ code: 'workflow_not_found' })
+    await expect(house.workflowClient.signal(id, 'cleared')).rejects.toMatchObject({ code: 'workflow_not_running' })
+    await expect(house.workflowClient.cancel('nothing')).rejects.toMatchObject({ code: 'workflow_not_found' })
+    await expect(house.workflowClient.describe(id, 'other')).rejects.toMatchObject({ code: 'workflow_not_found' })
   })
 
   test('a Schedule turns cycles over; what was missed while no worker was there is made up in order, one at a time', {
@@ -161,9 +161,9 @@ describe('on a Temporal server', () => {
     const schedule = { tenantId: TENANT, billingCycle: 'PT1M' }
     const comeBack = await house.sendWorkersAway()
 
-    expect(await house.lifecycle.ensureSchedule(schedule)).toBe('made')
-    expect(await house.lifecycle.ensureSchedule(schedule)).toBe('kept')
-    expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject({ paused: false })
+    expect(await house.workflowClient.ensureSchedule(schedule)).toBe('made')
+    expect(await house.workflowClient.ensureSchedule(schedule)).toBe('kept')
+    expect(await house.workflowClient.describeSchedule(TENANT)).toMatchObject({ paused: false })
     await sleep((missed.at(-1)?.endsAt ?? 0) + 1000 - Date.now())
     expect(house.model.closed).toEqual([])
     await comeBack()
@@ -172,33 +172,33 @@ describe('on a Temporal server', () => {
     for (const key of keys) expect(await ended(monthEndId(TENANT, key))).toMatchObject({ status: 'completed' })
     const completed = keys.map((cycle) => ({ cycle, status: 'completed' }))
     await soon(async () => {
-      const timers = await house.lifecycle.list(
+      const timers = await house.workflowClient.list(
         { tenantId: TENANT, type: 'month-end-timer', status: 'completed' },
         page,
       )
       const results = timers.items.map(({ result }) => result).reverse()
       expect(results).toEqual([{ cycles: completed.slice(0, 3) }, { cycles: completed.slice(3) }])
     })
-    await house.lifecycle.pauseSchedule(TENANT, 'shown')
+    await house.workflowClient.pauseSchedule(TENANT, 'shown')
     const isShown = (wanted: object) =>
-      soon(async () => expect(await house.lifecycle.describeSchedule(TENANT)).toMatchObject(wanted))
+      soon(async () => expect(await house.workflowClient.describeSchedule(TENANT)).toMatchObject(wanted))
     await isShown({ paused: true, note: 'shown' })
-    await house.lifecycle.resumeSchedule(TENANT, 'goes on')
+    await house.workflowClient.resumeSchedule(TENANT, 'goes on')
     await isShown({ paused: false })
-    await house.lifecycle.pauseSchedule(TENANT, 'end of the test')
-    await expect(house.lifecycle.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
+    await house.workflowClient.pauseSchedule(TENANT, 'end of the test')
+    await expect(house.workflowClient.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
   })
 
   test('a Schedule that is made after a cycle has ended starts a run at once, another waits for its boundary', async () => {
     const schedule = (tenantId: string) => ({ tenantId, billingCycle: 'P1M' })
-    expect(await house.lifecycle.ensureSchedule(schedule('ontime'))).toBe('made')
-    expect(await house.lifecycle.ensureSchedule({ ...schedule('late'), isLate: true })).toBe('made')
+    expect(await house.workflowClient.ensureSchedule(schedule('ontime'))).toBe('made')
+    expect(await house.workflowClient.ensureSchedule({ ...schedule('late'), isLate: true })).toBe('made')
 
     const timersOf = async (tenantId: string) =>
-      (await house.lifecycle.list({ tenantId, type: 'month-end-timer' }, { page: 1, pageSize: 10 })).items
+      (await house.workflowClient.list({ tenantId, type: 'month-end-timer' }, { page: 1, pageSize: 10 })).items
     await soon(async () => expect(await timersOf('late')).toMatchObject([{ input: schedule('late') }]))
     expect(await timersOf('ontime')).toEqual([])
-    for (const { workflowId } of await timersOf('late')) await house.lifecycle.cancel(workflowId)
+    for (const { workflowId } of await timersOf('late')) await house.workflowClient.cancel(workflowId)
   })
 
   describe('a Schedule that is there', () => {
@@ -232,9 +232,9 @@ describe('on a Temporal server', () => {
         }),
       )
 
-      expect(await house.lifecycle.ensureSchedule(input)).toBe('changed')
-      expect(await house.lifecycle.ensureSchedule(input)).toBe('kept')
-      expect(await house.lifecycle.ensureSchedule({ ...input, isLate: true })).toBe('kept')
+      expect(await house.workflowClient.ensureSchedule(input)).toBe('changed')
+      expect(await house.workflowClient.ensureSchedule(input)).toBe('kept')
+      expect(await house.workflowClient.ensureSchedule({ ...input, isLate: true })).toBe('kept')
       expect(await read(tenantId)).toMatchObject({
         spec: { jitter: 600_000, calendars: [{ dayOfMonth: [{ start: 1, end: 1 }] }] },
         policies: { catchupWindow: 400 * DAY_MS },
@@ -245,19 +245,21 @@ describe('on a Temporal server', () => {
 
     test.each(['P7D', 'PT6H', 'PT5M'])('and is as it should be is left as it is: %s', async (billingCycle) => {
       const schedule = { tenantId: `kept-${billingCycle}`, billingCycle }
-      expect(await house.lifecycle.ensureSchedule(schedule)).toBe('made')
+      expect(await house.workflowClient.ensureSchedule(schedule)).toBe('made')
       const before = await read(schedule.tenantId)
 
-      expect(await house.lifecycle.ensureSchedule(schedule)).toBe('kept')
+      expect(await house.workflowClient.ensureSchedule(schedule)).toBe('kept')
       expect((await read(schedule.tenantId)).info.lastUpdatedAt).toEqual(before.info.lastUpdatedAt)
-      await house.lifecycle.pauseSchedule(schedule.tenantId, 'end of the test')
+      await house.workflowClient.pauseSchedule(schedule.tenantId, 'end of the test')
     })
 
     test('month ends of many tenants begin apart, within ten minutes of the boundary', async () => {
       const tenants = Array.from({ length: 12 }, (_, n) => `apart-${n}`)
-      for (const tenantId of tenants) await house.lifecycle.ensureSchedule({ tenantId, billingCycle: 'P1M' })
+      for (const tenantId of tenants) await house.workflowClient.ensureSchedule({ tenantId, billingCycle: 'P1M' })
 
-      const starts = await Promise.all(tenants.map(async (id) => (await house.lifecycle.describeSchedule(id)).nextAt))
+      const starts = await Promise.all(
+        tenants.map(async (id) => (await house.workflowClient.describeSchedule(id)).nextAt),
+      )
       const late = starts.map((start) => Date.parse(start ?? '') - Date.parse(`${start?.slice(0, 7)}-01T00:00:00Z`))
       for (const ms of late) expect(ms).toBeGreaterThanOrEqual(0)
       for (const ms of late) expect(ms).toBeLessThanOrEqual(600_000)
@@ -275,7 +277,7 @@ describe('on a Temporal server', () => {
 test('a Temporal server that is away is `unavailable`; workers and client find it when it comes', async () => {
   const port = await freePort()
   const address = `127.0.0.1:${port}`
-  const lifecycle = lifecycleClient({ address, namespace: 'default' })
+  const workflowClient = openWorkflowClient({ address, namespace: 'default' })
   const log = pino({ level: 'silent' })
   const workers = startTemporalWorkers({
     address,
@@ -286,17 +288,17 @@ test('a Temporal server that is away is `unavailable`; workers and client find i
     workflows: await bundleWorkflows(),
     log,
   })
-  await expect(lifecycle.check()).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(workflowClient.check()).rejects.toMatchObject({ code: 'unavailable' })
   expect(workers.isRunning()).toBe(false)
 
   const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
   const server = await startTemporal({ program, port })
   try {
     await soon(() => expect(workers.isRunning()).toBe(true))
-    await expect(lifecycle.check()).resolves.toBeUndefined()
+    await expect(workflowClient.check()).resolves.toBeUndefined()
   } finally {
     await workers.shutdown()
-    await lifecycle.close()
+    await workflowClient.close()
     await server.stop()
   }
 })

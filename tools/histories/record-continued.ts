@@ -2,7 +2,7 @@
  * Histories of runs that continue as new because their history has grown: a part of record-histories.ts, on a server
  * that suggests it after a few events.
  */
-import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../../domain/temporal/lifecycle.ts'
+import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHouse } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
@@ -23,11 +23,11 @@ export async function recordContinued(house: House, record: Keep): Promise<void>
 }
 
 /** @returns the first run and a wait for a later one whose state has these values */
-async function firstRun({ lifecycle }: House, workflowId: string) {
-  const { runId } = await lifecycle.describe(workflowId, TENANT)
+async function firstRun({ workflowClient }: House, workflowId: string) {
+  const { runId } = await workflowClient.describe(workflowId, TENANT)
   const later = (wanted: object) =>
     until(`a later run of ${workflowId}`, async () => {
-      const run = await lifecycle.describe(workflowId, TENANT)
+      const run = await workflowClient.describe(workflowId, TENANT)
       const state = Object(run.state)
       return run.runId !== runId && Object.entries(wanted).every(([name, value]) => state[name] === value)
     })
@@ -35,27 +35,27 @@ async function firstRun({ lifecycle }: House, workflowId: string) {
 }
 
 async function suspension(house: House, record: Keep): Promise<void> {
-  const { lifecycle, model } = house
+  const { workflowClient, model } = house
   clear(model)
   model.sims.set(1, aSim())
   const cycleKey = 'continued'
   const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
   const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt: soon(3_600_000), waits: WAITS, ...RULE }
   const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
-  await lifecycle.signalWithStart({ do: 'signalWithStart', ...start })
+  await workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
   const { runId, later } = await firstRun(house, workflowId)
   await later({ phase: 'suspended' })
-  await lifecycle.signal(workflowId, 'cleared')
+  await workflowClient.signal(workflowId, 'cleared')
   await later({ phase: 'idle' })
-  await lifecycle.signal(workflowId, 'overLimit')
+  await workflowClient.signal(workflowId, 'overLimit')
   await later({ phase: 'suspended' })
-  await lifecycle.signal(workflowId, 'renewed')
+  await workflowClient.signal(workflowId, 'renewed')
   await record('suspend-on-overage-continues', workflowId, runId)
   await record('suspend-on-overage-continued', workflowId)
 }
 
 async function pool(house: House, record: Keep): Promise<void> {
-  const { lifecycle, model } = house
+  const { workflowClient, model } = house
   clear(model)
   const cycleKey = 'continued-pool'
   const cycleEndsAt = soon(10_000)
@@ -66,19 +66,19 @@ async function pool(house: House, record: Keep): Promise<void> {
   const workflowId = enforcePoolId(TENANT, POOL, cycleKey)
   const input = { tenantId: TENANT, poolId: POOL, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const
   const start = { type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
-  await lifecycle.signalWithStart({ do: 'signalWithStart', ...start })
+  await workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
   const { runId, later } = await firstRun(house, workflowId)
   await later({ rounds: 1, over: true })
-  await lifecycle.signal(workflowId, 'cleared')
+  await workflowClient.signal(workflowId, 'cleared')
   await later({ over: false })
   await record('enforce-pool-continues', workflowId, runId)
   await record('enforce-pool-continued', workflowId)
   // What it armed lives until a renewal that nobody signals here.
-  await lifecycle.signal(suspendOnOverageId(TENANT, 2, cycleKey), 'renewed').catch(() => {})
+  await workflowClient.signal(suspendOnOverageId(TENANT, 2, cycleKey), 'renewed').catch(() => {})
 }
 
 async function timer(house: House, record: Keep): Promise<void> {
-  const { lifecycle, model } = house
+  const { workflowClient, model } = house
   clear(model)
   const ended = Math.floor(Date.now() / 300_000) * 300_000
   model.cycles = [2, 1].map((n) => {
@@ -88,8 +88,8 @@ async function timer(house: House, record: Keep): Promise<void> {
   })
   const workflowId = monthEndTimerId(TENANT)
   const input = { tenantId: TENANT, billingCycle: 'PT5M' }
-  await lifecycle.start({ type: 'month-end-timer', workflowId, input })
-  const { runId } = await lifecycle.describe(workflowId, TENANT)
+  await workflowClient.start({ type: 'month-end-timer', workflowId, input })
+  const { runId } = await workflowClient.describe(workflowId, TENANT)
   await record('month-end-timer-continues', workflowId, runId)
   await record('month-end-timer-continued', workflowId)
 }

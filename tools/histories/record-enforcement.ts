@@ -1,12 +1,8 @@
 /** Histories of a pool's enforcement and of undoing what a rule has suspended: a part of record-histories.ts. */
 import { ServiceError } from '../../domain/errors.ts'
-import {
-  type EnforcePoolSignal,
-  enforcePoolId,
-  type SuspendOnOverageInput,
-  suspendOnOverageId,
-  undoSuspensionsId,
-} from '../../domain/temporal/lifecycle.ts'
+import { enforcePoolId, suspendOnOverageId, undoSuspensionsId } from '../../domain/temporal/ids.ts'
+import type { EnforcePoolSignal } from '../../domain/temporal/signals.ts'
+import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHouse } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
@@ -19,9 +15,9 @@ const POOL = 7
 const RULE = 'r'
 const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-export async function recordEnforcement({ lifecycle, model }: House, record: Keep): Promise<void> {
+export async function recordEnforcement({ workflowClient, model }: House, record: Keep): Promise<void> {
   const stateIs = (workflowId: string, wanted: object) => async () => {
-    const run = await lifecycle.describe(workflowId, TENANT).catch(() => undefined)
+    const run = await workflowClient.describe(workflowId, TENANT).catch(() => undefined)
     const { state } = run ?? {}
     return Object.entries(wanted).every(([name, value]) => Object(state)[name] === value)
   }
@@ -56,14 +52,15 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
       until: 'renewal',
     } as const
     const signal = 'overLimit' as const
-    await lifecycle.signalWithStart({ do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal })
+    await workflowClient.signalWithStart({ do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal })
     await act(
-      (next) => lifecycle.signal(workflowId, next),
+      (next) => workflowClient.signal(workflowId, next),
       (wanted) => until(`${workflowId}: ${JSON.stringify(wanted)}`, stateIs(workflowId, wanted)),
     )
     await record(`enforce-pool-${name}`, workflowId)
     // What it armed lives until a renewal that nobody signals here.
-    for (const id of [1, 2]) await lifecycle.signal(suspendOnOverageId(TENANT, id, name), 'renewed').catch(() => {})
+    for (const id of [1, 2])
+      await workflowClient.signal(suspendOnOverageId(TENANT, id, name), 'renewed').catch(() => {})
   }
 
   await pool('too-little', 'granted', async (_, state) => state({ rounds: 1, tooLittle: true }))
@@ -128,14 +125,20 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
         waits: WAITS,
       }
       const signal = 'overLimit' as const
-      await lifecycle.signalWithStart({ do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal })
+      await workflowClient.signalWithStart({
+        do: 'signalWithStart',
+        type: 'suspend-on-overage',
+        workflowId,
+        input,
+        signal,
+      })
       await until(`${workflowId} suspends`, stateIs(workflowId, { phase: 'suspended' }))
     }
     for (const simId of [3, 4]) model.sims.set(simId, suspended(simId).sim)
     const workflowId = undoSuspensionsId(TENANT, RULE, name)
     const [since, now] = ['2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']
     const input = { tenantId: TENANT, rule: RULE, since, until: now, pageSize: 3, perRun, waits: WAITS }
-    await lifecycle.start({ type: 'undo-suspensions', workflowId, input })
+    await workflowClient.start({ type: 'undo-suspensions', workflowId, input })
     await act(workflowId)
     await record(`undo-suspensions-${name}`, workflowId)
   }
@@ -149,7 +152,7 @@ export async function recordEnforcement({ lifecycle, model }: House, record: Kee
   model.pending.add('activate')
   await undo('cancelled', 10, async (workflowId) => {
     await until('the activate ticket', () => model.ticketsOf(3).includes('activate:0'))
-    await lifecycle.cancel(workflowId)
+    await workflowClient.cancel(workflowId)
     model.pending.clear()
   })
   clear(model)

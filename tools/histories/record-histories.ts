@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs'
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
-import { monthEndPlanId } from '../../domain/temporal/lifecycle.ts'
+import { monthEndPlanId } from '../../domain/temporal/ids.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
@@ -57,13 +57,13 @@ async function on(settings: Record<string, number>, recordAll: (house: House, re
 
 await on({ 'limit.historyCount.suggestContinueAsNew': 10 }, recordContinued)
 await on({}, async (house, record) => {
-  const { lifecycle, model } = house
+  const { workflowClient, model } = house
   await recordProvisions(house, record)
   await recordSuspensions(house, record)
   clear(model)
   const cycleKey = '20261121T0210Z'
   const plan = monthEndPlanId(TENANT, cycleKey, 1)
-  await lifecycle.start({ type: 'month-end-plan', workflowId: plan, input: { tenantId: TENANT, cycleKey } })
+  await workflowClient.start({ type: 'month-end-plan', workflowId: plan, input: { tenantId: TENANT, cycleKey } })
   await record('month-end-plan', plan)
   await recordEnforcement(house, record)
   await recordMonthEnds(house, record)

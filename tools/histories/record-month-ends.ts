@@ -1,5 +1,7 @@
 /** Histories of month ends, their batches and the timer: a part of record-histories.ts. */
-import { type MonthEndInput, monthEndBatchId, monthEndId, monthEndTimerId } from '../../domain/temporal/lifecycle.ts'
+
+import { monthEndBatchId, monthEndId, monthEndTimerId } from '../../domain/temporal/ids.ts'
+import type { MonthEndInput } from '../../domain/temporal/month-end-reprovision.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHouse } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
@@ -15,9 +17,9 @@ const [MOVE, UNASSIGN] = [
 ]
 const SUSPENDED = { status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'renewal' } } as const
 
-export async function recordMonthEnds({ lifecycle, model }: House, record: Keep): Promise<void> {
+export async function recordMonthEnds({ workflowClient, model }: House, record: Keep): Promise<void> {
   const stepIs = (workflowId: string, step: string) => () =>
-    lifecycle.describe(workflowId, TENANT).then(
+    workflowClient.describe(workflowId, TENANT).then(
       ({ state }) => Object(state).step === step,
       () => false,
     )
@@ -36,12 +38,12 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
     const workflowId = monthEndId(TENANT, name)
     const sizes = { pageSize: 1, parallel: 2, perRun: 100 }
     const input = { tenantId: TENANT, cycleKey: name, cycleEndsAt, closeAfter: 'PT1S', ...sizes, waits: WAITS, ...more }
-    const { runId } = await lifecycle.start({ type: 'month-end-reprovision', workflowId, input })
+    const { runId } = await workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
     await act(workflowId)
     await record(`month-end-reprovision-${name}`, workflowId)
     return runId.slice(0, 8)
   }
-  const retry = (workflowId: string) => lifecycle.update(workflowId, 'retryFailedChanges', {}, 'first')
+  const retry = (workflowId: string) => workflowClient.update(workflowId, 'retryFailedChanges', {}, 'first')
 
   const run = await monthEnd('closed', {}, () => {
     for (const id of [1, 2, 3]) model.sims.set(id, aSim({ change: MOVE }))
@@ -97,7 +99,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
     },
     async (workflowId) => {
       await until('step settle', stepIs(workflowId, 'settle'))
-      await lifecycle.cancel(workflowId)
+      await workflowClient.cancel(workflowId)
     },
   )
   const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -114,7 +116,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
     },
     async (workflowId) => {
       await asked.promise
-      await lifecycle.cancel(workflowId)
+      await workflowClient.cancel(workflowId)
       letGo.resolve()
     },
   )
@@ -124,7 +126,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
     () => {},
     async (workflowId) => {
       await until('step close', stepIs(workflowId, 'close'))
-      await lifecycle.cancel(workflowId)
+      await workflowClient.cancel(workflowId)
     },
   )
   await monthEnd('incomplete', {}, () => {
@@ -134,7 +136,7 @@ export async function recordMonthEnds({ lifecycle, model }: House, record: Keep)
 
   const timer = { tenantId: TENANT, billingCycle: 'PT5M' }
   const runTimer = async (name: string) => {
-    await lifecycle.start({ type: 'month-end-timer', workflowId: monthEndTimerId(TENANT), input: timer })
+    await workflowClient.start({ type: 'month-end-timer', workflowId: monthEndTimerId(TENANT), input: timer })
     await record(`month-end-timer-${name}`, monthEndTimerId(TENANT))
   }
   clear(model)

@@ -1,5 +1,5 @@
 /** Histories of SIMs on their way to Active, one by one and in batches: a part of record-histories.ts. */
-import { provisionAndActivateId, provisionInBulkId } from '../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId, provisionInBulkId } from '../../domain/temporal/ids.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHouse } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
@@ -18,16 +18,16 @@ export async function recordProvisions(house: House, record: Keep): Promise<void
   clear(house.model)
 }
 
-async function single({ lifecycle, model }: House, record: Keep): Promise<void> {
+async function single({ workflowClient, model }: House, record: Keep): Promise<void> {
   const workflowId = provisionAndActivateId(TENANT, SIM)
-  const cancel = () => lifecycle.cancel(workflowId)
+  const cancel = () => workflowClient.cancel(workflowId)
   const has = (ticket: string) => until(ticket, () => model.ticketsOf(SIM).includes(ticket))
   async function run(name: string, prepare: () => void, act: () => Promise<void> = async () => {}): Promise<void> {
     clear(model)
     model.sims.set(SIM, aSim(NEW))
     prepare()
     const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, waits: WAITS }
-    await lifecycle.start({ type: 'provision-and-activate', workflowId, input })
+    await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     await act()
     await record(`provision-and-activate-${name}`, workflowId)
   }
@@ -81,7 +81,7 @@ async function single({ lifecycle, model }: House, record: Keep): Promise<void> 
   )
 }
 
-async function batches({ lifecycle, model }: House, record: Keep): Promise<void> {
+async function batches({ workflowClient, model }: House, record: Keep): Promise<void> {
   async function run(
     name: string,
     sims: number,
@@ -105,7 +105,7 @@ async function batches({ lifecycle, model }: House, record: Keep): Promise<void>
       },
     })
     await Promise.race([ready.promise, acted])
-    const { runId } = await lifecycle.start({ type: 'provision-in-bulk', workflowId, input })
+    const { runId } = await workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
     await acted
     await record(`provision-in-bulk-${name}`, workflowId)
     return runId
@@ -118,13 +118,13 @@ async function batches({ lifecycle, model }: House, record: Keep): Promise<void>
   await run('cancelled', 4, async ({ id, begun }) => {
     model.pending.add('provision')
     await begun(SIM)
-    await lifecycle.cancel(id)
+    await workflowClient.cancel(id)
   })
   await run('waited-for-another', 2, async ({ begun }) => {
     model.processing.add('provision')
     const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, waits: WAITS }
     const workflowId = provisionAndActivateId(TENANT, SIM)
-    await lifecycle.start({ type: 'provision-and-activate', workflowId, input })
+    await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     await until('a ticket that is processed', () => model.ticketsOf(SIM).includes('provision:1'))
     await begun(SIM + 1)
     model.processing.clear()

@@ -1,10 +1,8 @@
 /** Histories of suspend-on-overage: a part of record-histories.ts. */
-import {
-  type SuspendOnOverageInput,
-  type SuspendSignal,
-  type SuspendUpdates,
-  suspendOnOverageId,
-} from '../../domain/temporal/lifecycle.ts'
+
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import type { SuspendSignal } from '../../domain/temporal/signals.ts'
+import type { SuspendOnOverageInput, SuspendUpdates } from '../../domain/temporal/suspend-on-overage.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHouse } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
@@ -27,15 +25,15 @@ type Path = (run: Run) => Promise<unknown>
 
 const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-export async function recordSuspensions({ lifecycle, model }: House, record: Keep): Promise<void> {
+export async function recordSuspensions({ workflowClient, model }: House, record: Keep): Promise<void> {
   const runOf = (id: string): Run => {
-    const state = async () => Object((await lifecycle.describe(id, TENANT).catch(() => undefined))?.state)
+    const state = async () => Object((await workflowClient.describe(id, TENANT).catch(() => undefined))?.state)
     let updates = 0
     return {
       id,
-      signal: (name) => lifecycle.signal(id, name),
-      update: (name, args) => lifecycle.update(id, name, args, `u${updates++}`),
-      cancel: () => lifecycle.cancel(id),
+      signal: (name) => workflowClient.signal(id, name),
+      update: (name, args) => workflowClient.update(id, name, args, `u${updates++}`),
+      cancel: () => workflowClient.cancel(id),
       phase: (name) => until(`phase ${name}`, async () => (await state()).phase === name),
       waits: (what) =>
         until(`a wait for ${what}`, async () => String(Object((await state()).waitsFor).what).startsWith(what)),
@@ -61,8 +59,8 @@ export async function recordSuspensions({ lifecycle, model }: House, record: Kee
     before()
     const id = suspendOnOverageId(TENANT, 1, name)
     const start = { type: 'suspend-on-overage', workflowId: id, input: inputOf(name, more) } as const
-    if (more.takeOver) await lifecycle.start(start)
-    else await lifecycle.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
+    if (more.takeOver) await workflowClient.start(start)
+    else await workflowClient.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
     await act(runOf(id))
     await record(`suspend-on-overage-${name}`, id)
   }

@@ -9,15 +9,15 @@ import type {
   MonthEndWork,
   StepFigures,
   WorkLooks,
-} from '../../domain/temporal/lifecycle.ts'
+} from '../../domain/temporal/month-end-reprovision.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { Cancel } from '../run/cancellation.ts'
-import { type Diary, openDiary, showState } from '../run/timeline.ts'
+import { openTimeline, showState, type TimelineWriter } from '../run/timeline.ts'
 
 export interface MonthEndRun {
   readonly input: MonthEndInput
   readonly cancel: Cancel
-  readonly diary: Diary
+  readonly timeline: TimelineWriter
   /** The boundary, and when the cycle is closed: epoch milliseconds. */
   readonly endsAt: number
   readonly closesAt: number
@@ -46,7 +46,7 @@ export function beginRun(input: MonthEndInput, cancel: Cancel): MonthEndRun {
   return {
     input,
     cancel,
-    diary: openDiary(carried?.view),
+    timeline: openTimeline(carried?.view),
     endsAt,
     closesAt: endsAt + durationMs(input.closeAfter),
     looks: { ...(carried?.looks ?? { unassign: UNSEEN, move: UNSEEN, renew: UNSEEN }) },
@@ -66,7 +66,7 @@ export function beginRun(input: MonthEndInput, cancel: Cancel): MonthEndRun {
 const carriedOf = (run: MonthEndRun): MonthEndCarried => ({
   step: run.step,
   afterSimId: run.afterSimId,
-  view: run.diary.read(),
+  view: run.timeline.read(),
   looks: { ...run.looks },
   renewedAt: run.renewedAt,
   renewedAgain: run.renewedAgain,
@@ -74,10 +74,10 @@ const carriedOf = (run: MonthEndRun): MonthEndCarried => ({
   broken: run.broken,
 })
 
-export const stateOf = ({ step, looks, diary }: MonthEndRun): MonthEndState => ({
+export const stateOf = ({ step, looks, timeline }: MonthEndRun): MonthEndState => ({
   step,
   progress: { unassign: figuresOf(looks.unassign), move: figuresOf(looks.move), renew: figuresOf(looks.renew) },
-  ...diary.read(),
+  ...timeline.read(),
 })
 
 /** What two looks at a step say of its pace. */
@@ -99,7 +99,7 @@ export function note(run: MonthEndRun, look: MonthEndLook): void {
 export function enter(run: MonthEndRun, step: MonthEndStep): void {
   run.step = step
   run.afterSimId = 0
-  run.diary.waits(null)
+  run.timeline.waits(null)
   showState(step)
   if (step !== 'unassign' && step !== 'move' && step !== 'renew') return
   const { last } = run.looks[step]

@@ -9,14 +9,10 @@ import {
   rootCause,
   workflowInfo,
 } from '@temporalio/workflow'
-import {
-  type MonthEndBatchInput,
-  type MonthEndBatchResult,
-  type MonthEndResult,
-  type MonthEndWork,
-  monthEndBatchId,
-  startOf,
-} from '../../domain/temporal/lifecycle.ts'
+import { monthEndBatchId } from '../../domain/temporal/ids.ts'
+import type { MonthEndBatchInput, MonthEndBatchResult } from '../../domain/temporal/month-end-batch.ts'
+import type { MonthEndResult, MonthEndWork } from '../../domain/temporal/month-end-reprovision.ts'
+import { startOf } from '../../domain/temporal/start.ts'
 import { begunText, type monthEndBatch } from '../month-end-batch.ts'
 import { cancellable, short, slow } from '../run/activities.ts'
 import { unlessCancelled } from '../run/cancellation.ts'
@@ -35,7 +31,7 @@ const LOOK_MAX_S = 60
 export async function awaitBoundary(run: MonthEndRun): Promise<void> {
   const { tenantId, cycleKey, cycleEndsAt } = run.input
   if (run.endsAt > Date.now()) {
-    run.diary.waits({ what: `the end of cycle ${cycleKey}`, until: cycleEndsAt, why: 'changes take effect there' })
+    run.timeline.waits({ what: `the end of cycle ${cycleKey}`, until: cycleEndsAt, why: 'changes take effect there' })
     await pause(run, run.endsAt)
   }
   if (run.cancel.requested) return
@@ -59,7 +55,7 @@ export async function renew(run: MonthEndRun): Promise<void> {
   if (run.renewedAt === null) {
     await slow.renewCycle({ tenantId, cycleKey })
     run.renewedAt = Date.now()
-    run.diary.done('open the next cycle', 'complete')
+    run.timeline.done('open the next cycle', 'complete')
   }
   await workOff(run, 'renew')
   if (!run.cancel.requested) enter(run, 'settle')
@@ -74,7 +70,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     note(run, page.look)
     if (page.batches.length === 0) return
     const sum = { opened: 0, refused: 0, signalled: 0 }
-    run.diary.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
+    run.timeline.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
     await inLanes(page.batches, parallel, async (range) => {
       if (run.cancel.requested) return
       // Lanes take the batches in their order: those up to here are begun.
@@ -84,9 +80,9 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
       sum.refused += refused
       sum.signalled += signalled
     })
-    run.diary.waits(null)
+    run.timeline.waits(null)
     const told = kind === 'renew' ? `${sum.signalled} workflow(s) told, ` : ''
-    run.diary.done(`${kind}, up to SIM ${run.afterSimId}`, `${told}${begunText(sum)}`)
+    run.timeline.done(`${kind}, up to SIM ${run.afterSimId}`, `${told}${begunText(sum)}`)
     if (page.nextAfterSimId === null) return
     await goOnAsNew(run)
   }
@@ -106,7 +102,7 @@ async function runBatch(run: MonthEndRun, input: MonthEndBatchInput): Promise<Mo
     if (!(error instanceof ChildWorkflowFailure)) throw error
     const broken = `${kind} of SIMs ${afterSimId + 1} to ${throughSimId}: ${rootCause(error) ?? error.message}`
     run.broken.push(broken)
-    run.diary.done(`batch ${name}`, broken)
+    run.timeline.done(`batch ${name}`, broken)
     return { opened: 0, refused: 0, signalled: 0 }
   }
 }
@@ -127,7 +123,7 @@ export async function settle(run: MonthEndRun): Promise<void> {
   }
   const { unassign, move } = run.looks
   const [done, failed] = [unassign.last.done + move.last.done, unassign.last.failed + move.last.failed]
-  run.diary.done('settle', `${done} change(s) done, ${failed} failed`)
+  run.timeline.done('settle', `${done} change(s) done, ${failed} failed`)
   if (!isForgotten(run)) return enter(run, 'close')
   run.renewedAgain = true
   enter(run, 'renew')
@@ -151,7 +147,7 @@ function waitForTickets(run: MonthEndRun): void {
     ...(renew.last.left === 0 ? [] : [`${renew.last.left} SIM(s) that come back`]),
   ]
   const what = left.length === 0 ? 'changes that were retried' : left.join(' and ')
-  run.diary.waits({ what, until: null, why: 'the carrier works on their tickets' })
+  run.timeline.waits({ what, until: null, why: 'the carrier works on their tickets' })
 }
 
 /**
@@ -164,7 +160,7 @@ export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
   const { tenantId, cycleKey } = run.input
   const until = new Date(run.closesAt).toISOString()
   const why = 'usage comes in late, and what failed may be retried until then'
-  run.diary.waits({ what: `the close of cycle ${cycleKey}`, until, why })
+  run.timeline.waits({ what: `the close of cycle ${cycleKey}`, until, why })
   await pause(run, run.closesAt)
   await condition(allHandlersFinished)
   if (run.cancel.requested) return null
@@ -173,13 +169,13 @@ export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
     return null
   }
   run.closing = true
-  run.diary.waits(null)
+  run.timeline.waits(null)
   if (run.broken.length > 0) {
     const message = `${run.broken.length} batch(es) could not be worked off; start the month end again: ${run.broken.join('; ')}`
     throw ApplicationFailure.nonRetryable(message, 'month_end_incomplete')
   }
   const result = await slow.closeCycle({ tenantId, cycleKey })
-  run.diary.done('close', result.statement ? 'statement made' : 'nothing was in the cycle')
+  run.timeline.done('close', result.statement ? 'statement made' : 'nothing was in the cycle')
   return result
 }
 

@@ -14,13 +14,13 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow'
 import type { BatchItem, SimEnd } from '../../activities/provision-batches.ts'
-import {
-  type ProvisionAndActivateInput,
-  type ProvisionAndActivateResult,
-  type ProvisionInBulkInput,
-  provisionAndActivateId,
-  startOf,
-} from '../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
+import type {
+  ProvisionAndActivateInput,
+  ProvisionAndActivateResult,
+} from '../../domain/temporal/provision-and-activate.ts'
+import type { ProvisionInBulkInput } from '../../domain/temporal/provision-in-bulk.ts'
+import { startOf } from '../../domain/temporal/start.ts'
 import { waiting } from '../run/activities.ts'
 import { type Cancel, unlessCancelled } from '../run/cancellation.ts'
 

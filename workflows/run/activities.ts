@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { Activities } from '../../activities/index.ts'
-import { WAITING_TASK_QUEUE } from '../../domain/temporal/lifecycle.ts'
+import { WAITING_TASK_QUEUE } from '../../domain/temporal/start.ts'
 
 /**
  * Activities of one to three requests. 30 s: three times a request's own limit. Tried again for as

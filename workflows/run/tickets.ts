@@ -1,7 +1,7 @@
 /** Waiting for the end of a ticket, with the choice to take it back. */
 import { condition } from '@temporalio/workflow'
 import type { TicketEnd, TicketRef } from '../../activities/tickets.ts'
-import type { Waits } from '../../domain/temporal/lifecycle.ts'
+import type { Waits } from '../../domain/temporal/waits.ts'
 import { short, waiting } from './activities.ts'
 
 export interface OpenTicket {

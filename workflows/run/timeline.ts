@@ -1,6 +1,6 @@
 /** What Temporal's own lists and UI show of a workflow: its readable state, and the query for all of it. */
 import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
-import type { LifecycleView, StepDone, WaitsFor } from '../../domain/temporal/lifecycle.ts'
+import type { StepDone, Timeline, WaitsFor } from '../../domain/temporal/timeline.ts'
 
 /**
  * Answers the query `state`.
@@ -18,13 +18,13 @@ export function showState(state: string): void {
 const MOST_STEPS = 40
 
 /** What a workflow has done and what it waits for. Costs nothing in the history. */
-export interface Diary {
+export interface TimelineWriter {
   /** Notes a step that has ended, well or not. */
   done(step: string, outcome: string, ticketId?: string | null): void
   /** Says what the workflow waits for; null where it goes on by itself. */
   waits(what: WaitsFor | null): void
   /** A copy, for the query and for a continued run. */
-  read(): LifecycleView
+  read(): Timeline
 }
 
 let waitingNow: WaitsFor | null = null
@@ -32,7 +32,7 @@ let waitingNow: WaitsFor | null = null
 export const waitText = (): string | null => (waitingNow === null ? null : `${waitingNow.what}: ${waitingNow.why}`)
 
 /** @param carried what a continued run takes over */
-export function openDiary(carried?: LifecycleView): Diary {
+export function openTimeline(carried?: Timeline): TimelineWriter {
   const steps: StepDone[] = [...(carried?.steps ?? [])]
   let waitsFor: WaitsFor | null = carried?.waitsFor ?? null
   const show = () => setCurrentDetails(detailsOf(steps, waitsFor))

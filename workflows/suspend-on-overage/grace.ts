@@ -28,7 +28,7 @@ export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
     await sleepOn(run, endsAt, endsAt)
     if (run.graceEndsAt === endsAt && isWanted(run)) {
       run.gracePassed = true
-      run.diary.done('grace', `passed at ${iso(endsAt)}`)
+      run.timeline.done('grace', `passed at ${iso(endsAt)}`)
       return true
     }
   }
@@ -38,14 +38,14 @@ export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
 
 /** Waits until an instant, unless the SIM is released or the grace gets another end before. */
 async function sleepOn(run: SuspendRun, endsAt: number, at: number): Promise<void> {
-  run.diary.waits({ what: 'the end of the grace period', until: iso(endsAt), why: run.state.reason })
+  run.timeline.waits({ what: 'the end of the grace period', until: iso(endsAt), why: run.state.reason })
   const left = Math.min(at, run.boundaryAt) - Date.now()
   if (left > 0) await condition(() => run.graceEndsAt !== endsAt || !isWanted(run), left)
-  run.diary.waits(null)
+  run.timeline.waits(null)
 }
 
 async function release(run: SuspendRun, why: string): Promise<void> {
-  run.diary.done('grace', why)
+  run.timeline.done('grace', why)
   phaseTo(run, 'idle', why)
   // A demand that outlives the cycle must not start another grace.
   if (run.mailbox.demand === 'over') run.mailbox.demand = 'refused'

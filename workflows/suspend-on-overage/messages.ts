@@ -4,7 +4,7 @@
  * A handler only notes; the body decides. So a signal may come at any moment, before its workflow too.
  */
 import { defineSignal, setHandler } from '@temporalio/workflow'
-import type { SuspendSignal } from '../../domain/temporal/lifecycle.ts'
+import { SUSPEND_SIGNALS, type SuspendSignal } from '../../domain/temporal/signals.ts'
 
 /**
  * What the watchdog wants of the SIM: the last of overLimit, cleared and standDown. `refused`: not suspended when it
@@ -38,24 +38,26 @@ export function end(mailbox: Mailbox, ending: Ending): void {
  */
 export function openMailbox(demand: Demand = 'over'): Mailbox {
   const mailbox: Mailbox = { demand, overs: 0, ending: null, guard: null }
-  const on = (name: SuspendSignal, note: () => void) => setHandler(defineSignal(name), note)
-  on('overLimit', () => {
-    if (mailbox.demand !== 'discarded') mailbox.demand = 'over'
-    mailbox.overs += 1
-  })
-  on('cleared', () => {
-    mailbox.demand = 'cleared'
-  })
-  on('standDown', () => {
-    mailbox.demand = 'stoodDown'
-  })
-  on('personActed', () => end(mailbox, 'personActed'))
-  on('renewed', () => end(mailbox, 'renewed'))
-  on('guardReleased', () => {
-    mailbox.guard = 'released'
-  })
-  on('guardDiscarded', () => {
-    mailbox.guard = 'discarded'
-  })
+  const handlers: Readonly<Record<SuspendSignal, () => void>> = {
+    overLimit: () => {
+      if (mailbox.demand !== 'discarded') mailbox.demand = 'over'
+      mailbox.overs += 1
+    },
+    cleared: () => {
+      mailbox.demand = 'cleared'
+    },
+    standDown: () => {
+      mailbox.demand = 'stoodDown'
+    },
+    personActed: () => end(mailbox, 'personActed'),
+    renewed: () => end(mailbox, 'renewed'),
+    guardReleased: () => {
+      mailbox.guard = 'released'
+    },
+    guardDiscarded: () => {
+      mailbox.guard = 'discarded'
+    },
+  }
+  for (const name of SUSPEND_SIGNALS) setHandler(defineSignal(name), handlers[name])
   return mailbox
 }

@@ -46,7 +46,7 @@ async function activate(run: SuspendRun, n: number, ask: TicketInput, keep: () =
     ticketId = id
   })
   const { status, code, detail } = ended
-  run.diary.done(`activate/${n}`, status === 'complete' ? status : `${code}: ${detail}`, ticketId)
+  run.timeline.done(`activate/${n}`, status === 'complete' ? status : `${code}: ${detail}`, ticketId)
   if (status !== 'complete') return ended
   run.isSuspended = false
   run.failure = null
@@ -62,9 +62,9 @@ async function ticketEnd(
   opened: (ticketId: string) => void,
 ): Promise<TicketEnd> {
   try {
-    run.diary.waits({ what: 'the service', until: null, why: 'it has to open the ticket that brings the SIM back' })
+    run.timeline.waits({ what: 'the service', until: null, why: 'it has to open the ticket that brings the SIM back' })
     const { ticketId } = await short.openTicket(ask)
-    run.diary.waits(null)
+    run.timeline.waits(null)
     if (ticketId === null) return { status: 'complete', code: '', detail: '' }
     opened(ticketId)
     run.state.activateTickets.push(ticketId)
@@ -72,7 +72,7 @@ async function ticketEnd(
   } catch (error) {
     return { status: 'failed', ...failureOf(error) }
   } finally {
-    run.diary.waits(null)
+    run.timeline.waits(null)
   }
 }
 
@@ -82,9 +82,9 @@ async function pauseAfter(run: SuspendRun, attempt: number, { code, detail }: Ti
   phaseTo(run, 'activating', why)
   const pauseMs = backoffMs(attempt)
   const until = new Date(Date.now() + pauseMs).toISOString()
-  run.diary.waits({ what: 'the next attempt to bring it back', until, why })
+  run.timeline.waits({ what: 'the next attempt to bring it back', until, why })
   await condition(keep, pauseMs)
-  run.diary.waits(null)
+  run.timeline.waits(null)
 }
 
 /**

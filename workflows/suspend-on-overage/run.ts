@@ -5,9 +5,9 @@ import type {
   SuspendOnOverageInput,
   SuspendOnOverageResult,
   SuspendOnOverageState,
-} from '../../domain/temporal/lifecycle.ts'
+} from '../../domain/temporal/suspend-on-overage.ts'
 import { short } from '../run/activities.ts'
-import { type Diary, openDiary, showState } from '../run/timeline.ts'
+import { openTimeline, showState, type TimelineWriter } from '../run/timeline.ts'
 import type { Demand, Mailbox } from './messages.ts'
 
 type Counts = Partial<Record<SimAction, number>>
@@ -26,7 +26,7 @@ export interface SuspendRun {
     activateTickets: string[]
     reason: string
   }
-  readonly diary: Diary
+  readonly timeline: TimelineWriter
   /** End of the grace period in epoch milliseconds; null when none runs. */
   graceEndsAt: number | null
   /** The grace of this overage is over: another attempt to suspend has none of its own. */
@@ -66,7 +66,7 @@ export const beginRun = (input: SuspendOnOverageInput, mailbox: Mailbox, carried
     activateTickets: [...(carried?.state.activateTickets ?? [])],
     reason: carried?.state.reason ?? 'started',
   },
-  diary: openDiary(carried?.state),
+  timeline: openTimeline(carried?.state),
   graceEndsAt: null,
   gracePassed: carried?.gracePassed ?? false,
   isSuspended: carried?.isSuspended ?? false,
@@ -78,12 +78,12 @@ export const beginRun = (input: SuspendOnOverageInput, mailbox: Mailbox, carried
 })
 
 /** The run's own view of where it stands: a copy. */
-export const stateOf = ({ state, graceEndsAt, diary }: SuspendRun): SuspendOnOverageState => ({
+export const stateOf = ({ state, graceEndsAt, timeline }: SuspendRun): SuspendOnOverageState => ({
   ...state,
   graceEndsAt: graceEndsAt === null ? null : new Date(graceEndsAt).toISOString(),
   suspendTickets: [...state.suspendTickets],
   activateTickets: [...state.activateTickets],
-  ...diary.read(),
+  ...timeline.read(),
 })
 
 export const carriedOf = (run: SuspendRun): Carried => {

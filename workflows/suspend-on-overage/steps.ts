@@ -31,9 +31,9 @@ export async function waitFor(
   const ticket = { tenantId, ticketId, waits }
   // Behind a carrier that is away it would cut the SIM in the next cycle, which has its limit unused.
   const wait = kind === 'suspend' ? (what: () => boolean) => beforeBoundary(run, what) : undefined
-  run.diary.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
+  run.timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
   const waited = await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw, wait)
-  run.diary.waits(null)
+  run.timeline.waits(null)
   return waited
 }
 
@@ -50,10 +50,14 @@ export async function suspend(run: SuspendRun): Promise<void> {
   const step = `suspend/${n}`
   let ticketId: string | null = null
   try {
-    run.diary.waits({ what: 'the service', until: null, why: 'it looks at the SIM once more before it is suspended' })
+    run.timeline.waits({
+      what: 'the service',
+      until: null,
+      why: 'it looks at the SIM once more before it is suspended',
+    })
     const ask = { ticket: ticketOf(run, 'suspend', n), cycleKey: input.cycleKey, rule: input.rule }
     const answer = await short.openSuspension({ ...ask, workflowId: workflowInfo().workflowId })
-    run.diary.waits(null)
+    run.timeline.waits(null)
     if (answer.do === 'refuse') return refused(run, step, answer, seen)
     if (answer.do === 'hold') return await held(run, step, answer.holdId)
     if (answer.do === 'wait') {
@@ -70,7 +74,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
   run.isSuspended = true
   run.gracePassed = false
   run.failures = 0
-  run.diary.done(step, 'complete', ticketId)
+  run.timeline.done(step, 'complete', ticketId)
   phaseTo(run, 'suspended', `suspended by rule ${input.rule ?? 'of a person'} until ${run.state.until}`)
   await tell(run, 'suspended', run.state.reason, ticketId)
   // A renewal that passed while the carrier worked found no suspension to signal.
@@ -81,7 +85,7 @@ function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen
   run.gracePassed = false
   // Counted like any other: the next ask has a key of its own, and is not answered with this ticket.
   if (ticketId !== undefined) run.state.suspendTickets.push(ticketId)
-  run.diary.done(step, `not suspended: ${why}`, ticketId)
+  run.timeline.done(step, `not suspended: ${why}`, ticketId)
   phaseTo(run, 'idle', `not suspended: ${why}`)
   if (why === 'suspended by a person' || why === 'passed over') end(run.mailbox, 'personActed')
   if (why === 'discarded by a person') run.mailbox.demand = 'discarded'
@@ -94,11 +98,11 @@ async function held(run: SuspendRun, step: string, holdId: number): Promise<void
   const { mailbox, input } = run
   const why = 'more suspensions at once than the enforcement guard lets through'
   phaseTo(run, 'held', `held by the guard: ${why}`)
-  run.diary.waits({ what: `the release of hold ${holdId}`, until: input.cycleEndsAt, why })
+  run.timeline.waits({ what: `the release of hold ${holdId}`, until: input.cycleEndsAt, why })
   await beforeBoundary(run, () => mailbox.guard !== null || !isWanted(run))
-  run.diary.waits(null)
+  run.timeline.waits(null)
   const outcome = isWanted(run) ? (mailbox.guard ?? 'dropped') : 'not wanted any more'
-  run.diary.done(step, `held by the guard (hold ${holdId}): ${outcome}`)
+  run.timeline.done(step, `held by the guard (hold ${holdId}): ${outcome}`)
   if (outcome === 'released') return
   run.gracePassed = false
   if (outcome === 'discarded') mailbox.demand = 'discarded'
@@ -107,7 +111,7 @@ async function held(run: SuspendRun, step: string, holdId: number): Promise<void
 
 function takenBack(run: SuspendRun, step: string, ticketId: string, byThisRun: boolean): void {
   const why = byThisRun ? 'its suspend ticket was taken back' : 'a person cancelled its suspend ticket'
-  run.diary.done(step, why, ticketId)
+  run.timeline.done(step, why, ticketId)
   phaseTo(run, 'idle', why)
   if (!byThisRun) end(run.mailbox, 'personActed')
 }
@@ -120,13 +124,13 @@ async function failed(
 ): Promise<void> {
   run.failures += 1
   run.failure = { step: 'suspend', code, detail }
-  run.diary.done(step, `${code}: ${detail}`, ticketId)
+  run.timeline.done(step, `${code}: ${detail}`, ticketId)
   phaseTo(run, 'idle', `suspending failed (${code}: ${detail})`)
   await tell(run, 'suspendFailed', `${code}: ${detail}`, ticketId)
   const at = Math.min(Date.now() + backoffMs(run.failures), run.boundaryAt)
   const why = `suspending failed ${run.failures} time(s), the last with ${code}: ${detail}`
-  run.diary.waits({ what: 'the next attempt to suspend it', until: new Date(at).toISOString(), why })
+  run.timeline.waits({ what: 'the next attempt to suspend it', until: new Date(at).toISOString(), why })
   if (at > Date.now()) await condition(() => !isWanted(run), at - Date.now())
-  run.diary.waits(null)
+  run.timeline.waits(null)
   if (Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
 }

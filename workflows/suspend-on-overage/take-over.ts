@@ -10,7 +10,7 @@ import { phaseTo, type SuspendRun } from './run.ts'
  */
 export async function takeOver(run: SuspendRun): Promise<void> {
   const { tenantId, simId, cycleKey, rule, waits } = run.input
-  run.diary.waits({ what: 'the open tickets of the SIM', until: null, why: 'the last run may have opened one' })
+  run.timeline.waits({ what: 'the open tickets of the SIM', until: null, why: 'the last run may have opened one' })
   const { workflowId } = workflowInfo()
   try {
     const found = await waiting.findSuspension({ tenantId, simId, cycleKey, rule, workflowId, waits })
@@ -19,13 +19,16 @@ export async function takeOver(run: SuspendRun): Promise<void> {
     else if (found.suspendedBy === 'a person') end(run.mailbox, 'personActed')
     else if (over) end(run.mailbox, 'boundary')
     else if (!found.overLimit && run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
-    run.diary.done('take over', `suspended by ${found.suspendedBy}; ${found.overLimit ? 'over' : 'within'} its limit`)
+    run.timeline.done(
+      'take over',
+      `suspended by ${found.suspendedBy}; ${found.overLimit ? 'over' : 'within'} its limit`,
+    )
   } catch (error) {
     const { code, detail } = failureOf(error)
-    run.diary.done('take over', `${code}: ${detail}`)
+    run.timeline.done('take over', `${code}: ${detail}`)
     end(run.mailbox, 'boundary')
   }
-  run.diary.waits(null)
+  run.timeline.waits(null)
 }
 
 /** @param wanted false: the SIM came back under its limit while no run listened */

@@ -3,7 +3,11 @@
  * then. Like a signal's, a handler only notes and the body decides: so it answers at once, whatever is under way.
  */
 import { defineUpdate, setHandler } from '@temporalio/workflow'
-import type { SuspendOnOverageState, SuspendUpdateResult, SuspendUpdates } from '../../domain/temporal/lifecycle.ts'
+import type {
+  SuspendOnOverageState,
+  SuspendUpdateResult,
+  SuspendUpdates,
+} from '../../domain/temporal/suspend-on-overage.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { end } from './messages.ts'
 import { phaseTo, type SuspendRun, stateOf } from './run.ts'
@@ -28,7 +32,7 @@ function take<Name extends keyof SuspendUpdates>(
   const handle = (ask: SuspendUpdates[Name]): SuspendUpdateResult => {
     act(run, ask)
     const { phase, graceEndsAt, until, reason } = stateOf(run)
-    run.diary.done(name, reason)
+    run.timeline.done(name, reason)
     return { phase, graceEndsAt, until, reason }
   }
   setHandler(defineUpdate<SuspendUpdateResult, [SuspendUpdates[Name]]>(name), handle, { validator })

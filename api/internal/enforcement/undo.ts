@@ -12,7 +12,7 @@ import type { InternalOptions } from '../../options.ts'
 /** Undoing what one rule has suspended. */
 export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
-  { store, lifecycles, workflowOptions },
+  { store, workflowClient, workflowOptions },
 ) => {
   app.post(
     '/workflows/undo-suspensions',
@@ -34,7 +34,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
         await noteChange(tx, { subject: 'workflow', id: start.workflowId, before: null, after: start.input })
         return start
       })
-      const run = await lifecycles.start({ type: 'undo-suspensions', workflowId, input })
+      const run = await workflowClient.start({ type: 'undo-suspensions', workflowId, input })
       reply.code(run.started ? 202 : 200)
       return { workflowId, runId: run.runId, status: run.status }
     },

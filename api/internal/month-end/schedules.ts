@@ -15,7 +15,7 @@ const ScheduleInfo = strictObject({
   lastAt: nullable(Instant('When it started a month end the last time')),
 })
 
-export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles }) => {
+export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, workflowClient }) => {
   const tags = ['Workflows']
   const note = (request: FastifyRequest, paused: boolean) =>
     inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
@@ -33,7 +33,7 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         response: { 200: ScheduleInfo },
       },
     },
-    ({ tenantId }) => lifecycles.describeSchedule(tenantId),
+    ({ tenantId }) => workflowClient.describeSchedule(tenantId),
   )
 
   app.post(
@@ -50,8 +50,8 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request) => {
       const { tenantId } = request
       await note(request, true)
-      await lifecycles.pauseSchedule(tenantId, 'paused by the internal interface')
-      return lifecycles.describeSchedule(tenantId)
+      await workflowClient.pauseSchedule(tenantId, 'paused by the internal interface')
+      return workflowClient.describeSchedule(tenantId)
     },
   )
 
@@ -69,8 +69,8 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request) => {
       const { tenantId } = request
       await note(request, false)
-      await lifecycles.resumeSchedule(tenantId, 'resumed by the internal interface')
-      return lifecycles.describeSchedule(tenantId)
+      await workflowClient.resumeSchedule(tenantId, 'resumed by the internal interface')
+      return workflowClient.describeSchedule(tenantId)
     },
   )
 }

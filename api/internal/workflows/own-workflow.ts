@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts'
-import { tenantOfWorkflow } from '../../../domain/temporal/lifecycle.ts'
+import { tenantOfWorkflow } from '../../../domain/temporal/ids.ts'
 
 /**
  * Refuses what is asked of another tenant's workflow, by its id alone: nothing of Temporal's is asked for it.

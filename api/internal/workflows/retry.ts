@@ -10,7 +10,10 @@ import type { InternalOptions } from '../../options.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
 
-export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles }) => {
+export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
+  app,
+  { store, workflowClient },
+) => {
   const tags = ['Workflows']
 
   app.get(
@@ -27,7 +30,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
       },
     },
     async ({ tenantId, params }) => {
-      const pending = await lifecycles.pending(params.workflowId, tenantId)
+      const pending = await workflowClient.pending(params.workflowId, tenantId)
       return { ...pending, activities: [...pending.activities], children: [...pending.children] }
     },
   )
@@ -52,7 +55,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
     async (request, reply) => {
       const { tenantId } = request
       const { workflowId } = request.params
-      const last = await lifecycles.look(workflowId, tenantId)
+      const last = await workflowClient.look(workflowId, tenantId)
       return idempotentElsewhere(
         store,
         { request, reply },
@@ -66,7 +69,7 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
             await releaseRun(tx, workflowId)
           },
           ask: async (key) => {
-            const { runId, status } = last.startId === key ? last : await lifecycles.startAgain(retryOf(last), key)
+            const { runId, status } = last.startId === key ? last : await workflowClient.startAgain(retryOf(last), key)
             return { workflowId, runId, status }
           },
         },

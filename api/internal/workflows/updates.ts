@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
+import { workflowTypeOf } from '../../../domain/temporal/ids.ts'
 import { UpdateArgs, UpdateResponse, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../../domain/workflows/updates.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
@@ -19,7 +20,7 @@ const UpdateParams = Type.Object({
 
 /** @throws ServiceError invalid_request for a name that the workflow's type does not have */
 function updateNamed(workflowId: string, name: string): WorkflowUpdate {
-  const taken = WORKFLOW_UPDATES[workflowId.split(':')[0] ?? ''] ?? {}
+  const taken = WORKFLOW_UPDATES[workflowTypeOf(workflowId) ?? ''] ?? {}
   const update = Object.hasOwn(taken, name) ? taken[name] : undefined
   if (update !== undefined) return update
   const names = Object.keys(taken)
@@ -39,7 +40,10 @@ function mustFit(request: FastifyRequest, { args, oneOf }: WorkflowUpdate): void
   throw new ServiceError('invalid_request', detail, { errors: [{ pointer: '', detail }] })
 }
 
-export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, lifecycles }) => {
+export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
+  app,
+  { store, workflowClient },
+) => {
   app.post(
     '/workflows/:workflowId/updates/:name',
     {
@@ -71,7 +75,7 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
         {
           before: (tx) =>
             noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { update: name, ...body } }),
-          ask: (key) => lifecycles.update(workflowId, name, body, key),
+          ask: (key) => workflowClient.update(workflowId, name, body, key),
         },
       )
     },

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
 import { pageOf, pageRequest, toPage } from '../../../domain/page.ts'
 import { strictObject } from '../../../domain/schema.ts'
-import { monthEndId, monthEndPlanId, provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { monthEndId, monthEndPlanId, provisionAndActivateId, workflowTypeOf } from '../../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../../domain/temporal/signals.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../../domain/tickets/decisions.ts'
 import {
@@ -16,7 +16,7 @@ import {
   WorkflowQuery,
 } from '../../../domain/workflows/workflow.ts'
 import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../../operations/workflows/inputs.ts'
-import type { LifecycleClient, Started } from '../../../queues/temporal/client.ts'
+import type { Started, WorkflowClient } from '../../../queues/temporal/client.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { endWorkflowRequest } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -43,9 +43,9 @@ function answerStart(reply: FastifyReply, { workflowId, runId, status, started }
 const startResponses = { 200: StartResponse, 202: StartResponse }
 
 /** The latest run of an id, where Temporal knows it. */
-async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: string) {
+async function known(workflowClient: WorkflowClient, workflowId: string, tenantId: string) {
   try {
-    return await lifecycles.look(workflowId, tenantId)
+    return await workflowClient.look(workflowId, tenantId)
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'workflow_not_found') return undefined
     throw error
@@ -54,7 +54,7 @@ async function known(lifecycles: LifecycleClient, workflowId: string, tenantId: 
 
 export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
-  { store, lifecycles, workflowOptions, historyUrl },
+  { store, workflowClient, workflowOptions, historyUrl },
 ) => {
   const tags = ['Workflows']
 
@@ -84,11 +84,11 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const { tenantId, body } = request
       const simId = await inTenant(store, tenantId, (tx) => simNamed(tx, body))
       const workflowId = provisionAndActivateId(tenantId, simId)
-      const run = await known(lifecycles, workflowId, tenantId)
+      const run = await known(workflowClient, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
       const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body, workflowOptions))
       await noteStart(request, workflowId, input)
-      return answerStart(reply, await lifecycles.start({ type: 'provision-and-activate', workflowId, input }))
+      return answerStart(reply, await workflowClient.start({ type: 'provision-and-activate', workflowId, input }))
     },
   )
 
@@ -112,7 +112,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const { workflowId } = start
       if (start.do === 'answer') {
         const { before, input } = start
-        const run = await known(lifecycles, workflowId, tenantId)
+        const run = await known(workflowClient, workflowId, tenantId)
         if (run !== undefined || before.isComing) {
           return { workflowId, runId: run?.runId ?? '', status: run?.status ?? 'running' }
         }
@@ -124,7 +124,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         return { workflowId, runId: '', status: 'completed' as const }
       }
       try {
-        const run = await lifecycles.signalWithStart(start.request)
+        const run = await workflowClient.signalWithStart(start.request)
         await inTenant(store, tenantId, (tx) => endWorkflowRequest(tx, start.requestId))
         return answerStart(reply, run)
       } catch (error) {
@@ -154,12 +154,12 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       if (body.dryRun !== true) await noteStart(request, monthEndId(tenantId, cycleKey), input)
       const run =
         body.dryRun === true
-          ? await lifecycles.start({
+          ? await workflowClient.start({
               type: 'month-end-plan',
               workflowId: monthEndPlanId(tenantId, cycleKey, store.clock()),
               input: { tenantId, cycleKey },
             })
-          : await lifecycles.start({
+          : await workflowClient.start({
               type: 'month-end-reprovision',
               workflowId: monthEndId(tenantId, cycleKey),
               input,
@@ -181,7 +181,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async ({ tenantId, query: { page: _page, pageSize: _pageSize, ...filter }, query }) => {
       const page = pageRequest(query)
-      const { items, totalItems } = await lifecycles.list({ tenantId, ...filter }, page)
+      const { items, totalItems } = await workflowClient.list({ tenantId, ...filter }, page)
       return toPage(page, totalItems, [...items])
     },
   )
@@ -200,7 +200,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       },
     },
     async ({ tenantId, params }, reply) => {
-      const { startId: _startId, ...run } = await lifecycles.describe(params.workflowId, tenantId)
+      const { startId: _startId, ...run } = await workflowClient.describe(params.workflowId, tenantId)
       if (historyUrl != null) reply.header('link', `<${historyUrl(run)}>; rel="history"`)
       return run
     },
@@ -226,13 +226,13 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const { tenantId } = request
       const { workflowId, name } = request.params
       mustBeOwn(workflowId, tenantId)
-      const taken = WORKFLOW_SIGNALS[workflowId.split(':')[0] ?? ''] ?? []
+      const taken = WORKFLOW_SIGNALS[workflowTypeOf(workflowId) ?? ''] ?? []
       if (!taken.includes(name)) {
         const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
         throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
       }
       await noteStart(request, workflowId, { signal: name })
-      await lifecycles.signal(workflowId, name)
+      await workflowClient.signal(workflowId, name)
       return reply.code(202).send({})
     },
   )
@@ -259,7 +259,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
           before: (tx) =>
             noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { cancel: true } }),
           ask: async () => {
-            await lifecycles.cancel(workflowId)
+            await workflowClient.cancel(workflowId)
             return {}
           },
         },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { useHouse } from '../harness.ts'
 
 const house = useHouse()

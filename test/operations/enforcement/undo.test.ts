@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
-import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'

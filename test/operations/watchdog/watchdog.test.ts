@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
-import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { MB } from '../../../domain/units.ts'
 import type { AlertNotification } from '../../../notify/notification.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkflowType } from '../../../domain/temporal/lifecycle.ts'
+import type { WorkflowType } from '../../../domain/temporal/ids.ts'
 import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
-import type { LifecycleStatus } from '../../../queues/temporal/read.ts'
+import type { RunStatus } from '../../../queues/temporal/read.ts'
 
 const INPUT = { tenantId: 't0123456789ab', simId: 7, tag: 'door 4' }
-const retry = (type: WorkflowType, status: LifecycleStatus, outcome: string | null, input: unknown = INPUT) =>
+const retry = (type: WorkflowType, status: RunStatus, outcome: string | null, input: unknown = INPUT) =>
   retryOf({ workflowId: `${type}:x`, type, status, result: outcome === null ? null : { outcome }, input })
 
 describe('a run is started again', () => {
-  test.each<[WorkflowType, LifecycleStatus, string | null]>([
+  test.each<[WorkflowType, RunStatus, string | null]>([
     ['provision-and-activate', 'completed', 'failed'],
     ['provision-and-activate', 'completed', 'compensated'],
     ['provision-and-activate', 'cancelled', 'cancelled'],
@@ -22,7 +22,7 @@ describe('a run is started again', () => {
     expect(retry(type, status, outcome)).toMatchObject({ type, workflowId: `${type}:x`, input: INPUT })
   })
 
-  test.each<[WorkflowType, LifecycleStatus, string | null, string]>([
+  test.each<[WorkflowType, RunStatus, string | null, string]>([
     ['provision-and-activate', 'running', null, 'runs'],
     ['provision-and-activate', 'completed', 'activated', 'has ended well: activated'],
     ['provision-and-activate', 'completed', 'alreadyActive', 'has ended well: alreadyActive'],
@@ -38,7 +38,7 @@ describe('a run is started again', () => {
     expect(() => retry('month-end-batch', 'failed', null)).toThrow(/a part of a month end: start that again/)
   })
 
-  test.each<[LifecycleStatus, string]>([
+  test.each<[RunStatus, string]>([
     ['completed', 'doneWithFailures'],
     ['cancelled', 'cancelled'],
   ])('a batch that is %s with outcome %s is not: each of its SIMs has its own', (status, outcome) => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { temporal } from '@temporalio/proto'
 import { onTestFinished, test } from 'vitest'
-import { lifecycleClient, type WorkflowInput } from '../../../queues/temporal/client.ts'
+import { openWorkflowClient, type WorkflowInput } from '../../../queues/temporal/client.ts'
 
 /** gRPC status codes. */
 const OK = 0
@@ -40,62 +40,62 @@ async function startServer(statuses: Record<string, number>, answers: Record<str
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const lifecycle = lifecycleClient({ address: `127.0.0.1:${port}`, namespace: 'hosted' })
+  const workflowClient = openWorkflowClient({ address: `127.0.0.1:${port}`, namespace: 'hosted' })
   onTestFinished(async () => {
-    await lifecycle.close()
+    await workflowClient.close()
     server.close()
   })
-  return { lifecycle, calls, asked, statuses }
+  return { workflowClient, calls, asked, statuses }
 }
 
 const input: WorkflowInput = { tenantId: 't1', simId: 7 }
 const aStart = { type: 'provision-and-activate', workflowId: 'provision-and-activate:t1:7', input } as const
 
 test('a request that the server finds wrong is no `unavailable`: asking again would not help', async ({ expect }) => {
-  const { lifecycle } = await startServer({ StartWorkflowExecution: INVALID_ARGUMENT })
+  const { workflowClient } = await startServer({ StartWorkflowExecution: INVALID_ARGUMENT })
 
-  await expect(lifecycle.start(aStart)).rejects.toMatchObject({
+  await expect(workflowClient.start(aStart)).rejects.toMatchObject({
     name: 'ServiceError',
     cause: { code: INVALID_ARGUMENT, details: 'it said why' },
   })
-  await expect(lifecycle.start(aStart)).rejects.not.toHaveProperty('code')
+  await expect(workflowClient.start(aStart)).rejects.not.toHaveProperty('code')
 })
 
 test('nor is a fault of our own', async ({ expect }) => {
-  const { lifecycle } = await startServer({})
+  const { workflowClient } = await startServer({})
 
-  await expect(lifecycle.start({ ...aStart, input: JSON.parse('null') })).rejects.toBeInstanceOf(TypeError)
+  await expect(workflowClient.start({ ...aStart, input: JSON.parse('null') })).rejects.toBeInstanceOf(TypeError)
 })
 
 test('what may be otherwise the next time is `unavailable`, with the reason', async ({ expect }) => {
-  const { lifecycle } = await startServer({ StartWorkflowExecution: UNAUTHENTICATED })
+  const { workflowClient } = await startServer({ StartWorkflowExecution: UNAUTHENTICATED })
 
-  await expect(lifecycle.start(aStart)).rejects.toMatchObject({
+  await expect(workflowClient.start(aStart)).rejects.toMatchObject({
     code: 'unavailable',
     message: expect.stringMatching(/the Temporal server at .* does not take the call: it said why/),
   })
 })
 
 test('a namespace without the search attributes is not ready, until its owner has added them', async ({ expect }) => {
-  const { lifecycle, statuses } = await startServer({ AddSearchAttributes: PERMISSION_DENIED })
+  const { workflowClient, statuses } = await startServer({ AddSearchAttributes: PERMISSION_DENIED })
 
-  await expect(lifecycle.check()).rejects.toMatchObject({
+  await expect(workflowClient.check()).rejects.toMatchObject({
     code: 'unavailable',
     message: expect.stringMatching(/namespace hosted lacks search attributes.*: SimherdTenant, SimId, /),
   })
 
   statuses['AddSearchAttributes'] = OK
-  await expect(lifecycle.check()).resolves.toBeUndefined()
+  await expect(workflowClient.check()).resolves.toBeUndefined()
 })
 
 test('one that does not let its users look is taken to have them, and is looked at once', async ({ expect }) => {
-  const { lifecycle, calls } = await startServer({
+  const { workflowClient, calls } = await startServer({
     ListSearchAttributes: PERMISSION_DENIED,
     AddSearchAttributes: PERMISSION_DENIED,
   })
 
-  await lifecycle.check()
-  await lifecycle.check()
+  await workflowClient.check()
+  await workflowClient.check()
 
   expect(calls.filter((call) => call === 'ListSearchAttributes')).toHaveLength(1)
 })
@@ -103,12 +103,12 @@ test('one that does not let its users look is taken to have them, and is looked 
 test('a late page of a list is reached with a thousand of the ones before it a call', async ({ expect }) => {
   const { CountWorkflowExecutionsResponse, ListWorkflowExecutionsRequest } = temporal.api.workflowservice.v1
   const count = CountWorkflowExecutionsResponse.encode({ count: 5000 as never }).finish()
-  const { lifecycle, asked } = await startServer(
+  const { workflowClient, asked } = await startServer(
     {},
     { CountWorkflowExecutions: count, ListWorkflowExecutions: Buffer.alloc(0) },
   )
 
-  for (const page of [1, 3, 40]) await lifecycle.list({ tenantId: 't1' }, { page, pageSize: 50 })
+  for (const page of [1, 3, 40]) await workflowClient.list({ tenantId: 't1' }, { page, pageSize: 50 })
 
   const lists = asked.filter((_, index) => index % 2 === 1)
   expect(lists.map((request) => ListWorkflowExecutionsRequest.decode(request).pageSize)).toEqual([50, 150, 1000])

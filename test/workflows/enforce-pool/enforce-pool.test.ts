@@ -1,7 +1,7 @@
 /** A pool's enforcement and the guard, on the true service in skipped time. */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { enforcePoolId } from '../../../domain/temporal/lifecycle.ts'
+import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'

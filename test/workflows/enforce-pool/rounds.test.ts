@@ -1,13 +1,10 @@
 /** Rounds of enforce-pool over a model of the service: what is hard to reach on the true one, and what they cost. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
-import {
-  type EnforcePoolInput,
-  type EnforcePoolSignal,
-  enforcePoolId,
-  startOf,
-  suspendOnOverageId,
-} from '../../../domain/temporal/lifecycle.ts'
+import type { EnforcePoolInput } from '../../../domain/temporal/enforce-pool.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import type { EnforcePoolSignal } from '../../../domain/temporal/signals.ts'
+import { startOf } from '../../../domain/temporal/start.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
@@ -50,7 +47,13 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
   const id = () => enforcePoolId(TENANT, POOL, cycleKey)
   const ask = (signal: EnforcePoolSignal) =>
-    house.lifecycle.signalWithStart({ do: 'signalWithStart', type: 'enforce-pool', workflowId: id(), input, signal })
+    house.workflowClient.signalWithStart({
+      do: 'signalWithStart',
+      type: 'enforce-pool',
+      workflowId: id(),
+      input,
+      signal,
+    })
   const suspended = (simId: number) =>
     house.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
   const plain = { usageBytes: 20, shareBytes: 10, excessBytes: 10 }
@@ -110,7 +113,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await ask('overLimit')
     const failed = { step: 'overLimit/0', outcome: 'failed: invalid_request: as the test wants it' }
     await soon(async () =>
-      expect(await house.lifecycle.describe(id(), TENANT)).toMatchObject({ state: { steps: [failed] } }),
+      expect(await house.workflowClient.describe(id(), TENANT)).toMatchObject({ state: { steps: [failed] } }),
     )
     house.model.before = async () => {}
     await ask('overLimit')
@@ -196,8 +199,8 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     }
     await ask('overLimit')
     await asked.promise
-    await house.lifecycle.signal(id(), 'cleared')
-    await house.lifecycle.signal(id(), 'guardReleased')
+    await house.workflowClient.signal(id(), 'cleared')
+    await house.workflowClient.signal(id(), 'guardReleased')
     answer.resolve('granted')
 
     await soon(() => expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))

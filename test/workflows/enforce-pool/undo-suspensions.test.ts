@@ -1,6 +1,6 @@
 /** Undoing what one rule has suspended, on the true service in skipped time. */
 import { describe, expect, test } from 'vitest'
-import { suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'

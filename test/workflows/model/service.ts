@@ -6,9 +6,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { ErrorCode } from '../../../domain/errors.ts'
-import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
-import type { LifecycleClient } from '../../../queues/temporal/client.ts'
+import type { WorkflowClient } from '../../../queues/temporal/client.ts'
 import { exampleOf } from '../../setup/documents.ts'
 import { monthEndRoutes } from '../month-end-reprovision/model.ts'
 import { batchRoutes, type ModelBatchSim } from '../provision-in-bulk/batch-model.ts'
@@ -30,7 +30,7 @@ export const TENANT = 'acme'
 /** Of a pool. */
 const A_ROW = { usageBytes: 0, shareBytes: 0, stopped: false, exempt: false, weaker: false, held: false }
 
-export async function startServiceModel(lifecycle: () => LifecycleClient) {
+export async function startServiceModel(workflowClient: () => WorkflowClient) {
   const sims = new Map<number, ModelSim>()
   const tickets: ModelTicket[] = []
   const answers = new Map<string, unknown>()
@@ -164,7 +164,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
   /** As the service knows it: a suspension by what its workflow was started with. */
   async function causeOf(workflowId: string | undefined): Promise<Body> {
     if (workflowId?.startsWith('suspend-on-overage:') !== true) return { by: 'workflow', workflowId }
-    const { rule, cycleKey: cycle, until } = (await lifecycle().describe(workflowId, model.tenantId)).input as Body
+    const { rule, cycleKey: cycle, until } = (await workflowClient().describe(workflowId, model.tenantId)).input as Body
     return { by: 'watchdog', rule, cycle, until, workflowId }
   }
 
@@ -294,14 +294,14 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
             waits: WAITS,
           }
           await (signal === 'overLimit'
-            ? lifecycle().signalWithStart({
+            ? workflowClient().signalWithStart({
                 do: 'signalWithStart',
                 type: 'suspend-on-overage',
                 workflowId,
                 input,
                 signal,
               })
-            : lifecycle().signal(workflowId, signal))
+            : workflowClient().signal(workflowId, signal))
         }
         return { told: simIds.length, started: 0 }
       },
@@ -322,7 +322,7 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
           perRun: 100,
           waits: WAITS,
         }
-        return lifecycle()
+        return workflowClient()
           .start({ type: 'month-end-reprovision', workflowId, input })
           .then(({ started, ...run }) => (started ? new Accepted(run) : run))
       },
@@ -342,19 +342,19 @@ export async function startServiceModel(lifecycle: () => LifecycleClient) {
     [/^POST \/internal\/enforcement\/pass-over$/, (_, { simIds }) => ({ passedOver: simIds.length })],
     [
       /^POST \/internal\/workflows\/(.+)\/updates\/(.+)$/,
-      ([id, name], body) => lifecycle().update(decodeURIComponent(id ?? ''), name ?? '', body, randomUUID()),
+      ([id, name], body) => workflowClient().update(decodeURIComponent(id ?? ''), name ?? '', body, randomUUID()),
     ],
     [
       /^POST \/internal\/workflows\/(.+)\/signals\/(.+)$/,
       async ([id, name]) => {
-        await lifecycle().signal(decodeURIComponent(id ?? ''), name ?? '')
+        await workflowClient().signal(decodeURIComponent(id ?? ''), name ?? '')
         return new Accepted({})
       },
     ],
     [
       /^GET \/internal\/workflows\/(.+)$/,
       async ([id]) => {
-        const { startId: _startId, ...run } = await lifecycle().describe(decodeURIComponent(id ?? ''), TENANT)
+        const { startId: _startId, ...run } = await workflowClient().describe(decodeURIComponent(id ?? ''), TENANT)
         return run
       },
     ],

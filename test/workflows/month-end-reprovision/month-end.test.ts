@@ -1,11 +1,7 @@
 import type { WorkflowFailedError } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
-import {
-  type MonthEndInput,
-  monthEndId,
-  monthEndPlanId,
-  suspendOnOverageId,
-} from '../../../domain/temporal/lifecycle.ts'
+import { monthEndId, monthEndPlanId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from '../harness.ts'
@@ -60,7 +56,7 @@ describe.skipIf(path === undefined)('month end', () => {
       waits: WAITS,
     } as const
     const workflowId = suspendOnOverageId(TENANT, simId, cycleKey)
-    await house.lifecycle.signalWithStart({
+    await house.workflowClient.signalWithStart({
       do: 'signalWithStart',
       type: 'suspend-on-overage',
       workflowId,

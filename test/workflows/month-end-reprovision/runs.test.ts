@@ -1,7 +1,8 @@
 /** Month ends on the development server: what a cancel and a retry meet when the run goes on as new, or closes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { type MonthEndInput, monthEndId } from '../../../domain/temporal/lifecycle.ts'
+import { monthEndId } from '../../../domain/temporal/ids.ts'
+import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
@@ -27,13 +28,13 @@ describe('a month end', () => {
     house.model.cycles = [{ key: cycleKey, endsAt: cycleEndsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, cycleKey)
     const input = { tenantId: TENANT, cycleKey, cycleEndsAt, waits: WAITS, ...options }
-    await house.lifecycle.start({ type: 'month-end-reprovision', workflowId, input })
-    return () => house.lifecycle.describe(workflowId, TENANT)
+    await house.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
+    return () => house.workflowClient.describe(workflowId, TENANT)
   }
   const queueMoves = (simIds: readonly number[]) => {
     for (const id of simIds) house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
   }
-  const ended = (look: () => ReturnType<typeof house.lifecycle.describe>) =>
+  const ended = (look: () => ReturnType<typeof house.workflowClient.describe>) =>
     soon(async () => {
       const run = await look()
       expect(run.status).not.toBe('running')
@@ -53,7 +54,7 @@ describe('a month end', () => {
     const options = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
     const look = await monthEnd('cancelled', options)
     await asked.promise
-    await house.lifecycle.cancel(monthEndId(TENANT, 'cancelled'))
+    await house.workflowClient.cancel(monthEndId(TENANT, 'cancelled'))
     letGo.resolve()
 
     expect(await ended(look)).toMatchObject({ status: 'cancelled', result: { move: { total: 6 } } })
@@ -74,7 +75,7 @@ describe('a month end', () => {
     await soon(async () => expect((await look()).state).toMatchObject({ step: 'close' }))
     house.model.failing.clear()
     house.model.pending.add('provision')
-    const retried = await house.lifecycle.update(monthEndId(TENANT, 'retried'), 'retryFailedChanges', {}, 'retry')
+    const retried = await house.workflowClient.update(monthEndId(TENANT, 'retried'), 'retryFailedChanges', {}, 'retry')
     expect(retried).toEqual({ opened: 1, refused: 0 })
     await sleep(closesAt + 1000 - Date.now())
 

@@ -1,7 +1,7 @@
 /** Batches on the development server: what its lists and descriptions show of them and of their SIMs. */
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { provisionAndActivateId, provisionInBulkId } from '../../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
@@ -37,18 +37,18 @@ describe('a batch on a Temporal server', () => {
     }
     const workflowId = provisionInBulkId(TENANT, batchId)
     const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 3, waits: WAITS, ...more }
-    await house.lifecycle.start({ type: 'provision-in-bulk', workflowId, input })
+    await house.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
     return workflowId
   }
   const ended = async (workflowId: string) => {
     return soon(async () => {
-      const run = await house.lifecycle.describe(workflowId, TENANT)
+      const run = await house.workflowClient.describe(workflowId, TENANT)
       expect(run.status).not.toBe('running')
       return run
     })
   }
   const list = async (filter: object) => {
-    const { items } = await house.lifecycle.list({ tenantId: TENANT, ...filter }, page)
+    const { items } = await house.workflowClient.list({ tenantId: TENANT, ...filter }, page)
     return items.map(({ workflowId }) => workflowId).toSorted()
   }
 
@@ -65,7 +65,7 @@ describe('a batch on a Temporal server', () => {
     await soon(async () => expect(await list({ type: 'provision-and-activate' })).toEqual(children))
     expect(await list({ type: 'provision-in-bulk' })).toEqual([workflowId])
     expect(await list({ simId: 203 })).toEqual([provisionAndActivateId(TENANT, 203)])
-    const { items } = await house.lifecycle.list({ tenantId: TENANT, simId: 203 }, page)
+    const { items } = await house.workflowClient.list({ tenantId: TENANT, simId: 203 }, page)
     expect(items).toMatchObject([
       { type: 'provision-and-activate', state: 'activated', input: { simId: 203, batchId: 'listed' } },
     ])
@@ -83,7 +83,7 @@ describe('a batch on a Temporal server', () => {
     const workflowId = await start('ends-late', [221, 222, 223], { perRun: 2 })
     await soon(() => expect(house.model.calls('/outcomes')).toBeGreaterThan(0))
     house.model.stuck.clear()
-    const counts = async () => Object((await house.lifecycle.describe(workflowId, TENANT)).state).counts
+    const counts = async () => Object((await house.workflowClient.describe(workflowId, TENANT)).state).counts
     await soon(async () => expect(await counts()).toMatchObject({ activated: 2 }))
     note()
 
@@ -99,8 +99,8 @@ describe('a batch on a Temporal server', () => {
     const workflowId = await start('cancelled', [211, 212, 213, 214, 215])
     await soon(() => expect(house.model.batch.filter(({ outcome }) => outcome === 'activated')).toHaveLength(4))
     const first = provisionAndActivateId(TENANT, 211)
-    expect((await house.lifecycle.describe(first, TENANT)).status).toBe('running')
-    await house.lifecycle.cancel(workflowId)
+    expect((await house.workflowClient.describe(first, TENANT)).status).toBe('running')
+    await house.workflowClient.cancel(workflowId)
     await soon(() => expect(house.model.calls('DELETE')).toBeGreaterThan(0))
     house.model.stuck.clear()
 
@@ -108,7 +108,7 @@ describe('a batch on a Temporal server', () => {
       status: 'cancelled',
       result: { outcome: 'cancelled', counts: { activated: 4, cancelled: 1 } },
     })
-    expect((await house.lifecycle.describe(first, TENANT)).status).toBe('cancelled')
+    expect((await house.workflowClient.describe(first, TENANT)).status).toBe('cancelled')
     expect(house.model.ticketsOf(211)).toEqual(['provision:2', 'unassign:2'])
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, usePlainPool } from '../real-service/customer.ts'

@@ -1,7 +1,7 @@
 /** How many activities and workflow tasks a workflow takes on its normal path, by its history. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/lifecycle.ts'
+import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
@@ -46,7 +46,7 @@ describe('the normal path', () => {
     house.model.sims.set(1, aSim({ status: 0 }))
     const workflowId = provisionInBulkId(TENANT, 'one')
     const input = { tenantId: TENANT, batchId: 'one', parallel: 10, pageSize: 10, perRun: 100, waits: WAITS }
-    await house.lifecycle.start({ type: 'provision-in-bulk', workflowId, input })
+    await house.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
 
     const { activities, tasks, timers } = await roundTrips(workflowId)
     expect([...new Set(activities)]).toEqual(['readBatch', 'pageOfBatch', 'noteBatch', 'endBatch'])
@@ -59,7 +59,7 @@ describe('the normal path', () => {
   test('of a plan is one activity, in two workflow tasks', async () => {
     const workflowId = monthEndPlanId(TENANT, '2026-10', 1)
     const input = { tenantId: TENANT, cycleKey: '2026-10' }
-    await house.lifecycle.start({ type: 'month-end-plan', workflowId, input })
+    await house.workflowClient.start({ type: 'month-end-plan', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({ activities: ['readPlan'], tasks: 2, timers: 0 })
   })
@@ -69,7 +69,7 @@ describe('the normal path', () => {
     house.model.cycles = [{ key, endsAt: new Date(endsAt).toISOString(), closedAt: null }]
     const workflowId = monthEndTimerId(TENANT)
     const input = { tenantId: TENANT, billingCycle: 'P1M' }
-    await house.lifecycle.start({ type: 'month-end-timer', workflowId, input })
+    await house.workflowClient.start({ type: 'month-end-timer', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({
       activities: ['listMissed', 'startMonthEnd', 'awaitWorkflow'],
@@ -83,7 +83,7 @@ describe('the normal path', () => {
     house.model.cycles = [{ key: 'empty', endsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, 'empty')
     const input = { tenantId: TENANT, cycleKey: 'empty', cycleEndsAt: endsAt, closeAfter: 'PT0S', waits: WAITS }
-    await house.lifecycle.start({ type: 'month-end-reprovision', workflowId, input })
+    await house.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({
       activities: ['lookAtMonthEnd', 'renewCycle', 'listBatches', 'closeCycle'],

@@ -1,6 +1,6 @@
 /** What activities ask of the true service, and what it keeps of who asked. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { type Customer, useCustomer } from './customer.ts'
 import type { TrueService } from './service.ts'

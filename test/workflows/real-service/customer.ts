@@ -1,6 +1,6 @@
 /** A tenant of the true service, and what its people and the operator ask for over HTTP. */
 import { afterEach, beforeEach, expect } from 'vitest'
-import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
+import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
 import { soon } from '../../setup/soon.ts'

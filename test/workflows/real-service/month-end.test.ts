@@ -1,7 +1,7 @@
 /** The month end on the true service in skipped time: what fails, what is away, what is stopped in the middle. */
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import { monthEndId, monthEndTimerId } from '../../../domain/temporal/lifecycle.ts'
+import { monthEndId, monthEndTimerId } from '../../../domain/temporal/ids.ts'
 import { type Cycle, nextCycle } from '../../../domain/time/cycle.ts'
 import { CarrierError } from '../../../network/network.ts'
 import { inTenant } from '../../../store/tenancy.ts'

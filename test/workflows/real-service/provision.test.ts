@@ -1,6 +1,6 @@
 /** provision-and-activate over the true service: refusals, cancels in each state, outages, keys that are forgotten. */
 import { describe, expect, test } from 'vitest'
-import { provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'

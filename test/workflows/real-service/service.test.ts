@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
+import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { nextCycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { startApi } from '../../../api/main.ts'
-import { monthEndTimerId } from '../../../domain/temporal/lifecycle.ts'
+import { monthEndTimerId } from '../../../domain/temporal/ids.ts'
 import { cycleAt, nextCycle } from '../../../domain/time/cycle.ts'
 import { httpNetwork } from '../../../network/http.ts'
 import type { CarrierRequest, Network } from '../../../network/network.ts'
@@ -25,7 +25,7 @@ import { renderMail } from '../../../notify/render.ts'
 import { createTransport } from '../../../notify/transport.ts'
 import { createKey } from '../../../operations/tenants/create-key.ts'
 import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
-import { lifecycleClient } from '../../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../../queues/temporal/client.ts'
 import { startCarrier } from '../../../stack/carrier/carrier.ts'
 import { startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'
@@ -129,10 +129,10 @@ async function startAll(path: string, closing: Closing) {
   await putRulesInForce(store)
 
   const at = { address: env.address, namespace: env.namespace ?? 'default' }
-  const lifecycles = lifecycleClient(at)
-  closing.push(() => lifecycles.close())
+  const workflowClient = openWorkflowClient(at)
+  closing.push(() => workflowClient.close())
   const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
-  const options = { lifecycles, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
+  const options = { workflowClient, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
   const api = await startApi({ ...anyPort, ...options, store, logger: log })
   closing.push(api.close)
   const [apiProxy, internalProxy] = [
@@ -165,7 +165,7 @@ async function startAll(path: string, closing: Closing) {
     store,
     network,
     mailer: { render: renderMail, transport },
-    door: lifecycles,
+    door: workflowClient,
     tickets: TICKETS,
     evaluation: { ...OPTIONS, ...GROUPING, rules: rulesInForce() },
     mails: MAILS,
@@ -214,7 +214,7 @@ async function startAll(path: string, closing: Closing) {
     /** What a tenant's Schedule starts when a cycle ends. */
     timer: (tenantId: string) => {
       const input = { tenantId, billingCycle: 'P1M' }
-      return lifecycles.start({ type: 'month-end-timer', workflowId: monthEndTimerId(tenantId), input })
+      return workflowClient.start({ type: 'month-end-timer', workflowId: monthEndTimerId(tenantId), input })
     },
     /** What only Temporal's own client can do: stop a run, read its history. */
     runOf: (workflowId: string) => env.client.workflow.getHandle(workflowId),

@@ -2,8 +2,8 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/lifecycle.ts'
-import { lifecycleClient } from '../../../queues/temporal/client.ts'
+import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
+import { openWorkflowClient } from '../../../queues/temporal/client.ts'
 import { activeSim } from '../../api/full-tenant.ts'
 import { aPool, aSim, useHouse } from '../../api/harness.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
@@ -19,19 +19,24 @@ async function aDoor() {
   const namespace = await freshNamespace()
   const connection = await Connection.connect({ address })
   const temporal = new WorkflowClient({ connection, namespace })
-  return { namespace, temporal, lifecycles: lifecycleClient({ address, namespace }), close: () => connection.close() }
+  return {
+    namespace,
+    temporal,
+    workflowClient: openWorkflowClient({ address, namespace }),
+    close: () => connection.close(),
+  }
 }
 
 describe('with a worker', async () => {
   const door = await aDoor()
-  const house = useHouse({ lifecycles: door.lifecycles })
+  const house = useHouse({ workflowClient: door.workflowClient })
   let workers: Awaited<ReturnType<typeof startHouse>>
   let poolId: number
   beforeAll(async () => {
     poolId = await aPool(house.tenant)
   })
   afterAll(async () => {
-    await door.lifecycles.close()
+    await door.workflowClient.close()
     await door.close()
   })
   useCommonHouse(
@@ -259,9 +264,9 @@ describe('with a worker', async () => {
 
 describe('without a worker', async () => {
   const door = await aDoor()
-  const house = useHouse({ lifecycles: door.lifecycles })
+  const house = useHouse({ workflowClient: door.workflowClient })
   afterAll(async () => {
-    await door.lifecycles.close()
+    await door.workflowClient.close()
     await door.close()
   })
   async function aRun() {
@@ -299,7 +304,7 @@ describe('without a worker', async () => {
     const rule = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', target: 'self', grace: 'PT0S' } as const
     const subject = { tenantId: house.tenant.id, poolId, cycleKey, cycleEndsAt: '2026-12-01T00:00:00Z' }
     const input = { ...subject, ...rule, until: 'renewal' } as const
-    await door.lifecycles.start({ type: 'enforce-pool', workflowId, input })
+    await door.workflowClient.start({ type: 'enforce-pool', workflowId, input })
 
     for (const name of ['overLimit', 'cleared', 'standDown', 'guardReleased', 'guardDiscarded']) {
       const { status } = await house.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)

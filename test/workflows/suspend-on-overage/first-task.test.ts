@@ -3,8 +3,9 @@ import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
-import { type SuspendOnOverageInput, suspendOnOverageId } from '../../../domain/temporal/lifecycle.ts'
-import { lifecycleClient } from '../../../queues/temporal/client.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import type { SuspendOnOverageInput } from '../../../domain/temporal/suspend-on-overage.ts'
+import { openWorkflowClient } from '../../../queues/temporal/client.ts'
 import { startTemporalWorkers, type TemporalWorkers } from '../../../worker/temporal.ts'
 import { bundleWorkflows } from '../../../worker/workflow-bundle.ts'
 import { freshNamespace } from '../../setup/service.ts'
@@ -12,18 +13,18 @@ import { aSim, type ServiceModel, startServiceModel, TENANT, WAITS } from '../mo
 
 const HOUR = 3_600_000
 const at = { address: inject('temporalAddress'), namespace: await freshNamespace() }
-const lifecycle = lifecycleClient(at)
+const workflowClient = openWorkflowClient(at)
 const connection = await Connection.connect({ address: at.address })
 const client = new WorkflowClient({ connection, namespace: at.namespace })
 let model: ServiceModel
 let workers: TemporalWorkers | undefined
 beforeAll(async () => {
-  model = await startServiceModel(() => lifecycle)
+  model = await startServiceModel(() => workflowClient)
   model.sims.set(1, aSim())
 })
 afterAll(async () => {
   await workers?.shutdown()
-  await lifecycle.close()
+  await workflowClient.close()
   await connection.close()
   await model?.close()
 })
@@ -53,7 +54,7 @@ test('updates that come before the first workflow task are judged by the phase t
     waits: WAITS,
   }
   const workflows = await bundleWorkflows()
-  await lifecycle.signalWithStart({
+  await workflowClient.signalWithStart({
     do: 'signalWithStart',
     type: 'suspend-on-overage',
     workflowId,
@@ -62,8 +63,8 @@ test('updates that come before the first workflow task are judged by the phase t
   })
   const begun = Date.now()
   const asked = Promise.allSettled([
-    answered(() => lifecycle.update(workflowId, 'extendGrace', { by: 'PT5H' }, 'longer')),
-    answered(() => lifecycle.update(workflowId, 'keepSuspended', {}, 'kept')),
+    answered(() => workflowClient.update(workflowId, 'extendGrace', { by: 'PT5H' }, 'longer')),
+    answered(() => workflowClient.update(workflowId, 'keepSuspended', {}, 'kept')),
   ])
   const urls = { serviceUrl: model.url, internalUrl: model.url, key: 'key' }
   workers = startTemporalWorkers({ ...at, ...urls, workflows, log: pino({ level: 'silent' }), shutdownGraceMs: 100 })
@@ -80,5 +81,5 @@ test('updates that come before the first workflow task are judged by the phase t
   const accepted = events?.find((event) => event.workflowExecutionUpdateAcceptedEventAttributes)
   const firstTask = events?.find((event) => event.workflowTaskCompletedEventAttributes)
   expect(Number(accepted?.eventId) - Number(firstTask?.eventId)).toBeLessThan(5)
-  await lifecycle.cancel(workflowId)
+  await workflowClient.cancel(workflowId)
 })

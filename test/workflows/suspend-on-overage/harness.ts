@@ -1,15 +1,15 @@
 /** One suspend-on-overage after the other on one SIM, in skipped time over the model of the service. */
 import { afterEach, beforeEach } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
-import {
-  type SuspendOnOverageInput,
-  type SuspendOnOverageResult,
-  type SuspendOnOverageState,
-  type SuspendSignal,
-  type SuspendUpdateResult,
-  type SuspendUpdates,
-  suspendOnOverageId,
-} from '../../../domain/temporal/lifecycle.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import type { SuspendSignal } from '../../../domain/temporal/signals.ts'
+import type {
+  SuspendOnOverageInput,
+  SuspendOnOverageResult,
+  SuspendOnOverageState,
+  SuspendUpdateResult,
+  SuspendUpdates,
+} from '../../../domain/temporal/suspend-on-overage.ts'
 import { useCommonHouse } from '../../setup/common-harness.ts'
 import { clear, type SkippingHouse, startSkippingHouse } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
@@ -49,7 +49,7 @@ export function useSuspensions(path: string | undefined) {
     house.model.processing.clear()
     house.model.outages = 0
     house.model.before = async () => {}
-    await house.lifecycle.cancel(id).catch(() => undefined)
+    await house.workflowClient.cancel(id).catch(() => undefined)
     await run.result().catch(() => undefined)
   })
   beforeEach(async () => {
@@ -91,19 +91,19 @@ export function useSuspensions(path: string | undefined) {
     ask: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
       const input = inputOf(more)
       const start = { type: 'suspend-on-overage', workflowId: id, input, signal } as const
-      return patiently(() => house.lifecycle.signalWithStart({ do: 'signalWithStart', ...start }))
+      return patiently(() => house.workflowClient.signalWithStart({ do: 'signalWithStart', ...start }))
     },
-    signal: (name: SuspendSignal) => house.lifecycle.signal(id, name),
+    signal: (name: SuspendSignal) => house.workflowClient.signal(id, name),
     /** An update, each under an id of its own where none is given. */
     update: async <Name extends keyof SuspendUpdates>(
       name: Name,
       args: SuspendUpdates[Name],
       updateId = `u${updates++}`,
-    ) => (await patiently(() => house.lifecycle.update(id, name, args, updateId))) as SuspendUpdateResult,
+    ) => (await patiently(() => house.workflowClient.update(id, name, args, updateId))) as SuspendUpdateResult,
     until: async (phase: string) => (await house.untilState(id, { phase })) as SuspendOnOverageState,
     state: async () => (await house.handleOf(id).query('state')) as SuspendOnOverageState,
     result: (): Promise<SuspendOnOverageResult> => house.handleOf(id).result(),
-    cancel: () => house.lifecycle.cancel(id),
+    cancel: () => house.workflowClient.cancel(id),
     actions: () => house.model.actionsOf(`c${cycle}`),
     sim: () => house.model.sims.get(1),
     tickets: () => house.model.ticketsOf(1),

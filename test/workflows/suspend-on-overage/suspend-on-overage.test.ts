@@ -303,11 +303,11 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await run.cancel()
     if (hold === 'processing') await soon(() => expect(run.model.calls('DELETE')).toBe(1))
     if (hold === 'processing') run.model.processing.clear()
-    await soon(async () => expect((await run.house.lifecycle.describe(run.id, TENANT)).status).toBe('cancelled'))
+    await soon(async () => expect((await run.house.workflowClient.describe(run.id, TENANT)).status).toBe('cancelled'))
 
     expect(sim()?.status).toBe(status)
     expect(run.model.ticketsOf(1)).toEqual(tickets)
-    expect((await run.house.lifecycle.describe(run.id, TENANT)).result).toMatchObject({ outcome: 'cancelled' })
+    expect((await run.house.workflowClient.describe(run.id, TENANT)).result).toMatchObject({ outcome: 'cancelled' })
   })
 
   test('a signal that is there before its workflow is heeded', async () => {

@@ -15,7 +15,7 @@ export const Mapping = Type.Object({
 })
 export type Mapping = Static<typeof Mapping>
 
-const Diary = Type.Object({
+const DemoProgress = Type.Object({
   tenantId: Type.String(),
   tenantKey: Type.String(),
   state: Type.Union([Type.Literal('running'), Type.Literal('done'), Type.Literal('failed')]),
@@ -27,9 +27,9 @@ const Diary = Type.Object({
   answered: Type.Object({ accepted: Type.Integer(), duplicates: Type.Integer(), rejected: Type.Integer() }),
   changesQueued: Type.Boolean(),
 })
-export type Diary = Static<typeof Diary>
+export type DemoProgress = Static<typeof DemoProgress>
 
-export const newDiary = (tenant: { readonly tenantId: string; readonly tenantKey: string }): Diary => ({
+export const newProgress = (tenant: { readonly tenantId: string; readonly tenantKey: string }): DemoProgress => ({
   ...tenant,
   state: 'running',
   mapping: null,
@@ -40,5 +40,7 @@ export const newDiary = (tenant: { readonly tenantId: string; readonly tenantKey
 
 const pathOf = (dataDir: string) => join(dataDir, 'demo.json')
 
-export const readDiary = (dataDir: string): Promise<Diary | undefined> => readJson(pathOf(dataDir), Diary)
-export const writeDiary = (dataDir: string, diary: Diary): Promise<void> => writeJson(pathOf(dataDir), diary)
+export const readProgress = (dataDir: string): Promise<DemoProgress | undefined> =>
+  readJson(pathOf(dataDir), DemoProgress)
+export const writeProgress = (dataDir: string, progress: DemoProgress): Promise<void> =>
+  writeJson(pathOf(dataDir), progress)

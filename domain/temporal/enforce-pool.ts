@@ -1,0 +1,25 @@
+/** Input and state of enforce-pool. */
+import type { Timeline } from './timeline.ts'
+
+export interface EnforcePoolInput {
+  readonly tenantId: string
+  readonly poolId: number
+  readonly cycleKey: string
+  readonly cycleEndsAt: string
+  readonly rule: string
+  readonly ruleFile: string
+  readonly target: 'self' | 'largestExcess' | 'aboveShare' | 'all'
+  readonly grace: string
+  readonly until: 'renewal' | 'manual'
+}
+
+export interface EnforcePoolState extends Timeline {
+  readonly armed: readonly number[]
+  readonly rounds: number
+  readonly over: boolean
+  /** Whether all that may be stopped does not cover the overage. */
+  readonly tooLittle: boolean
+  /** SIMs it has picked that wait for the release or discard of the guard's hold; null where none waits. */
+  readonly held: number
+  readonly holdId: number | null
+}

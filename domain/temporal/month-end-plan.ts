@@ -1,0 +1,6 @@
+/** Input of month-end-plan: a dry run. */
+
+export interface MonthEndPlanInput {
+  readonly tenantId: string
+  readonly cycleKey: string
+}

@@ -1,0 +1,38 @@
+/** What the service asks Temporal to do after a commit. */
+
+import type { EnforcePoolInput } from './enforce-pool.ts'
+import type { ProvisionInBulkInput } from './provision-in-bulk.ts'
+import type { EnforcePoolSignal, SuspendSignal } from './signals.ts'
+import type { SuspendOnOverageInput } from './suspend-on-overage.ts'
+
+/** What the service asks Temporal to do after a commit. */
+export type OutboxRequest = WorkflowRequest | WorkflowStart
+
+export interface WorkflowStart {
+  readonly do: 'start'
+  readonly type: 'provision-in-bulk'
+  readonly workflowId: string
+  readonly input: ProvisionInBulkInput
+}
+
+/** Signals of enforcement. */
+export type WorkflowRequest =
+  | {
+      readonly do: 'signalWithStart'
+      readonly type: 'suspend-on-overage'
+      readonly workflowId: string
+      readonly input: SuspendOnOverageInput
+      readonly signal: SuspendSignal
+    }
+  | {
+      readonly do: 'signalWithStart'
+      readonly type: 'enforce-pool'
+      readonly workflowId: string
+      readonly input: EnforcePoolInput
+      readonly signal: EnforcePoolSignal
+    }
+  | {
+      readonly do: 'signal'
+      readonly workflowId: string
+      readonly signal: SuspendSignal | EnforcePoolSignal
+    }

@@ -1,0 +1,36 @@
+/** Input, state and result of provision-and-activate. */
+
+import type { Timeline } from './timeline.ts'
+import type { Waits } from './waits.ts'
+
+export interface ProvisionAndActivateInput {
+  readonly tenantId: string
+  readonly simId: number
+  readonly poolId?: number
+  readonly tariffId?: number
+  readonly tag?: string
+  /** The batch it is started for. */
+  readonly batchId?: string
+  readonly waits: Waits
+}
+
+export interface ProvisionAndActivateState extends Timeline {
+  readonly step: 'checking' | 'provisioning' | 'activating' | 'compensating' | 'done'
+  readonly provisionTicket: string | null
+  readonly activateTicket: string | null
+  readonly unassignTicket: string | null
+}
+
+export interface ProvisionAndActivateResult {
+  readonly outcome: 'activated' | 'alreadyActive' | 'compensated' | 'cancelled' | 'failed'
+  /** What failed and why: the step, its ticket and the ticket's stable failure code and text. */
+  readonly failure: {
+    readonly step: string
+    readonly ticketId: string | null
+    readonly code: string
+    readonly detail: string
+  } | null
+  readonly provisionTicket: string | null
+  readonly activateTicket: string | null
+  readonly unassignTicket: string | null
+}

@@ -1,0 +1,80 @@
+/** How runs are started: task queues, search attributes, and what Temporal's lists show of them. */
+import { type WorkflowType, workflowTypeOf } from './ids.ts'
+
+/** Task queue of workflows and short activities. */
+export const TASK_QUEUE = 'simherd'
+
+/** Task queue of the activity that waits for tickets: many slots, so that a carrier's outage starves nothing else. */
+export const WAITING_TASK_QUEUE = 'simherd-waiting'
+
+/** What a run is about: the part of its input that lists are filtered by. */
+export interface WorkflowSubject {
+  readonly tenantId: string
+  readonly simId?: number
+  readonly poolId?: number
+  readonly cycleKey?: string
+  /** A batch of SIMs: of the run that works it off, and of the runs that it starts. */
+  readonly batchId?: string
+}
+
+/** Search attributes: what Temporal's lists and UI can be filtered by. */
+export const SEARCH_ATTRIBUTES = {
+  tenant: { name: 'SimherdTenant', type: 'KEYWORD' },
+  simId: { name: 'SimId', type: 'INT' },
+  poolId: { name: 'PoolId', type: 'INT' },
+  cycle: { name: 'Cycle', type: 'KEYWORD' },
+  batchId: { name: 'BatchId', type: 'KEYWORD' },
+  state: { name: 'SimherdState', type: 'KEYWORD' },
+} as const
+
+/** A line for Temporal's lists: what a run is about. */
+const summaryOf = ({ simId, poolId, cycleKey, batchId }: WorkflowSubject): string =>
+  [
+    ...(simId === undefined ? [] : [`SIM ${simId}`]),
+    ...(poolId === undefined ? [] : [`pool ${poolId}`]),
+    ...(cycleKey === undefined ? [] : [`cycle ${cycleKey}`]),
+    ...(batchId === undefined ? [] : [`batch ${batchId}`]),
+  ].join(', ')
+
+/** What each type does, for people who look at a run in Temporal's own page. */
+const PURPOSE: Readonly<Record<WorkflowType, string>> = {
+  'provision-and-activate':
+    'Takes a SIM from Unprovisioned to Active by tickets. Undone where a step fails for good, or it is cancelled.',
+  'provision-in-bulk': 'Takes the SIMs of a batch from Unprovisioned to Active, a run of its own for each.',
+  'suspend-on-overage':
+    'Suspends a SIM that is over its limit, and brings it back: with the renewal, or before. Cancelled, it leaves the SIM as it is.',
+  'enforce-pool': 'Picks the SIMs to stop in a pool that is over its capacity, until the cycle ends.',
+  'undo-suspensions': 'Brings back what one rule has suspended since a time.',
+  'month-end-reprovision':
+    'Ends a billing cycle: queued changes, SIMs that come back, the statement. Running it twice changes nothing.',
+  'month-end-batch': 'Some of the SIMs of a month end.',
+  'month-end-plan': 'A dry run of a month end: changes nothing.',
+  'month-end-timer': 'Started when a billing cycle ends: has its month end run, those left out before it first.',
+}
+
+/** Markdown: what a run is for, and where more of it is told. */
+function purposeOf(workflowId: string): string {
+  const type = workflowTypeOf(workflowId)
+  return `${type === undefined ? '' : `${PURPOSE[type]}\n\n`}Steps, tickets and waits: \`simherd workflows show ${workflowId}\``
+}
+
+/** How a run is started, so that it is listed and shown alike whether the service starts it or another run does. */
+export function startOf<T extends WorkflowSubject>(workflowId: string, input: T) {
+  const { tenantId, simId, poolId, cycleKey, batchId } = input
+  const { tenant, simId: sim, poolId: pool, cycle, batchId: batch } = SEARCH_ATTRIBUTES
+  return {
+    workflowId,
+    taskQueue: TASK_QUEUE,
+    args: [input] satisfies [T],
+    memo: { input },
+    staticSummary: summaryOf(input),
+    staticDetails: purposeOf(workflowId),
+    typedSearchAttributes: [
+      { key: tenant, value: tenantId },
+      ...(simId === undefined ? [] : [{ key: sim, value: simId }]),
+      ...(poolId === undefined ? [] : [{ key: pool, value: poolId }]),
+      ...(cycleKey === undefined ? [] : [{ key: cycle, value: cycleKey }]),
+      ...(batchId === undefined ? [] : [{ key: batch, value: batchId }]),
+    ],
+  }
+}
