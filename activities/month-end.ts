@@ -171,13 +171,13 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     const { suspensions } = await bodyOf(client.internal.GET('/internal/cycles/{key}/suspensions', { params }))
     const orphans: number[] = []
     const rest = suspensions.values()
-    const lane = async () => {
+    const takeNext = async () => {
       for (const { simId, workflowId } of rest) {
         heartbeat()
         if (workflowId === null || !(await signalWorkflow(client, workflowId, 'renewed'))) orphans.push(simId)
       }
     }
-    await Promise.all(Array.from({ length: SIGNALS_AT_ONCE }, lane))
+    await Promise.all(Array.from({ length: SIGNALS_AT_ONCE }, takeNext))
     return { signalled: suspensions.length - orphans.length, orphans: orphans.sort((a, b) => a - b) }
   },
 

@@ -54,7 +54,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
     const orphans: number[] = []
     const failures: { simId: number; code: string; detail: string }[] = []
     const rest = suspensions.values()
-    const lane = async () => {
+    const takeNext = async () => {
       for (const { simId, workflowId, suspended } of rest) {
         heartbeat()
         const refused = await resume(client, workflowId, `${key}/${simId}`)
@@ -63,7 +63,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
         else if (suspended) orphans.push(simId)
       }
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, lane))
+    await Promise.all(Array.from({ length: AT_ONCE }, takeNext))
     const byId = (a: { readonly simId: number }, b: { readonly simId: number }) => a.simId - b.simId
     return { orphans: orphans.toSorted((a, b) => a - b), failures: failures.toSorted(byId) }
   },

@@ -5,10 +5,10 @@ const MIB = 1024 * 1024
 const WRONG_KEY = `sim_0123456789ab_${'x'.repeat(43)}`
 
 export const ATTACKS = {
-  'a MiB of unknown fields': { lanes: 2, ask: unknownFields },
-  'an endless gzipped line': { lanes: 1, ask: endlessLine },
-  'a flood without keys': { lanes: 50, ask: withoutKey },
-  'a flood of wrong keys': { lanes: 50, ask: wrongKey },
+  'a MiB of unknown fields': { concurrency: 2, ask: unknownFields },
+  'an endless gzipped line': { concurrency: 1, ask: endlessLine },
+  'a flood without keys': { concurrency: 50, ask: withoutKey },
+  'a flood of wrong keys': { concurrency: 50, ask: wrongKey },
 } as const
 export type Attack = keyof typeof ATTACKS
 
@@ -58,14 +58,14 @@ const isAttack = (name: string): name is Attack => Object.hasOwn(ATTACKS, name)
 
 const [, , name, weapons] = process.argv
 if (import.meta.main && name !== undefined && weapons !== undefined && isAttack(name)) {
-  const { lanes, ask } = ATTACKS[name]
+  const { concurrency, ask } = ATTACKS[name]
   const strike = ask(JSON.parse(weapons))
   const answers = new Map<string, number>()
   process.on('SIGTERM', () => {
     console.log(JSON.stringify(Object.fromEntries(answers)))
     process.exit(0)
   })
-  const lane = async () => {
+  const takeNext = async () => {
     for (;;) {
       const answer = await strike()
         .then(async (response) => {
@@ -76,5 +76,5 @@ if (import.meta.main && name !== undefined && weapons !== undefined && isAttack(
       answers.set(answer, (answers.get(answer) ?? 0) + 1)
     }
   }
-  await Promise.all(Array.from({ length: lanes }, lane))
+  await Promise.all(Array.from({ length: concurrency }, takeNext))
 }

@@ -69,10 +69,10 @@ try {
 async function rate(ids: readonly string[], run: (id: string) => Promise<unknown>): Promise<number> {
   const rest = ids.values()
   const began = performance.now()
-  const lane = async () => {
+  const takeNext = async () => {
     for (const id of rest) await run(id)
   }
-  await Promise.all(Array.from({ length: atOnce ?? 1 }, lane))
+  await Promise.all(Array.from({ length: atOnce ?? 1 }, takeNext))
   return (1000 * ids.length) / (performance.now() - began)
 }
 

@@ -37,7 +37,7 @@ export const cycleFacts = (cycle: Cycle, at: number) => ({
  * Shares and rates of a limit; null where they mean nothing: at limit 0, and rates before the cycle has lasted as long
  * as their window.
  */
-export function paceFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, at: number) {
+export function burnFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, at: number) {
   const elapsed = at - cycle.startsAt
   const evenRate = limitBytes / lengthMs(cycle)
   const ratio = ({ bytes, ms }: Window): number | null =>

@@ -19,7 +19,7 @@ import type { Timeline } from '../domain/temporal/timeline.ts'
 import { type BatchOptions, NO_TICKETS, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
 import { failureOf, long, short } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
-import { openPace, type Pace, type PaceMark } from './run/rate.ts'
+import { openRate, type Rate, type RateMark } from './run/rate.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /** Outcomes are written back so often, or so many at once: what a reader of the counts is behind. */
@@ -37,12 +37,12 @@ interface Carried extends Timeline {
   /** The place of the last SIM that was begun. */
   readonly afterIndex: number | null
   readonly underWay: readonly Pick<UnderWay, 'item' | 'runId'>[]
-  readonly pace: readonly PaceMark[]
+  readonly pace: readonly RateMark[]
 }
 
 interface Batch extends BatchOptions {
   readonly timeline: TimelineWriter
-  readonly pace: Pace
+  readonly rate: Rate
   readonly ended: Ended
   readonly underWay: Set<UnderWay>
   /** Not written back yet. */
@@ -75,7 +75,7 @@ export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Car
 const openBatch = (options: BatchOptions, carried?: Carried): Batch => ({
   ...options,
   timeline: openTimeline(carried),
-  pace: openPace(carried?.pace),
+  rate: openRate(carried?.pace),
   ended: { activated: 0, alreadyActive: 0, compensated: 0, cancelled: 0, failed: 0, ...carried?.ended },
   underWay: new Set(),
   notes: { started: [], ended: [], due: false, timed: false },
@@ -93,7 +93,7 @@ async function readCounts(batch: Batch): Promise<void> {
   const { refused, waiting: _, running: __, ...ended } = counts
   batch.total = total - refused
   Object.assign(batch.ended, ended)
-  batch.pace.mark(endedOf(batch))
+  batch.rate.mark(endedOf(batch))
   showState('running')
 }
 
@@ -107,8 +107,8 @@ function figuresOf(batch: Batch) {
     total: batch.total,
     counts,
     left,
-    ratePerSecond: batch.pace.perSecond(),
-    estimatedEndAt: batch.pace.endOf(left),
+    ratePerSecond: batch.rate.perSecond(),
+    estimatedEndAt: batch.rate.endOf(left),
   }
 }
 
@@ -182,14 +182,14 @@ function setNotesDue({ notes }: Batch): void {
 }
 
 async function writeBack(batch: Batch): Promise<void> {
-  const { input, notes, pace, timeline } = batch
+  const { input, notes, rate, timeline } = batch
   const { tenantId, batchId, parallel } = input
   const [started, ended] = [notes.started, notes.ended]
   notes.started = []
   notes.ended = []
   notes.due = false
   if (started.length + ended.length > 0) await long.noteBatch({ tenantId, batchId, started, ended })
-  pace.mark(endedOf(batch))
+  rate.mark(endedOf(batch))
   const { counts, estimatedEndAt } = figuresOf(batch)
   const why = `at most ${parallel} at once; ${counts.waiting} to begin`
   timeline.waits({ what: `${counts.running} SIM(s) under way`, until: estimatedEndAt, why })
@@ -197,7 +197,7 @@ async function writeBack(batch: Batch): Promise<void> {
 
 /** Continues as new: what has not ended within a moment is carried over. */
 async function turn(batch: Batch): Promise<void> {
-  const { input, underWay, cancel, timeline, ended, total, afterIndex, pace, notes } = batch
+  const { input, underWay, cancel, timeline, ended, total, afterIndex, rate, notes } = batch
   await condition(() => underWay.size === 0 || cancel.requested, DRAIN_MS)
   const isStarting = () => [...underWay].some(({ starting }) => starting)
   // What ends, or is begun, while the last is written back is not carried over: it is written back or waited for too.
@@ -207,7 +207,7 @@ async function turn(batch: Batch): Promise<void> {
   } while (notes.started.length + notes.ended.length > 0 || isStarting())
   if (cancel.requested) return
   timeline.done(`list up to ${afterIndex ?? 0}`, `begun; ${underWay.size} SIM(s) under way are carried over`)
-  const carried = { total, ended: { ...ended }, afterIndex, pace: pace.read(), ...timeline.read() }
+  const carried = { total, ended: { ...ended }, afterIndex, pace: rate.read(), ...timeline.read() }
   await continueAsNew<typeof provisionInBulk>(input, {
     ...carried,
     underWay: [...underWay].map(({ item, runId }) => ({ item, runId })),

@@ -15,8 +15,8 @@ import type {
 } from '../domain/temporal/undo-suspensions.ts'
 import { failureOf, long, short, stepKey } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
-import { inLanes } from './run/concurrency.ts'
-import { openPace, type Pace, type PaceMark } from './run/rate.ts'
+import { withConcurrency } from './run/concurrency.ts'
+import { openRate, type Rate, type RateMark } from './run/rate.ts'
 import { endOfTicket } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
@@ -36,12 +36,12 @@ interface Progress {
 interface Carried {
   readonly progress: Readonly<Progress>
   readonly view: Timeline
-  readonly pace: readonly PaceMark[]
+  readonly pace: readonly RateMark[]
 }
 
 const MOST_FAILURES = 100
 /** Tickets under way at once, where no workflow runs: few SIMs, as their workflows live until the renewal. */
-const LANES = 10
+const CONCURRENCY = 10
 
 /** @param carried what a continued run takes over; absent on the first */
 export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Carried): Promise<UndoSuspensionsResult> {
@@ -50,16 +50,16 @@ export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Car
     failures: [...(carried?.progress.failures ?? [])],
   }
   const timeline = openTimeline(carried?.view)
-  const pace = openPace(carried?.pace)
-  if (carried === undefined) pace.mark(0)
+  const rate = openRate(carried?.pace)
+  if (carried === undefined) rate.mark(0)
   answerState((): UndoSuspensionsState => {
     const { found, done, failed, failures, afterSimId } = progress
     const left = Math.max(0, found - done - failed)
-    const figures = { found, done, failed, left, ratePerSecond: pace.perSecond(), estimatedEndAt: pace.endOf(left) }
+    const figures = { found, done, failed, left, ratePerSecond: rate.perSecond(), estimatedEndAt: rate.endOf(left) }
     return { ...figures, failures: [...failures], afterSimId: afterSimId ?? 0, ...timeline.read() }
   })
   if (carried === undefined) showState('running')
-  const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, pace }, cancel))
+  const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, rate }, cancel))
   timeline.waits(null)
   const { found, done, failed, failures } = progress
   const outcome = cancelled ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done'
@@ -72,18 +72,18 @@ export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Car
 interface Run {
   readonly progress: Progress
   readonly timeline: TimelineWriter
-  readonly pace: Pace
+  readonly rate: Rate
 }
 
 /** @returns whether it was cancelled before its end */
-async function work(input: UndoSuspensionsInput, { progress, timeline, pace }: Run, cancel: Cancel): Promise<boolean> {
+async function work(input: UndoSuspensionsInput, { progress, timeline, rate }: Run, cancel: Cancel): Promise<boolean> {
   while (progress.afterSimId !== null) {
     if (cancel.requested) return true
     await undoPage(input, progress, timeline, progress.afterSimId, cancel)
-    pace.mark(progress.done + progress.failed)
+    rate.mark(progress.done + progress.failed)
     const full = progress.pages % input.perRun === 0 || workflowInfo().continueAsNewSuggested
     if (full && progress.afterSimId !== null && !cancel.requested) {
-      await continueAsNew<typeof undoSuspensions>(input, { progress, view: timeline.read(), pace: pace.read() })
+      await continueAsNew<typeof undoSuspensions>(input, { progress, view: timeline.read(), pace: rate.read() })
     }
   }
   return false
@@ -117,7 +117,7 @@ async function undoPage(
     until: null,
     why: 'no workflow runs that would bring these SIMs back',
   })
-  await inLanes(orphans, LANES, async (simId) => {
+  await withConcurrency(orphans, CONCURRENCY, async (simId) => {
     const failure = await activate({ tenantId, simId, waits }, timeline, cancel)
     if (failure !== null) failed.push({ simId, ...failure })
   })

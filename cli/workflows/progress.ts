@@ -33,12 +33,12 @@ function countsText({ counts, done, failed, left }: Figures): string {
 interface Progress {
   readonly counts: string
   /** Null where no step that counts is under way. */
-  readonly pace: string | null
+  readonly rate: string | null
 }
 function textOf(figures: Figures): Progress {
   const { ratePerSecond = 0, estimatedEndAt = null } = figures
   const end = estimatedEndAt === null ? '' : `, ends about ${at(estimatedEndAt)}`
-  return { counts: countsText(figures), pace: ratePerSecond > 0 ? `; ${ratePerSecond.toFixed(1)}/s${end}` : '' }
+  return { counts: countsText(figures), rate: ratePerSecond > 0 ? `; ${ratePerSecond.toFixed(1)}/s${end}` : '' }
 }
 
 /** `12,400 activated, 3 failed, 87,597 left`, and `; 41.2/s, ends about 2026-11-21 14:30:12`; null where nothing is counted. */
@@ -51,7 +51,7 @@ function progressText(state: unknown): Progress | null {
   const counts = Object.entries(state.progress)
     .filter(([, { done = 0, failed = 0, left }]) => done + failed + left > 0)
     .map(([step, figures]) => `${step} ${countsText(figures)}`)
-  return counts.length === 0 ? null : { counts: counts.join('; '), pace: null }
+  return counts.length === 0 ? null : { counts: counts.join('; '), rate: null }
 }
 
 const endText = (status: string, word: string) => (word === '' || word === status ? status : `${status}, ${word}`)
@@ -75,6 +75,6 @@ export function standOf(run: Run): { readonly line: string; readonly news: strin
   const progress = progressText(state)
   if (progress === null) return { line: where, news: where }
   const news = status === 'running' && word !== '' ? word : endText(status, word)
-  const rest = progress.pace ?? (wait === null || status !== 'running' ? '' : `; waits for ${wait}`)
+  const rest = progress.rate ?? (wait === null || status !== 'running' ? '' : `; waits for ${wait}`)
   return { line: `${news}: ${progress.counts}${rest}`, news }
 }

@@ -3,7 +3,7 @@ import { labelOf, SimStatus, TariffType } from '../../domain/codes.ts'
 import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
-import { burnWindowsMs, cycleFacts, cyclePct, paceFacts } from '../../rules/burn-rates.ts'
+import { burnFacts, burnWindowsMs, cycleFacts, cyclePct } from '../../rules/burn-rates.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
 import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../../store/watchdog/facts.ts'
 
@@ -32,7 +32,7 @@ const since = (from: Date | null, at: number): number | null =>
   from === null ? null : Math.max(0, at - from.getTime())
 const over = (ms: number | null, unit: number): number | null => (ms === null ? null : ms / unit)
 
-const paceOf = (
+const burnFactsOf = (
   row: {
     readonly usageBytes: number
     readonly limitBytes: number
@@ -43,7 +43,7 @@ const paceOf = (
 ) => {
   const windows = windowsOf(moment)
   const { at, cycle } = moment
-  return paceFacts(
+  return burnFacts(
     {
       usageBytes: row.usageBytes,
       limitBytes: row.limitBytes,
@@ -81,7 +81,7 @@ export function simFactsOf(row: SimRow, moment: Moment): SimFacts {
     poolName: row.poolName,
     tariffType: row.tariffType === null ? null : labelOf(TariffType, row.tariffType),
     ...amountsOf(row),
-    ...paceOf(row, moment),
+    ...burnFactsOf(row, moment),
     ...cycleFacts(cycle, at),
     usage24hMB: toMB(row.dayBytes),
     usage7dMB: toMB(row.weekBytes),
@@ -117,7 +117,7 @@ export function poolFactsOf(row: PoolFactRow, moment: Moment): PoolFacts {
     poolType: row.poolType,
     tariffType: labelOf(TariffType, row.tariffType),
     ...amountsOf(row),
-    ...paceOf(row, moment),
+    ...burnFactsOf(row, moment),
     ...cycleFacts(cycle, at),
     usage24hMB: toMB(row.dayBytes),
     watchdogMode: row.mode,

@@ -12,7 +12,7 @@
 
 import { iccidOf } from '../../domain/identifiers.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
-import { inLanes } from '../../workflows/run/concurrency.ts'
+import { withConcurrency } from '../../workflows/run/concurrency.ts'
 import { roomyCycle } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'
 import { until } from '../setup/soon.ts'
@@ -31,7 +31,7 @@ const MB = 1_000_000
 const LIMIT_MB = 100
 const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 /** Calls of the test that are under way at once. */
-const LANES = 20
+const CONCURRENCY = 20
 
 export interface HerdSim {
   readonly id: number
@@ -137,7 +137,7 @@ const ask = (
   kind: string,
   more: (sim: HerdSim) => object = () => ({}),
 ) =>
-  inLanes(of(herd, ...groups), LANES, async (sim) => {
+  withConcurrency(of(herd, ...groups), CONCURRENCY, async (sim) => {
     await service.tenantCall('POST', `/api/tickets/${kind}`, herd.tenantId, { simId: sim.id, ...more(sim) })
   })
 
@@ -168,7 +168,7 @@ export async function bringToTheMiddle(service: Service, herd: Herd, hold: (slow
     return of(herd, ...groups).map(({ id }) => lines.get(id) ?? { status: -1, open: 0 })
   }
   await hold(true)
-  await inLanes(of(herd, 'fleet'), LANES, async ({ id, poolId }) => {
+  await withConcurrency(of(herd, 'fleet'), CONCURRENCY, async ({ id, poolId }) => {
     await service.call('POST', '/internal/workflows/provision-and-activate', tenantId, { simId: id, poolId })
   })
   await hold(false)

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { monthEndId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
-import { inLanes } from '../../workflows/run/concurrency.ts'
+import { withConcurrency } from '../../workflows/run/concurrency.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import { soon, until } from '../setup/soon.ts'
 import { openHouse } from './harness.ts'
@@ -26,7 +26,7 @@ const EFFECTS: Readonly<Record<Group, readonly string[]>> = {
 }
 /** Of a cycle: enough to make the estate, to suspend and to queue in it, on a slow machine too. */
 const NEEDS_MS = 180_000
-const LANES = 20
+const CONCURRENCY = 20
 const MB = 1_000_000
 const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 
@@ -56,7 +56,7 @@ async function anEstate(billingCycle: string) {
   const delivered = groups.map((_, n) => ({ iccid: iccidOf(`894452${String(base * 1000 + n).padStart(12, '0')}`) }))
   const { created } = await service.call('POST', '/internal/sims', tenantId, { sims: delivered })
   const sims: Sim[] = groups.map((group, n) => ({ ...created[n], group }))
-  await inLanes(sims, LANES, async ({ id }) => {
+  await withConcurrency(sims, CONCURRENCY, async ({ id }) => {
     await service.tenantCall('POST', '/api/tickets/provision', tenantId, { simId: id, poolId: pools.get('late') })
     await service.tenantCall('POST', '/api/tickets/activate', tenantId, { simId: id })
   })
@@ -82,7 +82,7 @@ async function queueChanges({ tenantId, sims, target }: Estate): Promise<void> {
     .filter(({ group }) => group === 'suspended')
     .map(({ id }) => ({ recordId: `over-${id}`, simId: id, at, bytesDown: 130 * MB }))
   await service.call('POST', '/internal/usage', tenantId, { records })
-  await inLanes(sims, LANES, async ({ id, group }) => {
+  await withConcurrency(sims, CONCURRENCY, async ({ id, group }) => {
     if (group === 'moved') {
       await service.tenantCall('POST', `/api/sims/${id}/queue-reprovision`, tenantId, { poolId: target })
     }

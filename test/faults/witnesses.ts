@@ -4,7 +4,7 @@
  */
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client'
 import pg from 'pg'
-import { inLanes } from '../../workflows/run/concurrency.ts'
+import { withConcurrency } from '../../workflows/run/concurrency.ts'
 import type { CarrierEntry, OwnServers } from '../setup/own-servers.ts'
 
 /** A SIM as the database has it. */
@@ -112,7 +112,7 @@ export function witnessesOf({ rows: ask, temporal, journal }: Sources, tenantId:
       const listed: WorkflowExecutionInfo[] = []
       for await (const run of temporal.list({ query: ofTenant })) listed.push(run)
       const seen: RunSeen[] = []
-      await inLanes(listed, 10, async ({ workflowId, runId, type, status: { name: status } }) => {
+      await withConcurrency(listed, 10, async ({ workflowId, runId, type, status: { name: status } }) => {
         const run = temporal.getHandle(workflowId, runId)
         if (status === 'RUNNING') {
           // biome-ignore lint/suspicious/noExplicitAny: the states of all types

@@ -16,7 +16,7 @@ import { startOf } from '../../domain/temporal/start.ts'
 import { begunText, type monthEndBatch } from '../month-end-batch.ts'
 import { cancellable, short, slow } from '../run/activities.ts'
 import { unlessCancelled } from '../run/cancellation.ts'
-import { inLanes } from '../run/concurrency.ts'
+import { withConcurrency } from '../run/concurrency.ts'
 import { enter, goOnAsNew, type MonthEndRun, note } from './run.ts'
 
 /** Batches that are asked for at once, for each that is under way: the lanes seldom wait for the next page. */
@@ -71,7 +71,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     if (page.batches.length === 0) return
     const sum = { opened: 0, refused: 0, signalled: 0 }
     run.timeline.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
-    await inLanes(page.batches, parallel, async (range) => {
+    await withConcurrency(page.batches, parallel, async (range) => {
       if (run.cancel.requested) return
       // Lanes take the batches in their order: those up to here are begun.
       run.afterSimId = range.throughSimId

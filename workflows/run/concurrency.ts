@@ -3,10 +3,14 @@
  *
  * @throws what the first failing item throws; the others of its moment are not waited for
  */
-export async function inLanes<T>(items: readonly T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {
+export async function withConcurrency<T>(
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const rest = items.values()
-  const lane = async () => {
+  const takeNext = async () => {
     for (const item of rest) await work(item)
   }
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(lanes, items.length)) }, lane))
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, items.length)) }, takeNext))
 }

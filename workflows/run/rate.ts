@@ -1,7 +1,7 @@
 /** How fast a long run gets on, of late: so that an outage long ago does not slow what is foretold. */
 
 /** How many had ended at an instant, epoch milliseconds. */
-export interface PaceMark {
+export interface RateMark {
   readonly at: number
   readonly ended: number
 }
@@ -9,7 +9,7 @@ export interface PaceMark {
 /** Marks that are kept: at one every two seconds or more, the last half minute at least. */
 const MOST_MARKS = 15
 
-export interface Pace {
+export interface Rate {
   /** Notes how many have ended by now. */
   mark(ended: number): void
   /** Ended in a second; 0 where that cannot be told yet. */
@@ -17,12 +17,12 @@ export interface Pace {
   /** When so many more will have ended, ISO 8601; null where that cannot be told. */
   endOf(left: number): string | null
   /** For a continued run. */
-  read(): readonly PaceMark[]
+  read(): readonly RateMark[]
 }
 
 /** @param carried what a continued run takes over */
-export function openPace(carried: readonly PaceMark[] = []): Pace {
-  const marks: PaceMark[] = [...carried]
+export function openRate(carried: readonly RateMark[] = []): Rate {
+  const marks: RateMark[] = [...carried]
   const perSecond = () => {
     const [first, last] = [marks[0], marks.at(-1)]
     if (first === undefined || last === undefined || last.at <= first.at) return 0

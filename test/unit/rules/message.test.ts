@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MB } from '../../../domain/units.ts'
 import { fillMessage, firedMessage, resolvedMessage } from '../../../rules/alerts/message.ts'
-import { cycleFacts, paceFacts } from '../../../rules/burn-rates.ts'
+import { burnFacts, cycleFacts } from '../../../rules/burn-rates.ts'
 import { aRule, NOVEMBER } from './samples.ts'
 
 describe('fillMessage', () => {
@@ -53,7 +53,7 @@ describe('paceFacts', () => {
   }
 
   test('tells shares, rates and where they lead', () => {
-    const facts = paceFacts(used, NOVEMBER, at)
+    const facts = burnFacts(used, NOVEMBER, at)
 
     expect(facts.usagePct).toBeCloseTo(60)
     expect(facts.burnRatio).toBeCloseTo(1.2)
@@ -64,11 +64,11 @@ describe('paceFacts', () => {
   })
 
   test('knows nothing at limit 0', () => {
-    expect(Object.values(paceFacts({ ...used, limitBytes: 0 }, NOVEMBER, at))).toEqual([null, null, null, null, null])
+    expect(Object.values(burnFacts({ ...used, limitBytes: 0 }, NOVEMBER, at))).toEqual([null, null, null, null, null])
   })
 
   test('knows no rate before the cycle has lasted as long as its window', () => {
-    const facts = paceFacts(used, NOVEMBER, NOVEMBER.startsAt + day)
+    const facts = burnFacts(used, NOVEMBER, NOVEMBER.startsAt + day)
 
     expect(facts).toMatchObject({ burnLongRatio: null, forecastPct: null })
     expect(facts.burnShortRatio).not.toBeNull()

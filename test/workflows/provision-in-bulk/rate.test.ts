@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openPace } from '../../../workflows/run/rate.ts'
+import { openRate } from '../../../workflows/run/rate.ts'
 
 describe('the pace of a long run', () => {
   beforeEach(() => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21) }))
@@ -7,14 +7,14 @@ describe('the pace of a long run', () => {
   const later = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
   test('cannot be told before something has ended', () => {
-    const pace = openPace()
+    const pace = openRate()
     pace.mark(0)
 
     expect([pace.perSecond(), pace.endOf(10)]).toEqual([0, null])
   })
 
   test('is what ended in a second, and tells when the rest will have', () => {
-    const pace = openPace()
+    const pace = openRate()
     pace.mark(0)
     later(4000)
     pace.mark(10)
@@ -25,7 +25,7 @@ describe('the pace of a long run', () => {
   })
 
   test('is of late: an outage long ago slows nothing, and a continued run goes on with it', () => {
-    const before = openPace()
+    const before = openRate()
     before.mark(0)
     later(3_600_000)
     for (let ended = 0; ended <= 40; ended += 2) {
@@ -33,6 +33,6 @@ describe('the pace of a long run', () => {
       later(1000)
     }
 
-    expect(openPace(before.read()).perSecond()).toBe(2)
+    expect(openRate(before.read()).perSecond()).toBe(2)
   })
 })
