@@ -32,7 +32,7 @@ try {
   console.log(`${seconds} s each, ${cpus().length} cores; milliseconds of another tenant's GET /api/tenant\n`)
   console.log('| | requests | median | p99 | max | no answer | the attacker was answered |')
   console.log('|---|---|---|---|---|---|---|')
-  tell('at rest', await watch(other.key, seconds), '')
+  print('at rest', await watch(other.key, seconds), '')
   for (const name of Object.keys(ATTACKS)) {
     const attack = spawn(
       process.execPath,
@@ -46,7 +46,7 @@ try {
     const seen = await watch(other.key, seconds)
     attack.kill('SIGTERM')
     await once(attack, 'exit')
-    tell(name, seen, (await said).trim())
+    print(name, seen, (await said).trim())
     await calm(other.key)
   }
 } finally {
@@ -79,7 +79,7 @@ async function watch(key: string, forSeconds: number): Promise<Seen> {
   return { tookMs: tookMs.sort((a, b) => a - b), failed }
 }
 
-function tell(what: string, { tookMs, failed }: Seen, answers: string): void {
+function print(what: string, { tookMs, failed }: Seen, answers: string): void {
   const at = (share: number) =>
     tookMs[Math.min(tookMs.length - 1, Math.floor(share * tookMs.length))]?.toFixed(1) ?? '–'
   console.log(`| ${what} | ${tookMs.length} | ${at(0.5)} | ${at(0.99)} | ${at(1)} | ${failed} | ${answers} |`)

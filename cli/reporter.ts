@@ -2,7 +2,7 @@
 import { styleText } from 'node:util'
 import { printable } from './print.ts'
 
-export interface Tell {
+export interface Reporter {
   /** A plain line. */
   readonly say: (line: string) => void
   /** Of a table. */
@@ -33,8 +33,8 @@ export function span(ms: number): string {
 }
 
 /** @param print takes whole lines; colours follow the terminal and NO_COLOR */
-export function createTell(print: (line: string) => void = console.log): Tell {
-  const step: Tell['step'] = async (what, work) => {
+export function createReporter(print: (line: string) => void = console.log): Reporter {
+  const step: Reporter['step'] = async (what, work) => {
     const both = typeof what === 'string' ? { doing: what, done: what } : what
     const [doing, done] = [printable(both.doing), printable(both.done)]
     const began = performance.now()

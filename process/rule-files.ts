@@ -12,7 +12,7 @@ import {
   activateRules,
   inForceInstead,
   type ReadRules,
-  tellRefusedRules,
+  recordRefusedRules,
 } from '../operations/watchdog/rules-in-force.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
@@ -83,7 +83,7 @@ export const refusedRules = (store: Store, rules: ReadRules, log: Logger): Sweep
   return {
     name: 'refused rules',
     run: async () => {
-      await tellRefusedRules(store, rules)
+      await recordRefusedRules(store, rules)
       const inForce = await inPlatform(store, rules)
       const version = inForce.refused?.version ?? 0
       if (inForce.refused !== null && version !== told) {

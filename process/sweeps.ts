@@ -32,7 +32,7 @@ export function startSweeps(
 ): { readonly stop: () => Promise<void> } {
   const stopping = new AbortController()
   const ranAt = new Map<string, number>()
-  const tells = new Map(
+  const reports = new Map(
     sweeps.map(({ name }) => [
       name,
       everySoOften((error, silenced) => log.warn({ sweep: name, reason: error.message, silenced }, 'a sweep failed')),
@@ -46,7 +46,7 @@ export function startSweeps(
       ranAt.set(name, performance.now())
       await run().catch((error: unknown) => {
         ranAt.delete(name)
-        tells.get(name)?.(error instanceof Error ? error : new Error(String(error)))
+        reports.get(name)?.(error instanceof Error ? error : new Error(String(error)))
       })
     }
   }

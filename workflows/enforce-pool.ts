@@ -139,7 +139,7 @@ async function round(
   Object.assign(state, { over, tooLittle, held, holdId: held > 0 ? holdId : null })
   if (tooLittle && !told.tooLittle) {
     told.tooLittle = true
-    await tellTooLittle(input, pick)
+    await logTooLittle(input, pick)
   }
   if (simIds.length > 0) {
     await long.armSims({ tenantId, simIds, cycle: cycleKey, rule, ruleFile, grace, until, signal: 'overLimit' })
@@ -152,7 +152,7 @@ async function round(
 }
 
 /** Has the service log, once, that the pool goes on being over whatever is stopped: a person has to look. */
-async function tellTooLittle(input: EnforcePoolInput, pick: PoolPick): Promise<void> {
+async function logTooLittle(input: EnforcePoolInput, pick: PoolPick): Promise<void> {
   const { tenantId, poolId, cycleKey: cycle, rule } = input
   const detail =
     `it is ${pick.overageMB} MB over, and stopping all that rule ${rule} may stop does not cover it; ` +

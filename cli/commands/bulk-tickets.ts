@@ -7,7 +7,7 @@ import type { SimStatus } from '../../domain/codes.ts'
 import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { createTell } from '../reporter.ts'
+import { createReporter } from '../reporter.ts'
 import { delivered, type InternalClient, idempotent, internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
@@ -47,9 +47,9 @@ export async function bulkTickets(settings: Settings, type: BulkType, flags: Bul
   const asked = await askOf(type, flags)
   try {
     const run = await responseOf(service.POST('/internal/bulk-tickets', asked))
-    if ('touched' in run) return tellPlan(run)
+    if ('touched' in run) return printPlan(run)
     print(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
-    if (flags.wait === true) tellEnd(await waitFor(service, run))
+    if (flags.wait === true) printEnd(await waitFor(service, run))
   } catch (error) {
     refused(error)
   }
@@ -88,15 +88,15 @@ async function askOf(type: BulkType, flags: BulkFlags) {
   return { params: { header, query: fields }, body: '', ...csv }
 }
 
-function tellPlan({ total, touched, refused }: BulkPlan): void {
+function printPlan({ total, touched, refused }: BulkPlan): void {
   print(`dry run: of ${total} SIM(s) ${touched.count} would get a ticket, ${refused.count} would be refused`)
-  tellRefusals(refused.byCode)
+  printRefusals(refused.byCode)
   for (const { index, iccid, detail } of refused.sims.slice(0, SHOWN))
     print(`  ${index + 1}. ${iccid ?? ''}: ${detail}`)
   if (refused.count > SHOWN) print(`  … and ${refused.count - SHOWN} more`)
 }
 
-function tellRefusals(refusals: BulkPlan['refused']['byCode']): void {
+function printRefusals(refusals: BulkPlan['refused']['byCode']): void {
   if (refusals.length === 0) return
   for (const line of table(
     ['refused because', 'SIMs'],
@@ -107,7 +107,7 @@ function tellRefusals(refusals: BulkPlan['refused']['byCode']): void {
 
 /** Looks at a run until all its tickets have ended. */
 const waitFor = (service: InternalClient, run: Run): Promise<Run> =>
-  createTell().step({ doing: `${run.total} tickets`, done: 'every ticket has ended' }, async (note) => {
+  createReporter().step({ doing: `${run.total} tickets`, done: 'every ticket has ended' }, async (note) => {
     for (let last = run; ; await sleep(LOOK_EVERY_MS)) {
       last = await responseOf(service.GET('/internal/bulk-tickets/{id}', { params: { path: { id: run.id } } }))
       const counts = Object.entries(last.counts).filter(([, count]) => count > 0)
@@ -117,10 +117,10 @@ const waitFor = (service: InternalClient, run: Run): Promise<Run> =>
     }
   })
 
-function tellEnd(run: Run): void {
+function printEnd(run: Run): void {
   const counts = Object.entries(run.counts).filter(([, count]) => count > 0)
   for (const line of table(['outcome', 'SIMs'], counts)) print(line)
-  tellRefusals(run.refusals)
+  printRefusals(run.refusals)
   const { failed } = run.counts
   if (failed === 0) return
   throw new CommandFailure(

@@ -27,7 +27,7 @@ export async function migrateDatabase({ DATABASE_URL }: Settings, flags: Migrate
       ExitCode.usage,
     )
   }
-  if (flags.plan === true) return tellPlan(DATABASE_URL)
+  if (flags.plan === true) return printPlan(DATABASE_URL)
   const log = (line: string) => print(line)
   const applied = await migrate(DATABASE_URL, { log, contract: false })
   const left = await pending(DATABASE_URL)
@@ -58,7 +58,7 @@ async function pending(databaseUrl: string): Promise<MigrationFile[]> {
   }
 }
 
-async function tellPlan(databaseUrl: string): Promise<void> {
+async function printPlan(databaseUrl: string): Promise<void> {
   const { db, close } = connect(databaseUrl, { max: 1 })
   try {
     const files = await pendingFiles(db)

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SimStatus } from '../../domain/codes.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import { type InternalClient, ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { allSims, idOf, type SetUp } from './set-up.ts'
@@ -23,7 +23,7 @@ export async function activate(
   play: Play,
   estate: Estate,
   ids: SetUp,
-  tell: Tell,
+  reporter: Reporter,
   signal: AbortSignal,
 ): Promise<number> {
   const ofEstate = new Map(estate.sims.map((sim) => [sim.iccid, sim]))
@@ -34,9 +34,9 @@ export async function activate(
     const waiting = sims.filter(({ id, status }) => status !== SimStatus.Active && !refused.has(id))
     if (waiting.length === 0) return activated
     if (round > ROUNDS) throw new Error(stuck(waiting, play.stack.temporalUiUrl))
-    if (round > 1) tell.warn(`${waiting.length} SIM(s) are not active yet; their workflows are started again`)
+    if (round > 1) reporter.warn(`${waiting.length} SIM(s) are not active yet; their workflows are started again`)
     const jobs = waiting.map((sim) => ({ simId: sim.id, ...assignment(ofEstate.get(sim.iccid), ids) }))
-    activated += await tell.step(
+    activated += await reporter.step(
       {
         doing: `${jobs.length} SIMs: provision ticket, activate ticket, each by a workflow`,
         done: `${jobs.length} SIMs provisioned and activated`,

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monthEndId } from '../../domain/temporal/ids.ts'
 import { wordsOf } from '../failures.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import type { Mapping } from './progress.ts'
@@ -15,9 +15,14 @@ const SETTLE_MS = 60_000
 const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
 
 /** Waits for the end of the cycle and of its month end. @throws Error where it does not complete */
-export async function awaitMonthEnd(play: Play, { cycle }: Mapping, tell: Tell, signal: AbortSignal): Promise<void> {
+export async function awaitMonthEnd(
+  play: Play,
+  { cycle }: Mapping,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<void> {
   if (Date.now() < cycle.endsAt) {
-    await tell.step(
+    await reporter.step(
       { doing: `waiting for the end of the cycle at ${clock(cycle.endsAt)}`, done: 'the cycle has ended' },
       async () => {
         await sleep(Math.max(0, cycle.endsAt - Date.now()), undefined, { signal })
@@ -25,7 +30,7 @@ export async function awaitMonthEnd(play: Play, { cycle }: Mapping, tell: Tell, 
     )
   }
   const id = monthEndId(play.progress.tenantId, cycle.key)
-  const status = await tell.step(
+  const status = await reporter.step(
     { doing: 'month end', done: 'month end: changes applied, suspended SIMs back, statement made' },
     (note) =>
       poll(MONTH_END_MS, signal, async () => {
@@ -56,9 +61,9 @@ async function readRun({ internal }: Play, id: string): Promise<MonthEndSeen | u
 }
 
 /** Waits until nothing is under way any more: tickets, workflows, mails. A minute at the most. */
-export async function settle(play: Play, tell: Tell, signal: AbortSignal): Promise<void> {
+export async function settle(play: Play, reporter: Reporter, signal: AbortSignal): Promise<void> {
   const step = { doing: 'the last tickets, workflows and e-mails', done: 'nothing is under way any more' }
-  const wait = tell.step(step, async (note) => {
+  const wait = reporter.step(step, async (note) => {
     const done = await poll(SETTLE_MS, signal, async () => {
       const left = await underWay(play)
       note(left.map(([what, count]) => `${count} ${what}`).join(', '))
@@ -68,7 +73,7 @@ export async function settle(play: Play, tell: Tell, signal: AbortSignal): Promi
   })
   await wait.catch((error: unknown) => {
     if (signal.aborted) throw error
-    tell.warn(`${wordsOf(error)}; the figures are as they are now`)
+    reporter.warn(`${wordsOf(error)}; the figures are as they are now`)
   })
 }
 

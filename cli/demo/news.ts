@@ -1,13 +1,13 @@
 /** What the watchdog writes while the month goes by, told as it comes. */
 import { LogLevel, labelOf } from '../../domain/codes.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import { type PublicClient, responseOf } from '../service.ts'
 
 /** More at once would scroll away unread; the rest is counted. */
 const MOST_AT_ONCE = 4
 
 /** @returns tells the entries that are new since it was called last */
-export async function newsOf(api: PublicClient, tell: Tell): Promise<() => Promise<void>> {
+export async function newsOf(api: PublicClient, reporter: Reporter): Promise<() => Promise<void>> {
   const look = () => responseOf(api.GET('/api/watchdog/logs', { params: { query: { page: 1, pageSize: 100 } } }))
   let last = (await look()).data[0]?.id ?? 0
   return async () => {
@@ -15,7 +15,7 @@ export async function newsOf(api: PublicClient, tell: Tell): Promise<() => Promi
     const fresh = data.filter(({ id }) => id > last)
     last = Math.max(last, ...fresh.map(({ id }) => id))
     const told = fresh.toSorted((a, b) => b.level - a.level || a.id - b.id).slice(0, MOST_AT_ONCE)
-    for (const { level, message } of told) tell.say(`  ${labelOf(LogLevel, level).padEnd(8)} ${message}`)
-    if (fresh.length > told.length) tell.say(`           and ${fresh.length - told.length} more log entries`)
+    for (const { level, message } of told) reporter.say(`  ${labelOf(LogLevel, level).padEnd(8)} ${message}`)
+    if (fresh.length > told.length) reporter.say(`           and ${fresh.length - told.length} more log entries`)
   }
 }

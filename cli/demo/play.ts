@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demoEstate } from '../../examples/estate.ts'
 import { wordsOf } from '../failures.ts'
-import { span, type Tell } from '../reporter.ts'
+import { type Reporter, span } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import { activate } from './activate.ts'
 import { chooseCycle, mapOnto } from './mapping.ts'
@@ -18,96 +18,98 @@ import type { Mapping } from './progress.ts'
 import { queueChanges } from './queue-changes.ts'
 import { replay } from './replay.ts'
 import { type SetUp, setUp } from './set-up.ts'
-import { summarise, tellSummary } from './summary.ts'
+import { printSummary, summarise } from './summary.ts'
 import { FILE_MONTH, readUsageFile } from './usage-file.ts'
 
 interface Reporting {
-  readonly tell: Tell
+  readonly reporter: Reporter
   readonly signal: AbortSignal
 }
 
 /** @returns how it ended; one that was broken off by `signal` is still running, and goes on at the next start */
-export async function playDemo(play: Play, { tell, signal }: Reporting): Promise<'running' | 'done' | 'failed'> {
+export async function playDemo(play: Play, { reporter, signal }: Reporting): Promise<'running' | 'done' | 'failed'> {
   const began = performance.now()
-  tell.heading(
+  reporter.heading(
     `Demonstration: ${demoEstate().tenant.name} and its 300 SIMs live through October in one cycle of 5 minutes`,
   )
   try {
-    await perform(play, { tell, signal })
+    await perform(play, { reporter, signal })
     await play.note({ state: 'done' })
-    tell.say('')
-    tell.say(`The demonstration took ${span(performance.now() - began)}.`)
+    reporter.say('')
+    reporter.say(`The demonstration took ${span(performance.now() - began)}.`)
     return 'done'
   } catch (error) {
     if (signal.aborted) {
-      tell.say('The demonstration is broken off; it goes on with the next "npm start".')
+      reporter.say('The demonstration is broken off; it goes on with the next "npm start".')
       return 'running'
     }
     await play.note({ state: 'failed' })
-    tell.warn(`The demonstration failed: ${wordsOf(error)}`)
-    tell.say(
+    reporter.warn(`The demonstration failed: ${wordsOf(error)}`)
+    reporter.say(
       `Everything stays up, so that you can look. "npm start" tries to go on, "npm start -- --fresh" begins anew.`,
     )
     return 'failed'
   }
 }
 
-async function perform(play: Play, { tell, signal }: Reporting): Promise<void> {
+async function perform(play: Play, { reporter, signal }: Reporting): Promise<void> {
   const estate = demoEstate()
   const rows = await readUsageFile()
   await setSchedule(play, 'resume', signal)
-  const ids = await tell.step(
+  const ids = await reporter.step(
     `estate: ${estate.tariffs.length} tariffs, ${estate.pools.length} pools, ${estate.sims.length} SIMs`,
     () => setUp(play, estate),
   )
-  const mapping = (await keptMapping(play, tell)) ?? (await begin(play, ids, { tell, signal }))
+  const mapping = (await keptMapping(play, reporter)) ?? (await begin(play, ids, { reporter, signal }))
 
   if (Date.now() < mapping.onto.from) {
-    await tell.step({ doing: 'waiting for the next cycle', done: 'the next cycle has begun' }, () =>
+    await reporter.step({ doing: 'waiting for the next cycle', done: 'the next cycle has begun' }, () =>
       sleep(mapping.onto.from - Date.now(), undefined, { signal }),
     )
   }
   const { changesQueued } = await play.note({})
   if (!changesQueued && Date.now() < mapping.cycle.endsAt) {
-    await queueChanges(play, estate, ids, tell)
+    await queueChanges(play, estate, ids, reporter)
     await play.note({ changesQueued: true })
   }
-  tell.say(
+  reporter.say(
     `${rows.length.toLocaleString('en-US')} usage records of October are delivered until ${clock(mapping.onto.to)}`,
   )
-  await replay(play, rows, mapping, tell, signal)
-  await awaitMonthEnd(play, mapping, tell, signal)
+  await replay(play, rows, mapping, reporter, signal)
+  await awaitMonthEnd(play, mapping, reporter, signal)
   await setSchedule(play, 'pause', signal)
-  await settle(play, tell, signal)
+  await settle(play, reporter, signal)
 
-  tell.heading(`What came of it, read back through the interfaces (cycle ${mapping.cycle.key})`)
-  tellSummary(await summarise(play, mapping, rows.length), tell)
-  tell.say('')
-  tell.say("The tenant's Schedule is paused, so that no more cycles of 5 minutes are billed. To let it go on:")
-  tell.say(`  ${dataDirWord(play.dataDir)}npx simherd schedule resume --tenant ${play.progress.tenantId}`)
+  reporter.heading(`What came of it, read back through the interfaces (cycle ${mapping.cycle.key})`)
+  printSummary(await summarise(play, mapping, rows.length), reporter)
+  reporter.say('')
+  reporter.say("The tenant's Schedule is paused, so that no more cycles of 5 minutes are billed. To let it go on:")
+  reporter.say(`  ${dataDirWord(play.dataDir)}npx simherd schedule resume --tenant ${play.progress.tenantId}`)
 }
 
 const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
 const dataDirWord = (dataDir: string) => (dataDir === `${process.cwd()}/.data` ? '' : `DATA_DIR=${dataDir} `)
 
 /** The mapping of a demonstration that was broken off; not where its cycle went by before anything was counted. */
-async function keptMapping({ note, internal }: Play, tell: Tell): Promise<Mapping | undefined> {
+async function keptMapping({ note, internal }: Play, reporter: Reporter): Promise<Mapping | undefined> {
   const { mapping } = await note({})
   if (mapping === null) return undefined
   const cycles = await responseOf(internal.GET('/internal/cycles'))
   const counted = cycles.find(({ key }) => key === mapping.cycle.key)?.recordsAccepted ?? 0
   if (counted === 0 && Date.now() > mapping.onto.to) return undefined
-  tell.say(`The demonstration goes on where it stopped, in cycle ${mapping.cycle.key}.`)
+  reporter.say(`The demonstration goes on where it stopped, in cycle ${mapping.cycle.key}.`)
   return mapping
 }
 
 /** Activates the SIMs and chooses the cycle. Both ends of the mapping are kept before the first record is sent. */
-async function begin(play: Play, ids: SetUp, { tell, signal }: Reporting): Promise<Mapping> {
-  await activate(play, demoEstate(), ids, tell, signal)
+async function begin(play: Play, ids: SetUp, { reporter, signal }: Reporting): Promise<Mapping> {
+  await activate(play, demoEstate(), ids, reporter, signal)
   const now = Date.now()
   const { cycle, waitMs } = chooseCycle(DEMO_CYCLE, now)
   if (waitMs > 0) {
-    tell.say(`Less than two minutes of this cycle are left: waiting ${span(waitMs)} for the next one, ${cycle.key}.`)
+    reporter.say(
+      `Less than two minutes of this cycle are left: waiting ${span(waitMs)} for the next one, ${cycle.key}.`,
+    )
   }
   const mapping = mapOnto(cycle, now, FILE_MONTH)
   await play.note({ mapping, changesQueued: false, posted: 0, answered: { accepted: 0, duplicates: 0, rejected: 0 } })

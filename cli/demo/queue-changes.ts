@@ -1,12 +1,12 @@
 /** The changes that wait for the month's end: moves, tariffs, and SIMs that are handed back. */
 import type { Estate } from '../../examples/estate.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { idOf, type SetUp } from './set-up.ts'
 
 /** Queues them once; asking again for the same change is harmless. */
-export async function queueChanges(play: Play, estate: Estate, ids: SetUp, tell: Tell): Promise<void> {
+export async function queueChanges(play: Play, estate: Estate, ids: SetUp, reporter: Reporter): Promise<void> {
   const sims = new Map<string, number>()
   for (const { iccid } of estate.monthEnd) {
     const sim = play.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: iccid } } })
@@ -29,8 +29,8 @@ export async function queueChanges(play: Play, estate: Estate, ids: SetUp, tell:
       queued += 1
     } catch (error) {
       if (!(error instanceof ProblemResponse && error.status === 409)) throw error
-      tell.warn(`a change was refused: ${error.message}`)
+      reporter.warn(`a change was refused: ${error.message}`)
     }
   }
-  tell.say(`${queued} changes queued for the month's end`)
+  reporter.say(`${queued} changes queued for the month's end`)
 }

@@ -1,6 +1,6 @@
 /** Step 2: the month's usage, delivered as time passes, in the order in which the carrier delivered it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { span, type Tell } from '../reporter.ts'
+import { type Reporter, span } from '../reporter.ts'
 import { delivered, responseOf } from '../service.ts'
 import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'
@@ -11,7 +11,7 @@ import { asDelivery, type UsageRow } from './usage-file.ts'
 const DELIVER_EVERY_MS = 1000
 /** One delivery, also where an interrupted demonstration has much to make up for. */
 const MOST_ROWS = 2000
-const TELL_EVERY_MS = 10_000
+const REPORT_EVERY_MS = 10_000
 
 /** Which rows are due: those after what was posted, up to the instant, at most so many. @returns the end, exclusive */
 export function dueUpTo(times: readonly number[], posted: number, now: number, most: number): number {
@@ -24,12 +24,18 @@ export function dueUpTo(times: readonly number[], posted: number, now: number, m
  * Delivers what is left of the file. Safe to break off and run again: a delivery that was taken in but not
  * noted is sent once more, and counts once.
  */
-export async function replay(play: Play, rows: readonly UsageRow[], mapping: Mapping, tell: Tell, signal: AbortSignal) {
+export async function replay(
+  play: Play,
+  rows: readonly UsageRow[],
+  mapping: Mapping,
+  reporter: Reporter,
+  signal: AbortSignal,
+) {
   const times = deliveryTimes(
     mapping,
     rows.map(({ at }) => at),
   )
-  const news = await newsOf(play.api, tell)
+  const news = await newsOf(play.api, reporter)
   let { posted, answered } = await play.note({})
   let toldAt = Number.NEGATIVE_INFINITY
   while (posted < rows.length) {
@@ -40,7 +46,8 @@ export async function replay(play: Play, rows: readonly UsageRow[], mapping: Map
       const csv = { body: '', ...delivered(bytes, headers), signal }
       const answer = await responseOf(play.internal.POST('/internal/usage', csv))
       const [fault] = answer.rejected
-      if (fault !== undefined) tell.warn(`${answer.rejectedCount} record(s) rejected: ${fault.code}, ${fault.detail}`)
+      if (fault !== undefined)
+        reporter.warn(`${answer.rejectedCount} record(s) rejected: ${fault.code}, ${fault.detail}`)
       answered = {
         accepted: answered.accepted + answer.accepted,
         duplicates: answered.duplicates + answer.duplicates,
@@ -49,15 +56,15 @@ export async function replay(play: Play, rows: readonly UsageRow[], mapping: Map
       posted = end
       await play.note({ posted, answered })
     }
-    if (performance.now() - toldAt > TELL_EVERY_MS) {
+    if (performance.now() - toldAt > REPORT_EVERY_MS) {
       toldAt = performance.now()
-      tell.say(progress(posted, rows, mapping))
+      reporter.say(progress(posted, rows, mapping))
       await news()
     }
     const behind = (times[posted] ?? 0) <= Date.now()
     if (posted < rows.length && !behind) await sleep(DELIVER_EVERY_MS, undefined, { signal })
   }
-  tell.say(progress(posted, rows, mapping))
+  reporter.say(progress(posted, rows, mapping))
   await news()
 }
 

@@ -1,7 +1,7 @@
 /** Step 7: what came of it, every figure read back through the interfaces. */
 
 import type { components, operations } from '../../client/internal.d.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'
 import { allOf } from './pages.ts'
@@ -89,9 +89,9 @@ function outcomes(workflows: readonly Workflow[]): Block {
   return { title: 'Workflows', head: ['type', 'outcome', 'workflows'], rows }
 }
 
-export function tellSummary(blocks: readonly Block[], tell: Tell): void {
+export function printSummary(blocks: readonly Block[], reporter: Reporter): void {
   for (const { title, head, rows } of blocks) {
-    tell.title(title)
-    for (const line of table(head, rows)) tell.say(line)
+    reporter.title(title)
+    for (const line of table(head, rows)) reporter.say(line)
   }
 }

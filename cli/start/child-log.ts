@@ -3,7 +3,7 @@ import { createWriteStream, existsSync, mkdirSync, renameSync, statSync } from '
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 
 /** 20 MB, and as much of the run before. */
 const FILE_LIMIT_BYTES = 20_000_000
@@ -42,7 +42,7 @@ const splitName = (line: string): [string, string] => {
 }
 
 /** @returns what takes a child's lines, as `<name> | <line>` */
-export function childLog(dataDir: string, tell: Tell, everything: boolean): (line: string) => void {
+export function childLog(dataDir: string, reporter: Reporter, everything: boolean): (line: string) => void {
   const folder = join(dataDir, 'logs')
   mkdirSync(folder, { recursive: true })
   const files = new Map<string, NodeJS.WritableStream>()
@@ -61,6 +61,6 @@ export function childLog(dataDir: string, tell: Tell, everything: boolean): (lin
     const [name, text] = splitName(line)
     fileOf(name || 'other').write(`${text}\n`)
     const shown = readable(line, everything)
-    if (shown !== undefined) tell.warn(shown)
+    if (shown !== undefined) reporter.warn(shown)
   }
 }

@@ -2,7 +2,7 @@
  * How `simherd start` ends: at the first Ctrl-C (or SIGTERM, or a closed terminal) in order, at the second at once.
  */
 import { wordsOf } from '../failures.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import type { Pids } from '../stack-file.ts'
 
 /** What has to be ended, and the signal to do so. */
@@ -11,11 +11,11 @@ export class Ending {
   readonly signal: AbortSignal
   readonly #abort = new AbortController()
   readonly #stops: { readonly name: string; readonly stop: () => Promise<void> }[] = []
-  readonly #tell: Tell
+  readonly #reporter: Reporter
   #pids: Pids = { api: null, worker: null, postgres: null, temporal: null, carrier: null }
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(reporter: Reporter) {
+    this.#reporter = reporter
     this.signal = this.#abort.signal
     this.told = new Promise((resolve) => this.signal.addEventListener('abort', () => resolve()))
   }
@@ -26,7 +26,7 @@ export class Ending {
 
   #hear(): void {
     if (this.signal.aborted) return this.#endAtOnce()
-    this.#tell.heading('Ending everything in order (once more: at once)')
+    this.#reporter.heading('Ending everything in order (once more: at once)')
     this.#abort.abort()
   }
 
@@ -55,8 +55,9 @@ export class Ending {
   async endAll(): Promise<void> {
     for (let last = this.#stops.pop(); last !== undefined; last = this.#stops.pop()) {
       const { name, stop } = last
-      const ended = name === '' ? stop() : this.#tell.step({ doing: `ending ${name}`, done: `${name} has ended` }, stop)
-      await ended.catch((error: unknown) => this.#tell.warn(`${name}: ${wordsOf(error)}`))
+      const ended =
+        name === '' ? stop() : this.#reporter.step({ doing: `ending ${name}`, done: `${name} has ended` }, stop)
+      await ended.catch((error: unknown) => this.#reporter.warn(`${name}: ${wordsOf(error)}`))
     }
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startedAt } from '../../stack/pids.ts'
 import { wordsOf } from '../failures.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 
 interface Server {
   readonly pid: number
@@ -23,7 +23,7 @@ export function keepServer(
   name: string,
   first: Server,
   again: () => Promise<Server>,
-  { tell, onPid }: { readonly tell: Tell; readonly onPid: (pid: number) => Promise<void> },
+  { reporter, onPid }: { readonly reporter: Reporter; readonly onPid: (pid: number) => Promise<void> },
 ): { readonly stop: () => Promise<void>; readonly pid: () => number } {
   const stopping = new AbortController()
   let server = first
@@ -34,14 +34,14 @@ export function keepServer(
       pauseMs = PAUSE_FIRST_MS
       return LOOK_EVERY_MS
     }
-    tell.warn(`${name} has ended unasked; starting it again`)
+    reporter.warn(`${name} has ended unasked; starting it again`)
     try {
       server = await again()
       await onPid(server.pid)
-      tell.say(`${name} runs again`)
+      reporter.say(`${name} runs again`)
       return LOOK_EVERY_MS
     } catch (error) {
-      tell.warn(`${name} did not start again: ${wordsOf(error)}; next attempt in ${pauseMs / 1000} s`)
+      reporter.warn(`${name} did not start again: ${wordsOf(error)}; next attempt in ${pauseMs / 1000} s`)
       pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)
       return pauseMs
     }

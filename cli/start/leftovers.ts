@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcess, readPid, startedAt } from '../../stack/pids.ts'
 import { standInFor } from '../../stack/postgres/binaries.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import { readStack, removeStack } from '../stack-file.ts'
 
 /** A word of each process's command line: a pid may have been given to another program since. */
@@ -16,13 +16,13 @@ const KNOWN_BY = {
 } as const
 
 /** Ends what a killed start has left running, in the order in which one stops. */
-export async function endLeftovers(dataDir: string, tell: Tell): Promise<void> {
+export async function endLeftovers(dataDir: string, reporter: Reporter): Promise<void> {
   const stack = await readStack(dataDir)
   for (const name of ['worker', 'api', 'carrier', 'temporal', 'postgres'] as const) {
     const pid = stack?.pids[name] ?? null
     if (pid === null || (await startedAt(pid)) === undefined || !(await commandOf(pid)).includes(KNOWN_BY[name]))
       continue
-    tell.say(`ending the ${name} (process ${pid}) that an earlier start left running`)
+    reporter.say(`ending the ${name} (process ${pid}) that an earlier start left running`)
     await endProcess(pid)
   }
   await removeStack(dataDir)

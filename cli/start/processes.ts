@@ -24,9 +24,9 @@ export async function bringUp(
   name: 'api' | 'worker',
   settings: Partial<Settings>,
   readyUrl: string,
-  { tell, onChildLine, onPid, onStop }: ServerContext,
+  { reporter, onChildLine, onPid, onStop }: ServerContext,
 ): Promise<void> {
-  const child = await tell.step(name === 'api' ? 'API' : 'worker', () =>
+  const child = await reporter.step(name === 'api' ? 'API' : 'worker', () =>
     supervise({
       name,
       args: [COMMAND, name],

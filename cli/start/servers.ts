@@ -12,7 +12,7 @@ import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { supervise } from '../../stack/supervise.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import type { Tell } from '../reporter.ts'
+import type { Reporter } from '../reporter.ts'
 import type { Pids } from '../stack-file.ts'
 import { answers } from './answers.ts'
 import { keepServer } from './keep-server.ts'
@@ -21,7 +21,7 @@ import type { Ports } from './ports.ts'
 export interface ServerContext {
   readonly settings: Settings
   readonly ports: Ports
-  readonly tell: Tell
+  readonly reporter: Reporter
   readonly onChildLine: (line: string) => void
   /** Told of every process of ours. */
   readonly onPid: (pids: Partial<Pids>) => Promise<void>
@@ -30,11 +30,11 @@ export interface ServerContext {
 }
 
 export async function bringUpPostgres(context: ServerContext): Promise<{ databaseUrl: string }> {
-  const { settings, tell, onPid, onStop } = context
+  const { settings, reporter, onPid, onStop } = context
   if (settings.DATABASE_URL !== '') return { databaseUrl: settings.DATABASE_URL }
   const dataDir = join(settings.DATA_DIR, 'postgres')
   const said: string[] = []
-  const postgres = await tell.step('PostgreSQL', (note) =>
+  const postgres = await reporter.step('PostgreSQL', (note) =>
     startPostgres({
       dataDir,
       log: (line) => {
@@ -43,18 +43,18 @@ export async function bringUpPostgres(context: ServerContext): Promise<{ databas
       },
     }),
   )
-  for (const line of said.filter((text) => !text.startsWith('making'))) tell.say(`  ${line}`)
+  for (const line of said.filter((text) => !text.startsWith('making'))) reporter.say(`  ${line}`)
   const again = () => startPostgres({ dataDir, port: Number(new URL(postgres.url).port) })
-  const kept = keepServer('PostgreSQL', postgres, again, { tell, onPid: (pid) => onPid({ postgres: pid }) })
+  const kept = keepServer('PostgreSQL', postgres, again, { reporter, onPid: (pid) => onPid({ postgres: pid }) })
   onStop('PostgreSQL', kept.stop)
   await onPid({ postgres: postgres.pid })
   return { databaseUrl: postgres.url }
 }
 
 export async function bringUpTemporal(context: ServerContext): Promise<{ address: string; uiUrl: string | null }> {
-  const { settings, ports, tell, onPid, onStop } = context
+  const { settings, ports, reporter, onPid, onStop } = context
   if (settings.TEMPORAL_ADDRESS !== '') return { address: settings.TEMPORAL_ADDRESS, uiUrl: null }
-  const program = await tell.step('Temporal server, the program', (note) =>
+  const program = await reporter.step('Temporal server, the program', (note) =>
     findTemporalServer({ cacheDir: userCacheDir(), onProgress: note }),
   )
   const options = {
@@ -63,18 +63,18 @@ export async function bringUpTemporal(context: ServerContext): Promise<{ address
     port: ports.temporal,
     uiPort: ports.temporalUi,
   }
-  const temporal = await tell.step('Temporal', (note) => startTemporal({ ...options, log: note }))
+  const temporal = await reporter.step('Temporal', (note) => startTemporal({ ...options, log: note }))
   const again = () => startTemporal(options)
-  const kept = keepServer('Temporal', temporal, again, { tell, onPid: (pid) => onPid({ temporal: pid }) })
+  const kept = keepServer('Temporal', temporal, again, { reporter, onPid: (pid) => onPid({ temporal: pid }) })
   onStop('Temporal', kept.stop)
   await onPid({ temporal: temporal.pid })
   return { address: temporal.address, uiUrl: temporal.uiUrl }
 }
 
 export async function bringUpInbox(context: ServerContext): Promise<{ smtpUrl: string; inboxUrl: string | null }> {
-  const { settings, ports, tell, onStop } = context
+  const { settings, ports, reporter, onStop } = context
   if (settings.SMTP_URL !== '') return { smtpUrl: settings.SMTP_URL, inboxUrl: null }
-  const inbox = await tell.step('SMTP inbox', () =>
+  const inbox = await reporter.step('SMTP inbox', () =>
     startInbox({ dir: join(settings.DATA_DIR, 'mails'), smtpPort: ports.smtp, httpPort: ports.inbox }),
   )
   onStop('the inbox', inbox.stop)
@@ -88,13 +88,13 @@ export async function bringUpInbox(context: ServerContext): Promise<{ smtpUrl: s
 const KNOBS = { latencyMs: [20, 150], failureRate: 0.01, actsThenTimesOutRate: 0.005, lateMs: 8000, seed: 7 }
 
 export async function bringUpCarrier(context: ServerContext): Promise<{ url: string; secret: string }> {
-  const { settings, ports, tell, onChildLine, onPid, onStop } = context
+  const { settings, ports, reporter, onChildLine, onPid, onStop } = context
   if (settings.CARRIER_URL !== '') return { url: settings.CARRIER_URL, secret: settings.CARRIER_SECRET }
   const folder = join(settings.DATA_DIR, 'carrier')
   const secret = await keptSecret(folder)
   const url = `http://127.0.0.1:${ports.carrier}`
   await requireFreePort(ports.carrier, 'the simulated carrier')
-  const carrier = await tell.step('simulated carrier', () =>
+  const carrier = await reporter.step('simulated carrier', () =>
     supervise({
       name: 'carrier',
       args: [fileURLToPath(new URL('../../stack/carrier/main.ts', import.meta.url))],

@@ -15,7 +15,7 @@ import { playDemo } from '../demo/play.ts'
 import { prepareDemo } from '../demo/prepare.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { makeOwnFolder } from '../files.ts'
-import { createTell, type Tell } from '../reporter.ts'
+import { createReporter, type Reporter } from '../reporter.ts'
 import { removeStack, type Stack, type StackFile, stackFile } from '../stack-file.ts'
 import { childLog } from './child-log.ts'
 import { Ending } from './ending.ts'
@@ -39,11 +39,11 @@ export interface StartOptions {
 /** Runs until it is told to end. @throws CommandFailure that says what to do */
 export async function start(given: Settings, options: StartOptions): Promise<void> {
   const settings = { ...given, DATA_DIR: resolve(given.DATA_DIR) }
-  const tell = createTell()
-  const ending = new Ending(tell)
+  const reporter = createReporter()
+  const ending = new Ending(reporter)
   ending.listen()
   try {
-    await bringEverythingUp(settings, options, ending, tell)
+    await bringEverythingUp(settings, options, ending, reporter)
     await ending.told
   } catch (error) {
     if (!ending.signal.aborted) throw explain(error, settings)
@@ -52,16 +52,21 @@ export async function start(given: Settings, options: StartOptions): Promise<voi
   }
 }
 
-async function bringEverythingUp(settings: Settings, options: StartOptions, ending: Ending, tell: Tell): Promise<void> {
+async function bringEverythingUp(
+  settings: Settings,
+  options: StartOptions,
+  ending: Ending,
+  reporter: Reporter,
+): Promise<void> {
   const { DATA_DIR } = settings
-  tell.heading(`Simherd, data in ${DATA_DIR}`)
+  reporter.heading(`Simherd, data in ${DATA_DIR}`)
   await makeOwnFolder(DATA_DIR).catch((error: unknown) => {
     throw new CommandFailure(`DATA_DIR ${DATA_DIR} cannot be made: ${wordsOf(error)}`, ExitCode.usage, { cause: error })
   })
   const giveBack = await claimFolder(DATA_DIR, 'the data')
   ending.add('', giveBack)
-  await endLeftovers(DATA_DIR, tell)
-  if (options.fresh) await beginAnew(settings, tell)
+  await endLeftovers(DATA_DIR, reporter)
+  if (options.fresh) await beginAnew(settings, reporter)
   await requireFreePort(settings.PORT, 'the public API', 'PORT')
   await requireFreePort(settings.INTERNAL_PORT, 'the internal API', 'INTERNAL_PORT')
   await requireFreePort(settings.WORKER_PORT, "the worker's health", 'WORKER_PORT')
@@ -76,8 +81,8 @@ async function bringEverythingUp(settings: Settings, options: StartOptions, endi
   const context: ServerContext = {
     settings,
     ports,
-    tell,
-    onChildLine: childLog(DATA_DIR, tell, options.verbose),
+    reporter,
+    onChildLine: childLog(DATA_DIR, reporter, options.verbose),
     onPid: async (change) => {
       ending.note(change)
       pids.push(change)
@@ -89,7 +94,7 @@ async function bringEverythingUp(settings: Settings, options: StartOptions, endi
 
   const { databaseUrl } = await bringUpPostgres(context)
   goOn()
-  await tell.step('database schema', (note) => migrate(databaseUrl, { log: note }))
+  await reporter.step('database schema', (note) => migrate(databaseUrl, { log: note }))
   const keys = await bootstrap(databaseUrl, DATA_DIR, {
     mayMake: settings.DATABASE_URL === '' || options.bootstrap,
   })
@@ -143,36 +148,36 @@ async function bringEverythingUp(settings: Settings, options: StartOptions, endi
   const demo = await prepareDemo({ stack, dataDir: DATA_DIR, tenants: keys.tenants, wanted: options.demo })
   await file.change({ tenantId: demo.tenantId, tenantKey: demo.tenantKey, demo: demo.state })
   await file.open()
-  sayWhere({ ...stack, tenantId: demo.tenantId }, settings, tell)
+  sayWhere({ ...stack, tenantId: demo.tenantId }, settings, reporter)
   if (demo.play === undefined) {
-    if (demo.why !== '') tell.say(demo.why)
+    if (demo.why !== '') reporter.say(demo.why)
   } else {
-    const state = await playDemo(demo.play, { tell, signal: ending.signal })
+    const state = await playDemo(demo.play, { reporter, signal: ending.signal })
     goOn()
     await file.change({ demo: state })
   }
-  tell.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
+  reporter.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
 }
 
-async function beginAnew(settings: Settings, tell: Tell): Promise<void> {
+async function beginAnew(settings: Settings, reporter: Reporter): Promise<void> {
   if (settings.DATABASE_URL !== '') {
     throw new CommandFailure(
       '--fresh does not empty a database of yours: empty the one at DATABASE_URL yourself, or start without --fresh',
       ExitCode.usage,
     )
   }
-  await tell.step({ doing: 'deleting old data', done: 'old data deleted' }, () => deleteData(settings.DATA_DIR))
+  await reporter.step({ doing: 'deleting old data', done: 'old data deleted' }, () => deleteData(settings.DATA_DIR))
 }
 
-function sayWhere(stack: Stack, settings: Settings, tell: Tell): void {
-  tell.heading('Where to look')
-  tell.say(`API              ${stack.apiUrl}/api`)
-  tell.say(`API reference    ${stack.docsUrl}`)
-  tell.say(`internal API     ${stack.internalUrl}/internal (readiness: ${stack.internalUrl}/readyz)`)
-  if (stack.temporalUiUrl !== null) tell.say(`workflows        ${stack.temporalUiUrl}`)
-  if (stack.inboxUrl !== null) tell.say(`e-mails          ${stack.inboxUrl}`)
-  tell.say(`keys and pids    ${settings.DATA_DIR}/stack.json`)
-  tell.say(`logs             ${settings.DATA_DIR}/logs`)
+function sayWhere(stack: Stack, settings: Settings, reporter: Reporter): void {
+  reporter.heading('Where to look')
+  reporter.say(`API              ${stack.apiUrl}/api`)
+  reporter.say(`API reference    ${stack.docsUrl}`)
+  reporter.say(`internal API     ${stack.internalUrl}/internal (readiness: ${stack.internalUrl}/readyz)`)
+  if (stack.temporalUiUrl !== null) reporter.say(`workflows        ${stack.temporalUiUrl}`)
+  if (stack.inboxUrl !== null) reporter.say(`e-mails          ${stack.inboxUrl}`)
+  reporter.say(`keys and pids    ${settings.DATA_DIR}/stack.json`)
+  reporter.say(`logs             ${settings.DATA_DIR}/logs`)
 }
 
 function explain(error: unknown, settings: Settings): unknown {

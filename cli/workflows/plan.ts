@@ -6,7 +6,7 @@ import { print } from '../print.ts'
 import { table } from '../table.ts'
 import type { Run } from './ask.ts'
 import { at } from './run-text.ts'
-import { tellEnd } from './watch.ts'
+import { printEnd } from './watch.ts'
 
 /** Rows of a list that are shown; the interface names more. */
 const SHOWN = 20
@@ -22,11 +22,11 @@ interface Listed<T> {
 }
 
 /** The first rows of a list, and how many there are beyond. */
-function listLines<T>(title: string, { count, first }: Listed<T>, tell: (rows: readonly T[]) => readonly string[]) {
+function listLines<T>(title: string, { count, first }: Listed<T>, reporter: (rows: readonly T[]) => readonly string[]) {
   if (count === 0) return []
   const rows = first.slice(0, SHOWN)
   const more = count > rows.length ? [`  … and ${count - rows.length} more`] : []
-  return ['', `${title} (${count})`, ...tell(rows).map((line) => `  ${line}`), ...more]
+  return ['', `${title} (${count})`, ...reporter(rows).map((line) => `  ${line}`), ...more]
 }
 
 function planLines(plan: MonthEndPlan): string[] {
@@ -90,9 +90,9 @@ function planLines(plan: MonthEndPlan): string[] {
 }
 
 /** Shows the result of a dry run. @throws CommandFailure where it has none */
-export function tellPlan(run: Run, { json }: { readonly json?: boolean | undefined }): void {
+export function printPlan(run: Run, { json }: { readonly json?: boolean | undefined }): void {
   const { result, workflowId } = run
-  if (run.status !== 'completed') return tellEnd(run, { json })
+  if (run.status !== 'completed') return printEnd(run, { json })
   if (json === true) return print(JSON.stringify(result, null, 2))
   if (!Value.Check(MonthEndPlan, result)) {
     throw new CommandFailure(`${workflowId} has ended with what is no plan as this version knows it: try --json`)

@@ -7,7 +7,7 @@ import { delivered, idempotent, responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'
-import { followSoon, tellEnd } from './watch.ts'
+import { followSoon, printEnd } from './watch.ts'
 
 export interface BulkFlags extends StartFlags {
   readonly pool?: number
@@ -42,6 +42,6 @@ export async function startBulk(settings: Settings, file: string, flags: BulkFla
       if (rows.length > 0) for (const line of table(['left out because', 'SIMs'], rows)) print(line)
     } else if (wait !== true) print(JSON.stringify(batch, null, 2))
     if (wait !== true) return
-    tellEnd(await followSoon(service, batch.workflowId, json === true ? process.stderr : process.stdout), { json })
+    printEnd(await followSoon(service, batch.workflowId, json === true ? process.stderr : process.stdout), { json })
   })
 }

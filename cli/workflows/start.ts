@@ -4,8 +4,8 @@ import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { type FetchResult, type InternalClient, responseOf } from '../service.ts'
 import { asking, type Started } from './ask.ts'
-import { tellPlan } from './plan.ts'
-import { follow, tellEnd } from './watch.ts'
+import { printPlan } from './plan.ts'
+import { follow, printEnd } from './watch.ts'
 
 export interface StartFlags {
   readonly tenant: string
@@ -57,7 +57,7 @@ async function goOn(
   const said = startText(run, answered.response.status === BEGUN)
   if (wait !== true) return print(json === true ? JSON.stringify(run, null, 2) : said)
   if (json !== true) print(said)
-  tellEnd(await follow(service, run.workflowId, json === true ? process.stderr : process.stdout), { json })
+  printEnd(await follow(service, run.workflowId, json === true ? process.stderr : process.stdout), { json })
 }
 
 const ask = (settings: Settings, { tenant, wait }: StartFlags) => ({ settings, tenantId: tenant, follows: wait })
@@ -111,6 +111,6 @@ export function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise
     const request = service.POST('/internal/workflows/month-end-reprovision', { body })
     if (dryRun !== true) return goOn(service, request, flags)
     const { workflowId } = await responseOf(request)
-    tellPlan(await follow(service, workflowId, process.stderr), { json })
+    printPlan(await follow(service, workflowId, process.stderr), { json })
   })
 }

@@ -10,7 +10,7 @@ import { print } from '../print.ts'
 import { type FetchResult, idempotent, responseOf } from '../service.ts'
 import { asking, tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
-import { follow, tellEnd } from './watch.ts'
+import { follow, printEnd } from './watch.ts'
 
 export interface SteerFlags {
   readonly tenant?: string
@@ -92,7 +92,7 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
     if (wait !== true) return
     const run = await follow(service, workflowId)
     if (run.status === 'cancelled') return
-    tellEnd(run)
+    printEnd(run)
     throw new CommandFailure(`${workflowId} was not cancelled: it has ended ${run.status} meanwhile`)
   })
 }
@@ -104,6 +104,6 @@ export async function retryWorkflow(settings: Settings, workflowId: string, { te
       service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId }, ...options } }),
     )
     print(`${workflowId}: is started again as run ${runId}`)
-    if (wait === true) tellEnd(await follow(service, workflowId))
+    if (wait === true) printEnd(await follow(service, workflowId))
   })
 }

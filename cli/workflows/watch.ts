@@ -58,7 +58,7 @@ export async function followSoon(service: InternalClient, workflowId: string, ou
 }
 
 /** Shows a run that has ended. @throws CommandFailure where it failed: the exit code says so */
-export function tellEnd(run: Run, { json }: { readonly json?: boolean | undefined } = {}): void {
+export function printEnd(run: Run, { json }: { readonly json?: boolean | undefined } = {}): void {
   if (json === true) print(JSON.stringify(run, null, 2))
   else for (const line of ['', ...runLines(run)]) print(line)
   if (!hasFailed(run)) return
@@ -74,6 +74,6 @@ export async function watchWorkflow(
   { tenant, json }: WatchFlags,
 ): Promise<void> {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: true }, async (service) =>
-    tellEnd(await follow(service, workflowId, json === true ? process.stderr : process.stdout), { json }),
+    printEnd(await follow(service, workflowId, json === true ? process.stderr : process.stdout), { json }),
   )
 }

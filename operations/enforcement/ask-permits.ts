@@ -100,7 +100,7 @@ async function shareOut(
   const suspended = used + granted.length
   const holdId = await insertHold(tx, scope, { cycleEndsAt, suspended, allowed })
   await insertPermits(tx, scope, held, { workflowId, holdId })
-  await tellHeld(tx, scope, { holdId, suspended, allowed, waiting: held.length })
+  await notifyHeld(tx, scope, { holdId, suspended, allowed, waiting: held.length })
   return { granted, held, holdId }
 }
 
@@ -121,7 +121,7 @@ interface Held {
 }
 
 /** One Critical entry of the log, one event, and a mail to the billing contact. */
-async function tellHeld(tx: TenantTx, { rule, version, poolId, cycleKey }: GuardScope, held: Held): Promise<void> {
+async function notifyHeld(tx: TenantTx, { rule, version, poolId, cycleKey }: GuardScope, held: Held): Promise<void> {
   const tenant = await findTenant(tx)
   const label = poolId === null ? (tenant?.name ?? tx.tenantId) : ((await poolName(tx, poolId)) ?? String(poolId))
   const { holdId, suspended, allowed, waiting } = held

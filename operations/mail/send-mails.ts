@@ -170,7 +170,8 @@ async function send(
   await inTenant(store, tenantId, async (tx) => {
     const pauseMs = Math.min(options.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
     await noteDelivery(tx, mail.id, { ...outcome, subject, nextAt: new Date(tx.now.getTime() + pauseMs) })
-    if (outcome.status !== 'pending') await tellDelivery(tx, mail, subject || 'notices that cannot be written', outcome)
+    if (outcome.status !== 'pending')
+      await recordDeliveryEvent(tx, mail, subject || 'notices that cannot be written', outcome)
   })
 }
 
@@ -181,7 +182,7 @@ function statusAfter(error: unknown, mail: ClaimedMail, options: MailOptions): '
   return permanent || mail.attempts >= options.attempts ? 'failed' : 'pending'
 }
 
-async function tellDelivery(
+async function recordDeliveryEvent(
   tx: TenantTx,
   mail: ClaimedMail,
   subject: string,

@@ -52,7 +52,7 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
   await markClosed(tx, key)
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
   const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
-  if (written.lines > 0 || changed) await tell(tx, cycle, steps, written.totalMicro)
+  if (written.lines > 0 || changed) await notifyClosed(tx, cycle, steps, written.totalMicro)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }
 
@@ -76,7 +76,7 @@ async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
   return { lines, totalMicro }
 }
 
-async function tell(tx: TenantTx, cycle: Cycle, steps: CloseRequest, chargesMicro: number): Promise<void> {
+async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, chargesMicro: number): Promise<void> {
   const { key } = cycle
   const tenant = await findTenant(tx)
   const pools = await poolTotals(tx, key)

@@ -33,7 +33,7 @@ export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: 
   if (sim.pendingUnassign) return { id }
   await queue(tx, id, sim, { poolId: null, tariffId: null, unassign: true })
   const dropped = sim.pendingPoolId === null && sim.pendingTariffId === null ? '' : ` In place of ${targetOf(sim)}.`
-  await tell(tx, 'queued', id, `is unprovisioned at the end of the billing cycle.${dropped}`)
+  await recordChangeEvent(tx, 'queued', id, `is unprovisioned at the end of the billing cycle.${dropped}`)
   return { id }
 }
 
@@ -55,7 +55,7 @@ export async function queueReprovision(
   await checkAssignment(tx, after, change.pendingTariffId)
   await queue(tx, id, sim, { poolId: change.pendingPoolId, tariffId: change.pendingTariffId, unassign: false })
   const dropped = sim.pendingUnassign ? ' It is not unprovisioned, as was queued before.' : ''
-  await tell(tx, 'queued', id, `changes to ${targetOf(change)} at the end of the billing cycle.${dropped}`)
+  await recordChangeEvent(tx, 'queued', id, `changes to ${targetOf(change)} at the end of the billing cycle.${dropped}`)
   return { id }
 }
 
@@ -76,7 +76,7 @@ export async function takeBackChange(tx: TenantTx, id: number): Promise<{ id: nu
   await dropChange(tx, id)
   await noteQueued(tx, id, sim, { poolId: null, tariffId: null, unassign: false })
   const what = sim.pendingUnassign ? 'is not unprovisioned' : `does not change to ${targetOf(sim)}`
-  await tell(tx, 'taken back', id, `${what} at the end of the billing cycle.`)
+  await recordChangeEvent(tx, 'taken back', id, `${what} at the end of the billing cycle.`)
   return { id }
 }
 
@@ -118,7 +118,12 @@ async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedS
   return { sim, state }
 }
 
-async function tell(tx: TenantTx, change: 'queued' | 'taken back', id: number, what: string): Promise<void> {
+async function recordChangeEvent(
+  tx: TenantTx,
+  change: 'queued' | 'taken back',
+  id: number,
+  what: string,
+): Promise<void> {
   const label = await simLabel(tx, id)
   await insertEvent(tx, {
     type: EventType.Connectivity,

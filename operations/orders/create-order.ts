@@ -7,7 +7,7 @@ import { noteChange } from '../../store/audit.ts'
 import { insertOrder, toOrder } from '../../store/orders/orders.ts'
 import { pricesInForce } from '../../store/orders/prices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { tellOrder } from './steps.ts'
+import { recordOrderEvent } from './steps.ts'
 
 /**
  * Makes an order, Pending, at the price of this moment: later prices change nothing of it.
@@ -35,7 +35,7 @@ export async function createOrder(tx: TenantTx, asked: NewOrder): Promise<OrderR
     shippingPostcode: asked.shippingPostcode ?? null,
     shippingExtraInfo: asked.shippingExtraInfo ?? null,
   })
-  await tellOrder(tx, order)
+  await recordOrderEvent(tx, order)
   const { id, date: _date, ...after } = toOrder(order)
   await noteChange(tx, { subject: 'order', id, before: null, after })
   return { id, status: order.status, cost: toMoney(order.totalMicro) }

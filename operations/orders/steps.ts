@@ -41,7 +41,7 @@ const WORDS: Readonly<Record<OrderStatus, string>> = {
 }
 
 /** Writes the event of an order's new status: Billing, and a warning where it failed. */
-export async function tellOrder(tx: TenantTx, order: OrderRecord): Promise<void> {
+export async function recordOrderEvent(tx: TenantTx, order: OrderRecord): Promise<void> {
   const { id, type, quantity, status, shippingCarrier, trackingNumber, failureReason } = order
   const how = {
     Shipped: ` with ${shippingCarrier}, tracking number ${trackingNumber}`,
@@ -71,7 +71,7 @@ export async function takeStep(
 ): Promise<OrderStatusResponse> {
   const after = { ...order, ...change, status: ORDER_STEPS[step].to }
   await writeOrder(tx, after)
-  await tellOrder(tx, after)
+  await recordOrderEvent(tx, after)
   await noteOrder(tx, order, after)
   return { id: order.id, status: after.status }
 }

@@ -26,7 +26,7 @@ import { currentCycle } from '../../store/usage/cycles.ts'
 import { applyTicket } from './apply-ticket.ts'
 import { noteMonthEnd } from './change-outcome.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
-import { tellTicketEnded } from './ticket-events.ts'
+import { recordTicketEvent } from './ticket-events.ts'
 
 /** How tickets are tried. Milliseconds. */
 export interface TicketOptions {
@@ -165,6 +165,6 @@ function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions
 async function end(tx: TenantTx, ticket: TicketRecord, failure: TicketFailure | null): Promise<void> {
   await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
   await noteMonthEnd(tx, ticket, failure)
-  await tellTicketEnded(tx, ticket, failure)
+  await recordTicketEvent(tx, ticket, failure)
   if (failure !== null) await dropChangesOfIdle(tx, [ticket.simId])
 }

@@ -13,7 +13,7 @@ import { cancelSome, type LockedRun, lockNextRun, settleBatch, waitingSims } fro
 import { insertTickets } from '../../store/tickets/tickets.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
-import { tellTicketsCancelled } from './ticket-events.ts'
+import { recordCancelEvents } from './ticket-events.ts'
 
 /** SIMs of a transaction, which holds their locks: their own tickets wait for it, about a tenth of a second. */
 export const BATCH = 500
@@ -57,7 +57,7 @@ async function workOffBatch(tx: TenantTx): Promise<boolean> {
 /** Cancels the next Pending tickets of a run, and says so. Call with the run locked. */
 export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
   const cancelled = await cancelSome(tx, bulkId, BATCH, dueAfter(tx))
-  await tellTicketsCancelled(tx, cancelled)
+  await recordCancelEvents(tx, cancelled)
   await dropChangesOfIdle(
     tx,
     cancelled.map(({ simId }) => simId),

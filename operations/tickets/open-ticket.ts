@@ -21,7 +21,7 @@ import {
 import { noteMonthEnd } from './change-outcome.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { mustFitQuota, type TicketQuota } from './quota.ts'
-import { tellTicketsCancelled } from './ticket-events.ts'
+import { recordCancelEvents } from './ticket-events.ts'
 
 export interface OpenTicketRequest {
   /** Where it follows from who asks: asked again, that ticket is the answer. */
@@ -177,7 +177,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   }
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
   await noteMonthEnd(tx, ticket, { code: 'ticket_cancelled', text: `ticket ${id} was cancelled while it was pending` })
-  await tellTicketsCancelled(tx, [ticket])
+  await recordCancelEvents(tx, [ticket])
   await dropChangesOfIdle(tx, [ticket.simId])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }
   await noteChange(tx, { subject: 'ticket', id, ...status })

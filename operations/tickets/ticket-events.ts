@@ -9,7 +9,7 @@ const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
   ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)
 
 /** Writes the event: Connectivity, and a warning where the ticket failed. */
-export async function tellTicketEnded(
+export async function recordTicketEvent(
   tx: TenantTx,
   ticket: TicketRecord,
   failure: { readonly code: string; readonly text: string } | null,
@@ -28,7 +28,7 @@ export async function tellTicketEnded(
 }
 
 /** Writes the events of tickets that were cancelled before their turn: Connectivity. One statement, whatever their number. */
-export async function tellTicketsCancelled(
+export async function recordCancelEvents(
   tx: TenantTx,
   tickets: readonly Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>[],
 ): Promise<void> {

@@ -36,7 +36,7 @@ function rulesChangedFor(tenantId: string, before: readonly Rule[], after: reado
 }
 
 /** Tells a tenant what another rule set changes for it. Nobody is named: who loaded it is in the audit trail. */
-export async function tellRulesChanged(
+export async function recordRulesEvents(
   tx: TenantTx,
   version: number,
   before: readonly Rule[],

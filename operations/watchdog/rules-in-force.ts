@@ -19,7 +19,7 @@ import {
   noteRefused,
   ruleSetOf,
 } from '../../store/watchdog/rule-sets.ts'
-import { tellRulesChanged } from './rule-events.ts'
+import { recordRulesEvents } from './rule-events.ts'
 
 export interface RulesInForce {
   /** 0 where none was ever activated, or this build accepts none. */
@@ -90,7 +90,7 @@ export const inForceInstead = ({ version }: RulesInForce): string =>
  *
  * @returns the set, where this call was the one that told
  */
-export async function tellRefusedRules(store: Store, rules: ReadRules): Promise<RefusedRules | undefined> {
+export async function recordRefusedRules(store: Store, rules: ReadRules): Promise<RefusedRules | undefined> {
   return inPlatform(store, async (tx) => {
     const inForce = await rules(tx)
     const { refused, version } = inForce
@@ -142,7 +142,7 @@ export async function activateRules(
   for (const tenantId of await inPlatform(store, tenantIds)) {
     await inTenant(store, tenantId, async (tx) => {
       await markAllDue(tx, tx.now)
-      await tellRulesChanged(tx, version, outcome.was, rules)
+      await recordRulesEvents(tx, version, outcome.was, rules)
     })
   }
   return { version, changed }

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../../domain/temporal/outbox.ts'
 import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../../store/outbox.ts'
 import { inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
-import { type FailedRun, failedRun, tellFailedRun } from './failed-runs.ts'
+import { type FailedRun, failedRun, logFailedRun } from './failed-runs.ts'
 
 /** The run of an id as a start or signal has met it. */
 export interface Met {
@@ -52,7 +52,7 @@ export async function carryOutWorkflowRequests(
         try {
           const failed = await carryOut(door, tenantId, request)
           if (failed !== undefined) {
-            await inTenant(store, tenantId, (tx) => tellFailedRun(tx, failed))
+            await inTenant(store, tenantId, (tx) => logFailedRun(tx, failed))
             onFailedRun(failed)
           }
           await inPlatform(store, (tx) => endWorkflowRequest(tx, id))

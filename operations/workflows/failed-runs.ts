@@ -40,7 +40,7 @@ export function failedRun(
 }
 
 /** Logs, once for each run, that what is over its limit is not enforced. Nothing where the SIM or pool is gone. */
-export async function tellFailedRun(tx: TenantTx, run: FailedRun): Promise<void> {
+export async function logFailedRun(tx: TenantTx, run: FailedRun): Promise<void> {
   const { workflowId, runId, cycleKey, rule, status } = run
   const about = await subjectOf(tx, run)
   if (about === undefined) return

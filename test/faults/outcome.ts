@@ -124,7 +124,7 @@ export interface Report {
   readonly mailsTwice: number
 }
 
-const tell = (what: string, id: number | string, got: unknown, wanted: unknown): string[] =>
+const faultOf = (what: string, id: number | string, got: unknown, wanted: unknown): string[] =>
   JSON.stringify(got) === JSON.stringify(wanted)
     ? []
     : [`${what} ${id}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`]
@@ -146,7 +146,7 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
     const own = tickets.filter(({ simId }) => simId === sim.id)
     const wanted = fate.tickets.map((kind) => `${kind} complete`)
     faults.push(
-      ...tell(
+      ...faultOf(
         'tickets of SIM',
         sim.id,
         own.map(({ kind, status }) => `${kind} ${status}`),
@@ -157,7 +157,7 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
     const done = effects.filter(({ iccid }) => iccid === sim.iccid)
     const asked = own.map(({ id, kind }) => `${kind} ${id}`)
     faults.push(
-      ...tell(
+      ...faultOf(
         'effects on SIM',
         sim.id,
         done.map((one) => `${one.operation} ${one.ticketId}`),
@@ -167,7 +167,7 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
     const keys = log.filter(({ sim_id }) => Number(sim_id) === sim.id).map(({ key }) => key)
     const optional = new Set(keysOf(herd, sim, fate.mayLog ?? []))
     const firm = keys.filter((key) => !optional.has(key))
-    faults.push(...tell('log of SIM', sim.id, firm.toSorted(), keysOf(herd, sim, fate.log).toSorted()))
+    faults.push(...faultOf('log of SIM', sim.id, firm.toSorted(), keysOf(herd, sim, fate.log).toSorted()))
   }
   const odd = journal.filter(({ outcome }) => outcome === 'already' || outcome === 'refused')
   faults.push(
@@ -189,8 +189,8 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
     }),
   )
   const seen = new Map(runs.map(({ workflowId, status, where }) => [workflowId, `${status} ${where}`]))
-  faults.push(...tell('workflows', herd.tenantId, seen.size, wanted.size))
-  for (const [id, should] of wanted) faults.push(...tell('workflow', id, seen.get(id), should))
+  faults.push(...faultOf('workflows', herd.tenantId, seen.size, wanted.size))
+  for (const [id, should] of wanted) faults.push(...faultOf('workflow', id, seen.get(id), should))
   faults.push(
     ...runs
       .filter(({ status, why }) => status === 'RUNNING' && why === '')
@@ -226,14 +226,14 @@ async function wrongStates(herd: Herd): Promise<string[]> {
       .filter((kind) => kind === 'activate')
       .map((_, n, all) => isActive && n === all.length - 1)
     return [
-      ...tell(`status of SIM (${group})`, id, lines.get(id)?.status, fate.status),
-      ...tell(
+      ...faultOf(`status of SIM (${group})`, id, lines.get(id)?.status, fate.status),
+      ...faultOf(
         'suspensions of SIM',
         id,
         (suspensions.get(id) ?? []).map(({ cause, open }) => ({ cause, open })),
         suspended,
       ),
-      ...tell(
+      ...faultOf(
         'active spans of SIM',
         id,
         (spans.get(id) ?? []).map(({ open }) => open),
@@ -250,13 +250,13 @@ async function mailsOf(service: Service, { billingEmail, witnesses }: Herd) {
   const received = (await service.mails()).filter(({ to }: Mail) => to.includes(billingEmail))
   const ids = received.map(({ headers }) => headers['message-id'] ?? '')
   const faults = [
-    ...tell(
+    ...faultOf(
       'notices in no mail, of',
       billingEmail,
       notifications.filter(({ mail_id }) => mail_id === null),
       [],
     ),
-    ...tell('mails received by', billingEmail, [...new Set(ids)].toSorted(), mails.map(({ id }) => id).toSorted()),
+    ...faultOf('mails received by', billingEmail, [...new Set(ids)].toSorted(), mails.map(({ id }) => id).toSorted()),
   ]
   return { faults, count: mails.length, twice: ids.length - new Set(ids).size }
 }

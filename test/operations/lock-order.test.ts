@@ -29,7 +29,7 @@ const options = {
   groupNextMs: 3_600_000,
 }
 const CYCLE = '2026-11'
-const tell = (tx: TenantTx, key: string) =>
+const notify = (tx: TenantTx, key: string) =>
   insertNotifications(tx, [{ dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: tx.now }])
 
 /** One transaction has a lock and goes on once the other waits for it. */
@@ -94,9 +94,9 @@ test('a transaction that tells before it locks a pool passes one that tells afte
   const { key } = await house.asTenant(currentCycle)
   const lock = (tx: TenantTx) => lockPools(tx, key, [0])
 
-  await meeting(house.tenantId, { lock, goOn: (tx) => tell(tx, 'after') }, () =>
+  await meeting(house.tenantId, { lock, goOn: (tx) => notify(tx, 'after') }, () =>
     house.asTenant(async (tx) => {
-      await tell(tx, 'before')
+      await notify(tx, 'before')
       await lock(tx)
     }),
   )

@@ -1,7 +1,7 @@
 /** The grace period of suspend-on-overage: how long a SIM may stay over its limit. */
 import { condition } from '@temporalio/workflow'
 import { durationMs } from '../../domain/time/duration.ts'
-import { isWanted, phaseTo, type SuspendRun, tell } from './run.ts'
+import { isWanted, logAction, phaseTo, type SuspendRun } from './run.ts'
 
 /** The warning before the end comes after nine tenths of the grace, but not more than an hour before its end. */
 const warningMs = (graceMs: number): number => Math.min(graceMs / 10, 3_600_000)
@@ -18,13 +18,18 @@ export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
   const startedAt = Date.now()
   run.graceEndsAt = startedAt + graceMs
   phaseTo(run, 'grace', `over its limit; rule ${run.input.rule ?? 'of a person'} gives it ${run.input.grace}`)
-  await tell(run, 'graceStarted', `suspended at ${iso(run.graceEndsAt)} unless it comes back under its limit`, null)
+  await logAction(
+    run,
+    'graceStarted',
+    `suspended at ${iso(run.graceEndsAt)} unless it comes back under its limit`,
+    null,
+  )
 
   while (run.graceEndsAt !== null && isWanted(run)) {
     const endsAt: number = run.graceEndsAt
     await sleepOn(run, endsAt, endsAt - warningMs(endsAt - startedAt))
     if (run.graceEndsAt !== endsAt || !isWanted(run)) continue
-    if (Date.now() < endsAt) await tell(run, 'graceEnding', `suspended at ${iso(endsAt)}`, null)
+    if (Date.now() < endsAt) await logAction(run, 'graceEnding', `suspended at ${iso(endsAt)}`, null)
     await sleepOn(run, endsAt, endsAt)
     if (run.graceEndsAt === endsAt && isWanted(run)) {
       run.gracePassed = true
@@ -49,7 +54,7 @@ async function release(run: SuspendRun, why: string): Promise<void> {
   phaseTo(run, 'idle', why)
   // A demand that outlives the cycle must not start another grace.
   if (run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
-  await tell(run, 'released', why, null)
+  await logAction(run, 'released', why, null)
 }
 
 function reasonOf({ mailbox }: SuspendRun): string {

@@ -3,7 +3,7 @@ import { condition, workflowInfo } from '@temporalio/workflow'
 import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
 import { failureOf, short } from '../run/activities.ts'
 import { end } from './messages.ts'
-import { backoffMs, phaseTo, type SuspendRun, tell } from './run.ts'
+import { backoffMs, logAction, phaseTo, type SuspendRun } from './run.ts'
 import { ticketOf, waitFor } from './steps.ts'
 
 /** After two days of failed activations the run gives up, and says so: someone has to look. */
@@ -29,7 +29,7 @@ export async function bringBack(run: SuspendRun): Promise<'back' | 'released' | 
     if (ended.status === 'cancelled') return 'kept'
     if (GONE.has(ended.code)) {
       run.isSuspended = false
-      await tell(run, 'released', ended.detail, null)
+      await logAction(run, 'released', ended.detail, null)
       return 'released'
     }
     await pauseAfter(run, attempt, ended, keep)
@@ -51,7 +51,7 @@ async function activate(run: SuspendRun, n: number, ask: TicketInput, keep: () =
   run.isSuspended = false
   run.failure = null
   phaseTo(run, 'idle', 'active again')
-  await tell(run, 'broughtBack', run.mailbox.ending ?? 'under its limit again', ticketId)
+  await logAction(run, 'broughtBack', run.mailbox.ending ?? 'under its limit again', ticketId)
   return ended
 }
 

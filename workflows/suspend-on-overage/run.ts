@@ -118,7 +118,12 @@ export async function beforeBoundary(run: SuspendRun, what: () => boolean): Prom
  *
  * An entry that the service refuses is no reason to leave the SIM alone: it is noted in the worker's log.
  */
-export async function tell(run: SuspendRun, action: SimAction, detail: string, ticketId: string | null): Promise<void> {
+export async function logAction(
+  run: SuspendRun,
+  action: SimAction,
+  detail: string,
+  ticketId: string | null,
+): Promise<void> {
   const { tenantId, simId, cycleKey, rule } = run.input
   const before = run.counts[action] ?? 0
   run.counts[action] = before + 1

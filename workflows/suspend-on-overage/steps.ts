@@ -5,7 +5,7 @@ import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
 import { failureOf, short, stepKey, waiting } from '../run/activities.ts'
 import { orWithdrawn, type Waited } from '../run/tickets.ts'
 import { end } from './messages.ts'
-import { backoffMs, beforeBoundary, isWanted, phaseTo, type SuspendRun, tell } from './run.ts'
+import { backoffMs, beforeBoundary, isWanted, logAction, phaseTo, type SuspendRun } from './run.ts'
 
 type Refused = Extract<SuspensionResult, { do: 'refuse' }>
 
@@ -76,7 +76,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
   run.failures = 0
   run.timeline.done(step, 'complete', ticketId)
   phaseTo(run, 'suspended', `suspended by rule ${input.rule ?? 'of a person'} until ${run.state.until}`)
-  await tell(run, 'suspended', run.state.reason, ticketId)
+  await logAction(run, 'suspended', run.state.reason, ticketId)
   // A renewal that passed while the carrier worked found no suspension to signal.
   if (run.state.until === 'renewal' && Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
 }
@@ -126,7 +126,7 @@ async function failed(
   run.failure = { step: 'suspend', code, detail }
   run.timeline.done(step, `${code}: ${detail}`, ticketId)
   phaseTo(run, 'idle', `suspending failed (${code}: ${detail})`)
-  await tell(run, 'suspendFailed', `${code}: ${detail}`, ticketId)
+  await logAction(run, 'suspendFailed', `${code}: ${detail}`, ticketId)
   const at = Math.min(Date.now() + backoffMs(run.failures), run.boundaryAt)
   const why = `suspending failed ${run.failures} time(s), the last with ${code}: ${detail}`
   run.timeline.waits({ what: 'the next attempt to suspend it', until: new Date(at).toISOString(), why })

@@ -74,7 +74,7 @@ test('4.6 PATCH /api/tenant/billing-email: the next mail goes to the new address
     transport.close()
     await inbox.stop()
   })
-  const tell = async (key: string) => {
+  const notify = async (key: string) => {
     const notification = {
       dedupeKey: key,
       level: LogLevel.Critical,
@@ -87,7 +87,7 @@ test('4.6 PATCH /api/tenant/billing-email: the next mail goes to the new address
 
   for (const billingEmail of ['old@meadow.example', 'new@meadow.example']) {
     await house.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
-    await tell(billingEmail)
+    await notify(billingEmail)
   }
 
   const mails = await (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json()

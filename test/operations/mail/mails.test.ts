@@ -58,7 +58,7 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
     ...house,
     mailer,
     notification,
-    tell: (...notifications: NewNotification[]) => house.asTenant((tx) => insertNotifications(tx, notifications)),
+    notify: (...notifications: NewNotification[]) => house.asTenant((tx) => insertNotifications(tx, notifications)),
     send: (by: Mailer = mailer) => sendMails(store, by, OPTIONS, house.tenantId),
     /** The mails that have arrived, the oldest first. */
     arrived: async (): Promise<Mail[]> => {
@@ -89,8 +89,8 @@ describe('notices', () => {
     )
 
     for (let begin = 0; begin < notifications.length; begin += 3) {
-      await post.tell(...notifications.slice(begin, begin + 3))
-      await Promise.all([post.send(), post.send(), post.tell(...notifications.slice(0, begin + 4)), post.send()])
+      await post.notify(...notifications.slice(begin, begin + 3))
+      await Promise.all([post.send(), post.send(), post.notify(...notifications.slice(0, begin + 4)), post.send()])
     }
     await post.send()
     await post.send()
@@ -115,7 +115,7 @@ describe('notices', () => {
       post.notification(LogLevel.Info, 90 * SECOND),
       post.notification(LogLevel.Critical, 0),
     ]
-    await post.tell(first, second, critical)
+    await post.notify(first, second, critical)
 
     await post.send()
     const atOnce = await post.mails()
@@ -141,9 +141,9 @@ describe('notices', () => {
 
   test('that are critical do not wait behind a thousand that are not', async () => {
     const post = await aPost()
-    await post.tell(...Array.from({ length: 1001 }, () => post.notification(LogLevel.Warning, 3600 * SECOND)))
+    await post.notify(...Array.from({ length: 1001 }, () => post.notification(LogLevel.Warning, 3600 * SECOND)))
     const critical = post.notification(LogLevel.Critical, 0)
-    await post.tell(critical)
+    await post.notify(critical)
 
     await post.send()
 
@@ -153,7 +153,7 @@ describe('notices', () => {
   test('are kept while the tenant has no billing e-mail, and leave once there is one', async () => {
     const post = await aPost()
     await post.rows(sql`update tenants set billing_email = '' returning 1`)
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
 
     await post.send()
     const kept = { mails: await post.mails(), found: await post.hasWork() }
@@ -235,7 +235,7 @@ describe('a notice that cannot be rendered', () => {
 
   test('gets a mail of its own, and the others of its mail leave without it', async () => {
     const post = await aPost()
-    await post.tell(post.notification(LogLevel.Critical, 0), post.notification(LogLevel.Critical, 0, ODD))
+    await post.notify(post.notification(LogLevel.Critical, 0), post.notification(LogLevel.Critical, 0, ODD))
     let knows = false
     const mailer = renders(post, () => knows)
 
@@ -255,9 +255,9 @@ describe('a notice that cannot be rendered', () => {
   test('is given up after as many attempts as any mail, and mails behind it are sent', async () => {
     const post = await aPost()
     const mailer = renders(post, () => false)
-    await post.tell(post.notification(LogLevel.Critical, 0, ODD))
+    await post.notify(post.notification(LogLevel.Critical, 0, ODD))
     for (let attempt = 1; attempt <= OPTIONS.attempts; attempt++) {
-      await post.tell(post.notification(LogLevel.Critical, 0))
+      await post.notify(post.notification(LogLevel.Critical, 0))
       await post.send(mailer)
       store.now += 60 * SECOND
     }
@@ -272,7 +272,7 @@ describe('a notice that cannot be rendered', () => {
 describe('a mail', () => {
   test('is marked as sent once, whatever the server says', async () => {
     const post = await aPost()
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     const send: Mailer['transport']['send'] = async (mail) => ({
       ...(await post.mailer.transport.send(mail)),
       response: '250 taken \0 \ud800',
@@ -288,7 +288,7 @@ describe('a mail', () => {
 
   test('goes out again under its Message-ID when the sender dies before it could mark it', async () => {
     const post = await aPost()
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     const dies: Mailer = {
       ...post.mailer,
       transport: {
@@ -303,7 +303,7 @@ describe('a mail', () => {
     void post.send(dies)
     await soon(async () => expect(await post.arrived()).toHaveLength(1))
     const lost = (await post.arrived()).map(messageId)
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     await post.send()
     const duringLease = await post.arrived()
     store.now += 5 * 60 * SECOND
@@ -319,7 +319,7 @@ describe('a mail', () => {
   test('goes out again under its Message-ID when the connection dies after it was taken', async () => {
     let drops = 1
     const post = await aPost({ dropAfterData: () => drops-- > 0 })
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
 
     await post.send()
     store.now += 2 * SECOND
@@ -334,7 +334,7 @@ describe('a mail', () => {
   test('that is put off is tried again after pauses that double', async () => {
     const codes = [451, 451, 451]
     const post = await aPost({ refuse: () => codes.shift() })
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     const pauses: number[] = []
     for (let attempt = 1; attempt <= 3; attempt++) {
       await post.send()
@@ -357,11 +357,11 @@ describe('a mail', () => {
   test('that is refused for good is given up, with an event, and the next one is sent', async () => {
     const post = await aPost({ refuse: (to) => (to === 'gone@meadow.example' ? 550 : undefined) })
     await post.rows(sql`update tenants set billing_email = 'gone@meadow.example' returning 1`)
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     await post.send()
     store.now += SECOND
     await post.rows(sql`update tenants set billing_email = ${BILLING} returning 1`)
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     await post.send()
 
     expect((await post.mails()).map(({ status, attempts }) => [status, attempts])).toEqual([
@@ -377,7 +377,7 @@ describe('a mail', () => {
 
   test('that is put off too often is given up', async () => {
     const post = await aPost({ refuse: () => 451 })
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     for (let attempt = 1; attempt <= OPTIONS.attempts + 1; attempt++) {
       await post.send()
       store.now += OPTIONS.retryMaxMs
@@ -391,7 +391,7 @@ describe('a mail', () => {
 describe('a mail that is given up', () => {
   test('tells the tenant what that means, and the operator what the server said', async () => {
     const post = await aPost({ refuse: () => 550 })
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     await post.send()
 
     const [event] = await post.events()
@@ -406,7 +406,7 @@ describe('a mail that is given up', () => {
   test('names no address of a mail server that is away', async () => {
     const post = await aPost()
     const transport = createTransport({ smtpUrl: 'smtp://127.0.0.1:9', from: 'Simherd <s@meadow.example>' })
-    await post.tell(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Critical, 0))
     for (let attempt = 1; attempt <= OPTIONS.attempts; attempt++) {
       await post.send({ ...post.mailer, transport })
       store.now += OPTIONS.retryMaxMs
@@ -430,7 +430,7 @@ describe('the summary of a cycle', () => {
     await post.record([post.usage(simId, { bytesUp: 1_500_000, smsCount: 2, voiceSeconds: 90 })])
     store.now = Date.parse('2026-12-01T06:00:00Z')
     const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-    await post.tell(post.notification(LogLevel.Warning, 0), post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Warning, 0), post.notification(LogLevel.Critical, 0))
     await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
     await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
 

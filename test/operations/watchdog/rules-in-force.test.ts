@@ -6,7 +6,7 @@ import { EventSeverity, EventType, PoolType, TariffType, WatchdogMode } from '..
 import { MB } from '../../../domain/units.ts'
 import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
 import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
-import { activateRules, rulesInForce, tellRefusedRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { activateRules, recordRefusedRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { rulesDependency } from '../../../process/health.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { tenantsDue } from '../../../store/due.ts'
@@ -137,7 +137,7 @@ describe('a rule set that this build refuses', () => {
     const store = await aStore()
     const house = await aWatchedSim(store)
     const version = await accepted(store, foreign)
-    const look = () => tellRefusedRules(store, rulesInForce())
+    const look = () => recordRefusedRules(store, rulesInForce())
 
     const told = [await look(), await look(), ...(await Promise.all([look(), look()]))]
 

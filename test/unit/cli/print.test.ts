@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { printable } from '../../../cli/print.ts'
-import { createTell } from '../../../cli/reporter.ts'
+import { createReporter } from '../../../cli/reporter.ts'
 import { table } from '../../../cli/table.ts'
 import { liveLine } from '../../../cli/workflows/live-line.ts'
 
@@ -27,9 +27,9 @@ test.each([true, false])('a line that is kept up to date shows it too (on a term
 
 test('and so does what a start and the demonstration tell', async () => {
   const lines: string[] = []
-  const tell = createTell((line) => lines.push(line))
-  for (const say of [tell.say, tell.warn, tell.heading, tell.title]) say('meter\u001b[31m17')
-  await tell.step('meter\u001b[31m17', async () => undefined)
+  const reporter = createReporter((line) => lines.push(line))
+  for (const say of [reporter.say, reporter.warn, reporter.heading, reporter.title]) say('meter\u001b[31m17')
+  await reporter.step('meter\u001b[31m17', async () => undefined)
 
   expect(lines).toHaveLength(5)
   for (const line of lines) expect(line).toContain('meter\\u001b[31m17')
