@@ -6,22 +6,22 @@ import { inTenant } from '../../store/tenancy.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/notify/notifications.ts'
-import { useHouse } from './harness.ts'
+import { useHarness } from './harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 test('a notice that is put into a mail while the counts are read is counted as the one or the other: nothing looks done that is not', async () => {
-  const { id: tenantId } = house.tenant
-  await inTenant(house.store, tenantId, (tx) =>
+  const { id: tenantId } = harness.tenant
+  await inTenant(harness.store, tenantId, (tx) =>
     insertNotifications(tx, [
       { dedupeKey: 'told/once', level: LogLevel.Warning, body: anAlert({ key: 'told/once' }), dueAt: tx.now },
     ]),
   )
 
-  const counting = await house.root.transaction().execute(async (sender) => {
+  const counting = await harness.root.transaction().execute(async (sender) => {
     await sql`lock table notifications in access exclusive mode`.execute(sender)
-    const counts = house.tenant.inside('GET', '/internal/counts')
-    await soon(async () => expect(await lockWaiters(house.store)).toBe(1))
+    const counts = harness.tenant.inside('GET', '/internal/counts')
+    await soon(async () => expect(await lockWaiters(harness.store)).toBe(1))
     await sql`
       insert into mails (tenant_id, id, recipient, grouped, next_attempt_at, created_at)
       values (${tenantId}, '<1@simherd>', 'billing@meadow.example', true, now(), now())`.execute(sender)

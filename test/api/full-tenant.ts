@@ -22,7 +22,7 @@ import { rememberStarts } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
 import { ownDatabase } from '../setup/login.ts'
-import { type House, INTERNAL, NOON, type Tenant, useHouse } from './harness.ts'
+import { type Harness, INTERNAL, NOON, type Tenant, useHarness } from './harness.ts'
 
 const OCTOBER = Date.UTC(2026, 9, 20, 12)
 const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
@@ -39,7 +39,7 @@ export interface Marks {
 
 export interface Estate extends Marks {
   readonly tenant: Tenant
-  readonly house: House
+  readonly harness: Harness
   readonly tariffId: number
   readonly poolId: number
   readonly otherPoolId: number
@@ -58,11 +58,11 @@ let serial = 0
 export const next = (): number => ++serial
 
 /** Has all ids that are made from now on begin here. */
-async function countFrom(house: House, first: number): Promise<void> {
+async function countFrom(harness: Harness, first: number): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select format('%I', sequencename) as name from pg_sequences
-     where schemaname = 'public' and sequencename like '%\_id\_seq'`.execute(house.root)
-  for (const { name } of rows) await sql.raw(`alter sequence ${name} restart with ${first}`).execute(house.root)
+     where schemaname = 'public' and sequencename like '%\_id\_seq'`.execute(harness.root)
+  for (const { name } of rows) await sql.raw(`alter sequence ${name} restart with ${first}`).execute(harness.root)
 }
 
 /** Answers what went well, and throws what did not: an estate is whole or there is none. */
@@ -91,10 +91,10 @@ export async function freshTariff({ tenant, word }: Pick<Estate, 'tenant' | keyo
 
 /** Opens a ticket and completes it as if the carrier had said yes. */
 async function carriedOut(
-  { house, tenant }: Pick<Estate, 'house' | 'tenant'>,
+  { harness, tenant }: Pick<Estate, 'harness' | 'tenant'>,
   ask: Omit<OpenTicketRequest, 'cause'> & Partial<Pick<OpenTicketRequest, 'cause'>>,
 ): Promise<string> {
-  return inTenant(house.store, tenant.id, async (tx) => {
+  return inTenant(harness.store, tenant.id, async (tx) => {
     const id = await openTicket(tx, { cause: { by: 'user' }, ...ask })
     const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
     if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
@@ -105,7 +105,7 @@ async function carriedOut(
 }
 
 /** A SIM that is Active in the estate's pool. */
-export async function activeSim(estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>) {
+export async function activeSim(estate: Pick<Estate, 'harness' | 'tenant' | 'poolId' | keyof Marks>) {
   const sim = await freshSim(estate)
   await carriedOut(estate, { simId: sim.id, type: TicketType.Provision, poolId: estate.poolId })
   const ticketId = await carriedOut(estate, { simId: sim.id, type: TicketType.Activate })
@@ -114,7 +114,7 @@ export async function activeSim(estate: Pick<Estate, 'house' | 'tenant' | 'poolI
 
 /** A SIM that a workflow of the watchdog has suspended until the renewal. */
 export async function watchdogSuspendedSim(
-  estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>,
+  estate: Pick<Estate, 'harness' | 'tenant' | 'poolId' | keyof Marks>,
   workflowId: string,
   cycle = '2026-11',
 ) {
@@ -126,19 +126,19 @@ export async function watchdogSuspendedSim(
 
 /** A SIM whose move was queued in September 2026, a cycle that has ended and is not closed. @returns its key */
 export async function queuedInSeptember(estate: Estate, change: object): Promise<{ id: number; key: string }> {
-  const { house, tenant } = estate
-  const { now } = house
+  const { harness, tenant } = estate
+  const { now } = harness
   const { id } = await activeSim(estate)
-  house.now = Date.parse('2026-09-15T12:00:00Z')
+  harness.now = Date.parse('2026-09-15T12:00:00Z')
   try {
     await made(tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, change))
   } finally {
-    house.now = now
+    harness.now = now
   }
   return { id, key: '2026-09' }
 }
 
-export async function suspendedSim(estate: Pick<Estate, 'house' | 'tenant' | 'poolId' | keyof Marks>) {
+export async function suspendedSim(estate: Pick<Estate, 'harness' | 'tenant' | 'poolId' | keyof Marks>) {
   const sim = await activeSim(estate)
   await carriedOut(estate, { simId: sim.id, type: TicketType.Suspend })
   return sim
@@ -169,11 +169,11 @@ export const shipment = (marks: Marks) => ({
   iccids: [freshIccid(marks)],
 })
 
-/** Fills a tenant's tables. The clock goes from October to the house's noon in November. */
-async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Estate> {
+/** Fills a tenant's tables. The clock goes from October to the harness's noon in November. */
+async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise<Estate> {
   const { word } = marks
-  await countFrom(house, marks.firstId)
-  house.now = OCTOBER
+  await countFrom(harness, marks.firstId)
+  harness.now = OCTOBER
   const inside = (method: string, url: string, body?: unknown, headers = {}) =>
     made(tenant.inside(method, url, body, headers))
   const ask = (method: string, url: string, body?: unknown) => made(tenant.ask(method, url, body))
@@ -193,7 +193,7 @@ async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Est
   const key = await inside('POST', '/internal/keys', { name: `${word} export`, scopes: ['read'] })
   await inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 3.25 }] })
 
-  const soFar = { ...marks, house, tenant, poolId }
+  const soFar = { ...marks, harness, tenant, poolId }
   const sim = await activeSim(soFar)
   const use = (at: number) =>
     inside('POST', '/internal/usage', {
@@ -208,22 +208,22 @@ async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Est
       ],
     })
   await use(OCTOBER)
-  house.now = NOON
+  harness.now = NOON
   await use(NOON)
   await inside('POST', '/internal/cycles/2026-10/renew')
   await inside('POST', '/internal/cycles/2026-10/close', { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 })
   await evaluateSubjects(
-    house.store,
+    harness.store,
     { rules: rulesInForce(), ...INTERNAL.workflowOptions, groupFirstMs: 0, groupNextMs: 0 },
     tenant.id,
   )
-  await mailsSent(house, tenant.id)
+  await mailsSent(harness, tenant.id)
 
   const workflowId = `suspend-on-overage:${tenant.id}:${sim.id}:2026-11`
   const watchdog = { by: 'watchdog', rule: 'sim-overage', cycle: '2026-11', until: 'renewal', workflowId } as const
   const suspended = await activeSim(soFar)
   await carriedOut(soFar, { simId: suspended.id, type: TicketType.Suspend, cause: watchdog })
-  await inTenant(house.store, tenant.id, (tx) => rememberStarts(tx, [workflowId]))
+  await inTenant(harness.store, tenant.id, (tx) => rememberStarts(tx, [workflowId]))
   const orderId = await freshOrder(soFar, 1, 'process', 'ship')
   await freshOrder(soFar, 2, 'process', 'complete')
   const bulk = await inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: [sim.id] } })
@@ -248,7 +248,7 @@ async function anEstate(house: House, tenant: Tenant, marks: Marks): Promise<Est
 
 /** What the guard holds, a change that a month end has begun, a batch, and a record that came after its statement. */
 async function unfinished(estate: Estate): Promise<void> {
-  const { tenant, otherPoolId, simId, word, house } = estate
+  const { tenant, otherPoolId, simId, word, harness } = estate
   const inside = (method: string, url: string, body: unknown) => made(tenant.inside(method, url, body))
   await inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 0, guardPct: 0 })
   const permit = { rule: 'sim-silent', cycle: '2026-11', simIds: [simId], workflowId: `${word}:guarded` }
@@ -261,20 +261,24 @@ async function unfinished(estate: Estate): Promise<void> {
   await inside('POST', '/internal/workflows/provision-in-bulk', { sims: [{ iccid, tag: `${word} door` }] })
   const late = { recordId: `${word}-${next()}`, simId, at: new Date(OCTOBER).toISOString(), bytesDown: 1_000_000 }
   await inside('POST', '/internal/usage', { records: [late] })
-  house.now = NOON
+  harness.now = NOON
 }
 
-/** A house with two tenants that both have all there is, over a database that it reaches as an installation does. */
-export function useEstates(options: Parameters<typeof useHouse>[0] = {}) {
-  const house = useHouse({ database: ownDatabase, ...options })
-  const estates = { house } as { readonly house: House; ours: Estate; theirs: Estate }
+/** A harness with two tenants that both have all there is, over a database that it reaches as an installation does. */
+export function useEstates(options: Parameters<typeof useHarness>[0] = {}) {
+  const harness = useHarness({ database: ownDatabase, ...options })
+  const estates = { harness } as { readonly harness: Harness; ours: Estate; theirs: Estate }
   beforeAll(async () => {
-    await house.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
-    const { tenant, other } = house
+    await harness.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
+    const { tenant, other } = harness
     const marks = { word: 'meadowlark', firstId: 71_000_000, iccidPrefix: '894450017100' }
-    estates.ours = await anEstate(house, tenant, marks)
+    estates.ours = await anEstate(harness, tenant, marks)
     await unfinished(estates.ours)
-    estates.theirs = await anEstate(house, other, { word: 'bittern', firstId: 82_000_000, iccidPrefix: '894450018200' })
+    estates.theirs = await anEstate(harness, other, {
+      word: 'bittern',
+      firstId: 82_000_000,
+      iccidPrefix: '894450018200',
+    })
     await unfinished(estates.theirs)
   }, 60_000)
   return estates
@@ -282,12 +286,12 @@ export function useEstates(options: Parameters<typeof useHouse>[0] = {}) {
 export type Estates = ReturnType<typeof useEstates>
 
 /** What is due leaves by SMTP, into an inbox that nobody reads. */
-async function mailsSent(house: House, tenantId: string): Promise<void> {
+async function mailsSent(harness: Harness, tenantId: string): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'simherd-estate-'))
   const inbox = await startInbox({ dir })
   const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 3000 })
   try {
-    await sendMails(house.store, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 2 }, tenantId)
+    await sendMails(harness.store, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 2 }, tenantId)
   } finally {
     transport.close()
     await inbox.stop()
@@ -296,35 +300,35 @@ async function mailsSent(house: House, tenantId: string): Promise<void> {
 }
 
 /** Every table with rows of tenants, partitions by their whole. */
-export async function tenantTables(house: House): Promise<string[]> {
+export async function tenantTables(harness: Harness): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-     order by c.relname`.execute(house.root)
+     order by c.relname`.execute(harness.root)
   return rows.map(({ name }) => name)
 }
 
 /** Number and hash of a tenant's rows in every table, and of its own; read past row-level security. */
-export async function fingerprintOf(house: House, tenantId: string): Promise<Record<string, string>> {
+export async function fingerprintOf(harness: Harness, tenantId: string): Promise<Record<string, string>> {
   // When a key was used last changes with every request that it is refused.
   const of = (table: string, column: string) => sql`
     select ${table}::text as name,
            count(*) || ' ' || coalesce(md5(string_agg(line, '|' order by line)), '') as print
       from (select (to_jsonb(t) - 'last_used_at')::text as line from ${sql.table(table)} t
              where ${sql.ref(column)} = ${tenantId}) lines`
-  const tables = (await tenantTables(house)).map((table) => of(table, 'tenant_id'))
+  const tables = (await tenantTables(harness)).map((table) => of(table, 'tenant_id'))
   const { rows } = await sql<{ name: string; print: string }>`
-    ${sql.join([of('tenants', 'id'), ...tables], sql` union all `)}`.execute(house.root)
+    ${sql.join([of('tenants', 'id'), ...tables], sql` union all `)}`.execute(harness.root)
   return Object.fromEntries(rows.map(({ name, print }) => [name, print]))
 }
 
 /** All rows of a tenant as text; null: the platform's. */
-async function rowsOf(house: House, tenantId: string | null): Promise<string> {
+async function rowsOf(harness: Harness, tenantId: string | null): Promise<string> {
   const of = (table: string) => sql`
     select to_jsonb(t)::text as line from ${sql.table(table)} t where tenant_id is not distinct from ${tenantId}`
-  const tables = (await tenantTables(house)).map(of)
-  const { rows } = await sql<{ line: string }>`${sql.join(tables, sql` union all `)}`.execute(house.root)
+  const tables = (await tenantTables(harness)).map(of)
+  const { rows } = await sql<{ line: string }>`${sql.join(tables, sql` union all `)}`.execute(harness.root)
   return rows.map(({ line }) => line).join('\n')
 }
 
@@ -336,10 +340,14 @@ const namesIn = (text: string): Set<string> =>
   new Set([UUID, LONG_NUMBER, ID].flatMap((pattern) => text.match(pattern) ?? []))
 
 /** Looks for anything of a tenant's in a text, but what the question itself had in it. */
-export async function spyOn({ house, tenant, word }: Estate): Promise<(answer: string, question: string) => string[]> {
-  const { id: otherId } = tenant.id === house.tenant.id ? house.other : house.tenant
-  const shared = namesIn(`${await rowsOf(house, otherId)} ${await rowsOf(house, null)}`)
-  const own = new Set([...namesIn(await rowsOf(house, tenant.id))].filter((name) => !shared.has(name)))
+export async function spyOn({
+  harness,
+  tenant,
+  word,
+}: Estate): Promise<(answer: string, question: string) => string[]> {
+  const { id: otherId } = tenant.id === harness.tenant.id ? harness.other : harness.tenant
+  const shared = namesIn(`${await rowsOf(harness, otherId)} ${await rowsOf(harness, null)}`)
+  const own = new Set([...namesIn(await rowsOf(harness, tenant.id))].filter((name) => !shared.has(name)))
   return (answer, question) => {
     const words = answer.match(new RegExp(`[\\w@.-]*${word}[\\w@.-]*`, 'gi')) ?? []
     const secrets = [tenant.id, tenant.key].filter((value) => answer.includes(value))

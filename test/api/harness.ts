@@ -37,7 +37,7 @@ export interface Tenant {
   readonly inside: Ask
 }
 
-export interface House {
+export interface Harness {
   store: Store
   /** The superuser's connections: they see past row-level security. */
   root: Db
@@ -95,14 +95,14 @@ export function asking(app: App, headers: Record<string, string>): Ask {
   }
 }
 
-export async function aTenant(house: House, name: string): Promise<Tenant> {
-  const made = await house.operate('POST', '/internal/tenants', { name, billingEmail: 'billing@example.com' })
+export async function aTenant(harness: Harness, name: string): Promise<Tenant> {
+  const made = await harness.operate('POST', '/internal/tenants', { name, billingEmail: 'billing@example.com' })
   const { id, key } = made.body
   return {
     id,
     key,
-    ask: asking(house.outside, { authorization: `Bearer ${key}` }),
-    inside: asking(house.inside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': id }),
+    ask: asking(harness.outside, { authorization: `Bearer ${key}` }),
+    inside: asking(harness.inside, { authorization: `Bearer ${harness.operatorKey}`, 'x-tenant-id': id }),
   }
 }
 
@@ -112,20 +112,20 @@ async function copiedDatabase(): ReturnType<typeof ownDatabase> {
   return { ...database, rootUrl: database.url }
 }
 
-/** A house for a test file. */
-export function useHouse(
+/** A harness for a test file. */
+export function useHarness(
   options: {
     readonly checkAnswers?: boolean
     readonly workflowClient?: WorkflowClient
-    readonly terminate?: House['terminate']
+    readonly terminate?: Harness['terminate']
     /** Default: none. */
     readonly ticketQuota?: TicketQuota
     /** Default: a copy of the template. */
     readonly database?: typeof ownDatabase
   } = {},
-): House {
+): Harness {
   const { terminate = () => Promise.reject(new Error('no Temporal server is asked here')) } = options
-  const house = { now: NOON, jobs: [], terminate } as unknown as House
+  const harness = { now: NOON, jobs: [], terminate } as unknown as Harness
   const closing: (() => Promise<unknown>)[] = []
 
   beforeAll(async () => {
@@ -134,16 +134,18 @@ export function useHouse(
     const { db, close } = connect(url, { max: 5 })
     const root = connect(rootUrl, { max: 2 })
     closing.push(close, root.close)
-    house.root = root.db
-    house.store = { db, clock: () => house.now, enqueue: (jobs) => house.jobs.push(...jobs) }
-    const operator = await inPlatform(house.store, (tx) => createKey(tx, null, { name: 'tests', scopes: ['operator'] }))
-    house.operatorKey = operator.key
+    harness.root = root.db
+    harness.store = { db, clock: () => harness.now, enqueue: (jobs) => harness.jobs.push(...jobs) }
+    const operator = await inPlatform(harness.store, (tx) =>
+      createKey(tx, null, { name: 'tests', scopes: ['operator'] }),
+    )
+    harness.operatorKey = operator.key
     const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
     const app = { checkAnswers: options.checkAnswers ?? true }
-    house.outside = await buildPublic({ store: house.store, refusalLimit: 0, ...quota }, app)
-    house.inside = await buildInternal(
+    harness.outside = await buildPublic({ store: harness.store, refusalLimit: 0, ...quota }, app)
+    harness.inside = await buildInternal(
       {
-        store: house.store,
+        store: harness.store,
         ...INTERNAL,
         workflowClient: options.workflowClient ?? INTERNAL.workflowClient,
         refusalLimit: 0,
@@ -152,17 +154,20 @@ export function useHouse(
       app,
     )
     closing.push(
-      () => house.outside.close(),
-      () => house.inside.close(),
+      () => harness.outside.close(),
+      () => harness.inside.close(),
     )
-    house.operate = asking(house.inside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': PLATFORM })
-    house.tenant = await aTenant(house, 'Ours')
-    house.other = await aTenant(house, 'Theirs')
+    harness.operate = asking(harness.inside, {
+      authorization: `Bearer ${harness.operatorKey}`,
+      'x-tenant-id': PLATFORM,
+    })
+    harness.tenant = await aTenant(harness, 'Ours')
+    harness.other = await aTenant(harness, 'Theirs')
   })
   afterAll(async () => {
     for (const close of closing.reverse()) await close()
   })
-  return house
+  return harness
 }
 
 const fees = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
@@ -203,12 +208,12 @@ export async function aSim(tenant: Tenant, over: Record<string, unknown> = {}): 
 
 /** Provisions a SIM, in a pool or outside; the carrier's part is taken as done. */
 export async function provisioned(
-  house: House,
+  harness: Harness,
   tenant: Tenant,
   simId: number,
   into: { poolId?: number; tariffId?: number },
 ) {
-  await inTenant(house.store, tenant.id, async (tx) => {
+  await inTenant(harness.store, tenant.id, async (tx) => {
     const id = await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' }, ...into })
     const sim = await lockSim(tx, simId)
     const ticket = await findTicket(tx, id)

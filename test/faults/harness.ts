@@ -36,11 +36,11 @@ export interface Fault {
   /** How the carrier behaves from the first of the lifecycles on. */
   readonly knobs?: Partial<Knobs>
   /** @returns when what was killed is back */
-  readonly strike?: (house: House) => Promise<unknown>
+  readonly strike?: (harness: Harness) => Promise<unknown>
 }
 
 /** @param withRedis queues in a Redis, which has to be installed; else in PostgreSQL */
-export async function openHouse(options: { readonly withRedis: boolean }) {
+export async function openHarness(options: { readonly withRedis: boolean }) {
   const servers = await ownServers(options)
   const service = await startService(SETTINGS, servers).catch(async (error: unknown) => {
     await servers.stop()
@@ -58,7 +58,7 @@ export async function openHouse(options: { readonly withRedis: boolean }) {
     },
   }
 }
-export type House = Awaited<ReturnType<typeof openHouse>>
+export type Harness = Awaited<ReturnType<typeof openHarness>>
 
 /** Kills a process that is supervised. @returns when the next one has begun */
 export async function killSupervised(child: { readonly pid: () => number | undefined }): Promise<void> {
@@ -75,15 +75,15 @@ export interface Played {
 }
 
 /** Plays a fault on a herd of its own. */
-export async function play(house: House, { share = 1, knobs = {}, strike }: Fault): Promise<Played> {
-  const { servers, service, sources } = house
+export async function play(harness: Harness, { share = 1, knobs = {}, strike }: Fault): Promise<Played> {
+  const { servers, service, sources } = harness
   await servers.carrier.turn(WELL)
   const herd = await raiseHerd(service, sources, share)
   const hold = (slow: boolean) => servers.carrier.turn(slow ? { ...knobs, ...HOLDS_BACK } : { ...WORKS, ...knobs })
   await bringToTheMiddle(service, herd, hold)
   const middle = await lookAt(herd)
   const struckAt = performance.now()
-  await strike?.(house)
+  await strike?.(harness)
   let left: string | undefined
   const isQuiet = async () => {
     left = await unfinished(herd).catch((error: Error) => error.message)

@@ -8,7 +8,7 @@
  */
 import { afterAll, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
-import { type Fault, type House, killSupervised, openHouse, type Played, play, tableOf } from './harness.ts'
+import { type Fault, type Harness, killSupervised, openHarness, type Played, play, tableOf } from './harness.ts'
 
 const redis = requireRedis('lifecycles whose Redis is killed') !== undefined
 
@@ -53,11 +53,14 @@ const FAULTS: readonly Case[] = [
   },
 ]
 
-const houses: readonly [House, House] = [await openHouse({ withRedis: false }), await openHouse({ withRedis: redis })]
+const harnesses: readonly [Harness, Harness] = [
+  await openHarness({ withRedis: false }),
+  await openHarness({ withRedis: redis }),
+]
 const lastOf: [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()]
-/** A house plays one fault at a time. */
-function inTurn<T>(on: 0 | 1, act: (house: House) => Promise<T>): Promise<T> {
-  const turn = lastOf[on].then(() => act(houses[on]))
+/** A harness plays one fault at a time. */
+function inTurn<T>(on: 0 | 1, act: (harness: Harness) => Promise<T>): Promise<T> {
+  const turn = lastOf[on].then(() => act(harnesses[on]))
   lastOf[on] = turn.catch(() => undefined)
   return turn
 }
@@ -65,7 +68,7 @@ function inTurn<T>(on: 0 | 1, act: (house: House) => Promise<T>): Promise<T> {
 const played: [Fault, Played][] = []
 afterAll(async () => {
   console.log(`\n${tableOf(played)}\n`)
-  for (const house of houses) await house.close()
+  for (const harness of harnesses) await harness.close()
 })
 
 for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAULTS) {
@@ -75,7 +78,7 @@ for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAUL
     skip: needsRedis && !redis,
     timeout: 3_600_000,
   }, async ({ expect }) => {
-    const seen = await inTurn(on, (house) => play(house, fault))
+    const seen = await inTurn(on, (harness) => play(harness, fault))
     played.push([fault, seen])
 
     const { middle, report } = seen

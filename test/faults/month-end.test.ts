@@ -9,7 +9,7 @@ import { monthEndId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { withConcurrency } from '../../workflows/run/concurrency.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import { soon, until } from '../setup/soon.ts'
-import { openHouse } from './harness.ts'
+import { openHarness } from './harness.ts'
 import { witnessesOf } from './witnesses.ts'
 
 const SIZES = { moved: 60, leaving: 20, suspended: 14 } as const
@@ -30,9 +30,9 @@ const CONCURRENCY = 20
 const MB = 1_000_000
 const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 
-const house = await openHouse({ withRedis: false })
-afterAll(house.close)
-const { service, servers, sources } = house
+const harness = await openHarness({ withRedis: false })
+afterAll(harness.close)
+const { service, servers, sources } = harness
 
 interface Sim {
   readonly id: number

@@ -13,7 +13,7 @@ import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { dueTicketWork, findTicket } from '../../store/tickets/tickets.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aStore, aTariff } from '../setup/estate.ts'
-import { aHouse, evaluationOptions } from './harness.ts'
+import { aHarness, evaluationOptions } from './harness.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()
@@ -38,40 +38,45 @@ async function holding(statement: string): Promise<() => Promise<void>> {
 }
 
 test('a ticket whose SIM is held stays due, and is carried out once', async () => {
-  const house = await aHouse(store)
-  const [simId = 0] = await house.unprovisioned(1)
-  const id = await house.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }))
+  const harness = await aHarness(store)
+  const [simId = 0] = await harness.unprovisioned(1)
+  const id = await harness.asTenant((tx) =>
+    openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }),
+  )
   const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
-  const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, house.tenantId, simId)
+  const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, harness.tenantId, simId)
 
   await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
   const due = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
-  expect(due).toContainEqual({ tenantId: house.tenantId, simId })
+  expect(due).toContainEqual({ tenantId: harness.tenantId, simId })
   await letGo()
   await carryOut()
 
-  expect(await house.asTenant((tx) => findTicket(tx, id))).toMatchObject({ status: TicketStatus.Complete, attempts: 1 })
+  expect(await harness.asTenant((tx) => findTicket(tx, id))).toMatchObject({
+    status: TicketStatus.Complete,
+    attempts: 1,
+  })
 })
 
 test('subjects whose entries cannot be written for a lock stay due, and are told once', async () => {
   await activateRules(store, await readRuleFiles(''), 'the tests')
-  const house = await aHouse(store)
-  const tariff = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-  const sims = await house.activeSims(3, { tariffId: tariff.id })
-  await house.record(sims.map((simId) => house.usage(simId, { bytesUp: 2000 })))
+  const harness = await aHarness(store)
+  const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+  const sims = await harness.activeSims(3, { tariffId: tariff.id })
+  await harness.record(sims.map((simId) => harness.usage(simId, { bytesUp: 2000 })))
   const letGo = await holding('lock table watchdog_log in exclusive mode')
-  const evaluate = () => evaluateSubjects(inHaste, evaluationOptions(), house.tenantId)
+  const evaluate = () => evaluateSubjects(inHaste, evaluationOptions(), harness.tenantId)
 
   await evaluate().catch((error: unknown) => expect(error).toMatchObject({ code: LOCK_TIMEOUT }))
-  expect(await house.log()).toEqual([])
+  expect(await harness.log()).toEqual([])
   await letGo()
   // The lease of what was claimed, or the pause after a failure.
   store.now += 120_000
   await evaluate()
 
-  const overages = (await house.log()).filter(({ level }) => level === LogLevel.Critical)
+  const overages = (await harness.log()).filter(({ level }) => level === LogLevel.Critical)
   expect(overages.map(({ simId }) => simId).toSorted()).toEqual(sims)
   const { rows } = await sql<{ failures: number }>`
-    select failures from due_subjects where tenant_id = ${house.tenantId} and failures > 0`.execute(store.db)
+    select failures from due_subjects where tenant_id = ${harness.tenantId} and failures > 0`.execute(store.db)
   expect(rows).toEqual([])
 })

@@ -43,7 +43,7 @@ export interface LedgerRow {
   readonly smsCount: number
 }
 
-export async function aHouse(store: TestStore, billingCycle = 'P1M') {
+export async function aHarness(store: TestStore, billingCycle = 'P1M') {
   const tenantId = await aTenant(store, billingCycle)
   const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
   // Opened before several tickets would do it at once, as the sweep at a cycle's boundary does.
@@ -92,4 +92,4 @@ export async function aHouse(store: TestStore, billingCycle = 'P1M') {
           from watchdog_log order by id`),
   }
 }
-export type House = Awaited<ReturnType<typeof aHouse>>
+export type Harness = Awaited<ReturnType<typeof aHarness>>

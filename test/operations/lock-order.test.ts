@@ -17,7 +17,7 @@ import { aPool, aStore, aTariff } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/notify/notifications.ts'
-import { aHouse } from './harness.ts'
+import { aHarness } from './harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -54,33 +54,33 @@ async function meeting(
 }
 
 test('an evaluation that tells and ends permits passes a workflow that is told of a hold', async () => {
-  const house = await aHouse(store)
-  const poolId = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store)
+  const poolId = await harness.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
     return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
   })
-  const [cleared = 0, warned = 0] = await house.activeSims(2, { poolId })
-  await house.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
-  await house.record([house.usage(cleared, { bytesDown: 101 * MB })])
-  await evaluateSubjects(store, options, house.tenantId)
+  const [cleared = 0, warned = 0] = await harness.activeSims(2, { poolId })
+  await harness.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+  await harness.record([harness.usage(cleared, { bytesDown: 101 * MB })])
+  await evaluateSubjects(store, options, harness.tenantId)
   store.now += 60_000
-  await house.record([
-    house.usage(cleared, { bytesDown: -50 * MB, correction: true }),
-    house.usage(warned, { bytesDown: 101 * MB }),
+  await harness.record([
+    harness.usage(cleared, { bytesDown: -50 * MB, correction: true }),
+    harness.usage(warned, { bytesDown: 101 * MB }),
   ])
   const ask = {
     rule: 'sim-overage',
     cycle: CYCLE,
     poolId: null,
     simIds: [cleared, warned],
-    workflowId: suspendOnOverageId(house.tenantId, cleared, CYCLE),
+    workflowId: suspendOnOverageId(harness.tenantId, cleared, CYCLE),
   }
 
-  await meeting(house.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
-    evaluateSubjects(store, options, house.tenantId),
+  await meeting(harness.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
+    evaluateSubjects(store, options, harness.tenantId),
   )
 
-  const keys = (await house.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(
+  const keys = (await harness.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(
     ({ key }) => key,
   )
   expect(keys).toEqual(expect.arrayContaining([expect.stringMatching(/^guard\//)]))
@@ -88,18 +88,18 @@ test('an evaluation that tells and ends permits passes a workflow that is told o
 })
 
 test('a transaction that tells before it locks a pool passes one that tells after it', async () => {
-  const house = await aHouse(store)
-  const [simId = 0] = await house.activeSims(1)
-  await house.record([house.usage(simId, { bytesDown: 1 })])
-  const { key } = await house.asTenant(currentCycle)
+  const harness = await aHarness(store)
+  const [simId = 0] = await harness.activeSims(1)
+  await harness.record([harness.usage(simId, { bytesDown: 1 })])
+  const { key } = await harness.asTenant(currentCycle)
   const lock = (tx: TenantTx) => lockPools(tx, key, [0])
 
-  await meeting(house.tenantId, { lock, goOn: (tx) => notify(tx, 'after') }, () =>
-    house.asTenant(async (tx) => {
+  await meeting(harness.tenantId, { lock, goOn: (tx) => notify(tx, 'after') }, () =>
+    harness.asTenant(async (tx) => {
       await notify(tx, 'before')
       await lock(tx)
     }),
   )
 
-  expect(await house.rows(sql`select 1 from notifications`)).toHaveLength(2)
+  expect(await harness.rows(sql`select 1 from notifications`)).toHaveLength(2)
 })

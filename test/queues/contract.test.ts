@@ -17,7 +17,7 @@ import { freshDatabase } from '../setup/database.ts'
 import { aTenant, someSims } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
-import { aGate, aWhile, houseAt, type Where } from './harness.ts'
+import { aGate, aWhile, harnessAt, type Where } from './harness.ts'
 
 const redisUrl = requireRedis('queues on Redis')
 const database = await freshDatabase()
@@ -31,11 +31,11 @@ const backends: [string, Where | undefined][] = [
 for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
   describe.skipIf(where.databaseUrl === '')(`jobs on ${name}`, () => {
     test('runs once for twenty enqueued before it starts', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       let runs = 0
-      await house.queues.add(Array.from({ length: 20 }, () => house.sim(1)))
+      await harness.queues.add(Array.from({ length: 20 }, () => harness.sim(1)))
 
-      house.consume(async () => void runs++)
+      harness.consume(async () => void runs++)
       await until('the run', () => runs > 0)
       await aWhile()
 
@@ -43,18 +43,18 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
     })
 
     test('runs once more for twenty enqueued during it', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       const gate = aGate()
       const log: string[] = []
-      house.consume(async () => {
+      harness.consume(async () => {
         log.push('begin')
         await gate.opened
         log.push('end')
       })
-      await house.queues.add([house.sim(1)])
+      await harness.queues.add([harness.sim(1)])
       await until('the first run', () => log.length === 1)
 
-      await house.queues.add(Array.from({ length: 20 }, () => house.sim(1)))
+      await harness.queues.add(Array.from({ length: 20 }, () => harness.sim(1)))
       await aWhile()
       const during = [...log]
       gate.open()
@@ -66,7 +66,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
     })
 
     test('of one piece of work never run twice at once, and the last is always heard', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       const running = new Set<number>()
       let [overlaps, enqueued, heard] = [0, 0, 0]
       const handle = async (job: object) => {
@@ -78,12 +78,12 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
         heard = Math.max(heard, seen)
         running.delete(simId)
       }
-      house.consume(handle)
-      house.consume(handle)
+      harness.consume(handle)
+      harness.consume(handle)
 
       for (let i = 0; i < 120; i++) {
         enqueued++
-        await house.queues.add([house.sim(i % 2)])
+        await harness.queues.add([harness.sim(i % 2)])
       }
       await until('the last job', () => heard === enqueued)
       await until('all runs', () => running.size === 0)
@@ -92,15 +92,15 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
     })
 
     test('of different work run side by side', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       const gate = aGate()
       const running = new Set<number>()
-      house.consume(async (job) => {
+      harness.consume(async (job) => {
         if (job.queue === 'tickets') running.add(job.simId)
         await gate.opened
       })
 
-      house.queues.enqueue([1, 2, 3, 4, 5].map((simId) => house.sim(simId)))
+      harness.queues.enqueue([1, 2, 3, 4, 5].map((simId) => harness.sim(simId)))
       await until('five at once', () => running.size === 5)
       gate.open()
 
@@ -108,17 +108,17 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
     })
 
     test('reach the queue they name, once a tenant', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       const heard: string[] = []
-      await house.queues.add(
+      await harness.queues.add(
         (['bulk', 'evaluate', 'mail', 'workflows'] as const).flatMap((queue) => {
-          const job = { queue, tenantId: house.tenantId }
+          const job = { queue, tenantId: harness.tenantId }
           return [job, job]
         }),
       )
-      await house.queues.add([house.sim(7), house.sim(8)])
+      await harness.queues.add([harness.sim(7), harness.sim(8)])
 
-      house.consume(async (job) => void heard.push(job.queue === 'tickets' ? `tickets ${job.simId}` : job.queue))
+      harness.consume(async (job) => void heard.push(job.queue === 'tickets' ? `tickets ${job.simId}` : job.queue))
       await until('six runs', () => heard.length === 6)
       await aWhile()
 
@@ -126,68 +126,68 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
     })
 
     test('run after a handler that threw, and so does one enqueued during it', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       const gate = aGate()
       let runs = 0
-      house.consume(async () => {
+      harness.consume(async () => {
         runs++
         if (runs > 1) return
         await gate.opened
         throw new Error('the first run fails')
       })
-      await house.queues.add([house.sim(1)])
+      await harness.queues.add([harness.sim(1)])
       await until('the first run', () => runs === 1)
-      await house.queues.add([house.sim(1)])
+      await harness.queues.add([harness.sim(1)])
       gate.open()
       await until('the job that was enqueued meanwhile', () => runs === 2)
       await aWhile()
-      await house.queues.add([house.sim(1)])
+      await harness.queues.add([harness.sim(1)])
       await until('a job after it', () => runs === 3)
 
-      expect(house.failed).toEqual(['the first run fails'])
+      expect(harness.failed).toEqual(['the first run fails'])
     })
 
     test('that run are waited for by close, and what waits is left for the next consumer', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       const gate = aGate()
       const log: string[] = []
-      const first = house.consume(async () => {
+      const first = harness.consume(async () => {
         log.push('begin')
         await gate.opened
         log.push('end')
       })
-      await house.queues.add([house.sim(1)])
+      await harness.queues.add([harness.sim(1)])
       await until('the run', () => log.length === 1)
-      await house.queues.add([house.sim(1)])
+      await harness.queues.add([harness.sim(1)])
 
       const closing = first.close().then(() => log.push('closed'))
       await aWhile()
       gate.open()
       await closing
       const afterClose = [...log]
-      house.consume(async () => void log.push('next consumer'))
+      harness.consume(async () => void log.push('next consumer'))
       await until('the next run', () => log.includes('next consumer'))
 
       expect(afterClose).toEqual(['begin', 'end', 'closed'])
     })
 
     test('are counted by queue and state', async () => {
-      const house = houseAt(where)
+      const harness = harnessAt(where)
       const gate = aGate()
       let begun = false
-      house.consume(async () => {
+      harness.consume(async () => {
         begun = true
         await gate.opened
       })
-      await house.queues.add([house.sim(1)])
+      await harness.queues.add([harness.sim(1)])
       await until('the run', () => begun)
 
-      const counts = await house.queues.counts()
+      const counts = await harness.queues.counts()
       gate.open()
 
       expect(counts).toMatchObject({ tickets: { active: expect.any(Number), wait: 0 }, mail: { active: 0 } })
       expect(counts.tickets?.active).toBeGreaterThanOrEqual(1)
-      await expect(house.queues.ping()).resolves.toBeUndefined()
+      await expect(harness.queues.ping()).resolves.toBeUndefined()
     })
   })
 }
@@ -198,7 +198,7 @@ describe('work whose job was lost', () => {
     const { db, close } = connect(database.url, { max: 6 })
     const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
     const tenantId = await aTenant(deaf)
-    const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
+    const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
     const { ticketId, simId } = await inTenant(deaf, tenantId, async (tx) => {
       const [{ id: simId } = { id: 0 }] = await someSims(tx, 1)
       return { simId, ticketId: await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }) }
@@ -208,7 +208,7 @@ describe('work whose job was lost', () => {
     const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
     await expect(executeTickets(deaf, dies, options, tenantId, simId)).rejects.toThrow('killed')
     const heard: string[] = []
-    const { close: stopListening } = house.consume(async (job) => {
+    const { close: stopListening } = harness.consume(async (job) => {
       heard.push(job.queue)
       if (job.queue === 'tickets') await executeTickets(deaf, carrier.network, options, tenantId, job.simId)
     })
@@ -216,7 +216,7 @@ describe('work whose job was lost', () => {
     await aWhile()
     const unheard = { heard: [...heard], status: await status() }
 
-    const store = { ...deaf, enqueue: house.queues.enqueue }
+    const store = { ...deaf, enqueue: harness.queues.enqueue }
     const sweeping = startSweeps(
       workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
@@ -237,18 +237,18 @@ describe('work whose job was lost', () => {
     const { db, close } = connect(database.url, { max: 6 })
     const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
     const tenantId = await aTenant(deaf)
-    const house = houseAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
+    const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
     const run = await inTenant(deaf, tenantId, async (tx) => {
       const ids = (await someSims(tx, 3)).map(({ id }) => id)
       return startBulkTickets(tx, { type: 'provision', sims: { ids } })
     })
     const woken = new Set<number>()
-    const { close: stopListening } = house.consume(async (job) => {
-      if (job.queue === 'bulk') await openBulkTickets(deaf, house.queues.add, tenantId)
+    const { close: stopListening } = harness.consume(async (job) => {
+      if (job.queue === 'bulk') await openBulkTickets(deaf, harness.queues.add, tenantId)
       if (job.queue === 'tickets') woken.add(job.simId)
     })
 
-    const store = { ...deaf, enqueue: house.queues.enqueue }
+    const store = { ...deaf, enqueue: harness.queues.enqueue }
     const sweeping = startSweeps(
       workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,

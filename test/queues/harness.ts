@@ -16,7 +16,7 @@ const handledBy = (handle: (job: Job) => Promise<void>): Handlers => ({
 })
 
 /** Opens queues and consumers; both are closed at the test's end where the test has not done so. */
-export function houseAt(where: Where, tenantId = `t${crypto.randomUUID().slice(0, 8)}`) {
+export function harnessAt(where: Where, tenantId = `t${crypto.randomUUID().slice(0, 8)}`) {
   const lost: Error[] = []
   const at: QueuesAt = { ...where, onError: (error) => lost.push(error) }
   const queues = openQueues(at)

@@ -7,7 +7,7 @@ import { administrate, freshDatabase } from '../setup/database.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
-import { houseAt } from './harness.ts'
+import { harnessAt } from './harness.ts'
 
 const redisUrl = requireRedis('queues on a Redis that is lost')
 
@@ -16,10 +16,10 @@ describe('a backend that is away', () => {
     ['PostgreSQL', (port: number) => ({ redisUrl: '', databaseUrl: `postgres://nobody@127.0.0.1:${port}/x` })],
     ['Redis', (port: number) => ({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })],
   ])('%s: a job is lost without a throw, and reported', async (_name, where) => {
-    const house = houseAt(where(await freePort()))
+    const harness = harnessAt(where(await freePort()))
 
-    expect(() => house.queues.enqueue([house.sim(1), house.sim(2)])).not.toThrow()
-    await until('the fault to be told', () => house.lost.length > 0)
+    expect(() => harness.queues.enqueue([harness.sim(1), harness.sim(2)])).not.toThrow()
+    await until('the fault to be told', () => harness.lost.length > 0)
   })
 })
 
@@ -30,9 +30,9 @@ const breakConnections = (url: string) =>
   )
 
 /** A run of the consumer, which takes a job: the first may be lost. */
-const heard = (house: ReturnType<typeof houseAt>, runs: () => number) =>
+const heard = (harness: ReturnType<typeof harnessAt>, runs: () => number) =>
   until('a run', async () => {
-    house.queues.enqueue([house.sim(2)])
+    harness.queues.enqueue([harness.sim(2)])
     return runs() > 0
   })
 
@@ -41,31 +41,31 @@ describe('a backend that comes later than its queues', () => {
     const dataDir = await temporaryFolder()
     const before = await startPostgres({ dataDir, durable: false })
     await before.stop()
-    const house = houseAt({ redisUrl: '', databaseUrl: before.url })
+    const harness = harnessAt({ redisUrl: '', databaseUrl: before.url })
     let runs = 0
-    house.consume(async () => void runs++)
-    house.queues.enqueue([house.sim(1)])
-    await until('the fault to be told', () => house.lost.length > 0)
+    harness.consume(async () => void runs++)
+    harness.queues.enqueue([harness.sim(1)])
+    await until('the fault to be told', () => harness.lost.length > 0)
 
     const server = await startPostgres({ dataDir, durable: false })
     onTestFinished(() => server.stop())
 
-    await heard(house, () => runs)
+    await heard(harness, () => runs)
   })
 
   test('PostgreSQL: jobs run where it broke off while they were opened', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
-    const house = houseAt({ redisUrl: '', databaseUrl: url })
+    const harness = harnessAt({ redisUrl: '', databaseUrl: url })
     let runs = 0
-    house.consume(async () => void runs++)
+    harness.consume(async () => void runs++)
 
     for (let round = 0; round < 40; round++) {
       await breakConnections(url)
       await sleep(10)
     }
 
-    await heard(house, () => runs)
+    await heard(harness, () => runs)
   })
 })
 
@@ -73,28 +73,28 @@ describe('a backend that is lost and comes back', () => {
   test('PostgreSQL: jobs run again through the same queues and consumers', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
-    const house = houseAt({ redisUrl: '', databaseUrl: url })
+    const harness = harnessAt({ redisUrl: '', databaseUrl: url })
     let runs = 0
-    house.consume(async () => void runs++)
-    await house.queues.add([house.sim(1)])
+    harness.consume(async () => void runs++)
+    await harness.queues.add([harness.sim(1)])
     await until('the first run', () => runs === 1)
 
     await breakConnections(url)
     // A job may be lost with the connection; the next sweep enqueues it again.
     runs = 0
-    await heard(house, () => runs)
+    await heard(harness, () => runs)
   })
 
   test('PostgreSQL: queues and consumers that are just closing do so', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
     for (let round = 0; round < 5; round++) {
-      const house = houseAt({ redisUrl: '', databaseUrl: url })
+      const harness = harnessAt({ redisUrl: '', databaseUrl: url })
       let runs = 0
-      const consumers = house.consume(async () => void runs++)
-      await heard(house, () => runs)
+      const consumers = harness.consume(async () => void runs++)
+      await heard(harness, () => runs)
 
-      await Promise.all([consumers.close(), house.queues.close(), breakConnections(url)])
+      await Promise.all([consumers.close(), harness.queues.close(), breakConnections(url)])
     }
   })
 
@@ -102,22 +102,22 @@ describe('a backend that is lost and comes back', () => {
     const port = await freePort()
     const first = await startRedis({ port })
     onTestFinished(async () => first?.stop())
-    const house = houseAt({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })
+    const harness = harnessAt({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })
     let runs = 0
-    const consumers = house.consume(async () => void runs++)
-    await house.queues.add([house.sim(1)])
+    const consumers = harness.consume(async () => void runs++)
+    await harness.queues.add([harness.sim(1)])
     await until('the first run', () => runs === 1)
 
     await first?.stop()
-    expect(() => house.queues.enqueue([house.sim(2)])).not.toThrow()
+    expect(() => harness.queues.enqueue([harness.sim(2)])).not.toThrow()
     const second = await startRedis({ port })
     onTestFinished(async () => second?.stop())
     await until('a run after the loss', async () => {
-      house.queues.enqueue([house.sim(2)])
+      harness.queues.enqueue([harness.sim(2)])
       return runs > 1
     })
     // While their Redis is there: without it consumers do not end.
     await consumers.close()
-    await house.queues.close()
+    await harness.queues.close()
   })
 })

@@ -3,40 +3,40 @@ import { afterAll, beforeEach, type TestContext } from 'vitest'
 import { endWaits } from './soon.ts'
 
 /** Servers, workers, a service: whatever tests share, with what ends it. */
-interface House {
+interface Harness {
   readonly close: () => Promise<unknown>
 }
 
 /**
- * For a group of tests: one house for all of them, as long as they pass. A test that fails may leave anything behind,
- * and one whose time is up goes on behind the next one's back: so the next gets another house, once that of the failed
+ * For a group of tests: one harness for all of them, as long as they pass. A test that fails may leave anything behind,
+ * and one whose time is up goes on behind the next one's back: so the next gets another harness, once that of the failed
  * one is closed, and whatever waits in it yet has ended.
  *
- * Called before the group's other hooks, which may use the house.
+ * Called before the group's other hooks, which may use the harness.
  *
- * @param given is handed each house that is started
- * @returns `giveUp`: the next test gets another house although this one passes, because it spoils its own
+ * @param given is handed each harness that is started
+ * @returns `giveUp`: the next test gets another harness although this one passes, because it spoils its own
  */
-export function useCommonHouse<H extends House>(
+export function useCommonHarness<H extends Harness>(
   start: () => Promise<H>,
-  given: (house: H) => unknown,
+  given: (harness: H) => unknown,
 ): { readonly giveUp: () => void } {
-  let house: H | undefined
+  let harness: H | undefined
   let last: TestContext['task'] | undefined
   let spoiled = false
 
   const leave = async () => {
     endWaits()
-    await house?.close()
-    house = undefined
+    await harness?.close()
+    harness = undefined
   }
   beforeEach(async ({ task }) => {
     if (spoiled || last?.result?.state === 'fail') await leave()
     last = task
     spoiled = false
-    if (house !== undefined) return
-    house = await start()
-    await given(house)
+    if (harness !== undefined) return
+    harness = await start()
+    await given(harness)
   })
   afterAll(leave)
   return {

@@ -35,12 +35,12 @@ const workers = startTemporalWorkers({
   shutdownGraceMs: 100,
 })
 const estates = useEstates({ workflowClient, terminate: (id) => temporal.getHandle(id).terminate('for the test') })
-const { house } = estates
+const { harness } = estates
 let keys: Keys
 
 beforeAll(async () => {
-  keys = await someKeys(house)
-  for (const { id } of [house.tenant, house.other]) {
+  keys = await someKeys(harness)
+  for (const { id } of [harness.tenant, harness.other]) {
     await workflowClient.ensureSchedule({ tenantId: id, billingCycle: 'P1M' })
   }
 })

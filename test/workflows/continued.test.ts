@@ -5,51 +5,51 @@ import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import { useCommonHouse } from '../setup/common-harness.ts'
+import { useCommonHarness } from '../setup/common-harness.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHouse } from './harness.ts'
+import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 
 describe('a run whose history has grown', () => {
-  let house: Awaited<ReturnType<typeof startHouse>>
+  let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   const start = async () => {
     const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
     const server = await startTemporal({ program, settings: { 'limit.historyCount.suggestContinueAsNew': 10 } })
-    const [house, connection] = [
-      await startHouse(server.address, 'default'),
+    const [harness, connection] = [
+      await startHarness(server.address, 'default'),
       await Connection.connect({ address: server.address }),
     ]
     const close = async () => {
-      await house.close()
+      await harness.close()
       await connection.close()
       await server.stop()
     }
-    return { house, connection, close }
+    return { harness, connection, close }
   }
-  useCommonHouse(start, (started) => {
-    ;({ house, connection } = started)
+  useCommonHarness(start, (started) => {
+    ;({ harness, connection } = started)
   })
-  beforeEach(() => clear(house.model))
+  beforeEach(() => clear(harness.model))
 
   const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
   const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
-  const see = (workflowId: string) => house.workflowClient.describe(workflowId, TENANT)
+  const see = (workflowId: string) => harness.workflowClient.describe(workflowId, TENANT)
   /** The run that the latest of an id has taken over from; empty for the first. */
   const runBefore = async (workflowId: string) => {
     const { events } = await new WorkflowClient({ connection }).getHandle(workflowId).fetchHistory()
     return events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId
   }
   /** Starts a run, and sees another that has taken over from it with this state. */
-  const begin = async (start: Parameters<typeof house.workflowClient.signalWithStart>[0], state: object) => {
-    await house.workflowClient.signalWithStart(start)
+  const begin = async (start: Parameters<typeof harness.workflowClient.signalWithStart>[0], state: object) => {
+    await harness.workflowClient.signalWithStart(start)
     await soon(async () => expect(await see(start.workflowId)).toMatchObject({ status: 'running', state }))
     await soon(async () => expect(await runBefore(start.workflowId)).toMatch(/./))
   }
   const startSuspension = (cycleKey: string) => {
     const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
     const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt, waits: WAITS, ...RULE }
-    house.model.sims.set(1, aSim())
+    harness.model.sims.set(1, aSim())
     return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
   }
   const untilPhase = (workflowId: string, phase: string) =>
@@ -58,12 +58,12 @@ describe('a run whose history has grown', () => {
   test('suspend-on-overage owns its suspension still, and counts on', async () => {
     const start = startSuspension('owned')
     await begin(start, { phase: 'suspended' })
-    await house.workflowClient.signal(start.workflowId, 'cleared')
+    await harness.workflowClient.signal(start.workflowId, 'cleared')
     await untilPhase(start.workflowId, 'idle')
-    expect(house.model.sims.get(1)?.status).toBe(1)
-    await house.workflowClient.signal(start.workflowId, 'overLimit')
+    expect(harness.model.sims.get(1)?.status).toBe(1)
+    await harness.workflowClient.signal(start.workflowId, 'overLimit')
     await untilPhase(start.workflowId, 'suspended')
-    await house.workflowClient.signal(start.workflowId, 'renewed')
+    await harness.workflowClient.signal(start.workflowId, 'renewed')
 
     await soon(async () =>
       expect(await see(start.workflowId)).toMatchObject({
@@ -71,38 +71,38 @@ describe('a run whose history has grown', () => {
         result: { outcome: 'renewed', suspended: 2, broughtBack: 2 },
       }),
     )
-    expect(house.model.actionsOf('owned')).toEqual(['suspended/0', 'broughtBack/0', 'suspended/1', 'broughtBack/1'])
-    expect(house.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2', 'suspend:2', 'activate:2'])
+    expect(harness.model.actionsOf('owned')).toEqual(['suspended/0', 'broughtBack/0', 'suspended/1', 'broughtBack/1'])
+    expect(harness.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2', 'suspend:2', 'activate:2'])
   })
 
   test('suspend-on-overage keeps the SIM as a person has asked, and hears the next ask', async () => {
     const start = startSuspension('kept')
     await begin(start, { phase: 'suspended' })
-    await house.workflowClient.update(start.workflowId, 'keepSuspended', {}, 'keep')
-    await soon(() => expect(house.model.sims.get(1)?.suspension).toMatchObject({ until: 'manual' }))
-    await house.workflowClient.signal(start.workflowId, 'cleared')
+    await harness.workflowClient.update(start.workflowId, 'keepSuspended', {}, 'keep')
+    await soon(() => expect(harness.model.sims.get(1)?.suspension).toMatchObject({ until: 'manual' }))
+    await harness.workflowClient.signal(start.workflowId, 'cleared')
     await soon(async () => expect((await see(start.workflowId)).state).toMatchObject({ until: 'manual' }))
-    await house.workflowClient.update(start.workflowId, 'resume', {}, 'resume')
+    await harness.workflowClient.update(start.workflowId, 'resume', {}, 'resume')
 
     await soon(async () => expect(await see(start.workflowId)).toMatchObject({ result: { outcome: 'resumed' } }))
-    expect(house.model.sims.get(1)?.status).toBe(1)
+    expect(harness.model.sims.get(1)?.status).toBe(1)
   })
 
   test('enforce-pool tells those whom the run before has armed', async () => {
     const cycleKey = 'armed'
-    house.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
-    house.model.sims.set(1, aSim())
+    harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
+    harness.model.sims.set(1, aSim())
     const flags = { stopped: false, exempt: false, weaker: false, held: false }
-    house.model.pool.rows = [{ simId: 1, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }]
+    harness.model.pool.rows = [{ simId: 1, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }]
     const workflowId = enforcePoolId(TENANT, 7, cycleKey)
     const input = { tenantId: TENANT, poolId: 7, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const
     const start = { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
     await begin(start, { over: true, armed: [1] })
     await untilPhase(suspendOnOverageId(TENANT, 1, cycleKey), 'suspended')
-    await house.workflowClient.signal(workflowId, 'cleared')
+    await harness.workflowClient.signal(workflowId, 'cleared')
 
-    await soon(() => expect(house.model.sims.get(1)?.status).toBe(1))
-    await house.workflowClient.cancel(workflowId)
-    await house.workflowClient.signal(suspendOnOverageId(TENANT, 1, cycleKey), 'renewed')
+    await soon(() => expect(harness.model.sims.get(1)?.status).toBe(1))
+    await harness.workflowClient.cancel(workflowId)
+    await harness.workflowClient.signal(suspendOnOverageId(TENANT, 1, cycleKey), 'renewed')
   })
 })

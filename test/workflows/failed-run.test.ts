@@ -10,7 +10,7 @@ import type { FailedRun } from '../../operations/workflows/failed-runs.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { aPool, aSim, useHouse } from '../api/harness.ts'
+import { aPool, aSim, useHarness } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { WAITS } from './model/service.ts'
 
@@ -18,7 +18,7 @@ const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const workflowClient = openWorkflowClient({ address, namespace })
 const connection = await Connection.connect({ address })
 const temporal = new WorkflowClient({ connection, namespace })
-const house = useHouse({ workflowClient })
+const harness = useHarness({ workflowClient })
 afterAll(async () => {
   await workflowClient.close()
   await connection.close()
@@ -28,8 +28,8 @@ const CYCLE = { cycleKey: '2026-11', cycleEndsAt: '2026-12-01T00:00:00.000Z' }
 const RULE = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', grace: 'PT0S', until: 'renewal' } as const
 
 async function aPoolRun() {
-  const poolId = await aPool(house.tenant)
-  const tenantId = house.tenant.id
+  const poolId = await aPool(harness.tenant)
+  const tenantId = harness.tenant.id
   const input: EnforcePoolInput = { tenantId, poolId, ...CYCLE, ...RULE, target: 'largestExcess' }
   const workflowId = enforcePoolId(tenantId, poolId, CYCLE.cycleKey)
   return { poolId, do: 'signalWithStart', type: 'enforce-pool', workflowId, input } as const
@@ -39,8 +39,8 @@ type SignalRequest = { readonly do: 'signal'; readonly workflowId: string }
 /** The next look asks again, and a worker carries it out. @returns what is heard of failed runs */
 async function askAgain(ask: Ask | SignalRequest, signal: 'overLimit' | 'cleared') {
   const met: FailedRun[] = []
-  await inTenant(house.store, house.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
-  await carryOutWorkflowRequests(house.store, workflowClient, {
+  await inTenant(harness.store, harness.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
+  await carryOutWorkflowRequests(harness.store, workflowClient, {
     onRequestFailed: (_id, error) => expect.unreachable(String(error)),
     onFailedRun: (run) => met.push(run),
   })
@@ -66,7 +66,7 @@ const CANCEL = {
 }
 /** Of the newest of the log. */
 const entries = async (count: number) =>
-  (await house.tenant.ask('GET', `/api/watchdog/logs?pageSize=${count}`)).body.data
+  (await harness.tenant.ask('GET', `/api/watchdog/logs?pageSize=${count}`)).body.data
 
 test('a pool that is over and whose run has failed is logged Critical, once, and counted each time', async () => {
   const request = await aPoolRun()
@@ -95,8 +95,8 @@ test('one that was stopped at Temporal too, of a SIM or of a pool; one that a pe
   await temporal.getHandle(stopped.workflowId).terminate('for the test')
   expect(await askAgain(stopped, 'overLimit')).toMatchObject([{ status: 'terminated' }])
 
-  const { id: simId } = await aSim(house.tenant)
-  const tenantId = house.tenant.id
+  const { id: simId } = await aSim(harness.tenant)
+  const tenantId = harness.tenant.id
   const workflowId = suspendOnOverageId(tenantId, simId, CYCLE.cycleKey)
   const input = { tenantId, simId, ...CYCLE, ...RULE, waits: WAITS }
   const suspension = {
@@ -108,8 +108,8 @@ test('one that was stopped at Temporal too, of a SIM or of a pool; one that a pe
   } as const
   await workflowClient.signalWithStart(suspension)
   await temporal.getHandle(workflowId).terminate('for the test')
-  await inTenant(house.store, tenantId, (tx) => requestWorkflows(tx, [suspension]))
-  await carryOutWorkflowRequests(house.store, workflowClient, {
+  await inTenant(harness.store, tenantId, (tx) => requestWorkflows(tx, [suspension]))
+  await carryOutWorkflowRequests(harness.store, workflowClient, {
     onRequestFailed: (_, error) => expect.unreachable(String(error)),
     onFailedRun: (met) => expect(met).toMatchObject({ workflowId, status: 'terminated' }),
   })

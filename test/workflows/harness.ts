@@ -11,7 +11,7 @@ import { startSkippingServer } from './model/skipping-server.ts'
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
 /** Starts workers and a model of the service against a Temporal server. */
-export async function startHouse(address: string, namespace: string) {
+export async function startHarness(address: string, namespace: string) {
   const workflowClient = openWorkflowClient({ address, namespace })
   const model = await startServiceModel(() => workflowClient)
   const workflows = await bundleWorkflows()
@@ -46,22 +46,22 @@ export async function startHouse(address: string, namespace: string) {
 }
 
 /** The same on a time-skipping server. */
-export async function startSkippingHouse(path: string) {
+export async function startSkippingHarness(path: string) {
   installRuntime(log)
   const { env, leap, patiently, stop } = await startSkippingServer(path)
-  const house = await startHouse(env.address, env.namespace ?? 'default')
+  const harness = await startHarness(env.address, env.namespace ?? 'default')
   const handleOf = (workflowId: string) => {
     const handle = env.client.workflow.getHandle(workflowId)
     return { ...handle, result: () => patiently(() => handle.result()) }
   }
 
   return {
-    ...house,
+    ...harness,
     env,
     leap,
     handleOf,
     start: async (type: WorkflowType, workflowId: string, input: WorkflowInput) => {
-      await house.workflowClient.start({ type, workflowId, input })
+      await harness.workflowClient.start({ type, workflowId, input })
       return handleOf(workflowId)
     },
     /** Waits until a workflow's own state has a value, in true time. */
@@ -72,12 +72,12 @@ export async function startSkippingHouse(path: string) {
         throw new Error(JSON.stringify(state))
       }),
     close: async () => {
-      await house.close()
+      await harness.close()
       await stop()
     },
   }
 }
-export type SkippingHouse = Awaited<ReturnType<typeof startSkippingHouse>>
+export type SkippingHarness = Awaited<ReturnType<typeof startSkippingHarness>>
 
 /** A model as it was before the first test. */
 export function clear(model: ServiceModel): void {

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-and-activate.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
-import { useHouse } from '../api/harness.ts'
+import { useHarness } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { WAITS } from './model/service.ts'
 
@@ -28,14 +28,14 @@ async function atOnce<T>(answer: Promise<T>): Promise<T> {
 }
 
 describe('without a worker', () => {
-  const house = useHouse({ workflowClient })
+  const harness = useHarness({ workflowClient })
   const path = (workflowId: string) => `/internal/workflows/${encodeURIComponent(workflowId)}`
   const events = async (workflowId: string) => {
     const { events: all } = await temporal.getHandle(workflowId).fetchHistory()
     return all ?? []
   }
   const suspension = async (simId: number, cycleKey = '2026-11') => {
-    const tenantId = house.tenant.id
+    const tenantId = harness.tenant.id
     const workflowId = suspendOnOverageId(tenantId, simId, cycleKey)
     const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
     const rule = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
@@ -45,7 +45,7 @@ describe('without a worker', () => {
     return workflowId
   }
   const provision = async (simId: number) => {
-    const tenantId = house.tenant.id
+    const tenantId = harness.tenant.id
     const workflowId = provisionAndActivateId(tenantId, simId)
     const input: ProvisionAndActivateInput = { tenantId, simId, waits: WAITS }
     await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
@@ -55,7 +55,7 @@ describe('without a worker', () => {
   test('a signal is accepted at once', async () => {
     const workflowId = await suspension(1)
 
-    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/signals/cleared`))).toMatchObject({
+    expect(await atOnce(harness.tenant.inside('POST', `${path(workflowId)}/signals/cleared`))).toMatchObject({
       status: 202,
     })
     const signals = (await events(workflowId)).map(
@@ -67,7 +67,7 @@ describe('without a worker', () => {
   test('a cancel is accepted at once', async () => {
     const workflowId = await provision(2)
 
-    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({ status: 202 })
+    expect(await atOnce(harness.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({ status: 202 })
     const asked = (await events(workflowId)).filter(
       (event) => event.workflowExecutionCancelRequestedEventAttributes != null,
     )
@@ -78,13 +78,13 @@ describe('without a worker', () => {
     const workflowId = await provision(3)
     await temporal.getHandle(workflowId).terminate('for the test')
 
-    const update = house.tenant.inside('POST', `${path(workflowId)}/updates/resume`, {})
+    const update = harness.tenant.inside('POST', `${path(workflowId)}/updates/resume`, {})
     expect(await atOnce(update)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
-    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/retry`))).toMatchObject({
+    expect(await atOnce(harness.tenant.inside('POST', `${path(workflowId)}/retry`))).toMatchObject({
       status: 202,
       body: { workflowId, status: 'running' },
     })
-    expect(await atOnce(house.tenant.inside('POST', `${path(workflowId)}/retry`))).toMatchObject({
+    expect(await atOnce(harness.tenant.inside('POST', `${path(workflowId)}/retry`))).toMatchObject({
       status: 409,
       body: { code: 'workflow_not_retryable' },
     })
@@ -92,15 +92,15 @@ describe('without a worker', () => {
 
   test("another tenant's workflow is not there, and one that never was is not either", async () => {
     const workflowId = await suspension(4)
-    const never = suspendOnOverageId(house.tenant.id, 5, '2026-11')
+    const never = suspendOnOverageId(harness.tenant.id, 5, '2026-11')
     const notFound = { status: 404, body: { code: 'workflow_not_found' } }
     for (const ask of ['signals/cleared', 'cancel', 'retry']) {
-      expect(await house.other.inside('POST', `${path(workflowId)}/${ask}`)).toMatchObject(notFound)
-      expect(await house.tenant.inside('POST', `${path(never)}/${ask}`)).toMatchObject(notFound)
+      expect(await harness.other.inside('POST', `${path(workflowId)}/${ask}`)).toMatchObject(notFound)
+      expect(await harness.tenant.inside('POST', `${path(never)}/${ask}`)).toMatchObject(notFound)
     }
-    expect(await house.other.inside('POST', `${path(workflowId)}/updates/resume`, {})).toMatchObject(notFound)
-    expect(await house.tenant.inside('POST', `${path(never)}/updates/resume`, {})).toMatchObject(notFound)
-    expect(await house.tenant.inside('POST', `${path('made-up')}/cancel`)).toMatchObject(notFound)
+    expect(await harness.other.inside('POST', `${path(workflowId)}/updates/resume`, {})).toMatchObject(notFound)
+    expect(await harness.tenant.inside('POST', `${path(never)}/updates/resume`, {})).toMatchObject(notFound)
+    expect(await harness.tenant.inside('POST', `${path('made-up')}/cancel`)).toMatchObject(notFound)
     const signals = (await events(workflowId)).filter((event) => event.workflowExecutionSignaledEventAttributes != null)
     expect(signals).toHaveLength(1)
   })

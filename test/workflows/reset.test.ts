@@ -4,31 +4,31 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHouse } from './harness.ts'
+import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 
 describe('a run that is reset days later', () => {
-  let house: Awaited<ReturnType<typeof startHouse>>
+  let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   let temporal: WorkflowClient
   let namespace = ''
   beforeAll(async () => {
     namespace = await freshNamespace()
-    house = await startHouse(inject('temporalAddress'), namespace)
+    harness = await startHarness(inject('temporalAddress'), namespace)
     connection = await Connection.connect({ address: inject('temporalAddress') })
     temporal = new WorkflowClient({ connection, namespace })
   })
   afterAll(async () => {
-    await house?.close()
+    await harness?.close()
     await connection?.close()
   })
-  beforeEach(() => clear(house.model))
+  beforeEach(() => clear(harness.model))
 
   /** Goes back to where a run asked for the first activity of a name; by then the service has forgotten its keys. */
   async function resetBefore(workflowId: string, activity: string): Promise<void> {
     const { events } = await temporal.getHandle(workflowId).fetchHistory()
     const asked = events?.find((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity)
-    house.model.forgetKeys()
+    harness.model.forgetKeys()
     await connection.workflowService.resetWorkflowExecution({
       namespace,
       workflowExecution: { workflowId },
@@ -40,24 +40,24 @@ describe('a run that is reset days later', () => {
   const result = (workflowId: string) => temporal.getHandle(workflowId).result()
 
   test('provisions and activates nothing again, and leaves the tag that the SIM has since', async () => {
-    house.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
+    harness.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
     const workflowId = provisionAndActivateId(TENANT, 1)
     const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter', waits: WAITS }
-    await house.workflowClient.start({ type: 'provision-and-activate', workflowId, input })
+    await harness.workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     const first = await result(workflowId)
-    expect(house.model.sims.get(1)).toMatchObject({ status: 1, tag: 'meter' })
-    house.model.sims.set(1, aSim({ poolId: 7, tariffId: 3, tag: 'of a person' }))
+    expect(harness.model.sims.get(1)).toMatchObject({ status: 1, tag: 'meter' })
+    harness.model.sims.set(1, aSim({ poolId: 7, tariffId: 3, tag: 'of a person' }))
 
     await resetBefore(workflowId, 'openNextTicket')
     expect(await result(workflowId)).toEqual(first)
-    expect(house.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
-    expect(house.model.sims.get(1)?.tag).toBe('of a person')
+    expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
+    expect(harness.model.sims.get(1)?.tag).toBe('of a person')
   })
 
   /** A suspension whose ticket waits for the carrier. */
   async function pendingSuspension(simId: number) {
-    house.model.sims.set(simId, aSim())
-    house.model.pending.add('suspend')
+    harness.model.sims.set(simId, aSim())
+    harness.model.pending.add('suspend')
     const workflowId = suspendOnOverageId(TENANT, simId, '2026-11')
     const input = {
       tenantId: TENANT,
@@ -71,12 +71,12 @@ describe('a run that is reset days later', () => {
       waits: WAITS,
     }
     const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
-    await house.workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
-    await soon(() => expect(house.model.ticketsOf(simId)).toEqual(['suspend:0']))
+    await harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
+    await soon(() => expect(harness.model.ticketsOf(simId)).toEqual(['suspend:0']))
     return workflowId
   }
   const lastStep = async (workflowId: string) => {
-    const { steps, phase } = (await house.workflowClient.describe(workflowId, TENANT)).state as {
+    const { steps, phase } = (await harness.workflowClient.describe(workflowId, TENANT)).state as {
       steps: { step: string; outcome: string }[]
       phase: string
     }
@@ -85,7 +85,7 @@ describe('a run that is reset days later', () => {
 
   test('knows that it has taken its ticket back itself, and goes on', async () => {
     const workflowId = await pendingSuspension(2)
-    await house.workflowClient.signal(workflowId, 'cleared')
+    await harness.workflowClient.signal(workflowId, 'cleared')
     const idle = { phase: 'idle', step: 'suspend/1', outcome: 'its suspend ticket was taken back' }
     await soon(async () => expect(await lastStep(workflowId)).toMatchObject(idle))
     const { runId } = await temporal.getHandle(workflowId).describe()
@@ -95,30 +95,30 @@ describe('a run that is reset days later', () => {
       expect((await temporal.getHandle(workflowId).describe()).runId).not.toBe(runId)
       expect(await lastStep(workflowId)).toMatchObject(idle)
     })
-    expect(house.model.ticketsOf(2)).toEqual(['suspend:4'])
-    await house.workflowClient.cancel(workflowId)
+    expect(harness.model.ticketsOf(2)).toEqual(['suspend:4'])
+    await harness.workflowClient.cancel(workflowId)
   })
 
   test('takes the ticket back that it had opened, where the SIM is not over any more', async () => {
     const workflowId = await pendingSuspension(3)
-    house.model.overLimit = false
+    harness.model.overLimit = false
 
     await resetBefore(workflowId, 'openSuspension')
     const refused = { phase: 'idle', step: 'suspend/1', outcome: 'not suspended: not over' }
     await soon(async () => expect(await lastStep(workflowId)).toMatchObject(refused))
-    expect(house.model.ticketsOf(3)).toEqual(['suspend:4'])
-    await house.workflowClient.cancel(workflowId)
+    expect(harness.model.ticketsOf(3)).toEqual(['suspend:4'])
+    await harness.workflowClient.cancel(workflowId)
   })
 
   test('waits for the ticket that it had opened, though the guard would hold another', async () => {
     const workflowId = await pendingSuspension(4)
-    house.model.permits = 'held'
+    harness.model.permits = 'held'
 
     await resetBefore(workflowId, 'openSuspension')
-    await soon(() => expect(house.model.calls('/permits')).toBe(2))
-    house.model.pending.clear()
+    await soon(() => expect(harness.model.calls('/permits')).toBe(2))
+    harness.model.pending.clear()
     await soon(async () => expect((await lastStep(workflowId)).phase).toBe('suspended'))
-    expect(house.model.ticketsOf(4)).toEqual(['suspend:2'])
-    await house.workflowClient.cancel(workflowId)
+    expect(harness.model.ticketsOf(4)).toEqual(['suspend:2'])
+    await harness.workflowClient.cancel(workflowId)
   })
 })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { buildInternal } from '../../api/server.ts'
 import { carryOutWorkflowRequests } from '../../operations/workflows/deliver-outbox.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
-import { aPool, aSim, asking, INTERNAL, provisioned, useHouse } from '../api/harness.ts'
+import { aPool, aSim, asking, INTERNAL, provisioned, useHarness } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -13,7 +13,7 @@ const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const workflowClient = openWorkflowClient({ address, namespace })
 /** Takes connections and never says a word, as a server does that hangs. */
 const silent = createServer(() => {})
-const house = useHouse({ workflowClient })
+const harness = useHarness({ workflowClient })
 beforeAll(() => new Promise<void>((done) => silent.listen(0, '127.0.0.1', done)))
 afterAll(async () => {
   await workflowClient.close()
@@ -23,31 +23,31 @@ afterAll(async () => {
 /** The same service, its Temporal at another address. */
 async function serviceAt(temporal: string) {
   const elsewhere = openWorkflowClient({ address: temporal, namespace })
-  const app = await buildInternal({ store: house.store, ...INTERNAL, workflowClient: elsewhere, dependencies: [] })
-  const headers = { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id }
+  const app = await buildInternal({ store: harness.store, ...INTERNAL, workflowClient: elsewhere, dependencies: [] })
+  const headers = { authorization: `Bearer ${harness.operatorKey}`, 'x-tenant-id': harness.tenant.id }
   return { ask: asking(app, headers), close: () => Promise.all([app.close(), elsewhere.close()]) }
 }
 
 async function aRun() {
-  const { id: simId } = await aSim(house.tenant)
-  await provisioned(house, house.tenant, simId, { poolId: await aPool(house.tenant) })
-  return { simId, workflowId: `suspend-on-overage:${house.tenant.id}:${simId}:2026-11` }
+  const { id: simId } = await aSim(harness.tenant)
+  await provisioned(harness, harness.tenant, simId, { poolId: await aPool(harness.tenant) })
+  return { simId, workflowId: `suspend-on-overage:${harness.tenant.id}:${simId}:2026-11` }
 }
 const START = '/internal/workflows/suspend-on-overage'
 
 const remembered = async (workflowId: string) => {
-  const { rows } = await sql`select 1 from workflow_starts where workflow_id = ${workflowId}`.execute(house.root)
+  const { rows } = await sql`select 1 from workflow_starts where workflow_id = ${workflowId}`.execute(harness.root)
   return rows.length
 }
 const waiting = async (workflowId: string) => {
   const { rows } = await sql`
-    select 1 from workflow_outbox where workflow_id = ${workflowId} and done_at is null`.execute(house.root)
+    select 1 from workflow_outbox where workflow_id = ${workflowId} and done_at is null`.execute(harness.root)
   return rows.length
 }
 /** What a worker does, an hour later. */
 async function anHourLater() {
-  house.now += 3_600_000
-  await carryOutWorkflowRequests(house.store, workflowClient, {
+  harness.now += 3_600_000
+  await carryOutWorkflowRequests(harness.store, workflowClient, {
     onRequestFailed: (_, error) => expect.unreachable(String(error)),
     onFailedRun: ({ workflowId }) => expect.unreachable(workflowId),
   })
@@ -61,7 +61,7 @@ test('a start whose process dies while it asks Temporal is remembered, and the o
   await soon(async () => expect(await remembered(workflowId)).toBe(1))
 
   await anHourLater()
-  expect(await workflowClient.describe(workflowId, house.tenant.id)).toMatchObject({ status: 'running' })
+  expect(await workflowClient.describe(workflowId, harness.tenant.id)).toMatchObject({ status: 'running' })
   expect(await waiting(workflowId)).toBe(0)
   await lost
   await dying.close()
@@ -74,8 +74,8 @@ test('while Temporal is away a start is accepted, and asked for again it is not 
   const first = await away.ask('POST', START, { simId })
   expect(first).toMatchObject({ status: 202, body: { workflowId, runId: '', status: 'running' } })
   await anHourLater()
-  const { runId } = await workflowClient.describe(workflowId, house.tenant.id)
-  const second = await house.tenant.inside('POST', START, { simId })
+  const { runId } = await workflowClient.describe(workflowId, harness.tenant.id)
+  const second = await harness.tenant.inside('POST', START, { simId })
   expect(second).toMatchObject({ status: 200, body: { workflowId, runId, status: 'running' } })
   await away.close()
 })
@@ -83,8 +83,8 @@ test('while Temporal is away a start is accepted, and asked for again it is not 
 test('a start that Temporal has taken leaves nothing to the outbox', async () => {
   const { simId, workflowId } = await aRun()
 
-  const { status, body } = await house.tenant.inside('POST', START, { simId })
-  const { runId } = await workflowClient.describe(workflowId, house.tenant.id)
+  const { status, body } = await harness.tenant.inside('POST', START, { simId })
+  const { runId } = await workflowClient.describe(workflowId, harness.tenant.id)
   expect({ status, body }).toMatchObject({ status: 202, body: { workflowId, runId } })
   expect([await remembered(workflowId), await waiting(workflowId)]).toEqual([1, 0])
 })
@@ -92,8 +92,8 @@ test('a start that Temporal has taken leaves nothing to the outbox', async () =>
 test('asked for twice at once it is started once', async () => {
   const { simId, workflowId } = await aRun()
 
-  const answers = await Promise.all([1, 2].map(() => house.tenant.inside('POST', START, { simId })))
+  const answers = await Promise.all([1, 2].map(() => harness.tenant.inside('POST', START, { simId })))
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 202])
-  const { rows } = await sql`select 1 from workflow_outbox where workflow_id = ${workflowId}`.execute(house.root)
+  const { rows } = await sql`select 1 from workflow_outbox where workflow_id = ${workflowId}`.execute(harness.root)
   expect(rows).toHaveLength(1)
 })

@@ -21,26 +21,26 @@ import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
-import { useCommonHouse } from '../setup/common-harness.ts'
+import { useCommonHarness } from '../setup/common-harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHouse } from './harness.ts'
+import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 
 describe('on a Temporal server', () => {
-  let house: Awaited<ReturnType<typeof startHouse>>
+  let harness: Awaited<ReturnType<typeof startHarness>>
   let namespace: string
   const page = { page: 1, pageSize: 100 }
-  useCommonHouse(
+  useCommonHarness(
     async () => {
       namespace = await freshNamespace()
-      return startHouse(inject('temporalAddress'), namespace)
+      return startHarness(inject('temporalAddress'), namespace)
     },
     (started) => {
-      house = started
+      harness = started
     },
   )
-  beforeEach(() => clear(house.model))
+  beforeEach(() => clear(harness.model))
 
   const suspension = (simId: number, cycleKey: string) => ({
     do: 'signalWithStart' as const,
@@ -61,26 +61,26 @@ describe('on a Temporal server', () => {
   })
   const ended = (id: string) =>
     soon(async () => {
-      const found = await house.workflowClient.describe(id, TENANT)
+      const found = await harness.workflowClient.describe(id, TENANT)
       if (found.status === 'running') throw new Error(`${id} runs`)
       return found
     })
 
   test('workflows are listed by type, status, SIM, pool and cycle, the newest first', async () => {
-    for (const id of [101, 102]) house.model.sims.set(id, aSim({ status: 0 }))
+    for (const id of [101, 102]) harness.model.sims.set(id, aSim({ status: 0 }))
     for (const simId of [101, 102]) {
       const input = { tenantId: TENANT, simId, waits: WAITS }
-      await house.workflowClient.start({
+      await harness.workflowClient.start({
         type: 'provision-and-activate',
         workflowId: provisionAndActivateId(TENANT, simId),
         input,
       })
       await ended(provisionAndActivateId(TENANT, simId))
     }
-    await house.workflowClient.signalWithStart(suspension(101, 'list'))
+    await harness.workflowClient.signalWithStart(suspension(101, 'list'))
 
     const list = async (filter: object) => {
-      const { items } = await house.workflowClient.list({ tenantId: TENANT, ...filter }, page)
+      const { items } = await harness.workflowClient.list({ tenantId: TENANT, ...filter }, page)
       return items.map(({ workflowId }) => workflowId)
     }
     // Lists are behind a little.
@@ -93,8 +93,8 @@ describe('on a Temporal server', () => {
     expect(await list({ simId: 101, status: 'running' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
     expect(await list({ cycle: 'list' })).toEqual([suspendOnOverageId(TENANT, 101, 'list')])
     expect(await list({ poolId: 101 })).toEqual([])
-    expect(await house.workflowClient.list({ tenantId: 'other' }, page)).toEqual({ items: [], totalItems: 0 })
-    const second = await house.workflowClient.list(
+    expect(await harness.workflowClient.list({ tenantId: 'other' }, page)).toEqual({ items: [], totalItems: 0 })
+    const second = await harness.workflowClient.list(
       { tenantId: TENANT, type: 'provision-and-activate' },
       { page: 2, pageSize: 1 },
     )
@@ -109,36 +109,36 @@ describe('on a Temporal server', () => {
         },
       ],
     })
-    await house.workflowClient.cancel(suspendOnOverageId(TENANT, 101, 'list'))
+    await harness.workflowClient.cancel(suspendOnOverageId(TENANT, 101, 'list'))
   })
 
   test('a signal starts the workflow once; after its end it starts nothing', async () => {
-    house.model.sims.set(103, aSim())
+    harness.model.sims.set(103, aSim())
     const ask = suspension(103, 'once')
 
-    const first = await house.workflowClient.signalWithStart(ask)
-    const second = await house.workflowClient.signalWithStart(ask)
+    const first = await harness.workflowClient.signalWithStart(ask)
+    const second = await harness.workflowClient.signalWithStart(ask)
     expect(first).toMatchObject({ started: true, status: 'running' })
     expect(second).toEqual({ ...first, started: false })
 
-    await house.workflowClient.update(ask.workflowId, 'resume', {}, 'once')
+    await harness.workflowClient.update(ask.workflowId, 'resume', {}, 'once')
     expect(await ended(ask.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'resumed' } })
-    expect(await house.workflowClient.signalWithStart(ask)).toEqual({ ...first, started: false, status: 'completed' })
+    expect(await harness.workflowClient.signalWithStart(ask)).toEqual({ ...first, started: false, status: 'completed' })
   })
 
   test('what does not run, does not exist or is another tenant’s is told apart', async () => {
-    house.model.sims.set(104, aSim())
+    harness.model.sims.set(104, aSim())
     const id = provisionAndActivateId(TENANT, 104)
-    await house.workflowClient.start({
+    await harness.workflowClient.start({
       type: 'provision-and-activate',
       workflowId: id,
       input: { tenantId: TENANT, simId: 104, waits: WAITS } as never,
     })
     await ended(id)
 
-    await expect(house.workflowClient.signal(id, 'cleared')).rejects.toMatchObject({ code: 'workflow_not_running' })
-    await expect(house.workflowClient.cancel('nothing')).rejects.toMatchObject({ code: 'workflow_not_found' })
-    await expect(house.workflowClient.describe(id, 'other')).rejects.toMatchObject({ code: 'workflow_not_found' })
+    await expect(harness.workflowClient.signal(id, 'cleared')).rejects.toMatchObject({ code: 'workflow_not_running' })
+    await expect(harness.workflowClient.cancel('nothing')).rejects.toMatchObject({ code: 'workflow_not_found' })
+    await expect(harness.workflowClient.describe(id, 'other')).rejects.toMatchObject({ code: 'workflow_not_found' })
   })
 
   test('a Schedule turns cycles over; what was missed while no worker was there is made up in order, one at a time', {
@@ -152,53 +152,53 @@ describe('on a Temporal server', () => {
     const keys = missed.map(({ key }) => key)
     // The first was left unclosed, the second nobody has opened; the next two end while no worker is there.
     const opened = missed.filter((_, n) => n !== 1)
-    house.model.cycles = opened.map(({ key, endsAt }) => ({
+    harness.model.cycles = opened.map(({ key, endsAt }) => ({
       key,
       endsAt: new Date(endsAt).toISOString(),
       closedAt: null,
     }))
-    house.model.missing = missed.map(({ key, endsAt }) => ({ key, endsAt: new Date(endsAt).toISOString() }))
+    harness.model.missing = missed.map(({ key, endsAt }) => ({ key, endsAt: new Date(endsAt).toISOString() }))
     const schedule = { tenantId: TENANT, billingCycle: 'PT1M' }
-    const comeBack = await house.sendWorkersAway()
+    const comeBack = await harness.sendWorkersAway()
 
-    expect(await house.workflowClient.ensureSchedule(schedule)).toBe('made')
-    expect(await house.workflowClient.ensureSchedule(schedule)).toBe('kept')
-    expect(await house.workflowClient.describeSchedule(TENANT)).toMatchObject({ paused: false })
+    expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('made')
+    expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('kept')
+    expect(await harness.workflowClient.describeSchedule(TENANT)).toMatchObject({ paused: false })
     await sleep((missed.at(-1)?.endsAt ?? 0) + 1000 - Date.now())
-    expect(house.model.closed).toEqual([])
+    expect(harness.model.closed).toEqual([])
     await comeBack()
 
-    await soon(() => expect(house.model.closed.map(({ key }) => key)).toEqual(keys))
+    await soon(() => expect(harness.model.closed.map(({ key }) => key)).toEqual(keys))
     for (const key of keys) expect(await ended(monthEndId(TENANT, key))).toMatchObject({ status: 'completed' })
     const completed = keys.map((cycle) => ({ cycle, status: 'completed' }))
     await soon(async () => {
-      const timers = await house.workflowClient.list(
+      const timers = await harness.workflowClient.list(
         { tenantId: TENANT, type: 'month-end-timer', status: 'completed' },
         page,
       )
       const results = timers.items.map(({ result }) => result).reverse()
       expect(results).toEqual([{ cycles: completed.slice(0, 3) }, { cycles: completed.slice(3) }])
     })
-    await house.workflowClient.pauseSchedule(TENANT, 'shown')
+    await harness.workflowClient.pauseSchedule(TENANT, 'shown')
     const isShown = (wanted: object) =>
-      soon(async () => expect(await house.workflowClient.describeSchedule(TENANT)).toMatchObject(wanted))
+      soon(async () => expect(await harness.workflowClient.describeSchedule(TENANT)).toMatchObject(wanted))
     await isShown({ paused: true, note: 'shown' })
-    await house.workflowClient.resumeSchedule(TENANT, 'goes on')
+    await harness.workflowClient.resumeSchedule(TENANT, 'goes on')
     await isShown({ paused: false })
-    await house.workflowClient.pauseSchedule(TENANT, 'end of the test')
-    await expect(house.workflowClient.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
+    await harness.workflowClient.pauseSchedule(TENANT, 'end of the test')
+    await expect(harness.workflowClient.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
   })
 
   test('a Schedule that is made after a cycle has ended starts a run at once, another waits for its boundary', async () => {
     const schedule = (tenantId: string) => ({ tenantId, billingCycle: 'P1M' })
-    expect(await house.workflowClient.ensureSchedule(schedule('ontime'))).toBe('made')
-    expect(await house.workflowClient.ensureSchedule({ ...schedule('late'), isLate: true })).toBe('made')
+    expect(await harness.workflowClient.ensureSchedule(schedule('ontime'))).toBe('made')
+    expect(await harness.workflowClient.ensureSchedule({ ...schedule('late'), isLate: true })).toBe('made')
 
     const timersOf = async (tenantId: string) =>
-      (await house.workflowClient.list({ tenantId, type: 'month-end-timer' }, { page: 1, pageSize: 10 })).items
+      (await harness.workflowClient.list({ tenantId, type: 'month-end-timer' }, { page: 1, pageSize: 10 })).items
     await soon(async () => expect(await timersOf('late')).toMatchObject([{ input: schedule('late') }]))
     expect(await timersOf('ontime')).toEqual([])
-    for (const { workflowId } of await timersOf('late')) await house.workflowClient.cancel(workflowId)
+    for (const { workflowId } of await timersOf('late')) await harness.workflowClient.cancel(workflowId)
   })
 
   describe('a Schedule that is there', () => {
@@ -232,9 +232,9 @@ describe('on a Temporal server', () => {
         }),
       )
 
-      expect(await house.workflowClient.ensureSchedule(input)).toBe('changed')
-      expect(await house.workflowClient.ensureSchedule(input)).toBe('kept')
-      expect(await house.workflowClient.ensureSchedule({ ...input, isLate: true })).toBe('kept')
+      expect(await harness.workflowClient.ensureSchedule(input)).toBe('changed')
+      expect(await harness.workflowClient.ensureSchedule(input)).toBe('kept')
+      expect(await harness.workflowClient.ensureSchedule({ ...input, isLate: true })).toBe('kept')
       expect(await read(tenantId)).toMatchObject({
         spec: { jitter: 600_000, calendars: [{ dayOfMonth: [{ start: 1, end: 1 }] }] },
         policies: { catchupWindow: 400 * DAY_MS },
@@ -245,20 +245,20 @@ describe('on a Temporal server', () => {
 
     test.each(['P7D', 'PT6H', 'PT5M'])('and is as it should be is left as it is: %s', async (billingCycle) => {
       const schedule = { tenantId: `kept-${billingCycle}`, billingCycle }
-      expect(await house.workflowClient.ensureSchedule(schedule)).toBe('made')
+      expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('made')
       const before = await read(schedule.tenantId)
 
-      expect(await house.workflowClient.ensureSchedule(schedule)).toBe('kept')
+      expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('kept')
       expect((await read(schedule.tenantId)).info.lastUpdatedAt).toEqual(before.info.lastUpdatedAt)
-      await house.workflowClient.pauseSchedule(schedule.tenantId, 'end of the test')
+      await harness.workflowClient.pauseSchedule(schedule.tenantId, 'end of the test')
     })
 
     test('month ends of many tenants begin apart, within ten minutes of the boundary', async () => {
       const tenants = Array.from({ length: 12 }, (_, n) => `apart-${n}`)
-      for (const tenantId of tenants) await house.workflowClient.ensureSchedule({ tenantId, billingCycle: 'P1M' })
+      for (const tenantId of tenants) await harness.workflowClient.ensureSchedule({ tenantId, billingCycle: 'P1M' })
 
       const starts = await Promise.all(
-        tenants.map(async (id) => (await house.workflowClient.describeSchedule(id)).nextAt),
+        tenants.map(async (id) => (await harness.workflowClient.describeSchedule(id)).nextAt),
       )
       const late = starts.map((start) => Date.parse(start ?? '') - Date.parse(`${start?.slice(0, 7)}-01T00:00:00Z`))
       for (const ms of late) expect(ms).toBeGreaterThanOrEqual(0)

@@ -4,10 +4,10 @@
  */
 import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { until } from '../../test/setup/soon.ts'
-import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps the history of one of its runs, the last if none is named. */
 type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
@@ -15,15 +15,15 @@ const POOL = 7
 const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
 const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-export async function recordContinued(house: House, record: Keep): Promise<void> {
-  await suspension(house, record)
-  await pool(house, record)
-  await timer(house, record)
-  clear(house.model)
+export async function recordContinued(harness: Harness, record: Keep): Promise<void> {
+  await suspension(harness, record)
+  await pool(harness, record)
+  await timer(harness, record)
+  clear(harness.model)
 }
 
 /** @returns the first run and a wait for a later one whose state has these values */
-async function firstRun({ workflowClient }: House, workflowId: string) {
+async function firstRun({ workflowClient }: Harness, workflowId: string) {
   const { runId } = await workflowClient.describe(workflowId, TENANT)
   const later = (wanted: object) =>
     until(`a later run of ${workflowId}`, async () => {
@@ -34,8 +34,8 @@ async function firstRun({ workflowClient }: House, workflowId: string) {
   return { runId, later }
 }
 
-async function suspension(house: House, record: Keep): Promise<void> {
-  const { workflowClient, model } = house
+async function suspension(harness: Harness, record: Keep): Promise<void> {
+  const { workflowClient, model } = harness
   clear(model)
   model.sims.set(1, aSim())
   const cycleKey = 'continued'
@@ -43,7 +43,7 @@ async function suspension(house: House, record: Keep): Promise<void> {
   const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt: soon(3_600_000), waits: WAITS, ...RULE }
   const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
   await workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
-  const { runId, later } = await firstRun(house, workflowId)
+  const { runId, later } = await firstRun(harness, workflowId)
   await later({ phase: 'suspended' })
   await workflowClient.signal(workflowId, 'cleared')
   await later({ phase: 'idle' })
@@ -54,8 +54,8 @@ async function suspension(house: House, record: Keep): Promise<void> {
   await record('suspend-on-overage-continued', workflowId)
 }
 
-async function pool(house: House, record: Keep): Promise<void> {
-  const { workflowClient, model } = house
+async function pool(harness: Harness, record: Keep): Promise<void> {
+  const { workflowClient, model } = harness
   clear(model)
   const cycleKey = 'continued-pool'
   const cycleEndsAt = soon(10_000)
@@ -67,7 +67,7 @@ async function pool(house: House, record: Keep): Promise<void> {
   const input = { tenantId: TENANT, poolId: POOL, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const
   const start = { type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
   await workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
-  const { runId, later } = await firstRun(house, workflowId)
+  const { runId, later } = await firstRun(harness, workflowId)
   await later({ rounds: 1, over: true })
   await workflowClient.signal(workflowId, 'cleared')
   await later({ over: false })
@@ -77,8 +77,8 @@ async function pool(house: House, record: Keep): Promise<void> {
   await workflowClient.signal(suspendOnOverageId(TENANT, 2, cycleKey), 'renewed').catch(() => {})
 }
 
-async function timer(house: House, record: Keep): Promise<void> {
-  const { workflowClient, model } = house
+async function timer(harness: Harness, record: Keep): Promise<void> {
+  const { workflowClient, model } = harness
   clear(model)
   const ended = Math.floor(Date.now() / 300_000) * 300_000
   model.cycles = [2, 1].map((n) => {

@@ -4,10 +4,10 @@ import { enforcePoolId, suspendOnOverageId, undoSuspensionsId } from '../../doma
 import type { EnforcePoolSignal } from '../../domain/temporal/signals.ts'
 import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
 import { until } from '../../test/setup/soon.ts'
-import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
 type Keep = (name: string, workflowId: string) => Promise<void>
 
@@ -15,7 +15,7 @@ const POOL = 7
 const RULE = 'r'
 const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-export async function recordEnforcement({ workflowClient, model }: House, record: Keep): Promise<void> {
+export async function recordEnforcement({ workflowClient, model }: Harness, record: Keep): Promise<void> {
   const stateIs = (workflowId: string, wanted: object) => async () => {
     const run = await workflowClient.describe(workflowId, TENANT).catch(() => undefined)
     const { state } = run ?? {}

@@ -14,7 +14,7 @@ import { monthEndPlanId } from '../../domain/temporal/ids.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import { clear, startHouse } from '../../test/workflows/harness.ts'
+import { clear, startHarness } from '../../test/workflows/harness.ts'
 import { digestOf, writtenHistory } from '../../test/workflows/history-files.ts'
 import { TENANT } from '../../test/workflows/model/service.ts'
 import { recordContinued } from './record-continued.ts'
@@ -26,14 +26,14 @@ import { recordSuspensions } from './record-suspensions.ts'
 const folder = fileURLToPath(new URL('../../test/histories/', import.meta.url))
 await mkdir(folder, { recursive: true })
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: console.log })
-type House = Awaited<ReturnType<typeof startHouse>>
+type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps the history of the run, or of the latest where none is named. */
 type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
 /** Has histories recorded on a server of their own. */
-async function on(settings: Record<string, number>, recordAll: (house: House, record: Keep) => Promise<void>) {
+async function on(settings: Record<string, number>, recordAll: (harness: Harness, record: Keep) => Promise<void>) {
   const server = await startTemporal({ program, settings })
-  const house = await startHouse(server.address, 'default')
+  const harness = await startHarness(server.address, 'default')
   const connection = await Connection.connect({ address: server.address })
   const client = new Client({ connection })
   const record: Keep = async (name, workflowId, runId) => {
@@ -47,24 +47,24 @@ async function on(settings: Record<string, number>, recordAll: (house: House, re
     console.log(`${name}: recorded`)
   }
   try {
-    await recordAll(house, record)
+    await recordAll(harness, record)
   } finally {
-    await house.close()
+    await harness.close()
     await connection.close()
     await server.stop()
   }
 }
 
 await on({ 'limit.historyCount.suggestContinueAsNew': 10 }, recordContinued)
-await on({}, async (house, record) => {
-  const { workflowClient, model } = house
-  await recordProvisions(house, record)
-  await recordSuspensions(house, record)
+await on({}, async (harness, record) => {
+  const { workflowClient, model } = harness
+  await recordProvisions(harness, record)
+  await recordSuspensions(harness, record)
   clear(model)
   const cycleKey = '20261121T0210Z'
   const plan = monthEndPlanId(TENANT, cycleKey, 1)
   await workflowClient.start({ type: 'month-end-plan', workflowId: plan, input: { tenantId: TENANT, cycleKey } })
   await record('month-end-plan', plan)
-  await recordEnforcement(house, record)
-  await recordMonthEnds(house, record)
+  await recordEnforcement(harness, record)
+  await recordMonthEnds(harness, record)
 })

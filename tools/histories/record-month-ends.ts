@@ -3,10 +3,10 @@
 import { monthEndBatchId, monthEndId, monthEndTimerId } from '../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../domain/temporal/month-end-reprovision.ts'
 import { until } from '../../test/setup/soon.ts'
-import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
 type Keep = (name: string, workflowId: string) => Promise<void>
 
@@ -17,7 +17,7 @@ const [MOVE, UNASSIGN] = [
 ]
 const SUSPENDED = { status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'renewal' } } as const
 
-export async function recordMonthEnds({ workflowClient, model }: House, record: Keep): Promise<void> {
+export async function recordMonthEnds({ workflowClient, model }: Harness, record: Keep): Promise<void> {
   const stepIs = (workflowId: string, step: string) => () =>
     workflowClient.describe(workflowId, TENANT).then(
       ({ state }) => Object(state).step === step,

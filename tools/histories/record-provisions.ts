@@ -1,24 +1,24 @@
 /** Histories of SIMs on their way to Active, one by one and in batches: a part of record-histories.ts. */
 import { provisionAndActivateId, provisionInBulkId } from '../../domain/temporal/ids.ts'
 import { until } from '../../test/setup/soon.ts'
-import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 import { aBatchSim } from '../../test/workflows/provision-in-bulk/batch-model.ts'
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history, or that of one of its runs, under a name. */
 type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
 const SIM = 11
 const NEW = { status: 0, poolId: null, tariffId: null } as const
 
-export async function recordProvisions(house: House, record: Keep): Promise<void> {
-  await single(house, record)
-  await batches(house, record)
-  clear(house.model)
+export async function recordProvisions(harness: Harness, record: Keep): Promise<void> {
+  await single(harness, record)
+  await batches(harness, record)
+  clear(harness.model)
 }
 
-async function single({ workflowClient, model }: House, record: Keep): Promise<void> {
+async function single({ workflowClient, model }: Harness, record: Keep): Promise<void> {
   const workflowId = provisionAndActivateId(TENANT, SIM)
   const cancel = () => workflowClient.cancel(workflowId)
   const has = (ticket: string) => until(ticket, () => model.ticketsOf(SIM).includes(ticket))
@@ -81,7 +81,7 @@ async function single({ workflowClient, model }: House, record: Keep): Promise<v
   )
 }
 
-async function batches({ workflowClient, model }: House, record: Keep): Promise<void> {
+async function batches({ workflowClient, model }: Harness, record: Keep): Promise<void> {
   async function run(
     name: string,
     sims: number,

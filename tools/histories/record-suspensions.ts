@@ -4,10 +4,10 @@ import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { SuspendSignal } from '../../domain/temporal/signals.ts'
 import type { SuspendOnOverageInput, SuspendUpdates } from '../../domain/temporal/suspend-on-overage.ts'
 import { until } from '../../test/setup/soon.ts'
-import { clear, type startHouse } from '../../test/workflows/harness.ts'
+import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
 type Keep = (name: string, workflowId: string) => Promise<void>
 
@@ -25,7 +25,7 @@ type Path = (run: Run) => Promise<unknown>
 
 const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-export async function recordSuspensions({ workflowClient, model }: House, record: Keep): Promise<void> {
+export async function recordSuspensions({ workflowClient, model }: Harness, record: Keep): Promise<void> {
   const runOf = (id: string): Run => {
     const state = async () => Object((await workflowClient.describe(id, TENANT).catch(() => undefined))?.state)
     let updates = 0

@@ -8,34 +8,34 @@ import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aPool, aSim } from '../harness.ts'
-import { useCommandHouse } from './harness.ts'
+import { useCommandHarness } from './harness.ts'
 
-const command = useCommandHouse()
-const { house, lines } = command
+const command = useCommandHarness()
+const { harness, lines } = command
 const carrier = await aCarrier()
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1, patienceMs: 3_600_000 }
 const bulk = (type: BulkType, flags: Omit<BulkFlags, 'tenant'>) =>
-  bulkTickets(command.settings, type, { ...flags, tenant: house.tenant.id })
+  bulkTickets(command.settings, type, { ...flags, tenant: harness.tenant.id })
 
 /** What a worker does. */
 async function work(): Promise<void> {
-  const { id: tenantId } = house.tenant
+  const { id: tenantId } = harness.tenant
   const simIds: number[] = []
   await openBulkTickets(
-    house.store,
+    harness.store,
     async (jobs) => void simIds.push(...jobs.flatMap((job) => (job.queue === 'tickets' ? [job.simId] : []))),
     tenantId,
   )
-  for (const simId of simIds) await executeTickets(house.store, carrier.network, OPTIONS, tenantId, simId)
+  for (const simId of simIds) await executeTickets(harness.store, carrier.network, OPTIONS, tenantId, simId)
 }
 
 async function inAPool(count: number) {
-  const poolId = await aPool(house.tenant)
+  const poolId = await aPool(harness.tenant)
   const sims = []
   for (let made = 0; made < count; made++) {
-    const sim = await aSim(house.tenant)
-    await house.tenant.inside('POST', '/internal/tickets/provision', { simId: sim.id, poolId })
-    await executeTickets(house.store, carrier.network, OPTIONS, house.tenant.id, sim.id)
+    const sim = await aSim(harness.tenant)
+    await harness.tenant.inside('POST', '/internal/tickets/provision', { simId: sim.id, poolId })
+    await executeTickets(harness.store, carrier.network, OPTIONS, harness.tenant.id, sim.id)
     sims.push(sim)
   }
   return { poolId, sims }
@@ -44,7 +44,7 @@ async function inAPool(count: number) {
 describe('tickets bulk', () => {
   test('says as a dry run how many SIMs would get a ticket, and which not and why', async () => {
     const { sims } = await inAPool(2)
-    const fresh = await aSim(house.tenant)
+    const fresh = await aSim(harness.tenant)
     const file = join(command.folder, 'sims.csv')
     await writeFile(file, `iccid\n${[...sims, fresh].map(({ iccid }) => iccid).join('\n')}\n`)
 
@@ -53,7 +53,7 @@ describe('tickets bulk', () => {
     expect(lines[0]).toBe('dry run: of 3 SIM(s) 2 would get a ticket, 1 would be refused')
     expect(lines).toContainEqual(expect.stringMatching(/^sim_state_conflict +1$/))
     expect(lines.at(-1)).toMatch(new RegExp(`^ {2}3\\. ${fresh.iccid}: .*unprovisioned`))
-    expect((await house.tenant.inside('GET', '/internal/bulk-tickets')).body.data).toEqual([])
+    expect((await harness.tenant.inside('GET', '/internal/bulk-tickets')).body.data).toEqual([])
   })
 
   test('waits until every ticket of a filter has ended, and says how', async () => {

@@ -9,10 +9,10 @@ import { importSimFile } from '../../../cli/commands/sims.ts'
 import { unqueueSim } from '../../../cli/commands/unqueue.ts'
 import { failureOf } from '../../setup/command-failure.ts'
 import { anIccid, aSim } from '../harness.ts'
-import { useCommandHouse } from './harness.ts'
+import { useCommandHarness } from './harness.ts'
 
-const command = useCommandHouse()
-const { house, lines } = command
+const command = useCommandHarness()
+const { harness, lines } = command
 async function aFile(name: string, text: string): Promise<string> {
   const file = join(command.folder, name)
   await writeFile(file, text)
@@ -21,15 +21,15 @@ async function aFile(name: string, text: string): Promise<string> {
 
 describe('sims unqueue', () => {
   test('takes back what is queued for a SIM, and says so; a SIM that is not there is named', async () => {
-    const { id } = await aSim(house.tenant)
-    await house.tenant.ask('POST', '/api/tickets/provision', { simId: id })
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
-    const ours = { tenant: house.tenant.id }
+    const { id } = await aSim(harness.tenant)
+    await harness.tenant.ask('POST', '/api/tickets/provision', { simId: id })
+    await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+    const ours = { tenant: harness.tenant.id }
 
     await unqueueSim(command.settings, { ...ours, sim: id })
 
     expect(lines).toEqual([`nothing is queued for SIM ${id} at the end of the billing cycle`])
-    expect((await house.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject({ pendingUnassign: false })
+    expect((await harness.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject({ pendingUnassign: false })
     await expect(unqueueSim(command.settings, { ...ours, sim: 999_999 })).rejects.toMatchObject({ exitCode: 3 })
   })
 })
@@ -38,7 +38,7 @@ describe('sims import', () => {
   test('says what was created and rejected, and fails where something was; a dry run writes nothing', async () => {
     const iccid = anIccid()
     const file = await aFile('delivery.csv', `iccid;tag\r\n${iccid};A\r\n8,94E+18;B\r\n`)
-    const tenantId = house.tenant.id
+    const tenantId = harness.tenant.id
 
     const dry = await failureOf(importSimFile(command.settings, { file, tenantId, dryRun: true }))
     const said = lines.splice(0)
@@ -61,7 +61,7 @@ describe('sims import', () => {
   test('is content where all is well', async () => {
     const file = await aFile('more.ndjson', `{"iccid":"${anIccid()}"}\n`)
 
-    await importSimFile(command.settings, { file, tenantId: house.tenant.id, dryRun: false })
+    await importSimFile(command.settings, { file, tenantId: harness.tenant.id, dryRun: false })
 
     expect(lines[0]).toBe('created   1')
   })
@@ -73,7 +73,7 @@ describe('sims import', () => {
   ])('refuses %s', async (_, name, exitCode, message) => {
     if (name === 'wrong.csv') await aFile(name, 'icid\n1\n')
     const failure = await failureOf(
-      importSimFile(command.settings, { file: join(command.folder, name), tenantId: house.tenant.id, dryRun: false }),
+      importSimFile(command.settings, { file: join(command.folder, name), tenantId: harness.tenant.id, dryRun: false }),
     )
 
     expect([failure.exitCode, failure.message]).toEqual([exitCode, expect.stringContaining(message)])
@@ -84,10 +84,10 @@ describe('export', () => {
   const ask = { what: 'sims' as const, filters: ['search=only this'], spreadsheet: false }
 
   test('writes the list that the filters ask for', async () => {
-    await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), tag: 'Only this' }] })
+    await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), tag: 'Only this' }] })
     const out = join(command.folder, 'sims.csv')
 
-    await exportList(command.settings, { ...ask, tenantId: house.tenant.id, out })
+    await exportList(command.settings, { ...ask, tenantId: harness.tenant.id, out })
 
     const csv = await readFile(out, 'utf8')
     expect(csv.split('\r\n')).toHaveLength(3)
@@ -104,7 +104,7 @@ describe('export', () => {
     const there = { ...command.settings, SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}` }
 
     const failure = await failureOf(
-      exportList(there, { ...ask, tenantId: house.tenant.id, out: join(command.folder, 'broken.csv') }),
+      exportList(there, { ...ask, tenantId: harness.tenant.id, out: join(command.folder, 'broken.csv') }),
     )
     server.close()
 
@@ -117,10 +117,10 @@ describe('export', () => {
 
     const unknown = await failureOf(exportList(command.settings, { ...ask, tenantId: 't000000000000', out }))
     const wrong = await failureOf(
-      exportList(command.settings, { ...ask, filters: ['status=9'], tenantId: house.tenant.id, out }),
+      exportList(command.settings, { ...ask, filters: ['status=9'], tenantId: harness.tenant.id, out }),
     )
     const shape = await failureOf(
-      exportList(command.settings, { ...ask, filters: ['status'], tenantId: house.tenant.id, out }),
+      exportList(command.settings, { ...ask, filters: ['status'], tenantId: harness.tenant.id, out }),
     )
 
     expect([unknown.exitCode, wrong.exitCode, shape.exitCode]).toEqual([3, 2, 2])

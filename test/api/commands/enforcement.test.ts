@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { changeEnforcement, decide, showEnforcement } from '../../../cli/commands/enforcement.ts'
 import { CommandFailure, ExitCode } from '../../../cli/failures.ts'
 import { aSim } from '../harness.ts'
-import { useCommandHouse } from './harness.ts'
+import { useCommandHarness } from './harness.ts'
 
-const command = useCommandHouse()
-const { house, lines } = command
-const ours = () => ({ tenant: house.tenant.id })
+const command = useCommandHarness()
+const { harness, lines } = command
+const ours = () => ({ tenant: harness.tenant.id })
 
 /** Two SIMs that a rule may not suspend any more within this hour. @returns the hold */
 async function aHold(): Promise<number> {
-  const sims = [await aSim(house.tenant), await aSim(house.tenant)]
-  const { body } = await house.tenant.inside('POST', '/internal/enforcement/permits', {
+  const sims = [await aSim(harness.tenant), await aSim(harness.tenant)]
+  const { body } = await harness.tenant.inside('POST', '/internal/enforcement/permits', {
     rule: 'sim-overage',
     cycle: '2026-11',
     simIds: sims.map(({ id }) => id),

@@ -1,13 +1,13 @@
-/** A house whose internal interface listens, for tests of commands: their settings, what they print, a folder of theirs. */
+/** A harness whose internal interface listens, for tests of commands: their settings, what they print, a folder of theirs. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, vi } from 'vitest'
 import { readSettings, type Settings } from '../../../config/index.ts'
-import { type House, useHouse } from '../harness.ts'
+import { type Harness, useHarness } from '../harness.ts'
 
-interface CommandHouse {
-  readonly house: House
+interface CommandHarness {
+  readonly harness: Harness
   readonly settings: Settings
   readonly folder: string
   /** What was printed in this test. */
@@ -15,13 +15,13 @@ interface CommandHouse {
 }
 
 /** For a test file. */
-export function useCommandHouse(): CommandHouse {
-  const house = useHouse()
-  const all = { house, lines: [] } as unknown as { -readonly [Name in keyof CommandHouse]: CommandHouse[Name] }
+export function useCommandHarness(): CommandHarness {
+  const harness = useHarness()
+  const all = { harness, lines: [] } as unknown as { -readonly [Name in keyof CommandHarness]: CommandHarness[Name] }
   beforeAll(async () => {
     all.folder = await mkdtemp(join(tmpdir(), 'simherd-'))
-    const url = await house.inside.listen({ host: '127.0.0.1', port: 0 })
-    all.settings = { ...readSettings(), SERVICE_INTERNAL_URL: url, SERVICE_KEY: house.operatorKey }
+    const url = await harness.inside.listen({ host: '127.0.0.1', port: 0 })
+    all.settings = { ...readSettings(), SERVICE_INTERNAL_URL: url, SERVICE_KEY: harness.operatorKey }
     vi.spyOn(console, 'log').mockImplementation((line: string) => all.lines.push(line))
   })
   afterAll(async () => {

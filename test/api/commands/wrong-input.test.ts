@@ -4,9 +4,9 @@ import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { program } from '../../../cli/program.ts'
 import { run } from '../../../cli/run.ts'
-import { useCommandHouse } from './harness.ts'
+import { useCommandHarness } from './harness.ts'
 
-const command = useCommandHouse()
+const command = useCommandHarness()
 const NONSENSE = 'nonsense'
 /** Nobody listens there. */
 const NOWHERE = 'postgres://simherd:secret-word@127.0.0.1:9/simherd'
@@ -125,7 +125,7 @@ describe('settings', () => {
 })
 
 test('an output that cannot be written is told with its name', async () => {
-  const tenant = ['--tenant', command.house.tenant.id]
+  const tenant = ['--tenant', command.harness.tenant.id]
   const { exitCode, text } = await failing('export', 'sims', ...tenant, '--out', '/nowhere/sims.csv')
 
   expect(exitCode).toBe(2)

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const CYCLE = '2026-11'
 const NOBODY = 999_999
 
 describe('GET /internal/sims/{id}/enforcement', () => {
   test('answers for the running cycle where none is named', async () => {
-    const sim = await aSim(house.tenant)
-    const poolId = await aPool(house.tenant, { tariffId: await aTariff(house.tenant), watchdogMode: 2 })
-    await provisioned(house, house.tenant, sim.id, { poolId })
+    const sim = await aSim(harness.tenant)
+    const poolId = await aPool(harness.tenant, { tariffId: await aTariff(harness.tenant), watchdogMode: 2 })
+    await provisioned(harness, harness.tenant, sim.id, { poolId })
     const read = async (query: string) =>
-      (await house.tenant.inside('GET', `/internal/sims/${sim.id}/enforcement${query}`)).body
+      (await harness.tenant.inside('GET', `/internal/sims/${sim.id}/enforcement${query}`)).body
 
     expect(await read('')).toMatchObject({ simId: sim.id, poolId, mode: 2, overLimit: false })
     expect(await read('')).toEqual(await read(`?cycle=${CYCLE}`))
@@ -23,7 +23,7 @@ describe('what workflows report', () => {
   const action = { cycle: CYCLE, rule: null, action: 'suspended', counter: 0, detail: 'd', workflowId: 'w' }
 
   test('of a SIM that is not there is answered 404', async () => {
-    const { status, body } = await house.tenant.inside('POST', '/internal/watchdog/actions', {
+    const { status, body } = await harness.tenant.inside('POST', '/internal/watchdog/actions', {
       ...action,
       simId: NOBODY,
     })
@@ -32,22 +32,22 @@ describe('what workflows report', () => {
   })
 
   test('of a SIM of another tenant is answered the same', async () => {
-    const { id: simId } = await aSim(house.other)
-    const { status, body } = await house.tenant.inside('POST', '/internal/watchdog/actions', { ...action, simId })
+    const { id: simId } = await aSim(harness.other)
+    const { status, body } = await harness.tenant.inside('POST', '/internal/watchdog/actions', { ...action, simId })
 
     expect([status, body.code]).toEqual([404, 'sim_not_found'])
   })
 
   test('of a pool with too little to pick is in the log of the pool', async () => {
-    const poolId = await aPool(house.tenant, { name: 'meters' })
+    const poolId = await aPool(harness.tenant, { name: 'meters' })
     const report = { ...action, action: 'tooLittleToPick', poolId, detail: 'it is 3 MB over' }
     const answers = [
-      await house.tenant.inside('POST', '/internal/watchdog/actions', report),
-      await house.tenant.inside('POST', '/internal/watchdog/actions', report),
+      await harness.tenant.inside('POST', '/internal/watchdog/actions', report),
+      await harness.tenant.inside('POST', '/internal/watchdog/actions', report),
     ]
 
     expect(answers.map(({ body }) => body)).toEqual([{ logged: true }, { logged: false }])
-    const log = await house.tenant.ask('GET', `/api/pools/${poolId}/watchdog-logs`)
+    const log = await harness.tenant.ask('GET', `/api/pools/${poolId}/watchdog-logs`)
     expect(log.body.data).toMatchObject([
       { poolId, simId: null, level: 2, message: 'Pool meters stays over its capacity: it is 3 MB over' },
     ])
@@ -57,7 +57,7 @@ describe('what workflows report', () => {
 describe('an ask of the guard', () => {
   test('is for 1 to 1000 SIMs', async () => {
     const ask = (count: number) =>
-      house.tenant.inside('POST', '/internal/enforcement/permits', {
+      harness.tenant.inside('POST', '/internal/enforcement/permits', {
         rule: 'sim-overage',
         cycle: CYCLE,
         simIds: Array.from({ length: count }, (_, i) => NOBODY + i),

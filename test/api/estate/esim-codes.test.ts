@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ownDatabase } from '../../setup/login.ts'
-import { type Ask, aSim, asking, type House, useHouse } from '../harness.ts'
+import { type Ask, aSim, asking, type Harness, useHarness } from '../harness.ts'
 
-const house = useHouse({ database: ownDatabase })
+const harness = useHarness({ database: ownDatabase })
 
 interface Shown {
   readonly id: number
@@ -17,19 +17,19 @@ interface Shown {
 
 let esims: Shown[]
 beforeAll(async () => {
-  const order = (await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 2 })).body.id
+  const order = (await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 2 })).body.id
   const once = { 'idempotency-key': 'the codes are not kept' }
-  await house.tenant.inside('POST', `/internal/orders/${order}/process`)
-  await house.tenant.inside('POST', `/internal/orders/${order}/complete`, {}, once)
-  await aSim(house.tenant)
-  const { data } = (await house.tenant.ask('GET', '/api/sims')).body
+  await harness.tenant.inside('POST', `/internal/orders/${order}/process`)
+  await harness.tenant.inside('POST', `/internal/orders/${order}/complete`, {}, once)
+  await aSim(harness.tenant)
+  const { data } = (await harness.tenant.ask('GET', '/api/sims')).body
   esims = data.filter(({ type }: { type: number }) => type === 1)
 })
 
 const keyOf = async (body: object): Promise<{ ask: Ask; id: string }> => {
-  const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
+  const made = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
   expect(made.status, JSON.stringify(made.body)).toBe(201)
-  return { ask: asking(house.outside, { authorization: `Bearer ${made.body.key}` }), id: made.body.id }
+  return { ask: asking(harness.outside, { authorization: `Bearer ${made.body.key}` }), id: made.body.id }
 }
 
 /** What a caller sees of the first eSIM: in the list, in a search, by id and by ICCID. */
@@ -42,7 +42,7 @@ async function seen(ask: Ask): Promise<Shown[]> {
 }
 
 const scopesOf = async (id: string) => {
-  const { body } = await house.tenant.inside('GET', '/internal/keys')
+  const { body } = await harness.tenant.inside('GET', '/internal/keys')
   return body.find((key: { id: string }) => key.id === id).scopes
 }
 
@@ -64,12 +64,12 @@ describe('codes of eSIMs', () => {
   })
 
   test('the tenant’s first key sees them, an operator key only where it was given the scope', async () => {
-    const made = await house.operate('POST', '/internal/keys', { name: 'k', scopes: ['operator', 'esim'] })
-    const named = { 'x-tenant-id': house.tenant.id }
-    const plain = asking(house.outside, { authorization: `Bearer ${house.operatorKey}`, ...named })
-    const given = asking(house.outside, { authorization: `Bearer ${made.body.key}`, ...named })
+    const made = await harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['operator', 'esim'] })
+    const named = { 'x-tenant-id': harness.tenant.id }
+    const plain = asking(harness.outside, { authorization: `Bearer ${harness.operatorKey}`, ...named })
+    const given = asking(harness.outside, { authorization: `Bearer ${made.body.key}`, ...named })
 
-    for (const sim of await seen(house.tenant.ask)) expect(sim).toMatchObject(SHOWN)
+    for (const sim of await seen(harness.tenant.ask)) expect(sim).toMatchObject(SHOWN)
     for (const sim of await seen(plain)) expect(sim).toMatchObject(HIDDEN)
     for (const sim of await seen(given)) expect(sim).toMatchObject(SHOWN)
   })
@@ -78,7 +78,7 @@ describe('codes of eSIMs', () => {
     ['alone', { scopes: ['esim'] }, '/scopes'],
     ['given and taken at once', { scopes: ['read', 'esim'], esim: false }, '/esim'],
   ])('the scope is refused %s', async (_how, body, pointer) => {
-    const refused = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
+    const refused = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
@@ -86,7 +86,7 @@ describe('codes of eSIMs', () => {
   test('a key that is rotated sees what the old one saw', async () => {
     for (const body of [{ scopes: ['read'] }, { scopes: ['write'] }]) {
       const old = await keyOf(body)
-      const made = await house.tenant.inside('POST', `/internal/keys/${old.id}/rotate`)
+      const made = await harness.tenant.inside('POST', `/internal/keys/${old.id}/rotate`)
       expect(await scopesOf(made.body.id)).toEqual(await scopesOf(old.id))
     }
   })
@@ -97,10 +97,10 @@ describe('codes of eSIMs', () => {
     const trailOf = async (ask: Ask, url: string) => {
       const requestId = `codes-${randomUUID()}`
       expect((await ask('GET', url, undefined, { 'x-request-id': requestId })).status).toBe(200)
-      const { body } = await house.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)
+      const { body } = await harness.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)
       return body.data
     }
-    const { ask, key } = house.tenant
+    const { ask, key } = harness.tenant
     const row = { subject: 'esim-codes', keyId: key.split('_')[1], before: null }
 
     expect(await trailOf(ask, `/api/sims/${first}`)).toMatchObject([
@@ -116,11 +116,11 @@ describe('codes of eSIMs', () => {
   test('stand in no other table: kept answers, audit trail, events and mails have none', async () => {
     const { rows: tables } = await sql<{ name: string }>`
       select relname as name from pg_class
-       where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(house.root)
+       where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(harness.root)
     const found: string[] = []
     for (const { name } of tables) {
       const { rows } =
-        await sql`select 1 from ${sql.table(name)} t where t::text ~ 'LPA:1|iVBORw0KGgo' limit 1`.execute(house.root)
+        await sql`select 1 from ${sql.table(name)} t where t::text ~ 'LPA:1|iVBORw0KGgo' limit 1`.execute(harness.root)
       if (rows.length > 0) found.push(name)
     }
 
@@ -131,14 +131,14 @@ describe('codes of eSIMs', () => {
 describe('the migration', () => {
   test('gives the scope to keys of tenants that write, and to no others', async () => {
     const scopes = [['read'], ['write'], ['read', 'write', 'admin'], ['operator'], ['read', 'esim']]
-    for (const [n, of] of scopes.entries()) await insertKey(house, `before-${n}`, of)
+    for (const [n, of] of scopes.entries()) await insertKey(harness, `before-${n}`, of)
     const text = await readFile(new URL('../../../store/migrations/0021_esim_scope.sql', import.meta.url), 'utf8')
 
     // As the owner of the tables, who is no superuser: forced row-level security binds it.
-    await house.store.db.transaction().execute((tx) => sql.raw(text).execute(tx))
+    await harness.store.db.transaction().execute((tx) => sql.raw(text).execute(tx))
 
     const { rows } = await sql<{ scopes: string[] }>`
-      select scopes from api_keys where id like 'before-%' order by id`.execute(house.root)
+      select scopes from api_keys where id like 'before-%' order by id`.execute(harness.root)
     expect(rows.map((row) => row.scopes)).toEqual([
       ['read'],
       ['write', 'esim'],
@@ -149,7 +149,7 @@ describe('the migration', () => {
   })
 })
 
-const insertKey = ({ root, tenant }: House, id: string, scopes: string[]) =>
+const insertKey = ({ root, tenant }: Harness, id: string, scopes: string[]) =>
   sql`
   insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at)
   values (${id}, ${scopes.includes('operator') ? null : tenant.id}, ${id}, ${scopes}::text[], '', now())`.execute(root)

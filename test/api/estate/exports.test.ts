@@ -5,13 +5,13 @@ import { importSims } from '../../../operations/estate/import-sims.ts'
 import { insertEvent, insertPlatformEvent } from '../../../store/events.ts'
 import { KEYSET_PAGE } from '../../../store/keyset.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aPool, aSim, aTariff, NOON, provisioned, useHouse } from '../harness.ts'
+import { anIccid, aPool, aSim, aTariff, NOON, provisioned, useHarness } from '../harness.ts'
 
-const house = useHouse()
-const get = (what: string, query = '', tenant = house.tenant) =>
+const harness = useHarness()
+const get = (what: string, query = '', tenant = harness.tenant) =>
   tenant.inside('GET', `/internal/exports/${what}.csv${query}`)
 const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { columns: true, record_delimiter: '\r\n' })
-const rows = async (what: string, query = '', tenant = house.tenant) => rowsOf((await get(what, query, tenant)).body)
+const rows = async (what: string, query = '', tenant = harness.tenant) => rowsOf((await get(what, query, tenant)).body)
 /** The cells that a field of an answer makes. */
 const cellsOf = (value: unknown, name: string): [string, string][] =>
   typeof value === 'object' && value !== null
@@ -21,19 +21,19 @@ const cellsOf = (value: unknown, name: string): [string, string][] =>
 let simId: number
 let poolId: number
 beforeAll(async () => {
-  poolId = await aPool(house.tenant, { name: 'Zähler, "Nord"; Süd' })
+  poolId = await aPool(harness.tenant, { name: 'Zähler, "Nord"; Süd' })
   simId = (
-    await aSim(house.tenant, { tag: '=HYPERLINK("http://x")', msisdn: '+491701234567', imsi: '001010000000017' })
+    await aSim(harness.tenant, { tag: '=HYPERLINK("http://x")', msisdn: '+491701234567', imsi: '001010000000017' })
   ).id
-  await provisioned(house, house.tenant, simId, { poolId })
-  await aSim(house.tenant, { tag: '-5' })
-  await aSim(house.other, { tag: 'Theirs' })
+  await provisioned(harness, harness.tenant, simId, { poolId })
+  await aSim(harness.tenant, { tag: '-5' })
+  await aSim(harness.other, { tag: 'Theirs' })
 })
 
 describe('SIMs', () => {
   test('have the columns and values of the public object; activation codes stay out, of the tariff its name is in', async () => {
     const answer = await get('sims')
-    const { body } = await house.tenant.ask('GET', `/api/sims/${simId}`)
+    const { body } = await harness.tenant.ask('GET', `/api/sims/${simId}`)
 
     expect(answer.status).toBe(200)
     expect(answer.headers).toMatchObject({
@@ -72,15 +72,15 @@ describe('SIMs', () => {
 
   test('of several pages are all there once, by id', async () => {
     const count = KEYSET_PAGE * 2 + 1
-    const { id } = house.other
-    await inTenant(house.store, id, (tx) =>
+    const { id } = harness.other
+    await inTenant(harness.store, id, (tx) =>
       importSims(
         tx,
         Array.from({ length: count }, () => ({ iccid: anIccid() })),
       ),
     )
 
-    const found = (await rows('sims', '?search=8944', house.other)).map((row) => Number(row.id))
+    const found = (await rows('sims', '?search=8944', harness.other)).map((row) => Number(row.id))
 
     expect(new Set(found).size).toBe(count + 1)
     expect(found).toEqual(found.toSorted((a, b) => a - b))
@@ -89,7 +89,7 @@ describe('SIMs', () => {
 
 test('pools carry text of any kind through', async () => {
   const [pool] = await rows('pools')
-  const { body } = await house.tenant.ask('GET', `/api/pools/${poolId}`)
+  const { body } = await harness.tenant.ask('GET', `/api/pools/${poolId}`)
 
   expect(pool).toEqual(
     Object.fromEntries(Object.entries(body as object).flatMap(([name, value]) => cellsOf(value, name))),
@@ -98,7 +98,7 @@ test('pools carry text of any kind through', async () => {
 })
 
 test('tariffs and tickets are flat', async () => {
-  const tariffId = await aTariff(house.tenant, 2)
+  const tariffId = await aTariff(harness.tenant, 2)
 
   const tariff = (await rows('tariffs')).find(({ id }) => id === String(tariffId))
   const [ticket] = await rows('tickets')
@@ -108,8 +108,8 @@ test('tariffs and tickets are flat', async () => {
 })
 
 test('orders have the filters of their list', async () => {
-  await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2.5 }] })
-  const made = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, shippingCity: '@home' })
+  await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2.5 }] })
+  const made = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, shippingCity: '@home' })
 
   expect(await rows('orders', '?status=pending')).toMatchObject([
     { id: String(made.body.id), total: '7.5', shippingCity: "'@home" },
@@ -121,12 +121,12 @@ test('orders have the filters of their list', async () => {
 describe('events and the watchdog log', () => {
   test('are whole and newest first, though many have one instant and some are the platform’s', async () => {
     const count = KEYSET_PAGE + 7
-    house.now = NOON + 60_000
+    harness.now = NOON + 60_000
     const event = { type: 2, severity: 1, title: 'Many', description: 'of one instant' } as const
-    await inTenant(house.store, house.tenant.id, async (tx) => {
+    await inTenant(harness.store, harness.tenant.id, async (tx) => {
       for (let i = 0; i < count; i++) await insertEvent(tx, event)
     })
-    await inPlatform(house.store, (tx) => insertPlatformEvent(tx, { ...event, title: 'Ours, many' }))
+    await inPlatform(harness.store, (tx) => insertPlatformEvent(tx, { ...event, title: 'Ours, many' }))
 
     const found = await rows('events', '?searchTerm=MANY&severity=1')
 
@@ -139,7 +139,7 @@ describe('events and the watchdog log', () => {
       severity: '1',
       title: 'Ours, many',
       description: 'of one instant',
-      date: new Date(house.now).toISOString(),
+      date: new Date(harness.now).toISOString(),
     })
   })
 
@@ -153,7 +153,7 @@ describe('events and the watchdog log', () => {
 })
 
 test('a tenant’s own key has no exports', async () => {
-  const headers = { authorization: `Bearer ${house.tenant.key}` }
+  const headers = { authorization: `Bearer ${harness.tenant.key}` }
 
-  expect((await house.inside.inject({ url: '/internal/exports/sims.csv', headers })).statusCode).toBe(403)
+  expect((await harness.inside.inject({ url: '/internal/exports/sims.csv', headers })).statusCode).toBe(403)
 })

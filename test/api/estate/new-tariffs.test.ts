@@ -1,10 +1,10 @@
 /** Tariffs as the internal interface takes them. */
 import { expect, test } from 'vitest'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const made = (terms: object) =>
-  house.tenant.inside('POST', '/internal/tariffs', { displayName: 'T', type: 0, ...terms })
+  harness.tenant.inside('POST', '/internal/tariffs', { displayName: 'T', type: 0, ...terms })
 const FEES = { simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 1 }
 
 test.each([
@@ -33,26 +33,26 @@ test('a tariff without the block of its type is refused', async () => {
 test('a tariff that is withdrawn takes no new assignment, is listed on, and is offered again', async () => {
   const { body } = await made({ standardTariff: { baseTariffGb: 1, ...FEES } })
   const path = `/internal/tariffs/${body.id}`
-  const offered = async () => (await house.tenant.ask('GET', `/api/tariffs/${body.id}`)).body.isActive
-  const pool = () => house.tenant.ask('POST', '/api/pools', { type: 0, tariffId: body.id, watchdogMode: 0 })
+  const offered = async () => (await harness.tenant.ask('GET', `/api/tariffs/${body.id}`)).body.isActive
+  const pool = () => harness.tenant.ask('POST', '/api/pools', { type: 0, tariffId: body.id, watchdogMode: 0 })
 
-  expect(await house.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({ status: 200, body })
+  expect(await harness.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({ status: 200, body })
   expect(await offered()).toBe(false)
   expect(await pool()).toMatchObject({ status: 422, body: { code: 'tariff_inactive' } })
-  await house.tenant.inside('PATCH', path, { isActive: true })
+  await harness.tenant.inside('PATCH', path, { isActive: true })
   expect(await offered()).toBe(true)
   expect((await pool()).status).toBe(200)
 })
 
 test('a tariff of the platform is withdrawn by the platform alone', async () => {
   const terms = { displayName: 'Everybody', type: 0, standardTariff: { baseTariffGb: 1, ...FEES } }
-  const { id } = (await house.operate('POST', '/internal/tariffs', terms)).body
+  const { id } = (await harness.operate('POST', '/internal/tariffs', terms)).body
   const path = `/internal/tariffs/${id}`
 
-  expect(await house.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({
+  expect(await harness.tenant.inside('PATCH', path, { isActive: false })).toMatchObject({
     status: 404,
     body: { code: 'tariff_not_found' },
   })
-  expect((await house.operate('PATCH', path, { isActive: false })).status).toBe(200)
-  expect((await house.other.ask('GET', `/api/tariffs/${id}`)).body.isActive).toBe(false)
+  expect((await harness.operate('PATCH', path, { isActive: false })).status).toBe(200)
+  expect((await harness.other.ask('GET', `/api/tariffs/${id}`)).body.isActive).toBe(false)
 })

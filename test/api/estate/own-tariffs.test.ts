@@ -1,8 +1,8 @@
 /** A tariff that is named for a SIM: where another governs it is refused, whoever asks and by whatever door. */
 import { describe, expect, test } from 'vitest'
-import { anIccid, aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
+import { anIccid, aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 interface Place {
   readonly simId: number
@@ -14,10 +14,10 @@ type Refusal = readonly [status: number, code: string | undefined]
 const refusalOf = ({ status, body }: { readonly status: number; readonly body: any }): Refusal => [status, body.code]
 const first = ({ body }: { readonly body: any }): string => body.errors?.[0]?.code ?? body.refused?.sims[0]?.code
 
-const fresh = async () => (await aSim(house.tenant)).id
+const fresh = async () => (await aSim(harness.tenant)).id
 const inUse = async () => {
   const id = await fresh()
-  await provisioned(house, house.tenant, id, {})
+  await provisioned(harness, harness.tenant, id, {})
   return id
 }
 
@@ -25,28 +25,28 @@ const inUse = async () => {
 const DOORS: Record<string, { sim: () => Promise<number>; ask: (place: Place) => Promise<Refusal> }> = {
   provision: {
     sim: fresh,
-    ask: async (place) => refusalOf(await house.tenant.ask('POST', '/api/tickets/provision', place)),
+    ask: async (place) => refusalOf(await harness.tenant.ask('POST', '/api/tickets/provision', place)),
   },
   'queue-reprovision': {
     sim: inUse,
     ask: async ({ simId, ...to }) =>
-      refusalOf(await house.tenant.ask('POST', `/api/sims/${simId}/queue-reprovision`, to)),
+      refusalOf(await harness.tenant.ask('POST', `/api/sims/${simId}/queue-reprovision`, to)),
   },
   'internal provision': {
     sim: fresh,
-    ask: async (place) => refusalOf(await house.tenant.inside('POST', '/internal/tickets/provision', place)),
+    ask: async (place) => refusalOf(await harness.tenant.inside('POST', '/internal/tickets/provision', place)),
   },
   'a bulk run': {
     sim: fresh,
     ask: async ({ simId, ...to }) => {
       const run = { type: 'provision', sims: { ids: [simId] }, ...to }
-      return refusalOf(await house.tenant.inside('POST', '/internal/bulk-tickets', run))
+      return refusalOf(await harness.tenant.inside('POST', '/internal/bulk-tickets', run))
     },
   },
   'a row of a batch': {
     sim: fresh,
     ask: async (place) => {
-      const answer = await house.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims: [place] })
+      const answer = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims: [place] })
       return answer.status === 422 ? [422, first(answer)] : refusalOf(answer)
     },
   },
@@ -54,7 +54,7 @@ const DOORS: Record<string, { sim: () => Promise<number>; ask: (place: Place) =>
     sim: fresh,
     ask: async ({ simId, ...defaults }) => {
       const batch = { sims: [{ simId }], defaults }
-      const answer = await house.tenant.inside('POST', '/internal/workflows/provision-in-bulk', batch)
+      const answer = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', batch)
       return answer.status === 422 ? [422, first(answer)] : refusalOf(answer)
     },
   },
@@ -63,8 +63,8 @@ const DOORS: Record<string, { sim: () => Promise<number>; ask: (place: Place) =>
 const SHARED = { Dynamic: { type: 1, tariffType: 1 }, Fixed: { type: 0, tariffType: 2 } } as const
 const aSharedPool = async (kind: keyof typeof SHARED) => {
   const { type, tariffType } = SHARED[kind]
-  const tariffId = await aTariff(house.tenant, tariffType)
-  return { poolId: await aPool(house.tenant, { type, tariffId }), tariffId }
+  const tariffId = await aTariff(harness.tenant, tariffType)
+  return { poolId: await aPool(harness.tenant, { type, tariffId }), tariffId }
 }
 
 describe.each(Object.entries(DOORS))('%s', (_, door) => {
@@ -72,8 +72,8 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
     'into a %s pool takes the pool’s tariff or none, and no other',
     async (kind) => {
       const { poolId, tariffId } = await aSharedPool(kind)
-      const alike = await aTariff(house.tenant, SHARED[kind].tariffType)
-      const standard = await aTariff(house.tenant)
+      const alike = await aTariff(harness.tenant, SHARED[kind].tariffType)
+      const standard = await aTariff(harness.tenant)
       const ask = async (more: { tariffId?: number }) => door.ask({ simId: await door.sim(), poolId, ...more })
 
       expect(await ask({ tariffId: standard })).toEqual([422, 'tariff_has_no_effect'])
@@ -86,8 +86,8 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
   )
 
   test('into a Standard pool takes a Standard tariff of the SIM', async () => {
-    const poolId = await aPool(house.tenant)
-    const tariffId = await aTariff(house.tenant)
+    const poolId = await aPool(harness.tenant)
+    const tariffId = await aTariff(harness.tenant)
 
     const [status] = await door.ask({ simId: await door.sim(), poolId, tariffId })
 
@@ -96,14 +96,15 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
 })
 
 describe('queue-reprovision', () => {
-  const queue = (simId: number, body: object) => house.tenant.ask('POST', `/api/sims/${simId}/queue-reprovision`, body)
+  const queue = (simId: number, body: object) =>
+    harness.tenant.ask('POST', `/api/sims/${simId}/queue-reprovision`, body)
 
   test('judges the tariff by the pool the SIM is in, where none is named', async () => {
     const { poolId, tariffId } = await aSharedPool('Dynamic')
     const simId = await fresh()
-    await provisioned(house, house.tenant, simId, { poolId })
+    await provisioned(harness, harness.tenant, simId, { poolId })
 
-    const refused = await queue(simId, { tariffId: await aTariff(house.tenant) })
+    const refused = await queue(simId, { tariffId: await aTariff(harness.tenant) })
 
     expect(refused).toMatchObject({ status: 422, body: { code: 'tariff_has_no_effect' } })
     expect(refused.body.detail).toContain(`pool ${poolId}, whose tariff ${tariffId} governs`)
@@ -113,7 +114,7 @@ describe('queue-reprovision', () => {
   test('judges a tariff that was queued before by the pool that is queued now', async () => {
     const { poolId, tariffId } = await aSharedPool('Fixed')
     const simId = await inUse()
-    await queue(simId, { tariffId: await aTariff(house.tenant) })
+    await queue(simId, { tariffId: await aTariff(harness.tenant) })
 
     const refused = await queue(simId, { poolId })
 
@@ -124,8 +125,8 @@ describe('queue-reprovision', () => {
   test('lets a SIM keep its own tariff on its way into a pool whose tariff governs', async () => {
     const { poolId } = await aSharedPool('Dynamic')
     const simId = await fresh()
-    const tariffId = await aTariff(house.tenant)
-    await provisioned(house, house.tenant, simId, { tariffId })
+    const tariffId = await aTariff(harness.tenant)
+    await provisioned(harness, harness.tenant, simId, { tariffId })
 
     expect((await queue(simId, { poolId })).status).toBe(200)
   })
@@ -133,10 +134,10 @@ describe('queue-reprovision', () => {
 
 test('defaults of a batch that do not go together refuse only the rows that have both', async () => {
   const { poolId } = await aSharedPool('Dynamic')
-  const [tariffId, standardPool] = [await aTariff(house.tenant), await aPool(house.tenant)]
+  const [tariffId, standardPool] = [await aTariff(harness.tenant), await aPool(harness.tenant)]
   const sims = [{ simId: await fresh() }, { simId: await fresh(), poolId: standardPool }, { iccid: anIccid() }]
 
-  const { status, body } = await house.tenant.inside('POST', '/internal/workflows/provision-in-bulk', {
+  const { status, body } = await harness.tenant.inside('POST', '/internal/workflows/provision-in-bulk', {
     sims,
     defaults: { poolId, tariffId },
   })

@@ -4,27 +4,27 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const whole = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: true }
 
 const dueOf = (ids: readonly { kind: number; id: number }[]) =>
-  inTenant(house.store, house.tenant.id, async (tx) => {
+  inTenant(harness.store, harness.tenant.id, async (tx) => {
     const { rows } = await sql<{ kind: number; id: number }>`
       select subject_kind as kind, subject_id as id from due_subjects where due_at <= ${tx.now}
        order by subject_kind, subject_id`.execute(tx.q)
     return rows.filter((row) => ids.some(({ kind, id }) => kind === row.kind && id === row.id))
   })
 
-const notDue = () => inTenant(house.store, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
+const notDue = () => inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
 
 describe('a change of a pool', () => {
   test('of its watchdog has pool and SIMs evaluated anew, and is told; of its name alone is not', async () => {
-    const { tenant } = house
+    const { tenant } = harness
     const id = await aPool(tenant)
     const sim = await aSim(tenant)
-    await provisioned(house, tenant, sim.id, { poolId: id })
+    await provisioned(harness, tenant, sim.id, { poolId: id })
     const subjects = [
       { kind: SUBJECT_CODES.sim, id: sim.id },
       { kind: SUBJECT_CODES.pool, id },
@@ -47,7 +47,7 @@ describe('a change of a pool', () => {
 
 describe('a pool that is being deleted', () => {
   test('and a SIM on its way into it: one of the two is refused, whoever comes first', async () => {
-    const { tenant } = house
+    const { tenant } = harness
     const tariffId = await aTariff(tenant)
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, async () => {

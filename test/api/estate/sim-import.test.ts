@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { iccidOf, imeiOf } from '../../../domain/identifiers.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 let serial = 0
 /** A whole ICCID, check digit and all, that no other test has. */
 const anIccid = () => iccidOf(`894911${String(++serial).padStart(12, '0')}`)
@@ -12,11 +12,11 @@ const IMEI = imeiOf('35693803564380')
 
 const CSV = { 'content-type': 'text/csv' }
 const sendJson = (sims: readonly unknown[], query = '') =>
-  house.tenant.inside('POST', `/internal/sims${query}`, { sims })
-const sendCsv = (csv: string | Buffer, query = '') => house.tenant.inside('POST', `/internal/sims${query}`, csv, CSV)
+  harness.tenant.inside('POST', `/internal/sims${query}`, { sims })
+const sendCsv = (csv: string | Buffer, query = '') => harness.tenant.inside('POST', `/internal/sims${query}`, csv, CSV)
 const details = (body: { rejected: { detail: string }[] }) => body.rejected.map(({ detail }) => detail)
 const count = () =>
-  inTenant(house.store, house.tenant.id, async (tx) => {
+  inTenant(harness.store, harness.tenant.id, async (tx) => {
     const { rows } = await sql<{ count: number }>`select count(*)::integer as count from sims`.execute(tx.q)
     return rows[0]?.count
   })
@@ -25,7 +25,7 @@ describe('a dry run', () => {
   test('says what the run after it does, and writes nothing', async () => {
     const [known, theirs, fresh, mistyped, twice] = [anIccid(), anIccid(), anIccid(), `${anIccid()}0`, anIccid()]
     await sendJson([{ iccid: known }])
-    await house.other.inside('POST', '/internal/sims', { sims: [{ iccid: theirs }] })
+    await harness.other.inside('POST', '/internal/sims', { sims: [{ iccid: theirs }] })
     const sims = [
       { iccid: fresh, tag: 'A' },
       { iccid: known },
@@ -56,8 +56,8 @@ describe('a dry run', () => {
     const body = { sims: [{ iccid: anIccid() }] }
     const once = { 'idempotency-key': 'import-1' }
 
-    const dry = await house.tenant.inside('POST', '/internal/sims?dryRun=true', body, once)
-    const run = await house.tenant.inside('POST', '/internal/sims?dryRun=false', body, once)
+    const dry = await harness.tenant.inside('POST', '/internal/sims?dryRun=true', body, once)
+    const run = await harness.tenant.inside('POST', '/internal/sims?dryRun=false', body, once)
 
     expect(dry.body.created).toHaveLength(1)
     expect(run).toMatchObject({ status: 200, body: { created: [{ id: expect.any(Number) }] } })
@@ -69,7 +69,7 @@ test('each SIM that is created begins its audit trail', async () => {
   await sendJson([{ iccid: known }])
 
   const { headers, body } = await sendJson([{ iccid: known }, { iccid: fresh, tag: 'A' }])
-  const trail = await house.tenant.inside('GET', `/internal/audit?requestId=${headers['x-request-id']}`)
+  const trail = await harness.tenant.inside('GET', `/internal/audit?requestId=${headers['x-request-id']}`)
 
   expect(trail.body.data).toMatchObject([
     { action: 'importSims', subject: 'sim', subjectId: String(body.created[0].id), before: null, after: { tag: 'A' } },
@@ -165,7 +165,7 @@ describe('CSV', () => {
     const { status, body } = await sendCsv(csv)
     expect([status, body.rejected]).toEqual([200, []])
     const ids: number[] = body.created.map(({ id }: { id: number }) => id)
-    return Promise.all(ids.map(async (id) => (await house.tenant.ask('GET', `/api/sims/${id}`)).body))
+    return Promise.all(ids.map(async (id) => (await harness.tenant.ask('GET', `/api/sims/${id}`)).body))
   }
 
   test('from a German Excel: semicolons, CRLF, a byte order mark, and a hint', async () => {
@@ -235,7 +235,7 @@ describe('CSV', () => {
 
 test('NDJSON names the line of what is no JSON', async () => {
   const iccid = anIccid()
-  const { body } = await house.tenant.inside('POST', '/internal/sims', `{"iccid":"${iccid}"}\n\n{"iccid":\n`, {
+  const { body } = await harness.tenant.inside('POST', '/internal/sims', `{"iccid":"${iccid}"}\n\n{"iccid":\n`, {
     'content-type': 'application/x-ndjson',
   })
 

@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aPool, aSim, aTariff, provisioned, useHouse } from '../harness.ts'
+import { anIccid, aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
-const house = useHouse()
-const get = async (id: number) => (await house.tenant.ask('GET', `/api/sims/${id}`)).body
+const harness = useHarness()
+const get = async (id: number) => (await harness.tenant.ask('GET', `/api/sims/${id}`)).body
 const titles = async (): Promise<string[]> => {
-  const { body } = await house.tenant.ask('GET', '/api/events')
+  const { body } = await harness.tenant.ask('GET', '/api/events')
   return body.data.map(({ title }: { title: string }) => title)
 }
 const due = (id: number) =>
-  inTenant(house.store, house.tenant.id, async (tx) => {
+  inTenant(harness.store, harness.tenant.id, async (tx) => {
     const { rows } = await sql<{ subject_kind: number }>`
       select subject_kind from due_subjects where subject_id = ${id} order by subject_kind`.execute(tx.q)
     return rows.map((row) => row.subject_kind)
@@ -28,7 +28,7 @@ describe('import', () => {
       { iccid: second, type: 1 },
     ]
 
-    const { status, body } = await house.tenant.inside('POST', '/internal/sims', { sims })
+    const { status, body } = await harness.tenant.inside('POST', '/internal/sims', { sims })
 
     expect(status).toBe(200)
     expect(body.created.map(({ iccid }: { iccid: string }) => iccid)).toEqual([first, second])
@@ -43,10 +43,10 @@ describe('import', () => {
 
   test('sent again it adds only what is missing; an ICCID is one line in the world', async () => {
     const [known, fresh] = [anIccid(), anIccid()]
-    await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: known }] })
+    await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: known }] })
 
-    const again = await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: known }, { iccid: fresh }] })
-    const theirs = await house.other.inside('POST', '/internal/sims', { sims: [{ iccid: known }] })
+    const again = await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: known }, { iccid: fresh }] })
+    const theirs = await harness.other.inside('POST', '/internal/sims', { sims: [{ iccid: known }] })
 
     expect(again.body.created.map(({ iccid }: { iccid: string }) => iccid)).toEqual([fresh])
     expect(theirs.body).toMatchObject({ created: [], rejected: [{ index: 0, code: 'sim_exists' }] })
@@ -57,10 +57,10 @@ describe('import', () => {
     const csv = `iccid,tag,type,warningThresholdPct,isWatchdogExempt\r\n${a},"Pump, north",1,75,TRUE\r\n${b},,,,\r\n`
     const ndjson = `{"iccid":"${c}","tag":"Three"}\n\nnot json\n`
 
-    const first = await house.tenant.inside('POST', '/internal/sims', csv, {
+    const first = await harness.tenant.inside('POST', '/internal/sims', csv, {
       'content-type': 'text/csv; charset=utf-8',
     })
-    const second = await house.tenant.inside('POST', '/internal/sims', ndjson, {
+    const second = await harness.tenant.inside('POST', '/internal/sims', ndjson, {
       'content-type': 'application/x-ndjson',
     })
 
@@ -76,7 +76,7 @@ describe('import', () => {
   })
 
   test('CSV that cannot be read is refused as a whole', async () => {
-    const answer = await house.tenant.inside('POST', '/internal/sims', 'iccid,tag\n"open', {
+    const answer = await harness.tenant.inside('POST', '/internal/sims', 'iccid,tag\n"open', {
       'content-type': 'text/csv',
     })
 
@@ -86,10 +86,10 @@ describe('import', () => {
 
 describe('watchdog settings', () => {
   test('are the SIM’s own, else the pool’s', async () => {
-    const { id } = await aSim(house.tenant)
-    const poolId = await aPool(house.tenant, { watchdogMode: 1, warningThresholdPct: 90, enableBurnRateAlerts: true })
-    await provisioned(house, house.tenant, id, { poolId })
-    const set = (body: Record<string, unknown>) => house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, body)
+    const { id } = await aSim(harness.tenant)
+    const poolId = await aPool(harness.tenant, { watchdogMode: 1, warningThresholdPct: 90, enableBurnRateAlerts: true })
+    await provisioned(harness, harness.tenant, id, { poolId })
+    const set = (body: Record<string, unknown>) => harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, body)
 
     const inherited = await get(id)
     await set({ watchdogMode: 2, warningThresholdPct: 50 })
@@ -112,9 +112,9 @@ describe('watchdog settings', () => {
   })
 
   test('of a SIM in no pool: its own mode is the one it has', async () => {
-    const { id } = await aSim(house.tenant)
+    const { id } = await aSim(harness.tenant)
 
-    const answer = await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 2 })
+    const answer = await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 2 })
 
     expect(answer).toMatchObject({ status: 200, body: { id } })
     expect(await get(id)).toMatchObject({ watchdogMode: 2 })
@@ -126,47 +126,47 @@ describe('watchdog settings', () => {
   ] as const)(
     'of a SIM in a %s pool: threshold and burn rate alerts stay the pool’s, the mode does not',
     async (_name, of) => {
-      const { id } = await aSim(house.tenant)
-      const tariffId = await aTariff(house.tenant, of.tariffType)
+      const { id } = await aSim(harness.tenant)
+      const tariffId = await aTariff(harness.tenant, of.tariffType)
       const settings = { watchdogMode: 2, warningThresholdPct: 90, enableBurnRateAlerts: true }
-      const poolId = await aPool(house.tenant, { type: of.type, tariffId, ...settings })
-      await provisioned(house, house.tenant, id, { poolId })
-      const summary = async () => (await house.tenant.ask('GET', `/api/pools/${poolId}/sims`)).body[0]
+      const poolId = await aPool(harness.tenant, { type: of.type, tariffId, ...settings })
+      await provisioned(harness, harness.tenant, id, { poolId })
+      const summary = async () => (await harness.tenant.ask('GET', `/api/pools/${poolId}/sims`)).body[0]
 
       const shared = { watchdogMode: 2, warningThresholdPct: null, enableBurnRateAlerts: false }
       expect(await get(id)).toMatchObject(shared)
       expect(await summary()).toMatchObject(shared)
       const own = { warningThresholdPct: 40, enableBurnRateAlerts: true }
-      await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, own)
+      await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, own)
       expect(await get(id)).toMatchObject(own)
       expect(await summary()).toMatchObject(own)
     },
   )
 
   test('a change has the SIM and its pool evaluated, and is an event', async () => {
-    const { id, iccid } = await aSim(house.tenant)
-    await provisioned(house, house.tenant, id, {})
-    await inTenant(house.store, house.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
-    house.jobs.length = 0
+    const { id, iccid } = await aSim(harness.tenant)
+    await provisioned(harness, harness.tenant, id, {})
+    await inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
+    harness.jobs.length = 0
 
-    await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { isWatchdogExempt: true })
+    await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { isWatchdogExempt: true })
 
     expect(await due(id)).toEqual([1])
-    expect(house.jobs).toEqual([{ queue: 'evaluate', tenantId: house.tenant.id }])
+    expect(harness.jobs).toEqual([{ queue: 'evaluate', tenantId: harness.tenant.id }])
     expect(await titles()).toContain(`Watchdog changed: SIM ${iccid}`)
   })
 })
 
 describe('DELETE /internal/sims/{id}/queued-change', () => {
   test('takes back what is queued, as often as it is asked, and only as it was seen', async () => {
-    const { id, iccid } = await aSim(house.tenant)
-    await provisioned(house, house.tenant, id, {})
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+    const { id, iccid } = await aSim(harness.tenant)
+    await provisioned(harness, harness.tenant, id, {})
+    await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
     const path = `/internal/sims/${id}/queued-change`
 
-    const stale = await house.tenant.inside('DELETE', path, undefined, { 'if-match': '"1.x"' })
-    const first = await house.tenant.inside('DELETE', path, undefined, { 'x-request-id': 'first-take-back' })
-    const again = await house.tenant.inside('DELETE', path, {}, { 'x-request-id': 'second-take-back' })
+    const stale = await harness.tenant.inside('DELETE', path, undefined, { 'if-match': '"1.x"' })
+    const first = await harness.tenant.inside('DELETE', path, undefined, { 'x-request-id': 'first-take-back' })
+    const again = await harness.tenant.inside('DELETE', path, {}, { 'x-request-id': 'second-take-back' })
 
     expect(stale.status).toBe(412)
     expect([first, again]).toMatchObject([
@@ -176,7 +176,7 @@ describe('DELETE /internal/sims/{id}/queued-change', () => {
     expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null, pendingUnassign: false })
     expect((await titles()).filter((title) => title === `Change taken back: SIM ${iccid}`)).toHaveLength(1)
     const trail = async (requestId: string) =>
-      (await house.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)).body.data
+      (await harness.tenant.inside('GET', `/internal/audit?requestId=${requestId}`)).body.data
     expect(await trail('first-take-back')).toMatchObject([
       { subject: 'sim', before: { pendingUnassign: true }, after: { pendingUnassign: false } },
     ])
@@ -186,11 +186,11 @@ describe('DELETE /internal/sims/{id}/queued-change', () => {
 
 describe('tickets of the internal interface', () => {
   test('say who asked, and how far they are', async () => {
-    const { id: simId } = await aSim(house.tenant)
+    const { id: simId } = await aSim(harness.tenant)
     const cause = { by: 'workflow', workflowId: 'provision-and-activate:t:1' }
 
-    const made = await house.tenant.inside('POST', '/internal/tickets/provision', { simId, tag: 'Later', cause })
-    const { body } = await house.tenant.inside('GET', `/internal/tickets/${made.body.id}`)
+    const made = await harness.tenant.inside('POST', '/internal/tickets/provision', { simId, tag: 'Later', cause })
+    const { body } = await harness.tenant.inside('GET', `/internal/tickets/${made.body.id}`)
 
     expect(body).toEqual({
       id: made.body.id,
@@ -211,26 +211,29 @@ describe('tickets of the internal interface', () => {
   })
 
   test('a cause that is none is refused in one line', async () => {
-    const answer = await house.tenant.inside('POST', '/internal/tickets/suspend', { simId: 1, cause: { by: 'chance' } })
+    const answer = await harness.tenant.inside('POST', '/internal/tickets/suspend', {
+      simId: 1,
+      cause: { by: 'chance' },
+    })
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/cause' }] } })
     expect(answer.body.errors).toHaveLength(1)
   })
 
   test('a provisioned SIM is moved at a boundary only', async () => {
-    const { id: simId } = await aSim(house.tenant)
-    const poolId = await aPool(house.tenant)
-    await provisioned(house, house.tenant, simId, {})
+    const { id: simId } = await aSim(harness.tenant)
+    const poolId = await aPool(harness.tenant)
+    await provisioned(harness, harness.tenant, simId, {})
 
-    const person = await house.tenant.inside('POST', '/internal/tickets/provision', { simId, poolId })
-    const monthEnd = await house.tenant.inside('POST', '/internal/tickets/provision', {
+    const person = await harness.tenant.inside('POST', '/internal/tickets/provision', { simId, poolId })
+    const monthEnd = await harness.tenant.inside('POST', '/internal/tickets/provision', {
       simId,
       poolId,
       cause: { by: 'month-end', cycle: '2026-10' },
       effectiveAt: '2026-11-01T00:00:00Z',
     })
 
-    const someday = await house.tenant.inside('POST', '/internal/tickets/unassign', {
+    const someday = await harness.tenant.inside('POST', '/internal/tickets/unassign', {
       simId,
       effectiveAt: '2026-11-02T00:00:00Z',
     })

@@ -6,7 +6,7 @@ import { LINES, OPERATIONS } from './calls.ts'
 import { leavesItsTrail } from './route-checks.ts'
 
 const estates = useEstates()
-const { house } = estates
+const { harness } = estates
 
 const CHANGES = OPERATIONS.filter(({ method }) => method !== 'GET')
 const here = CHANGES.filter(({ operationId }) => LINES[operationId]?.asksTemporal !== true)
@@ -105,9 +105,9 @@ describe('GET /internal/audit', () => {
   })
 
   test('without a tenant shows the platform’s own changes, and with one those of no other', async () => {
-    const made = await house.operate('POST', '/internal/keys', { name: 'trail', scopes: ['operator'] })
+    const made = await harness.operate('POST', '/internal/keys', { name: 'trail', scopes: ['operator'] })
 
-    const platform = (await read('pageSize=100', house.operate)).data
+    const platform = (await read('pageSize=100', harness.operate)).data
     const ofKey = (entry: Entry) => entry.subject === 'key' && entry.subjectId === made.body.id
     expect(platform.some(ofKey)).toBe(true)
     expect(new Set(platform.map(({ subject }: Entry) => subject))).toEqual(new Set(['key', 'rules']))
@@ -120,7 +120,7 @@ describe('GET /internal/audit', () => {
   test('an entry is never changed or deleted, not even by the service', async () => {
     const { rows } = await sql<{ rights: string }>`
       select distinct lower(privilege_type) as rights from information_schema.role_table_grants
-       where table_name = 'audit_log' and grantee in ('simherd_tenant', 'simherd_platform')`.execute(house.root)
+       where table_name = 'audit_log' and grantee in ('simherd_tenant', 'simherd_platform')`.execute(harness.root)
 
     expect(rows.map(({ rights }) => rights).toSorted()).toEqual(['insert', 'select'])
   })

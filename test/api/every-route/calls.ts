@@ -69,7 +69,7 @@ async function startedRun(estate: Estate) {
 }
 async function stoppedRun(estate: Estate) {
   const run = await startedRun(estate)
-  await estate.house.terminate(run.path.workflowId)
+  await estate.harness.terminate(run.path.workflowId)
   return run
 }
 /** A hold of the guard, opened by a rule of its own on a tenant that lets nothing through. */

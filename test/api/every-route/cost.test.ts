@@ -4,13 +4,13 @@ import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { recordUsage } from '../../../operations/usage/record-usage.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aSim, aTariff, aTenant, type Tenant, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, aTenant, type Tenant, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 /** SIMs over pools of every type, with own tariffs, usage and open tickets. */
 async function anEstate(sims: number) {
-  const tenant = await aTenant(house, 'Meadow')
+  const tenant = await aTenant(harness, 'Meadow')
   const tariffs = [await aTariff(tenant, 1), await aTariff(tenant, 0), await aTariff(tenant, 2)]
   const pools: number[] = []
   for (let n = 0; n < Math.ceil(sims / 2); n++) {
@@ -18,7 +18,7 @@ async function anEstate(sims: number) {
   }
   const made: number[] = []
   for (let n = 0; n < sims; n++) made.push((await aSim(tenant)).id)
-  await inTenant(house.store, tenant.id, async (tx) => {
+  await inTenant(harness.store, tenant.id, async (tx) => {
     await sql`
       update sims s set status = 1, pool_id = p.pool, tariff_id = case when s.id % 2 = 0 then ${tariffs[1]}::integer end
         from (select sim, (${pools}::integer[])[1 + (n % ${pools.length})::integer] as pool
@@ -26,7 +26,7 @@ async function anEstate(sims: number) {
        where s.id = p.sim`.execute(tx.q)
     await sql`
       insert into memberships (sim_id, pool_id, tariff_id, from_at)
-      select id, pool_id, tariff_id, ${new Date(house.now - 3_600_000)} from sims where tenant_id = ${tenant.id}`.execute(
+      select id, pool_id, tariff_id, ${new Date(harness.now - 3_600_000)} from sims where tenant_id = ${tenant.id}`.execute(
       tx.q,
     )
   })
@@ -37,12 +37,12 @@ async function anEstate(sims: number) {
 
 const use = (tenant: Tenant, sims: readonly number[], what: string) =>
   recordUsage(
-    house.store,
+    harness.store,
     tenant.id,
     sims.map((simId) => ({
       recordId: `${what} ${simId}`,
       simId,
-      at: new Date(house.now).toISOString(),
+      at: new Date(harness.now).toISOString(),
       bytesDown: 700_000_000,
     })),
   )
@@ -105,9 +105,9 @@ describe('a list costs as many statements', () => {
 
 test('lists do without the usage records', async () => {
   const { tenant, sims, pools } = await anEstate(3)
-  await sql`revoke select on usage_records from simherd_tenant`.execute(house.store.db)
+  await sql`revoke select on usage_records from simherd_tenant`.execute(harness.store.db)
   onTestFinished(async () => {
-    await sql`grant select on usage_records to simherd_tenant`.execute(house.store.db)
+    await sql`grant select on usage_records to simherd_tenant`.execute(harness.store.db)
   })
 
   await expect(use(tenant, sims, 'refused'), 'the right is really gone').rejects.toThrow('permission denied')
@@ -149,14 +149,14 @@ describe('pages', () => {
       'page=1&page=2',
     ]
     for (const query of queries) {
-      const { status, body } = await house.tenant.ask('GET', `${path}?${encodeURI(query)}`)
+      const { status, body } = await harness.tenant.ask('GET', `${path}?${encodeURI(query)}`)
       expect([query, status, body.code]).toEqual([query, 400, 'invalid_request'])
     }
   })
 
   test.each(LISTS)('of %s have right totals past the last one', async (path) => {
-    const all = (await house.tenant.ask('GET', `${path}?pageSize=1`)).body.pagination
-    const { body } = await house.tenant.ask('GET', `${path}?pageSize=1&page=2147483647`)
+    const all = (await harness.tenant.ask('GET', `${path}?pageSize=1`)).body.pagination
+    const { body } = await harness.tenant.ask('GET', `${path}?pageSize=1&page=2147483647`)
 
     expect(body.data).toEqual([])
     expect(body.pagination).toEqual({

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
-import { aPool, aSim, asking, aTariff, provisioned, useHouse } from '../harness.ts'
+import { aPool, aSim, asking, aTariff, provisioned, useHarness } from '../harness.ts'
 
-const house = useHouse({ checkAnswers: false })
+const harness = useHarness({ checkAnswers: false })
 
 interface Schema {
   readonly $ref?: string
@@ -51,7 +51,7 @@ function unboundedNumbers(document: unknown): string[] {
 describe('the OpenAPI document', () => {
   test('is 3.1, needs no database, and is what the listener serves', async () => {
     const document = await openapiDocument()
-    const served = await asking(house.outside, {})('GET', '/openapi.json')
+    const served = await asking(harness.outside, {})('GET', '/openapi.json')
 
     expect(document).toMatchObject({ openapi: '3.1.0' })
     expect(served.body).toEqual(document)
@@ -131,30 +131,30 @@ describe('the OpenAPI document', () => {
   })
 
   test('the page that shows it names no other host', async () => {
-    const page = await asking(house.outside, {})('GET', '/docs/')
+    const page = await asking(harness.outside, {})('GET', '/docs/')
 
     expect(page.status).toBe(200)
     expect(page.headers['content-security-policy']).toContain("default-src 'self'")
     const nonces = [...page.body.matchAll(/ nonce="([^"]+)"/g)].map(([, nonce]) => nonce)
     expect(new Set(nonces).size).toBe(1)
     expect(page.headers['content-security-policy']).toContain(`script-src 'nonce-${nonces[0]}';`)
-    expect((await asking(house.outside, {})('GET', '/docs/')).body).not.toContain(nonces[0])
+    expect((await asking(harness.outside, {})('GET', '/docs/')).body).not.toContain(nonces[0])
     expect(page.body).not.toMatch(/(src|href)="?https?:/)
   })
 })
 
 describe('answers as they leave', () => {
   test('nullable fields are null, not 0, "" or false', async () => {
-    const { id } = await aSim(house.tenant)
-    const tariffId = await aTariff(house.tenant)
-    const poolId = await aPool(house.tenant, { tariffId })
-    await provisioned(house, house.tenant, id, { poolId })
-    const ticket = await house.tenant.ask('POST', '/api/tickets/activate', { simId: id })
+    const { id } = await aSim(harness.tenant)
+    const tariffId = await aTariff(harness.tenant)
+    const poolId = await aPool(harness.tenant, { tariffId })
+    await provisioned(harness, harness.tenant, id, { poolId })
+    const ticket = await harness.tenant.ask('POST', '/api/tickets/activate', { simId: id })
 
-    const sim = await house.tenant.ask('GET', `/api/sims/${id}`)
-    const pool = await house.tenant.ask('GET', `/api/pools/${poolId}`)
-    const tariff = await house.tenant.ask('GET', `/api/tariffs/${tariffId}`)
-    const shown = await house.tenant.ask('GET', `/api/tickets/${ticket.body.id}`)
+    const sim = await harness.tenant.ask('GET', `/api/sims/${id}`)
+    const pool = await harness.tenant.ask('GET', `/api/pools/${poolId}`)
+    const tariff = await harness.tenant.ask('GET', `/api/tariffs/${tariffId}`)
+    const shown = await harness.tenant.ask('GET', `/api/tickets/${ticket.body.id}`)
 
     expect(sim.body).toMatchObject({
       tariffId: null,
@@ -174,15 +174,15 @@ describe('answers as they leave', () => {
   })
 
   test('a SIM without a tariff has {} in its place', async () => {
-    const { id } = await aSim(house.tenant)
+    const { id } = await aSim(harness.tenant)
 
-    expect((await house.tenant.ask('GET', `/api/sims/${id}`)).body.tariff).toEqual({})
+    expect((await harness.tenant.ask('GET', `/api/sims/${id}`)).body.tariff).toEqual({})
   })
 })
 
 describe('health', () => {
   test('is told without a key', async () => {
-    const ask = asking(house.inside, {})
+    const ask = asking(harness.inside, {})
 
     expect(await ask('GET', '/healthz')).toMatchObject({ status: 200, body: { ok: true } })
     expect(await ask('GET', '/readyz')).toMatchObject({ status: 200, body: { ok: true } })
@@ -192,7 +192,7 @@ describe('health', () => {
   })
 
   test('a problem can be looked up', async () => {
-    const answer = await asking(house.outside, {})('GET', '/problems/sim_not_found')
+    const answer = await asking(harness.outside, {})('GET', '/problems/sim_not_found')
 
     expect(answer.body).toEqual({
       code: 'sim_not_found',

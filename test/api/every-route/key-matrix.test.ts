@@ -5,18 +5,18 @@ import { LINES, lineOf, OPERATIONS } from './calls.ts'
 import { type Keys, opensToNobodyElse, someKeys } from './route-checks.ts'
 
 const estates = useEstates()
-const { house } = estates
+const { harness } = estates
 let keys: Keys
 
 beforeAll(async () => {
-  keys = await someKeys(house)
+  keys = await someKeys(harness)
 })
 
 describe('the estates', () => {
   test('have something in every table of the tenants', async () => {
-    for (const { id } of [house.tenant, house.other]) {
-      const prints = await fingerprintOf(house, id)
-      expect((await tenantTables(house)).filter((table) => prints[table]?.startsWith('0 '))).toEqual([])
+    for (const { id } of [harness.tenant, harness.other]) {
+      const prints = await fingerprintOf(harness, id)
+      expect((await tenantTables(harness)).filter((table) => prints[table]?.startsWith('0 '))).toEqual([])
     }
   })
 

@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { migrate } from '../../../store/migrate.ts'
 import { databaseOfLastRelease, lastRelease } from '../../setup/last-release.ts'
-import { asking, type Tenant, useHouse } from '../harness.ts'
+import { asking, type Tenant, useHarness } from '../harness.ts'
 
 const release = await lastRelease()
-const house = useHouse({
+const harness = useHarness({
   database: async () => {
     const database = await databaseOfLastRelease()
     await migrate(database.url)
@@ -17,9 +17,9 @@ const rowsOf = <T>(table: string) => (release.data[table] ?? []) as readonly T[]
 const SHARED = new Set([2, 3])
 let tenant: Pick<Tenant, 'ask' | 'inside'>
 beforeAll(() => {
-  house.now = release.at
+  harness.now = release.at
   const headers = { authorization: `Bearer ${release.operatorKey}`, 'x-tenant-id': release.tenantId }
-  tenant = { ask: asking(house.outside, headers), inside: asking(house.inside, headers) }
+  tenant = { ask: asking(harness.outside, headers), inside: asking(harness.inside, headers) }
 })
 
 test('the data of the release is that of a tenant whose month has ended, with work under way', () => {
@@ -89,7 +89,7 @@ test('tickets are opened behind those that were open', async () => {
 
 test('keys go on as they were; one that writes sees activation codes, one that reads does not any more', async () => {
   const scopesOf = async (key: string) => {
-    const { status } = await asking(house.outside, { authorization: `Bearer ${key}` })('GET', '/api/tenant')
+    const { status } = await asking(harness.outside, { authorization: `Bearer ${key}` })('GET', '/api/tenant')
     const { body } = await tenant.inside('GET', '/internal/keys')
     const list: { id: string; scopes: string[] }[] = body.data ?? body
     return [status, list.find(({ id }) => key.includes(id))?.scopes]

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
-import { type Ask, aSim, useHouse } from '../harness.ts'
+import { type Ask, aSim, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 interface Schema {
   readonly type?: string | readonly string[]
@@ -114,16 +114,16 @@ async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {
 }
 
 test('nothing a caller sends to the public interface makes it fail', async () => {
-  await aSim(house.tenant)
+  await aSim(harness.tenant)
   const { paths } = (await openapiDocument()) as { paths: Paths }
 
-  expect(await failuresOf(house.tenant.ask, paths)).toEqual([])
+  expect(await failuresOf(harness.tenant.ask, paths)).toEqual([])
 }, 60_000)
 
 test('nothing a caller sends to the internal interface makes it fail', async () => {
   const { paths } = (await internalOpenapiDocument()) as { paths: Paths }
 
-  expect(await failuresOf(house.tenant.inside, paths)).toEqual([])
+  expect(await failuresOf(harness.tenant.inside, paths)).toEqual([])
 }, 120_000)
 
 test.each([
@@ -133,10 +133,10 @@ test.each([
   ['\u00a0', 400],
   ['\ufeff', 400],
 ])('a body of white space is no body where JSON calls it white space: %j is answered %i', async (body, status) => {
-  const { id } = await aSim(house.tenant)
+  const { id } = await aSim(harness.tenant)
   const headers = { 'content-type': 'application/json' }
 
-  expect((await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, body, headers)).status).toBe(status)
-  const cancelled = await house.tenant.inside('DELETE', `/internal/sims/${id}/queued-change`, body, headers)
+  expect((await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, body, headers)).status).toBe(status)
+  const cancelled = await harness.tenant.inside('DELETE', `/internal/sims/${id}/queued-change`, body, headers)
   expect(cancelled.status === 400).toBe(status === 400)
 })

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import { type Estates, fingerprintOf, spyOn } from '../full-tenant.ts'
-import { type Ask, asking, type House, NOON } from '../harness.ts'
+import { type Ask, asking, type Harness, NOON } from '../harness.ts'
 import { type Call, lineOf, type Operation, urlOf } from './calls.ts'
 
 /** What only an admin of the tenant may do. */
@@ -19,7 +19,7 @@ const askerOf = ({ listener }: Operation, tenant: { readonly ask: Ask; readonly 
   listener === 'outside' ? tenant.ask : tenant.inside
 
 /** Keys of each kind, good and bad. The clock goes on by the second in which the expired ones have expired. */
-export async function someKeys(house: House) {
+export async function someKeys(harness: Harness) {
   const expiresAt = new Date(NOON + 1000).toISOString()
   const aKey = async (ask: Ask, body: object) => {
     const made = await ask('POST', '/internal/keys', { name: 'matrix', ...body })
@@ -30,15 +30,15 @@ export async function someKeys(house: House) {
     await ask('DELETE', `/internal/keys/${revoked.id}`)
     return { expired: expired.key, revoked: revoked.key }
   }
-  const ofTenant = async (scope: string) => (await aKey(house.tenant.inside, { scopes: [scope] })).key
+  const ofTenant = async (scope: string) => (await aKey(harness.tenant.inside, { scopes: [scope] })).key
   const keys = {
-    outside: await badOnes(house.tenant.inside, ['admin']),
-    inside: await badOnes(house.operate, ['operator']),
+    outside: await badOnes(harness.tenant.inside, ['admin']),
+    inside: await badOnes(harness.operate, ['operator']),
     read: await ofTenant('read'),
     write: await ofTenant('write'),
     admin: await ofTenant('admin'),
   }
-  house.now = NOON + 1000
+  harness.now = NOON + 1000
   return keys
 }
 export type Keys = Awaited<ReturnType<typeof someKeys>>
@@ -46,13 +46,13 @@ export type Keys = Awaited<ReturnType<typeof someKeys>>
 type Refusal = readonly [who: string, status: 401 | 403, headers: Record<string, string>]
 
 /** Who must be refused, and how. */
-function refusals(house: House, keys: Keys, { operationId, method, listener }: Operation): Refusal[] {
-  const ours: Record<string, string> = listener === 'inside' ? { 'x-tenant-id': house.tenant.id } : {}
+function refusals(harness: Harness, keys: Keys, { operationId, method, listener }: Operation): Refusal[] {
+  const ours: Record<string, string> = listener === 'inside' ? { 'x-tenant-id': harness.tenant.id } : {}
   const bearer = (key: string) => ({ authorization: `Bearer ${key}`, ...ours })
   const everywhere: Refusal[] = [
     ['no key', 401, ours],
     ['no key that is one', 401, bearer('hello')],
-    ['a wrong secret', 401, bearer(house.operatorKey.replace(/.{8}$/, 'AAAAAAAA'))],
+    ['a wrong secret', 401, bearer(harness.operatorKey.replace(/.{8}$/, 'AAAAAAAA'))],
     ['an expired key', 401, bearer(keys[listener].expired)],
     ['a revoked key', 401, bearer(keys[listener].revoked)],
   ]
@@ -61,22 +61,22 @@ function refusals(house: House, keys: Keys, { operationId, method, listener }: O
     ...everywhere,
     ...(method === 'GET' ? [] : [['a key that only reads', 403, bearer(keys.read)] as const]),
     ...(ADMIN_ONLY.includes(operationId) ? [['a key that writes', 403, bearer(keys.write)] as const] : []),
-    ['a key that names another tenant', 403, { ...bearer(keys.admin), 'x-tenant-id': house.other.id }],
+    ['a key that names another tenant', 403, { ...bearer(keys.admin), 'x-tenant-id': harness.other.id }],
   ]
 }
 
 /** A call is refused to every wrong key, shows another tenant nothing and changes nothing; with the right key it is a good one. */
 export async function opensToNobodyElse(estates: Estates, keys: Keys, operation: Operation): Promise<void> {
-  const { house, ours, theirs } = estates
+  const { harness, ours, theirs } = estates
   const line = lineOf(operation)
   const call = await line.call(ours)
   const spy = await spyOn(ours)
   const found = (answer: { headers: object; body: unknown }, asked: Call) =>
     spy(textOf(answer), questionOf(operation, asked))
-  const before = await fingerprintOf(house, house.tenant.id)
+  const before = await fingerprintOf(harness, harness.tenant.id)
 
-  for (const [who, status, headers] of refusals(house, keys, operation)) {
-    const answer = await send(asking(house[operation.listener], headers), operation, call)
+  for (const [who, status, headers] of refusals(harness, keys, operation)) {
+    const answer = await send(asking(harness[operation.listener], headers), operation, call)
     expect([answer.status, answer.body.code], who).toEqual([status, status === 401 ? 'unauthorized' : 'forbidden'])
     if (status === 401) expect(answer.headers['www-authenticate'], who).toBe('Bearer realm="simherd"')
     expect(found(answer, call), who).toEqual([])
@@ -99,7 +99,7 @@ export async function opensToNobodyElse(estates: Estates, keys: Keys, operation:
       expect(found(refused, mixed)).toEqual([])
     }
   }
-  expect(await fingerprintOf(house, house.tenant.id), 'nothing of ours has changed').toEqual(before)
+  expect(await fingerprintOf(harness, harness.tenant.id), 'nothing of ours has changed').toEqual(before)
 
   const answer = await send(askerOf(operation, ours.tenant), operation, call)
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
@@ -116,7 +116,7 @@ interface AuditRow {
 }
 
 /** A call that succeeds leaves the audit entries that its line says, and no others. */
-export async function leavesItsTrail({ house, ours }: Estates, operation: Operation): Promise<void> {
+export async function leavesItsTrail({ harness, ours }: Estates, operation: Operation): Promise<void> {
   const { call, audit } = lineOf(operation)
   const asked = await call(ours)
   const requestId = `trail-${operation.operationId}`
@@ -126,10 +126,10 @@ export async function leavesItsTrail({ house, ours }: Estates, operation: Operat
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
   const { rows } = await sql<AuditRow>`
     select tenant_id as "tenantId", key_id as "keyId", action, subject, subject_id as "subjectId", before, after
-      from audit_log where request_id = ${requestId} order by subject, id`.execute(house.root)
+      from audit_log where request_id = ${requestId} order by subject, id`.execute(harness.root)
   const subjects = typeof audit === 'object' ? audit : []
   expect(rows.map(({ subject }) => subject)).toEqual(subjects.toSorted())
-  const key = operation.listener === 'outside' ? ours.tenant.key : house.operatorKey
+  const key = operation.listener === 'outside' ? ours.tenant.key : harness.operatorKey
   const owners: Record<string, string | null> = { createTenant: answer.body.id, loadRules: null }
   const owner = operation.operationId in owners ? owners[operation.operationId] : ours.tenant.id
   for (const row of rows) {
@@ -142,7 +142,7 @@ export async function leavesItsTrail({ house, ours }: Estates, operation: Operat
 }
 
 /** The same request under one Idempotency-Key is done once, and another one under it is refused. */
-export async function isIdempotent({ house, ours }: Estates, operation: Operation): Promise<void> {
+export async function isIdempotent({ harness, ours }: Estates, operation: Operation): Promise<void> {
   const line = lineOf(operation)
   const [call, other] = [await line.call(ours), await line.call(ours)]
   const ask = askerOf(operation, ours.tenant)
@@ -151,7 +151,7 @@ export async function isIdempotent({ house, ours }: Estates, operation: Operatio
   const first = await send(ask, operation, call, headers)
   expect(first.status, JSON.stringify(first.body)).toBeLessThan(300)
   expect(first.headers['idempotency-replayed']).toBeUndefined()
-  const done = await fingerprintOf(house, house.tenant.id)
+  const done = await fingerprintOf(harness, harness.tenant.id)
 
   const again = await send(ask, operation, call, headers)
   if (line.secret) expect(again).toMatchObject({ status: 409, body: { code: 'secret_already_shown' } })
@@ -164,5 +164,5 @@ export async function isIdempotent({ house, ours }: Estates, operation: Operatio
     questionOf(operation, other) === questionOf(operation, call) ? { ...call, query: { another: 1 } } : other
   const refused = await send(ask, operation, another, headers)
   expect(refused).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
-  expect(await fingerprintOf(house, house.tenant.id), 'nothing is done by the second and the third').toEqual(done)
+  expect(await fingerprintOf(harness, harness.tenant.id), 'nothing is done by the second and the third').toEqual(done)
 }

@@ -1,9 +1,9 @@
 /** What was read is sent back whole: what takes it, and what does not, which docs/interface.md lists as stricter. */
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, useHarness } from '../harness.ts'
 import { OPERATIONS } from './calls.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 describe('PUT /api/pools/{id}', () => {
   test.each([
@@ -11,17 +11,17 @@ describe('PUT /api/pools/{id}', () => {
     ['Dynamic', 1, 1],
     ['Fixed', 0, 2],
   ] as const)('takes a %s pool as it was read, with a setting changed', async (_, type, tariffType) => {
-    const tariffId = await aTariff(house.tenant, tariffType)
+    const tariffId = await aTariff(harness.tenant, tariffType)
     const settings = { name: 'meters', warningThresholdPct: 80, enableBurnRateAlerts: true }
-    const id = await aPool(house.tenant, { type, tariffId, ...settings })
+    const id = await aPool(harness.tenant, { type, tariffId, ...settings })
     const url = `/api/pools/${id}`
-    const { body: pool } = await house.tenant.ask('GET', url)
+    const { body: pool } = await harness.tenant.ask('GET', url)
 
-    const unchanged = await house.tenant.ask('PUT', url, pool)
-    const changed = await house.tenant.ask('PUT', url, { ...pool, watchdogMode: 2 })
+    const unchanged = await harness.tenant.ask('PUT', url, pool)
+    const changed = await harness.tenant.ask('PUT', url, { ...pool, watchdogMode: 2 })
 
     expect([unchanged.status, changed.status]).toEqual([200, 200])
-    expect((await house.tenant.ask('GET', url)).body).toEqual({
+    expect((await harness.tenant.ask('GET', url)).body).toEqual({
       ...pool,
       watchdogMode: 2,
       updatedAt: expect.any(String),
@@ -29,16 +29,16 @@ describe('PUT /api/pools/{id}', () => {
   })
 
   test('ignores what it does not replace, and still refuses what no pool has', async () => {
-    const id = await aPool(house.tenant, { name: 'lamps' })
+    const id = await aPool(harness.tenant, { name: 'lamps' })
     const url = `/api/pools/${id}`
-    const { body: pool } = await house.tenant.ask('GET', url)
+    const { body: pool } = await harness.tenant.ask('GET', url)
 
     const other = { ...pool, id: id + 1, type: 1, tariffId: pool.tariffId + 1, status: 0, limitMB: 5, name: 'lamps 2' }
-    const ignored = await house.tenant.ask('PUT', url, other)
-    const misspelt = await house.tenant.ask('PUT', url, { ...pool, warningTresholdPct: 3 })
+    const ignored = await harness.tenant.ask('PUT', url, other)
+    const misspelt = await harness.tenant.ask('PUT', url, { ...pool, warningTresholdPct: 3 })
 
     expect(ignored).toMatchObject({ status: 200, body: { id } })
-    expect((await house.tenant.ask('GET', url)).body).toEqual({ ...pool, name: 'lamps 2' })
+    expect((await harness.tenant.ask('GET', url)).body).toEqual({ ...pool, name: 'lamps 2' })
     expect(misspelt).toMatchObject({ status: 400, body: { errors: [{ pointer: '/warningTresholdPct' }] } })
   })
 })
@@ -62,11 +62,11 @@ describe('PATCHes of the document take their one field, and no whole object:', (
   })
 
   test.each(Object.entries(ONE_FIELD))('%s', async (_, { read, change }) => {
-    const { id } = await aSim(house.tenant)
+    const { id } = await aSim(harness.tenant)
     const at = (path: string) => path.replace('{sim}', String(id))
-    const { body } = await house.tenant.ask('GET', at(read))
+    const { body } = await harness.tenant.ask('GET', at(read))
 
-    const whole = await house.tenant.ask('PATCH', at(change), body)
+    const whole = await harness.tenant.ask('PATCH', at(change), body)
 
     expect(whole).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
@@ -74,7 +74,7 @@ describe('PATCHes of the document take their one field, and no whole object:', (
 
 test('the operator’s settings are taken as they were read', async () => {
   const url = '/internal/tenant/enforcement'
-  const { body } = await house.tenant.inside('GET', url)
+  const { body } = await harness.tenant.inside('GET', url)
 
-  expect(await house.tenant.inside('PATCH', url, body)).toMatchObject({ status: 200, body })
+  expect(await harness.tenant.inside('PATCH', url, body)).toMatchObject({ status: 200, body })
 })

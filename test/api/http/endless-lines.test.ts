@@ -1,9 +1,9 @@
 /** Deliveries of usage whose lines do not end: read in bounded memory, plain and gzipped. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const MIB = 1024 * 1024
 const NDJSON = 'application/x-ndjson'
 const CSV = 'text/csv'
@@ -16,7 +16,7 @@ const endless = (text: string, mebibytes: number) => {
 
 async function aSim(): Promise<string> {
   const iccid = `89445001020${String(Date.now() % 1e8).padStart(8, '0')}`
-  await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
+  await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
   return iccid
 }
 
@@ -29,7 +29,7 @@ async function send(body: Buffer | string, type: string, more = {}) {
     most = Math.max(most, process.memoryUsage.rss())
   }, 5)
   try {
-    const answer = await house.tenant.inside('POST', '/internal/usage', body, { 'content-type': type, ...more })
+    const answer = await harness.tenant.inside('POST', '/internal/usage', body, { 'content-type': type, ...more })
     return { ...answer, grown: Math.max(most, process.memoryUsage.rss()) - before }
   } finally {
     clearInterval(look)
@@ -110,7 +110,7 @@ describe('a list of SIMs', () => {
     ['/internal/workflows/provision-in-bulk', CSV, 'iccid\n'],
     ['/internal/sims', NDJSON, ''],
   ])('to %s as %s with a line of 6 MiB is not made into records', async (url, type, head) => {
-    const { status, body } = await house.tenant.inside('POST', url, head + ','.repeat(6 * MIB), {
+    const { status, body } = await harness.tenant.inside('POST', url, head + ','.repeat(6 * MIB), {
       'content-type': type,
     })
 

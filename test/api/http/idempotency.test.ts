@@ -1,9 +1,9 @@
 /** `Idempotency-Key` under requests that come at once. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aTariff, type Tenant, useHouse } from '../harness.ts'
+import { aTariff, type Tenant, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 /** Batches; they take a tenth of the time, and what is over makes a failing one shorter. */
 const RUNS = Number(process.env.RUNS ?? 40)
 const MOST_MS = RUNS * 3000
@@ -30,7 +30,7 @@ async function namesOf(tenant: Tenant): Promise<string[]> {
 test('does one thing under one key, whatever comes under it at once, and in whatever order', {
   timeout: MOST_MS + 30_000,
 }, async () => {
-  const tariffId = await aTariff(house.tenant)
+  const tariffId = await aTariff(harness.tenant)
   const body = bodies(tariffId)
   const made = fc.constantFrom<Which>('one', 'one', 'other', 'impossible')
   const batch = fc.array(fc.record({ which: made, key: fc.nat(1), late: fc.nat(3) }), { minLength: 2, maxLength: 6 })
@@ -38,7 +38,7 @@ test('does one thing under one key, whatever comes under it at once, and in what
     fc.asyncProperty(batch, async (requests) => {
       const keys = [`at once ${serial++}`, `at once ${serial++}`]
       const ask = (which: Which, key: number) =>
-        house.tenant.ask(
+        harness.tenant.ask(
           'POST',
           '/api/pools',
           { ...body[which], name: `${which} ${keys[key]}` },
@@ -76,7 +76,7 @@ test('does one thing under one key, whatever comes under it at once, and in what
         expect([retry.status, replay.status]).toEqual([200, 200])
         expect(replay.body).toEqual(retry.body)
         if (winner !== undefined) expect(retry.body).toEqual(winner.answer.body)
-        const pools = (await namesOf(house.tenant)).filter((name) => name.endsWith(` ${keys[key]}`))
+        const pools = (await namesOf(harness.tenant)).filter((name) => name.endsWith(` ${keys[key]}`))
         expect(pools).toEqual([`${again} ${keys[key]}`])
       }
     }),

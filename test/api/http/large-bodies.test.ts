@@ -1,8 +1,8 @@
 /** Bodies that are large, deep or wrong in very many places: they cost little, and nobody else waits for them. */
 import { describe, expect, test } from 'vitest'
-import { type Ask, useHouse } from '../harness.ts'
+import { type Ask, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -27,8 +27,8 @@ async function waitedFor(ask: () => Promise<unknown>): Promise<number> {
 }
 
 const listeners = [
-  { listener: 'public', ask: (body: string) => house.tenant.ask('PATCH', '/api/tenant/name', body, JSON_TYPE) },
-  { listener: 'internal', ask: (body: string) => house.operate('POST', '/internal/tenants', body, JSON_TYPE) },
+  { listener: 'public', ask: (body: string) => harness.tenant.ask('PATCH', '/api/tenant/name', body, JSON_TYPE) },
+  { listener: 'internal', ask: (body: string) => harness.operate('POST', '/internal/tenants', body, JSON_TYPE) },
 ]
 
 describe.each(listeners)('the $listener listener', ({ ask }) => {
@@ -91,7 +91,7 @@ describe('a list', () => {
     let answer: Awaited<ReturnType<Ask>> | undefined
 
     const waited = await waitedFor(async () => {
-      answer = await house.tenant.inside('POST', '/internal/orders/1/ship', body, JSON_TYPE)
+      answer = await harness.tenant.inside('POST', '/internal/orders/1/ship', body, JSON_TYPE)
     })
 
     expect(answer?.status).toBe(400)
@@ -101,7 +101,7 @@ describe('a list', () => {
 
   test('of SIMs as NDJSON rejects a line that is too deep or has too many fields, and takes the rest', async () => {
     const lines = ['{"iccid":"8944500102999999991"}', deep(10_000), JSON.stringify(wide(5000))]
-    const { status, body } = await house.tenant.inside('POST', '/internal/sims', lines.join('\n'), {
+    const { status, body } = await harness.tenant.inside('POST', '/internal/sims', lines.join('\n'), {
       'content-type': 'application/x-ndjson',
     })
 
@@ -116,10 +116,10 @@ describe('a list', () => {
   test('of usage records rejects such a line too; as JSON it is refused with the place', async () => {
     const record = { recordId: 'x', iccid: '8944500102999999991', at: '2026-11-20T10:00:00Z' }
     const lines = [deep(10_000), JSON.stringify({ ...record, ...wide(1000) })].join('\n')
-    const ndjson = await house.tenant.inside('POST', '/internal/usage', lines, {
+    const ndjson = await harness.tenant.inside('POST', '/internal/usage', lines, {
       'content-type': 'application/x-ndjson',
     })
-    const json = await house.tenant.inside('POST', '/internal/usage', { records: [record, wide(201)] })
+    const json = await harness.tenant.inside('POST', '/internal/usage', { records: [record, wide(201)] })
 
     expect(ndjson.body).toMatchObject({ accepted: 0, rejectedCount: 2 })
     expect(ndjson.body.rejected.map(({ detail }: { detail: string }) => detail)).toEqual([

@@ -1,9 +1,9 @@
 /** Deliveries of more than one chunk (1,000 records are a transaction), over HTTP as mediation sends them. */
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { anIccid, useHouse } from '../harness.ts'
+import { anIccid, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const AT = '2026-11-20T10:00:00Z'
 const NDJSON = 'application/x-ndjson'
 const MIB = 1024 * 1024
@@ -11,17 +11,17 @@ const MIB = 1024 * 1024
 let url: string
 let iccid: string
 beforeAll(async () => {
-  url = await house.inside.listen({ host: '127.0.0.1', port: 0 })
+  url = await harness.inside.listen({ host: '127.0.0.1', port: 0 })
   iccid = anIccid()
-  await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
+  await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
 })
 
 async function send(type: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
   const answer = await fetch(`${url}/internal/usage`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${house.operatorKey}`,
-      'x-tenant-id': house.tenant.id,
+      authorization: `Bearer ${harness.operatorKey}`,
+      'x-tenant-id': harness.tenant.id,
       'content-type': type,
       ...headers,
     },
@@ -31,7 +31,7 @@ async function send(type: string, body: string | Uint8Array<ArrayBuffer>, header
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it
   return { status: answer.status, body: (await answer.json()) as any }
 }
-const usageOf = async () => (await house.tenant.ask('GET', `/api/sims/${iccid}`)).body.usageMB
+const usageOf = async () => (await harness.tenant.ask('GET', `/api/sims/${iccid}`)).body.usageMB
 
 /** Records, each of 1,000 bytes; those at `bad` have a time that is none. */
 const records = (name: string, count: number, bad: readonly number[] = []) =>

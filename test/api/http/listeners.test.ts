@@ -6,9 +6,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startApi } from '../../../api/main.ts'
 import { buildInternal } from '../../../api/server.ts'
 import { databaseDependency } from '../../../process/health.ts'
-import { INTERNAL, useHouse } from '../harness.ts'
+import { INTERNAL, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const local = { host: '127.0.0.1', internalHost: '127.0.0.1', ...INTERNAL }
 
 describe('startApi', () => {
@@ -16,13 +16,13 @@ describe('startApi', () => {
     const away = { name: 'carrier', check: () => Promise.reject(new Error('connection refused')) }
     const api = await startApi({
       ...local,
-      store: house.store,
+      store: harness.store,
       port: 0,
       internalPort: 0,
-      dependencies: [databaseDependency(house.store.db), away],
+      dependencies: [databaseDependency(harness.store.db), away],
     })
 
-    const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': house.tenant.key } })
+    const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': harness.tenant.key } })
     const ready = await fetch(`${api.internalUrl}/readyz`)
     const state = await ready.json()
     await api.close()
@@ -40,10 +40,10 @@ describe('startApi', () => {
   })
 
   test('a port that is taken is told, and nothing is left listening', async () => {
-    const first = await startApi({ ...local, store: house.store, port: 0, internalPort: 0, dependencies: [] })
+    const first = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [] })
     const taken = Number(new URL(first.internalUrl).port)
 
-    const second = startApi({ ...local, store: house.store, port: 0, internalPort: taken, dependencies: [] })
+    const second = startApi({ ...local, store: harness.store, port: 0, internalPort: taken, dependencies: [] })
 
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await first.close()
@@ -58,19 +58,19 @@ describe('startApi', () => {
       },
     })
     const logger = pino(to)
-    const api = await startApi({ ...local, store: house.store, port: 0, internalPort: 0, dependencies: [], logger })
+    const api = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [], logger })
 
-    const headers = { authorization: `Bearer ${house.tenant.key}`, 'x-request-id': 'find-me' }
+    const headers = { authorization: `Bearer ${harness.tenant.key}`, 'x-request-id': 'find-me' }
     await fetch(`${api.apiUrl}/api/pools`, { headers })
     await api.close()
 
     const log = lines.join('')
     expect(log).toContain('find-me')
-    expect(log).not.toContain(house.tenant.key.slice(-43))
+    expect(log).not.toContain(harness.tenant.key.slice(-43))
   })
 
   test('what is not HTTP is answered with a problem too', async () => {
-    const api = await startApi({ ...local, store: house.store, port: 0, internalPort: 0, dependencies: [] })
+    const api = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [] })
     const socket = connectTo(Number(new URL(api.apiUrl).port), '127.0.0.1')
 
     socket.write('HELLO\r\n\r\n')
@@ -83,15 +83,15 @@ describe('startApi', () => {
   })
 
   test('a body that does not arrive is answered, and its connection ended; a file has longer', async () => {
-    const options = { store: house.store, ...INTERNAL, dependencies: [], refusalLimit: 0 }
+    const options = { store: harness.store, ...INTERNAL, dependencies: [], refusalLimit: 0 }
     const app = await buildInternal(options, { arrivalMs: 300, uploadMs: 60_000 })
     onTestFinished(() => app.close())
     const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
     const begin = (path: string) => {
       const socket = connectTo(Number(url.port), '127.0.0.1')
       socket.write(
-        `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${house.operatorKey}\r\n` +
-          `x-tenant-id: ${house.tenant.id}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+        `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${harness.operatorKey}\r\n` +
+          `x-tenant-id: ${harness.tenant.id}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
       )
       return socket
     }
@@ -111,7 +111,7 @@ describe('startApi', () => {
   test('every answer says that it is of the type it names, and is kept by nobody', async () => {
     const paths = ['/api/pools', '/api/none', '/openapi.json', '/docs/', '/api/%zz']
     for (const path of paths) {
-      const { headers } = await house.outside.inject({ method: 'GET', url: path })
+      const { headers } = await harness.outside.inject({ method: 'GET', url: path })
 
       expect(headers, path).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
     }

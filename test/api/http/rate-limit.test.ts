@@ -5,14 +5,14 @@ import { buildPublic } from '../../../api/server.ts'
 import { openRequestCounts } from '../../../queues/request-counts.ts'
 import { requireRedis } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { asking, useHouse } from '../harness.ts'
+import { asking, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const redisUrl = requireRedis('limits of requests that several processes count together')
 
 /** One more process with the public interface. */
 async function aProcess(requestLimit: RequestLimit) {
-  const app = await buildPublic({ store: house.store, requestLimit })
+  const app = await buildPublic({ store: harness.store, requestLimit })
   onTestFinished(() => app.close())
   return (key: string, tenantId?: string) =>
     asking(app, { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) })
@@ -27,7 +27,7 @@ const statuses = async (times: number, ask: () => Promise<{ status: number }>) =
 describe('a limit of requests', () => {
   test('is of a key over all its paths, says how much is left, and answers 429 with Retry-After', async () => {
     const by = await aProcess({ perMinute: 3 })
-    const ours = by(house.tenant.key)
+    const ours = by(harness.tenant.key)
 
     const first = await ours('GET', '/api/tenant')
     expect(first.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '2' })
@@ -40,20 +40,20 @@ describe('a limit of requests', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
     expect(refused.body).toMatchObject({ code: 'rate_limited', status: 429, instance: '/api/pools' })
     expect(refused.body.detail).toMatch(/^This key may make 3 requests a minute: go on in \d+ second\(s\)\.$/)
-    expect(await statuses(3, () => by(house.other.key)('GET', '/api/tenant'))).toEqual([200, 200, 200])
+    expect(await statuses(3, () => by(harness.other.key)('GET', '/api/tenant'))).toEqual([200, 200, 200])
   })
 
   test('does not count operator keys: the workers go on', async () => {
     const by = await aProcess({ perMinute: 1 })
 
-    expect(await statuses(4, () => by(house.operatorKey, house.tenant.id)('GET', '/api/tenant'))).toEqual([
+    expect(await statuses(4, () => by(harness.operatorKey, harness.tenant.id)('GET', '/api/tenant'))).toEqual([
       200, 200, 200, 200,
     ])
   })
 
   test('of 0 is none', async () => {
     const by = await aProcess({ perMinute: 0 })
-    const { headers } = await by(house.tenant.key)('GET', '/api/tenant')
+    const { headers } = await by(harness.tenant.key)('GET', '/api/tenant')
 
     expect(headers['ratelimit-limit']).toBeUndefined()
   })
@@ -65,7 +65,7 @@ describe('a limit of requests', () => {
     const by = await aProcess({ perMinute: 1, redis: counts.redis })
     const from = performance.now()
 
-    expect(await statuses(3, () => by(house.tenant.key)('GET', '/api/tenant'))).toEqual([200, 200, 200])
+    expect(await statuses(3, () => by(harness.tenant.key)('GET', '/api/tenant'))).toEqual([200, 200, 200])
     expect(performance.now() - from).toBeLessThan(3 * 1000)
     expect(lost.length).toBeGreaterThan(0)
   })
@@ -76,7 +76,7 @@ describe('a limit of requests', () => {
         const counts = openRequestCounts(redisUrl ?? '', (error) => expect.fail(error.message))
         onTestFinished(counts.close)
         await soon(() => expect(counts.redis.status).toBe('ready'))
-        return (await aProcess({ perMinute: 2, redis: counts.redis }))(house.tenant.key)
+        return (await aProcess({ perMinute: 2, redis: counts.redis }))(harness.tenant.key)
       }),
     )
     const answers = await Promise.all([...processes, ...processes].map((ask) => ask('GET', '/api/tenant')))

@@ -5,15 +5,15 @@ import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vite
 import { buildInternal, buildPublic } from '../../../api/server.ts'
 import { connect } from '../../../store/connect.ts'
 import type { Db } from '../../../store/tenancy.ts'
-import { INTERNAL, useHouse } from '../harness.ts'
+import { INTERNAL, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const ADDRESS = '192.0.2.7'
 const WRONG = `sim_0123456789ab_${'x'.repeat(43)}`
 const LIMIT = 60
 
 beforeEach(() => {
-  house.now += 3_600_000
+  harness.now += 3_600_000
 })
 
 type Asking = (options?: { key?: string; from?: string; url?: string }) => Promise<{
@@ -24,11 +24,11 @@ type Asking = (options?: { key?: string; from?: string; url?: string }) => Promi
 
 /** Both listeners over one connection, which is taken away for a while by `held`. */
 async function aProcess() {
-  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(house.root)
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(harness.root)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${rows[0]?.name}`
   const { db, close } = connect(url.href, { max: 1 })
-  const store = { ...house.store, db }
+  const store = { ...harness.store, db }
   const outside = await buildPublic({ store })
   const inside = await buildInternal({ store, ...INTERNAL, dependencies: [] })
   onTestFinished(async () => {
@@ -82,7 +82,7 @@ describe.each(['outside', 'inside'] as const)('a request without a key, %s', (li
 
     const first = await times(LIMIT, () => ask())
     const next = await ask()
-    house.now += 60_000
+    harness.now += 60_000
     const later = await ask()
 
     expect(first.map(({ status, code }) => [status, code])).toEqual(times401(LIMIT))
@@ -94,7 +94,7 @@ describe.each(['outside', 'inside'] as const)('a request without a key, %s', (li
 describe('beyond the bound of an address', () => {
   test('a wrong key of the right form takes no connection, and a key that works passes', async () => {
     const { db, outside: ask } = await aProcess()
-    const key = house.tenant.key
+    const key = harness.tenant.key
     const flood = await times(LIMIT, () => ask({ key: WRONG }))
 
     const wrong = [await ask({ key: WRONG })]
@@ -110,12 +110,12 @@ describe('beyond the bound of an address', () => {
     const { outside: ask } = await aProcess()
     await times(LIMIT, () => ask())
     await ask({ key: WRONG })
-    const made = await house.tenant.inside('POST', '/internal/keys', { name: 'new', scopes: ['read'] })
+    const made = await harness.tenant.inside('POST', '/internal/keys', { name: 'new', scopes: ['read'] })
 
     const atOnce = await ask({ key: made.body.key })
-    house.now += 10_000
+    harness.now += 10_000
     const later = await ask({ key: made.body.key })
-    await house.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
+    await harness.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
     const revoked = await ask({ key: made.body.key })
 
     expect([atOnce.status, later.status, revoked.status]).toEqual([429, 200, 401])
@@ -125,9 +125,9 @@ describe('beyond the bound of an address', () => {
     const { outside: ask } = await aProcess()
     await times(LIMIT, () => ask())
 
-    const forged = `${house.tenant.key.slice(0, -43)}${'x'.repeat(43)}`
+    const forged = `${harness.tenant.key.slice(0, -43)}${'x'.repeat(43)}`
 
-    expect([await ask({ key: forged }), await ask({ key: house.tenant.key })].map(({ status }) => status)).toEqual([
+    expect([await ask({ key: forged }), await ask({ key: harness.tenant.key })].map(({ status }) => status)).toEqual([
       429, 200,
     ])
   })

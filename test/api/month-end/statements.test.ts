@@ -1,14 +1,14 @@
 import { parse } from 'csv-parse/sync'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, NOON, provisioned, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, NOON, provisioned, useHarness } from '../harness.ts'
 import { used } from '../specification/estate.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const CLOSED = Date.UTC(2026, 11, 2)
 /** Eight messages, and six megabytes of SIMs that were never active: without allowance and fee. */
 const TOTAL = 8 * 50_000 + 6 * 2250
 const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-const get = (what: string, key = '2026-11') => house.tenant.inside('GET', `/internal/cycles/${key}/${what}`)
+const get = (what: string, key = '2026-11') => harness.tenant.inside('GET', `/internal/cycles/${key}/${what}`)
 /** Key, kind, pool and SIM of a line tell it from all others. */
 const names = (lines: { kind: string; poolId: number; simId: number | null; adjusts: string | null }[]) =>
   lines.map(({ kind, poolId, simId, adjusts }) => [kind, poolId, simId, adjusts])
@@ -17,27 +17,27 @@ let pools: number[]
 let sims: number[]
 let outside: number
 beforeAll(async () => {
-  const { tenant } = house
+  const { tenant } = harness
   pools = [await aPool(tenant, { name: 'North' }), await aPool(tenant, { name: '=South' })]
   sims = []
   for (const poolId of pools) {
     for (let n = 0; n < 3; n++) {
       const { id } = await aSim(tenant)
-      await provisioned(house, tenant, id, { poolId })
-      await used(house, tenant, id, { bytesDown: 1_000_000, smsCount: 1 })
+      await provisioned(harness, tenant, id, { poolId })
+      await used(harness, tenant, id, { bytesDown: 1_000_000, smsCount: 1 })
       sims.push(id)
     }
   }
   outside = (await aSim(tenant)).id
-  await provisioned(house, tenant, outside, { tariffId: await aTariff(tenant) })
-  await used(house, tenant, outside, { smsCount: 2 })
-  house.now = CLOSED
+  await provisioned(harness, tenant, outside, { tariffId: await aTariff(tenant) })
+  await used(harness, tenant, outside, { smsCount: 2 })
+  harness.now = CLOSED
   await tenant.inside('POST', '/internal/cycles/2026-11/close', STEPS)
   // It comes a month late.
   await tenant.inside('POST', '/internal/usage', {
     records: [{ recordId: 'late', simId: sims[0], at: new Date(NOON).toISOString(), smsCount: 3 }],
   })
-  house.now = Date.UTC(2027, 0, 2)
+  harness.now = Date.UTC(2027, 0, 2)
   await tenant.inside('POST', '/internal/cycles/2026-12/close', STEPS)
 })
 
@@ -93,7 +93,7 @@ describe('GET /internal/cycles/{key}/statement', () => {
   })
 
   test('shows another tenant nothing', async () => {
-    const { body } = await house.other.inside('GET', '/internal/cycles/2026-11/statement')
+    const { body } = await harness.other.inside('GET', '/internal/cycles/2026-11/statement')
     expect(body).toMatchObject({ totalMicro: 0, lines: [] })
   })
 })

@@ -5,9 +5,9 @@ import { create } from 'qrcode'
 import { describe, expect, test } from 'vitest'
 import { iccidOf, luhnOk } from '../../../domain/identifiers.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aSim, type Tenant, useHouse } from '../harness.ts'
+import { anIccid, aSim, type Tenant, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 const PARCEL = { shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-1' }
 const CSV = { 'content-type': 'text/csv' }
@@ -22,24 +22,27 @@ const placed = async (tenant: Tenant, over: Record<string, unknown> = {}): Promi
   return body.id
 }
 const step = (id: number, name: string, body?: unknown, headers?: Record<string, string>) =>
-  house.tenant.inside('POST', `/internal/orders/${id}/${name}`, body, headers)
+  harness.tenant.inside('POST', `/internal/orders/${id}/${name}`, body, headers)
 const processing = async (over: Record<string, unknown> = {}): Promise<number> => {
-  const id = await placed(house.tenant, over)
+  const id = await placed(harness.tenant, over)
   await step(id, 'process')
   return id
 }
-const order = async (id: number) => (await house.tenant.ask('GET', `/api/orders/${id}`)).body
+const order = async (id: number) => (await harness.tenant.ask('GET', `/api/orders/${id}`)).body
 const simsOf = async (id: number, query = '') =>
-  (await house.tenant.inside('GET', `/internal/orders/${id}/sims${query}`)).body
-const sim = async (iccid: string) => (await house.tenant.ask('GET', `/api/sims/${iccid}`)).body
+  (await harness.tenant.inside('GET', `/internal/orders/${id}/sims${query}`)).body
+const sim = async (iccid: string) => (await harness.tenant.ask('GET', `/api/sims/${iccid}`)).body
 const events = async (id: number) => {
-  const { body } = await house.tenant.ask('GET', `/api/events?type=1&searchTerm=${encodeURIComponent(`Order ${id} `)}`)
+  const { body } = await harness.tenant.ask(
+    'GET',
+    `/api/events?type=1&searchTerm=${encodeURIComponent(`Order ${id} `)}`,
+  )
   return body.data.map(({ title, severity }: { title: string; severity: number }) => [title, severity]).reverse()
 }
 
 describe('physical SIMs', () => {
   test('are processed, shipped and delivered, and every step is a billing event', async () => {
-    const id = await placed(house.tenant)
+    const id = await placed(harness.tenant)
     const iccids = [anIccid(), anIccid()]
 
     const steps = [await step(id, 'process'), await step(id, 'ship', { ...PARCEL, iccids }), await step(id, 'deliver')]
@@ -61,7 +64,7 @@ describe('physical SIMs', () => {
   test('are in the estate once they are shipped: unprovisioned, physical', async () => {
     const id = await processing()
     const iccids = [anIccid(), anIccid()].reverse()
-    const unknown = await house.tenant.ask('GET', `/api/sims/${iccids[0]}`)
+    const unknown = await harness.tenant.ask('GET', `/api/sims/${iccids[0]}`)
 
     await step(id, 'ship', { ...PARCEL, iccids })
 
@@ -74,7 +77,7 @@ describe('physical SIMs', () => {
     expect(data.map(({ id }: { id: number }) => id)).toEqual(data.map(({ id }: { id: number }) => id).toSorted())
     expect(pagination).toMatchObject({ pageSize: 100, totalItems: 2 })
     expect((await simsOf(id, '?pageSize=1&page=2')).data).toEqual([data[1]])
-    expect((await house.tenant.inside('GET', `/internal/orders/${id}`)).body).toMatchObject({ simCount: 2 })
+    expect((await harness.tenant.inside('GET', `/internal/orders/${id}`)).body).toMatchObject({ simCount: 2 })
   })
 
   test('come as records with what is known of them', async () => {
@@ -120,7 +123,7 @@ describe('physical SIMs', () => {
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/sims/1' }] } })
     expect(answer.body.errors[0].detail).toMatch(/line 3: .*spreadsheet/)
-    expect((await house.tenant.ask('GET', `/api/sims/${good}`)).status).toBe(404)
+    expect((await harness.tenant.ask('GET', `/api/sims/${good}`)).status).toBe(404)
   })
 
   test.each([
@@ -175,14 +178,14 @@ describe('physical SIMs', () => {
   })
 
   test.each(['ours', 'theirs'])('an ICCID that is %s already: refused, and nothing half done', async (whose) => {
-    const known = await aSim(whose === 'ours' ? house.tenant : house.other)
+    const known = await aSim(whose === 'ours' ? harness.tenant : harness.other)
     const fresh = anIccid()
     const id = await processing()
 
     const answer = await step(id, 'ship', { ...PARCEL, iccids: [fresh, known.iccid] })
 
     expect(answer).toMatchObject({ status: 409, body: { code: 'sim_exists', errors: [{ pointer: '/iccids/1' }] } })
-    expect((await house.tenant.ask('GET', `/api/sims/${fresh}`)).status).toBe(404)
+    expect((await harness.tenant.ask('GET', `/api/sims/${fresh}`)).status).toBe(404)
     expect(await order(id)).toMatchObject({ status: 'Processing', trackingNumber: null })
     expect((await simsOf(id)).data).toEqual([])
   })
@@ -243,9 +246,9 @@ describe('steps', () => {
     ['Cancelled', ['cancel'], 'process', 'order_not_pending'],
     ['Cancelled', ['cancel'], 'fail', 'order_state_conflict'],
   ])('a %s order (after %j) refuses %s: 409 %s', async (status, before, last, code) => {
-    const id = await placed(house.tenant)
+    const id = await placed(harness.tenant)
     const take = (name: string) => {
-      if (name === 'cancel') return house.tenant.ask('DELETE', `/api/orders/${id}`)
+      if (name === 'cancel') return harness.tenant.ask('DELETE', `/api/orders/${id}`)
       const bodies: Record<string, unknown> = {
         ship: { ...PARCEL, iccids: [anIccid(), anIccid()] },
         fail: { reason: 'out of stock' },
@@ -274,13 +277,13 @@ describe('steps', () => {
   test.each(['process', 'ship', 'deliver', 'complete', 'fail'])(
     '%s of an order that is not there: 404',
     async (name) => {
-      const theirs = await placed(house.other)
+      const theirs = await placed(harness.other)
       const bodies: Record<string, unknown> = { ship: { ...PARCEL, iccids: [anIccid()] }, fail: { reason: 'x' } }
 
       for (const id of [4_711_000, theirs]) {
         expect(await step(id, name, bodies[name])).toMatchObject({ status: 404, body: { code: 'order_not_found' } })
       }
-      const { body } = await house.other.ask('GET', `/api/orders/${theirs}`)
+      const { body } = await harness.other.ask('GET', `/api/orders/${theirs}`)
       expect(body.status).toBe('Pending')
     },
   )
@@ -294,7 +297,7 @@ describe('steps', () => {
     expect(without.status).toBe(400)
     expect(failed).toMatchObject({ status: 200, body: { id, status: 'Failed' } })
     expect((await events(id)).at(-1)).toEqual([`Order ${id} has failed`, 1])
-    const detail = await house.tenant.inside('GET', `/internal/orders/${id}`)
+    const detail = await harness.tenant.inside('GET', `/internal/orders/${id}`)
     expect(detail.body).toMatchObject({ status: 'Failed', failureReason: 'out of stock', simCount: 0 })
   })
 })
@@ -327,8 +330,8 @@ describe('eSIMs', () => {
     await step(first, 'complete')
     const [{ iccid: last }] = (await simsOf(first)).data
     const next = (offset: number) => iccidOf(String(BigInt(last.slice(0, 18)) + BigInt(offset)))
-    await aSim(house.other, { iccid: next(1) })
-    await aSim(house.tenant, { iccid: next(3) })
+    await aSim(harness.other, { iccid: next(1) })
+    await aSim(harness.tenant, { iccid: next(3) })
 
     const id = await processing({ type: 2, quantity: 3 })
     const done = await step(id, 'complete')
@@ -353,14 +356,14 @@ describe('eSIMs', () => {
   })
 
   test('an ICCID that exists already: refused, and nothing half done', async () => {
-    const known = await aSim(house.other)
+    const known = await aSim(harness.other)
     const fresh = anIccid()
     const id = await processing({ type: 2 })
 
     const answer = await step(id, 'complete', { iccids: [known.iccid, fresh] })
 
     expect(answer).toMatchObject({ status: 409, body: { code: 'sim_exists', errors: [{ pointer: '/iccids/0' }] } })
-    expect((await house.tenant.ask('GET', `/api/sims/${fresh}`)).status).toBe(404)
+    expect((await harness.tenant.ask('GET', `/api/sims/${fresh}`)).status).toBe(404)
     expect((await order(id)).status).toBe('Processing')
   })
 
@@ -382,7 +385,7 @@ describe('eSIMs', () => {
     const id = await processing({ type: 2 })
     await step(id, 'complete', {}, { 'idempotency-key': `secret-${id}` })
 
-    const holding = await inTenant(house.store, house.tenant.id, async (tx) => {
+    const holding = await inTenant(harness.store, harness.tenant.id, async (tx) => {
       const { rows: tables } = await sql<{ name: string }>`
         select table_name as name from information_schema.role_table_grants
          where table_schema = 'public' and grantee = 'simherd_tenant' and privilege_type = 'SELECT'`.execute(tx.q)
@@ -402,8 +405,8 @@ describe('eSIMs', () => {
 
 describe('payment', () => {
   test('is noted, kept where it is left out, and taken off by an empty text', async () => {
-    const id = await placed(house.tenant)
-    const set = (body: unknown) => house.tenant.inside('PATCH', `/internal/orders/${id}`, body)
+    const id = await placed(harness.tenant)
+    const set = (body: unknown) => harness.tenant.inside('PATCH', `/internal/orders/${id}`, body)
 
     const first = await set({ paymentInvoiceId: 'in_1', paymentReceiptUrl: 'https://pay.example/r/1' })
     const noted = await order(id)
@@ -421,9 +424,9 @@ describe('payment', () => {
   test.each(['javascript:alert(1)', 'pay.example', 'https://pay.example/a b'])(
     'a receipt at %j is refused',
     async (url) => {
-      const id = await placed(house.tenant)
+      const id = await placed(harness.tenant)
 
-      const answer = await house.tenant.inside('PATCH', `/internal/orders/${id}`, { paymentReceiptUrl: url })
+      const answer = await harness.tenant.inside('PATCH', `/internal/orders/${id}`, { paymentReceiptUrl: url })
 
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/paymentReceiptUrl' }] } })
     },
@@ -431,13 +434,13 @@ describe('payment', () => {
 })
 
 test('who changed an order, from what to what, is in the audit trail', async () => {
-  const id = await placed(house.tenant)
-  await house.tenant.ask('DELETE', `/api/orders/${id}`)
-  await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2 }] })
-  await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+  const id = await placed(harness.tenant)
+  await harness.tenant.ask('DELETE', `/api/orders/${id}`)
+  await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2 }] })
+  await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
 
-  const ofOrder = await house.tenant.inside('GET', `/internal/audit?subject=order&subjectId=${id}`)
-  const ofPrices = await house.tenant.inside('GET', '/internal/audit?subject=order-prices')
+  const ofOrder = await harness.tenant.inside('GET', `/internal/audit?subject=order&subjectId=${id}`)
+  const ofPrices = await harness.tenant.inside('GET', '/internal/audit?subject=order-prices')
 
   expect(
     ofOrder.body.data.map(({ action, before, after }: Record<string, unknown>) => ({ action, before, after })),

@@ -1,9 +1,9 @@
 /** Bodies are strict, on every operation of the service document that changes something: 400, and where it is wrong. */
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, useHarness } from '../harness.ts'
 import { NO_TICKET } from './estate.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 const UNSAFE = 2 ** 53
 const NO_ID = ['2', 1.5, 0, -1, UNSAFE, 1e300, true, [1], {}]
@@ -92,7 +92,7 @@ const WITHOUT_BODY = [
 const send = (call: string, body: unknown, type = 'application/json') => {
   const [method = '', url = ''] = call.split(' ')
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return house.tenant.ask(method, url, text, { 'content-type': type })
+  return harness.tenant.ask(method, url, text, { 'content-type': type })
 }
 const writeTo = (call: string): Write => {
   const write = WRITES.find((each) => each.call === call)
@@ -161,8 +161,8 @@ describe('a body', () => {
   })
 
   test('null counts as left out for every optional field of every operation', async () => {
-    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
-    const { id: simId } = await aSim(house.tenant)
+    const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
+    const { id: simId } = await aSim(harness.tenant)
     const real: Readonly<Record<string, unknown>> = { tariffId, simId }
     for (const { call, fields, body } of WRITES.filter(({ call }) => !call.includes('/sims/'))) {
       const optional = Object.keys(fields).filter((field) => fields[field]?.endsWith('?'))

@@ -8,7 +8,7 @@ import { lockSim } from '../../../store/estate/sim-state.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { endTicket, findTicket, startAttempt } from '../../../store/tickets/tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
-import { aPool, aSim, type House, type Tenant } from '../harness.ts'
+import { aPool, aSim, type Harness, type Tenant } from '../harness.ts'
 
 /** An id nobody has. */
 export const NOBODY = 4_711_000
@@ -18,25 +18,25 @@ export const ids = (body: { data: { id: number }[] }) => body.data.map(({ id }) 
 
 /** Opens a ticket by its path, and completes it as if the carrier had done its part. @returns its id */
 export async function done(
-  house: House,
+  harness: Harness,
   tenant: Tenant,
   kind: 'provision' | 'activate' | 'suspend',
   body: { simId: number; poolId?: number; tariffId?: number },
 ): Promise<string> {
   const opened = await tenant.ask('POST', `/api/tickets/${kind}`, body)
-  await complete(house, tenant, body.simId, opened.body.id)
+  await complete(harness, tenant, body.simId, opened.body.id)
   return opened.body.id
 }
 
 /** A SIM on its way to another pool, as the month end has it: it keeps its own tariff. */
-export async function moved(house: House, tenant: Tenant, simId: number, poolId: number): Promise<void> {
+export async function moved(harness: Harness, tenant: Tenant, simId: number, poolId: number): Promise<void> {
   const cause = { by: 'month-end', cycle: '2026-10' }
   const { body } = await tenant.inside('POST', '/internal/tickets/provision', { simId, poolId, cause })
-  await complete(house, tenant, simId, body.id)
+  await complete(harness, tenant, simId, body.id)
 }
 
-export const complete = (house: House, tenant: Tenant, simId: number, ticketId: string): Promise<void> =>
-  inTenant(house.store, tenant.id, async (tx) => {
+export const complete = (harness: Harness, tenant: Tenant, simId: number, ticketId: string): Promise<void> =>
+  inTenant(harness.store, tenant.id, async (tx) => {
     const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
     if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
     await applyTicket(tx, sim, ticket)
@@ -47,40 +47,45 @@ const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempt
 
 /** Works off the open tickets of SIMs, as a worker does. @returns what the carrier was asked, in order */
 export async function workOff(
-  house: House,
+  harness: Harness,
   tenant: Tenant,
   bridge: Awaited<ReturnType<typeof aBridge>>,
   simIds: readonly number[],
 ) {
   const before = bridge.requests.length
-  for (const simId of simIds) await executeTickets(house.store, bridge.network, OPTIONS, tenant.id, simId)
+  for (const simId of simIds) await executeTickets(harness.store, bridge.network, OPTIONS, tenant.id, simId)
   return bridge.requests.slice(before)
 }
 
 /** Has a ticket be Processing, as a worker does before it asks the carrier. */
-export const claim = (house: House, tenant: Tenant, ticketId: string): Promise<void> =>
-  inTenant(house.store, tenant.id, async (tx) => {
+export const claim = (harness: Harness, tenant: Tenant, ticketId: string): Promise<void> =>
+  inTenant(harness.store, tenant.id, async (tx) => {
     const ticket = await findTicket(tx, ticketId)
     if (ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
-    await startAttempt(tx, ticket, new Date(house.now + 60_000))
+    await startAttempt(tx, ticket, new Date(harness.now + 60_000))
   })
 
 /** A SIM that is Active. */
 export async function anActiveSim(
-  house: House,
+  harness: Harness,
   tenant: Tenant,
   into: { poolId?: number; tariffId?: number } = {},
   over: Record<string, unknown> = {},
 ) {
   const sim = await aSim(tenant, over)
-  await done(house, tenant, 'provision', { simId: sim.id, ...into })
-  await done(house, tenant, 'activate', { simId: sim.id })
+  await done(harness, tenant, 'provision', { simId: sim.id, ...into })
+  await done(harness, tenant, 'activate', { simId: sim.id })
   return sim
 }
 
 let serial = 0
-export async function used(house: House, tenant: Tenant, simId: number, also: Record<string, unknown>): Promise<void> {
-  const record = { recordId: `used-${++serial}`, simId, at: new Date(house.now).toISOString(), ...also }
+export async function used(
+  harness: Harness,
+  tenant: Tenant,
+  simId: number,
+  also: Record<string, unknown>,
+): Promise<void> {
+  const record = { recordId: `used-${++serial}`, simId, at: new Date(harness.now).toISOString(), ...also }
   const answer = await tenant.inside('POST', '/internal/usage', { records: [record] })
   if (answer.body.accepted !== 1) throw new Error(JSON.stringify(answer.body))
 }
@@ -91,11 +96,11 @@ export const inactive = async (tenant: Tenant, tariffId: number): Promise<void> 
 }
 
 export const logged = (
-  house: House,
+  harness: Harness,
   tenant: Tenant,
   entries: readonly (readonly [sim: number | null, pool: number | null, level: number, message: string, at: string])[],
 ) =>
-  inTenant(house.store, tenant.id, async (tx) => {
+  inTenant(harness.store, tenant.id, async (tx) => {
     for (const [sim, pool, level, message, at] of entries) {
       await sql`insert into watchdog_log (dedupe_key, sim_id, pool_id, level, message, at)
         values (${message}, ${sim}, ${pool}, ${level}, ${message}, ${at}::timestamptz)`.execute(tx.q)
@@ -103,19 +108,19 @@ export const logged = (
   })
 
 /** Two SIMs, two pools and four log entries; another tenant has one too. */
-export function useLog(house: House) {
+export function useLog(harness: Harness) {
   const log = { simId: 0, poolId: 0 }
   beforeAll(async () => {
-    const { tenant } = house
+    const { tenant } = harness
     const [sim, elsewhere] = [(await aSim(tenant)).id, (await aSim(tenant)).id]
     const [pool, otherPool] = [await aPool(tenant), await aPool(tenant)]
-    await logged(house, tenant, [
+    await logged(harness, tenant, [
       [sim, null, 1, 'a: 80 % of SIM', '2026-11-19T23:59:59.999Z'],
       [null, pool, 0, 'b: 80 % of pool', '2026-11-20T00:00:00Z'],
       [sim, pool, 2, 'c: under_scored', '2026-11-20T12:00:00Z'],
       [elsewhere, otherPool, 1, 'd: Elsewhere', '2026-11-21T00:00:00Z'],
     ])
-    await logged(house, house.other, [[null, null, 2, 'e: 80 % of theirs', '2026-11-20T00:00:00Z']])
+    await logged(harness, harness.other, [[null, null, 2, 'e: 80 % of theirs', '2026-11-20T00:00:00Z']])
     Object.assign(log, { simId: sim, poolId: pool })
   })
   return log

@@ -2,20 +2,20 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aSim, aTariff, NOON, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, NOON, useHarness } from '../harness.ts'
 import { anActiveSim, complete, used } from './estate.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const at = { pool: '', sim: '', iccid: '', ticket: '', tariff: '', tenant: '/api/tenant', event: '', order: '' }
 type Resource = keyof typeof at
 const RESOURCES: readonly Resource[] = ['pool', 'sim', 'iccid', 'ticket', 'tariff', 'tenant', 'event', 'order']
 
 beforeAll(async () => {
-  const { tenant } = house
+  const { tenant } = harness
   const { id, iccid } = await aSim(tenant)
   const ticket = await tenant.ask('POST', '/api/tickets/provision', { simId: (await aSim(tenant)).id })
   const order = await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
-  await inTenant(house.store, tenant.id, (tx) =>
+  await inTenant(harness.store, tenant.id, (tx) =>
     insertEvent(tx, { type: 0, severity: 0, title: 'First', description: '' }),
   )
   at.pool = `/api/pools/${await aPool(tenant)}`
@@ -26,12 +26,12 @@ beforeAll(async () => {
   at.event = `/api/events/${(await tenant.ask('GET', '/api/events')).body.data[0].id}`
   at.order = `/api/orders/${order.body.id}`
 })
-const tagOf = async (path: string): Promise<string> => (await house.tenant.ask('GET', path)).headers.etag ?? ''
-const read = (path: string, tag: string) => house.tenant.ask('GET', path, undefined, { 'if-none-match': tag })
+const tagOf = async (path: string): Promise<string> => (await harness.tenant.ask('GET', path)).headers.etag ?? ''
+const read = (path: string, tag: string) => harness.tenant.ask('GET', path, undefined, { 'if-none-match': tag })
 
 describe('If-None-Match', () => {
   test.each(RESOURCES)('of %s: 304 without a body for the tag it has, 200 for any other', async (which) => {
-    const { headers, body } = await house.tenant.ask('GET', at[which])
+    const { headers, body } = await harness.tenant.ask('GET', at[which])
     const { etag = '' } = headers
 
     expect(etag).toMatch(/^"\d+\.[\w-]+"$/)
@@ -46,12 +46,12 @@ describe('If-None-Match', () => {
   })
 
   test.each([
-    ['pool', () => house.tenant.ask('PUT', at.pool, { name: 'Fleet', watchdogMode: 2 })],
-    ['sim', () => house.tenant.ask('PATCH', `${at.sim}/tag`, { tag: 'changed' })],
-    ['iccid', () => house.tenant.ask('PATCH', `${at.sim}/tag`, { tag: 'changed again' })],
-    ['ticket', () => house.tenant.ask('DELETE', at.ticket)],
-    ['tenant', () => house.tenant.ask('PATCH', '/api/tenant/name', { name: 'Changed' })],
-    ['order', () => house.tenant.ask('DELETE', at.order)],
+    ['pool', () => harness.tenant.ask('PUT', at.pool, { name: 'Fleet', watchdogMode: 2 })],
+    ['sim', () => harness.tenant.ask('PATCH', `${at.sim}/tag`, { tag: 'changed' })],
+    ['iccid', () => harness.tenant.ask('PATCH', `${at.sim}/tag`, { tag: 'changed again' })],
+    ['ticket', () => harness.tenant.ask('DELETE', at.ticket)],
+    ['tenant', () => harness.tenant.ask('PATCH', '/api/tenant/name', { name: 'Changed' })],
+    ['order', () => harness.tenant.ask('DELETE', at.order)],
   ] as const)('of %s that has changed: 200, and another tag', async (which, change) => {
     const before = await tagOf(at[which])
     expect((await change()).status).toBe(200)
@@ -64,16 +64,16 @@ describe('If-None-Match', () => {
   })
 
   test('of a SIM: usage, an open ticket, its end, and its pool’s settings change the tag', async () => {
-    const { tenant } = house
+    const { tenant } = harness
     const pool = await aPool(tenant)
-    const sim = await anActiveSim(house, tenant, { poolId: pool })
+    const sim = await anActiveSim(harness, tenant, { poolId: pool })
     let ticketId = ''
     const changes = [
-      () => used(house, tenant, sim.id, { bytesUp: 1_000_000 }),
+      () => used(harness, tenant, sim.id, { bytesUp: 1_000_000 }),
       async () => {
         ticketId = (await tenant.ask('POST', '/api/tickets/suspend', { simId: sim.id })).body.id
       },
-      () => complete(house, tenant, sim.id, ticketId),
+      () => complete(harness, tenant, sim.id, ticketId),
       () => tenant.ask('PUT', `/api/pools/${pool}`, { name: 'Fleet', watchdogMode: 1, warningThresholdPct: 55 }),
       () => tenant.ask('POST', `/api/sims/${sim.id}/queue-unprovision`),
     ]
@@ -88,15 +88,15 @@ describe('If-None-Match', () => {
   })
 
   test('of a pool: usage and the days until its renewal change the tag', async () => {
-    const poolId = await aPool(house.tenant)
-    const sim = await anActiveSim(house, house.tenant, { poolId })
+    const poolId = await aPool(harness.tenant)
+    const sim = await anActiveSim(harness, harness.tenant, { poolId })
     const first = await tagOf(`/api/pools/${poolId}`)
 
-    await used(house, house.tenant, sim.id, { bytesUp: 1_000_000 })
+    await used(harness, harness.tenant, sim.id, { bytesUp: 1_000_000 })
     const second = await read(`/api/pools/${poolId}`, first)
-    house.now = NOON + 24 * 3_600_000
+    harness.now = NOON + 24 * 3_600_000
     const third = await read(`/api/pools/${poolId}`, second.headers.etag ?? '')
-    house.now = NOON
+    harness.now = NOON
 
     expect([second.status, second.body.usageMB]).toEqual([200, 1])
     expect([third.status, third.body.daysUntilRenewal]).toEqual([200, second.body.daysUntilRenewal - 1])
@@ -104,7 +104,7 @@ describe('If-None-Match', () => {
 
   test.each(RESOURCES)('of %s: HEAD has the tag too, and 304', async (which) => {
     const tag = await tagOf(at[which])
-    const head = (headers: Record<string, string>) => house.tenant.ask('HEAD', at[which], undefined, headers)
+    const head = (headers: Record<string, string>) => harness.tenant.ask('HEAD', at[which], undefined, headers)
 
     expect((await head({})).headers.etag).toBe(tag)
     expect((await head({ 'if-none-match': tag })).status).toBe(304)
@@ -139,34 +139,34 @@ describe('If-Match', () => {
   }
   const CHANGES = {
     'PUT /api/pools/{id}': async () => {
-      const path = `/api/pools/${await aPool(house.tenant)}`
+      const path = `/api/pools/${await aPool(harness.tenant)}`
       return { path, call: ['PUT', path, { name: 'Fleet', watchdogMode: 0 }], done: 200 }
     },
     'DELETE /api/pools/{id}': async () => {
-      const path = `/api/pools/${await aPool(house.tenant)}`
+      const path = `/api/pools/${await aPool(harness.tenant)}`
       return { path, call: ['DELETE', path], done: 204 }
     },
     'PATCH /api/sims/{id}/tag': async () => {
-      const path = `/api/sims/${(await aSim(house.tenant)).id}`
+      const path = `/api/sims/${(await aSim(harness.tenant)).id}`
       return { path, call: ['PATCH', `${path}/tag`, { tag: 'new' }], done: 200 }
     },
     'POST /api/sims/{id}/queue-unprovision': async () => {
-      const path = `/api/sims/${(await anActiveSim(house, house.tenant)).id}`
+      const path = `/api/sims/${(await anActiveSim(harness, harness.tenant)).id}`
       return { path, call: ['POST', `${path}/queue-unprovision`], done: 200 }
     },
     'POST /api/sims/{id}/queue-reprovision': async () => {
-      const path = `/api/sims/${(await anActiveSim(house, house.tenant)).id}`
-      const poolId = await aPool(house.tenant)
+      const path = `/api/sims/${(await anActiveSim(harness, harness.tenant)).id}`
+      const poolId = await aPool(harness.tenant)
       return { path, call: ['POST', `${path}/queue-reprovision`, { poolId }], done: 200 }
     },
     'DELETE /api/tickets/{id}': async () => {
-      const { id: simId } = await aSim(house.tenant)
-      const { body } = await house.tenant.ask('POST', '/api/tickets/provision', { simId })
+      const { id: simId } = await aSim(harness.tenant)
+      const { body } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
       const path = `/api/tickets/${body.id}`
       return { path, call: ['DELETE', path], done: 200 }
     },
     'DELETE /api/orders/{orderId}': async () => {
-      const { body } = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
+      const { body } = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
       const path = `/api/orders/${body.id}`
       return { path, call: ['DELETE', path], done: 200 }
     },
@@ -183,18 +183,18 @@ describe('If-Match', () => {
   } as const satisfies Readonly<Record<string, () => Promise<Change>>>
   const NAMES = Object.keys(CHANGES) as (keyof typeof CHANGES)[]
   const ask = ([method, url, body]: Change['call'], tag: string) =>
-    house.tenant.ask(method, url, body, { 'if-match': tag })
+    harness.tenant.ask(method, url, body, { 'if-match': tag })
 
   test.each(NAMES)('on %s: stale or weak is 412 and changes nothing', async (name) => {
     const { path, call } = await CHANGES[name]()
-    const before = await house.tenant.ask('GET', path)
+    const before = await harness.tenant.ask('GET', path)
     const { etag = '' } = before.headers
 
     for (const tag of ['"999999.x"', '"999999"', `W/${etag}`, '"other"', 'bare', etag.replaceAll('"', ''), '']) {
       const refused = await ask(call, tag)
       expect(refused, tag).toMatchObject({ status: 412, body: { code: 'precondition_failed' } })
     }
-    const after = await house.tenant.ask('GET', path)
+    const after = await harness.tenant.ask('GET', path)
     expect([after.body, after.headers.etag]).toEqual([before.body, etag])
   })
 
@@ -218,22 +218,22 @@ describe('If-Match', () => {
       const other: Change['call'] = /tenant/.test(name)
         ? ['PATCH', '/api/tenant/name', { name: `Name ${Math.random()}` }]
         : call
-      expect((await house.tenant.ask(...other)).status).toBe(done)
+      expect((await harness.tenant.ask(...other)).status).toBe(done)
       expect((await ask(call, seen)).status).toBe(412)
     },
   )
 
   test('compares the SIM, not its usage: what is counted meanwhile is no reason to refuse', async () => {
-    const sim = await anActiveSim(house, house.tenant)
+    const sim = await anActiveSim(harness, harness.tenant)
     const seen = await tagOf(`/api/sims/${sim.id}`)
-    await used(house, house.tenant, sim.id, { bytesUp: 5 })
+    await used(harness, harness.tenant, sim.id, { bytesUp: 5 })
 
     expect(await tagOf(`/api/sims/${sim.id}`)).not.toBe(seen)
     expect((await ask(['PATCH', `/api/sims/${sim.id}/tag`, { tag: 'x' }], seen)).status).toBe(200)
   })
 
   test('of two who saw the same, one changes', async () => {
-    const path = `/api/pools/${await aPool(house.tenant)}`
+    const path = `/api/pools/${await aPool(harness.tenant)}`
     const seen = await tagOf(path)
 
     const answers = await Promise.all(

@@ -2,28 +2,28 @@
 import { beforeAll, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aSim, NOON, type Tenant, useHouse } from '../harness.ts'
+import { aSim, NOON, type Tenant, useHarness } from '../harness.ts'
 import { anActiveSim, NOBODY } from './estate.ts'
 import { codes, EVENT, expectPage, expectShape } from './shape.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const DAY = 24 * 3_600_000
 
 beforeAll(async () => {
   const at = async (tenant: Tenant, instant: number, type: 0 | 1 | 2, severity: 0 | 1 | 2, title: string) => {
-    house.now = instant
-    await inTenant(house.store, tenant.id, (tx) =>
+    harness.now = instant
+    await inTenant(harness.store, tenant.id, (tx) =>
       insertEvent(tx, { type, severity, title, description: `Told of ${title.length} %_` }),
     )
   }
-  await at(house.tenant, NOON - DAY, 0, 0, 'first')
-  await at(house.tenant, NOON, 1, 1, 'second')
-  await at(house.tenant, NOON, 2, 2, 'third')
-  await at(house.tenant, NOON + DAY / 2, 1, 2, 'FOURTH')
-  await at(house.other, NOON, 0, 0, 'theirs')
-  house.now = NOON
+  await at(harness.tenant, NOON - DAY, 0, 0, 'first')
+  await at(harness.tenant, NOON, 1, 1, 'second')
+  await at(harness.tenant, NOON, 2, 2, 'third')
+  await at(harness.tenant, NOON + DAY / 2, 1, 2, 'FOURTH')
+  await at(harness.other, NOON, 0, 0, 'theirs')
+  harness.now = NOON
 })
-const list = (query: string) => house.tenant.ask('GET', `/api/events?${query}`)
+const list = (query: string) => harness.tenant.ask('GET', `/api/events?${query}`)
 const titles = (body: { data: { title: string }[] }) => body.data.map(({ title }) => title)
 
 test('4.8 GET /api/events + 2.9 Event: exactly their fields, the newest first', async () => {
@@ -81,7 +81,7 @@ test.each([
 test('4.8 GET /api/events/{id} + 2.9 Event: is the one of the list', async () => {
   const [event] = (await list('')).body.data
 
-  const { status, body } = await house.tenant.ask('GET', `/api/events/${event.id}`)
+  const { status, body } = await harness.tenant.ask('GET', `/api/events/${event.id}`)
 
   expect(status).toBe(200)
   expectShape(body, EVENT)
@@ -94,20 +94,20 @@ test.each([
   ['0', 400, 'invalid_request'],
   ['abc', 400, 'invalid_request'],
 ])('4.8 GET /api/events/{id}: %s is %i %s', async (id, status, code) => {
-  expect(await house.tenant.ask('GET', `/api/events/${id}`)).toMatchObject({ status, body: { code } })
+  expect(await harness.tenant.ask('GET', `/api/events/${id}`)).toMatchObject({ status, body: { code } })
 })
 
 test('4.8 GET /api/events/{id}: another tenant’s is not there', async () => {
-  const theirs = (await house.other.ask('GET', '/api/events?searchTerm=theirs')).body.data[0]
+  const theirs = (await harness.other.ask('GET', '/api/events?searchTerm=theirs')).body.data[0]
 
-  expect(await house.tenant.ask('GET', `/api/events/${theirs.id}`)).toMatchObject({
+  expect(await harness.tenant.ask('GET', `/api/events/${theirs.id}`)).toMatchObject({
     status: 404,
     body: { code: 'event_not_found' },
   })
 })
 
 test('4.8 GET /api/events/metadata: type and `severty`, and nothing else', async () => {
-  const { status, body } = await house.tenant.ask('GET', '/api/events/metadata')
+  const { status, body } = await harness.tenant.ask('GET', '/api/events/metadata')
 
   expect(status).toBe(200)
   expect(body).toEqual({
@@ -118,10 +118,10 @@ test('4.8 GET /api/events/metadata: type and `severty`, and nothing else', async
 })
 
 test('4.8 GET /api/events: what a caller changes is told as decided', async () => {
-  const { tenant } = house
+  const { tenant } = harness
   const told = async (type: number, searchTerm: string) =>
     titles((await list(`type=${type}&searchTerm=${encodeURIComponent(searchTerm)}`)).body)
-  const { id, iccid } = await anActiveSim(house, tenant)
+  const { id, iccid } = await anActiveSim(harness, tenant)
   await tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
   await tenant.ask('PATCH', '/api/tenant/name', { name: 'Told' })
   const { id: fresh, iccid: other } = await aSim(tenant)

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { buildPublic } from '../../../api/server.ts'
 import { connect } from '../../../store/connect.ts'
-import { aPool, aSim, asking, useHouse } from '../harness.ts'
+import { aPool, aSim, asking, useHarness } from '../harness.ts'
 import { NO_TICKET } from './estate.ts'
 import { SECTIONS } from './rows.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 /** The methods of each path that the service document has. `{id}` and `{iccid}` of a SIM are one path. */
 const PATHS = new Map<string, Set<string>>()
@@ -43,7 +43,9 @@ function expectProblem(answer: { status: number; headers: Record<string, string>
 }
 
 test('a problem has exactly its fields', async () => {
-  const { body } = await house.tenant.ask('GET', '/api/pools/4711?page=2', undefined, { 'x-request-id': 'my-request' })
+  const { body } = await harness.tenant.ask('GET', '/api/pools/4711?page=2', undefined, {
+    'x-request-id': 'my-request',
+  })
 
   expect(body).toEqual({
     type: '/problems/pool_not_found',
@@ -60,7 +62,7 @@ describe('every path', () => {
   test.each([...PATHS])('%s: 405 for the methods it has not, and Allow names those it has', async (path, methods) => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
       if (methods.has(method)) continue
-      const answer = await house.tenant.ask(method, filled(path))
+      const answer = await harness.tenant.ask(method, filled(path))
 
       expect(answer.status, method).toBe(405)
       expectProblem(answer, 'method_not_allowed')
@@ -71,7 +73,7 @@ describe('every path', () => {
 
   test.each([...PATHS])('%s: 401 without a key, and what to send', async (path, methods) => {
     for (const method of methods) {
-      const answer = await asking(house.outside, {})(method, filled(path))
+      const answer = await asking(harness.outside, {})(method, filled(path))
 
       expect(answer.status).toBe(401)
       expectProblem(answer, 'unauthorized')
@@ -82,7 +84,10 @@ describe('every path', () => {
   test.each([...PATHS].filter(([, methods]) => methods.has('GET')))(
     '%s: HEAD is GET without its body',
     async (path) => {
-      const [get, head] = [await house.tenant.ask('GET', filled(path)), await house.tenant.ask('HEAD', filled(path))]
+      const [get, head] = [
+        await harness.tenant.ask('GET', filled(path)),
+        await harness.tenant.ask('HEAD', filled(path)),
+      ]
 
       expect([head.status, head.body, head.headers['content-type']]).toEqual([
         get.status,
@@ -105,14 +110,14 @@ test.each([
   '/v1/api/pools',
   '/problems/toString',
 ])('%s is no path, 404', async (path) => {
-  const answer = await house.tenant.ask('GET', path)
+  const answer = await harness.tenant.ask('GET', path)
 
   expect(answer.status).toBe(404)
   expectProblem(answer, 'not_found')
 })
 
 test('an address that cannot be decoded is 400', async () => {
-  const answer = await house.tenant.ask('GET', '/api/sims/%zz')
+  const answer = await harness.tenant.ask('GET', '/api/sims/%zz')
 
   expect(answer.status).toBe(400)
   expectProblem(answer, 'invalid_request')
@@ -120,19 +125,19 @@ test('an address that cannot be decoded is 400', async () => {
 
 test('text that cannot be kept is 400 in a query too', async () => {
   for (const path of ['/api/sims?search=a%00b', '/api/events?searchTerm=%00', '/api/orders?search=%00']) {
-    const answer = await house.tenant.ask('GET', path)
+    const answer = await harness.tenant.ask('GET', path)
     expect(answer.status).toBe(400)
     expectProblem(answer, 'invalid_request')
   }
 })
 
 test('queries are read as the types of their parameters', async () => {
-  const id = await aPool(house.tenant)
-  await aSim(house.tenant)
+  const id = await aPool(harness.tenant)
+  await aSim(harness.tenant)
 
-  const plain = await house.tenant.ask('GET', '/api/sims?status=0&page=1&pageSize=100')
-  const padded = await house.tenant.ask('GET', '/api/sims?status=00&page=01&pageSize=1e2')
-  const unknown = await house.tenant.ask('GET', `/api/pools/${id}/sims?colour=red`)
+  const plain = await harness.tenant.ask('GET', '/api/sims?status=0&page=1&pageSize=100')
+  const padded = await harness.tenant.ask('GET', '/api/sims?status=00&page=01&pageSize=1e2')
+  const unknown = await harness.tenant.ask('GET', `/api/pools/${id}/sims?colour=red`)
 
   expect(plain.status).toBe(200)
   expect(padded.body).toEqual(plain.body)
@@ -151,12 +156,12 @@ describe('400, 404, 409, 413, 415 and 422', () => {
   ] as const)(
     '%i %s is a problem that tells nothing of the inside',
     async (status, code, method, path, body, headers) => {
-      const { id: simId } = await aSim(house.tenant)
-      const { body: ticket } = await house.tenant.ask('POST', '/api/tickets/provision', { simId })
-      await house.tenant.ask('DELETE', `/api/tickets/${ticket.id}`)
-      await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 }, { 'idempotency-key': 'used' })
+      const { id: simId } = await aSim(harness.tenant)
+      const { body: ticket } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
+      await harness.tenant.ask('DELETE', `/api/tickets/${ticket.id}`)
+      await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 }, { 'idempotency-key': 'used' })
 
-      const answer = await house.tenant.ask(method, path.replace('{ended}', ticket.id), body, headers)
+      const answer = await harness.tenant.ask(method, path.replace('{ended}', ticket.id), body, headers)
 
       expect(answer.status).toBe(status)
       expectProblem(answer, code)
@@ -165,14 +170,14 @@ describe('400, 404, 409, 413, 415 and 422', () => {
 })
 
 test('500: a failure inside shows neither SQL nor stack, and its id is in the header', async () => {
-  const broken = house.store.clock
-  Object.assign(house.store, {
+  const broken = harness.store.clock
+  Object.assign(harness.store, {
     clock: () => {
       throw new Error('select secret from api_keys at file.ts')
     },
   })
-  const answer = await house.tenant.ask('GET', '/api/pools', undefined, { 'x-request-id': 'bad id with spaces' })
-  Object.assign(house.store, { clock: broken })
+  const answer = await harness.tenant.ask('GET', '/api/pools', undefined, { 'x-request-id': 'bad id with spaces' })
+  Object.assign(harness.store, { clock: broken })
 
   expect(answer.status).toBe(500)
   expectProblem(answer, 'internal_error')
@@ -181,9 +186,9 @@ test('500: a failure inside shows neither SQL nor stack, and its id is in the he
 
 test('503: a database that is away says to try again', async () => {
   const { db, close } = connect('postgresql://nobody@127.0.0.1:1/nothing', { max: 1 })
-  const app = await buildPublic({ store: { ...house.store, db } })
+  const app = await buildPublic({ store: { ...harness.store, db } })
 
-  const answer = await asking(app, { authorization: `Bearer ${house.tenant.key}` })('GET', '/api/pools')
+  const answer = await asking(app, { authorization: `Bearer ${harness.tenant.key}` })('GET', '/api/pools')
   await Promise.all([app.close(), close()])
 
   expect(answer.status).toBe(503)

@@ -2,11 +2,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aPool, aSim, aTariff, useHouse } from '../harness.ts'
+import { anIccid, aPool, aSim, aTariff, useHarness } from '../harness.ts'
 import { logged } from './estate.ts'
 import { expectShape, PAGINATION } from './shape.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const SMALL = 5
 const MANY = 101
 
@@ -24,26 +24,26 @@ const BY_HUNDRED = LISTS.filter(([, size]) => size === 100).map(([path]) => path
 
 const inPath = { sim: 0, pool: 0 }
 beforeAll(async () => {
-  const { tenant } = house
+  const { tenant } = harness
   const tariffId = await aTariff(tenant)
   for (let i = 0; i < MANY; i++) inPath.pool = await aPool(tenant, { tariffId })
   const sims = Array.from({ length: MANY }, () => ({ iccid: anIccid() }))
   await tenant.inside('POST', '/internal/sims', { sims })
   inPath.sim = (await aSim(tenant)).id
   await logged(
-    house,
+    harness,
     tenant,
     Array.from({ length: MANY }, (_, i) => [inPath.sim, inPath.pool, 0, `entry ${i}`, '2026-11-20T12:00:00Z'] as const),
   )
-  await inTenant(house.store, tenant.id, async (tx) => {
+  await inTenant(harness.store, tenant.id, async (tx) => {
     for (let i = 0; i < MANY; i++) await insertEvent(tx, { type: 0, severity: 0, title: `E${i}`, description: '' })
   })
   for (let i = 0; i < 11; i++) await tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
-  for (let i = 0; i < SMALL; i++) await aPool(house.other, { name: `Page ${i}` })
+  for (let i = 0; i < SMALL; i++) await aPool(harness.other, { name: `Page ${i}` })
 }, 60_000)
 
 const page = async (path: string, query = '') =>
-  house.tenant.ask('GET', `${path.replace('{sim}', `${inPath.sim}`).replace('{pool}', `${inPath.pool}`)}?${query}`)
+  harness.tenant.ask('GET', `${path.replace('{sim}', `${inPath.sim}`).replace('{pool}', `${inPath.pool}`)}?${query}`)
 
 describe('pages', () => {
   test.each(BY_HUNDRED)(
@@ -135,7 +135,7 @@ describe('pages', () => {
     ['the only', 'pageSize=5', 5, { page: 1, totalPages: 1, hasNextPage: false, hasPreviousPage: false }],
     ['one past the end', 'pageSize=2&page=9', 0, { page: 9, totalPages: 3, hasNextPage: false, hasPreviousPage: true }],
   ])('2.1 Pagination envelope: %s page has right totals', async (_which, query, items, pagination) => {
-    const { body } = await house.other.ask('GET', `/api/pools?${query}`)
+    const { body } = await harness.other.ask('GET', `/api/pools?${query}`)
 
     expect(body.data).toHaveLength(items)
     expect(body.pagination).toMatchObject({ totalItems: SMALL, ...pagination })
@@ -144,7 +144,7 @@ describe('pages', () => {
   test.each(['/api/sims', '/api/orders?pageSize=100', '/api/watchdog/logs'])(
     '2.1 Pagination envelope: %s without an item has no pages',
     async (path) => {
-      const { body } = await house.other.ask('GET', path)
+      const { body } = await harness.other.ask('GET', path)
 
       expect(body.data).toEqual([])
       expect(body.pagination).toEqual({
@@ -160,15 +160,15 @@ describe('pages', () => {
 })
 
 describe('fields', () => {
-  const put = (body: object) => house.other.ask('PUT', `/api/pools/${inOther.pool}`, { watchdogMode: 0, ...body })
+  const put = (body: object) => harness.other.ask('PUT', `/api/pools/${inOther.pool}`, { watchdogMode: 0, ...body })
   const inOther = { pool: 0 }
   beforeAll(async () => {
-    inOther.pool = await aPool(house.other)
+    inOther.pool = await aPool(harness.other)
   })
 
   test.each(['abc', 'x'.repeat(50), 'é💧ß'])('8 Pool name on update: %j is taken', async (name) => {
     expect(await put({ name })).toMatchObject({ status: 200, body: { id: inOther.pool } })
-    expect((await house.other.ask('GET', `/api/pools/${inOther.pool}`)).body.name).toBe(name)
+    expect((await harness.other.ask('GET', `/api/pools/${inOther.pool}`)).body.name).toBe(name)
   })
 
   test.each(['', 'ab', '💧💧', 'x'.repeat(51), null, undefined, 5])(
@@ -181,11 +181,11 @@ describe('fields', () => {
   test.each([1, 100])(
     '8 warningThresholdPct: %i is taken, by a new pool and an old one',
     async (warningThresholdPct) => {
-      const id = await aPool(house.other, { warningThresholdPct })
+      const id = await aPool(harness.other, { warningThresholdPct })
       await put({ name: 'Fleet', warningThresholdPct })
 
       for (const pool of [id, inOther.pool]) {
-        expect((await house.other.ask('GET', `/api/pools/${pool}`)).body).toMatchObject({ warningThresholdPct })
+        expect((await harness.other.ask('GET', `/api/pools/${pool}`)).body).toMatchObject({ warningThresholdPct })
       }
     },
   )
@@ -193,9 +193,9 @@ describe('fields', () => {
   test.each([0, -1, 101, 1.5, '80', true])(
     '8 warningThresholdPct: %j is refused, by a new pool and an old one',
     async (warningThresholdPct) => {
-      const tariffId = await aTariff(house.other)
+      const tariffId = await aTariff(harness.other)
       const answers = [
-        await house.other.ask('POST', '/api/pools', { type: 0, tariffId, watchdogMode: 0, warningThresholdPct }),
+        await harness.other.ask('POST', '/api/pools', { type: 0, tariffId, watchdogMode: 0, warningThresholdPct }),
         await put({ name: 'Fleet', warningThresholdPct }),
       ]
 
@@ -206,11 +206,11 @@ describe('fields', () => {
   )
 
   test.each(['x'.repeat(128), '💧'.repeat(128)])('8 SIM tag: 128 characters are taken: %j', async (tag) => {
-    expect((await house.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).status).toBe(200)
+    expect((await harness.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).status).toBe(200)
   })
 
   test.each(['x'.repeat(129), '💧'.repeat(129), null, undefined, 5])('8 SIM tag: %j is refused', async (tag) => {
-    expect(await house.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).toMatchObject({
+    expect(await harness.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).toMatchObject({
       status: 400,
       body: { errors: [{ pointer: '/tag' }] },
     })

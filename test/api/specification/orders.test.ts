@@ -1,9 +1,9 @@
 /** Service document, sections 4.5, 2.6 and 3. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aSim, NOON, type Tenant, useHouse } from '../harness.ts'
+import { aSim, NOON, type Tenant, useHarness } from '../harness.ts'
 import { expectPage, expectShape, ORDER } from './shape.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 const ADDRESS = {
   shippingCompany: 'Meadow Ltd',
@@ -26,11 +26,11 @@ const titles = async (tenant: Tenant): Promise<string[]> => {
 
 describe('POST /api/orders', () => {
   test('4.5 POST /api/orders: answers id, status and cost, and nothing else', async () => {
-    const { status, body } = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...ADDRESS })
+    const { status, body } = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...ADDRESS })
 
     expect(status).toBe(200)
     expect(body).toEqual({ id: expect.any(Number), status: 'Pending', cost: 7.5 })
-    expect(await titles(house.tenant)).toContain(`Order ${body.id} was placed`)
+    expect(await titles(harness.tenant)).toContain(`Order ${body.id} was placed`)
   })
 
   test.each([
@@ -40,39 +40,39 @@ describe('POST /api/orders', () => {
     ['a status', { status: 'Pending' }, '/status'],
     ['half a SIM', { quantity: 1.5 }, '/quantity'],
   ])('4.5 POST /api/orders: %s is refused, and the answer says where', async (_what, wrong, pointer) => {
-    const answer = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...wrong })
+    const answer = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...wrong })
 
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
   })
 
   test.each([1, 10_000])('4.5 POST /api/orders: a quantity of %i is taken', async (quantity) => {
-    const answer = await house.tenant.ask('POST', '/api/orders', { type: 2, quantity })
+    const answer = await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity })
 
     expect(answer).toMatchObject({ status: 200, body: { cost: quantity } })
   })
 
   test('4.5 POST /api/orders: the same Idempotency-Key orders once; another body under it is refused', async () => {
     const key = { 'idempotency-key': 'order-once' }
-    const before = (await house.tenant.ask('GET', '/api/orders')).body.pagination.totalItems
+    const before = (await harness.tenant.ask('GET', '/api/orders')).body.pagination.totalItems
 
-    const first = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 4 }, key)
-    const again = await house.tenant.ask('POST', '/api/orders', { quantity: 4, type: 1 }, key)
-    const other = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 5 }, key)
+    const first = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 4 }, key)
+    const again = await harness.tenant.ask('POST', '/api/orders', { quantity: 4, type: 1 }, key)
+    const other = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 5 }, key)
 
     expect(again.body).toEqual(first.body)
     expect(again.headers['idempotency-replayed']).toBe('true')
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
-    expect((await house.tenant.ask('GET', '/api/orders')).body.pagination.totalItems).toBe(before + 1)
+    expect((await harness.tenant.ask('GET', '/api/orders')).body.pagination.totalItems).toBe(before + 1)
   })
 
   test('4.5 POST /api/orders: the price is that of the moment of the order', async () => {
-    const id = await placed(house.tenant, { type: 2, quantity: 7 })
+    const id = await placed(harness.tenant, { type: 2, quantity: 7 })
 
-    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0.1 }] })
-    const later = await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 7 })
-    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+    await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0.1 }] })
+    const later = await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 7 })
+    await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
 
-    const { body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+    const { body } = await harness.tenant.ask('GET', `/api/orders/${id}`)
     expect(body).toMatchObject({ unitPrice: 1, total: 7 })
     expect(later.body.cost).toBe(0.7)
   })
@@ -80,9 +80,9 @@ describe('POST /api/orders', () => {
 
 describe('GET /api/orders/{orderId}', () => {
   test('4.5 GET /api/orders/{orderId} + 2.6 Order: has exactly its fields in their order', async () => {
-    const id = await placed(house.tenant, ADDRESS)
+    const id = await placed(harness.tenant, ADDRESS)
 
-    const { status, body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+    const { status, body } = await harness.tenant.ask('GET', `/api/orders/${id}`)
 
     const expected = {
       id,
@@ -104,27 +104,27 @@ describe('GET /api/orders/{orderId}', () => {
   })
 
   test('4.5 GET /api/orders/{orderId} + 2.6 Order: says how it was paid and who carries it', async () => {
-    const id = await placed(house.tenant, { quantity: 1, ...ADDRESS })
-    const was = (await house.tenant.ask('GET', `/api/orders/${id}`)).body
+    const id = await placed(harness.tenant, { quantity: 1, ...ADDRESS })
+    const was = (await harness.tenant.ask('GET', `/api/orders/${id}`)).body
     const payment = { paymentInvoiceId: 'INV-7', paymentReceiptUrl: 'https://pay.example/r/7' }
     const parcel = { shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-7' }
 
-    await house.tenant.inside('PATCH', `/internal/orders/${id}`, payment)
-    await house.tenant.inside('POST', `/internal/orders/${id}/process`)
-    await house.tenant.inside('POST', `/internal/orders/${id}/ship`, { ...parcel, iccids: ['8944500102700000077'] })
+    await harness.tenant.inside('PATCH', `/internal/orders/${id}`, payment)
+    await harness.tenant.inside('POST', `/internal/orders/${id}/process`)
+    await harness.tenant.inside('POST', `/internal/orders/${id}/ship`, { ...parcel, iccids: ['8944500102700000077'] })
 
-    const { body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+    const { body } = await harness.tenant.ask('GET', `/api/orders/${id}`)
     expectShape(body, ORDER)
     expect(body).toEqual({ ...was, ...payment, ...parcel, status: 'Shipped' })
   })
 
   test('4.5 GET /api/orders/{orderId}: an address that was left out, or null, is null; any other is as it came', async () => {
     const nothing = Object.fromEntries(Object.keys(ADDRESS).map((field) => [field, null]))
-    const without = await placed(house.tenant, nothing)
-    const odd = await placed(house.tenant, { shippingLine1: '  é%_\\ "x"\n', shippingCountry: '' })
+    const without = await placed(harness.tenant, nothing)
+    const odd = await placed(harness.tenant, { shippingLine1: '  é%_\\ "x"\n', shippingCountry: '' })
 
-    expect((await house.tenant.ask('GET', `/api/orders/${without}`)).body).toMatchObject(nothing)
-    expect((await house.tenant.ask('GET', `/api/orders/${odd}`)).body).toMatchObject({
+    expect((await harness.tenant.ask('GET', `/api/orders/${without}`)).body).toMatchObject(nothing)
+    expect((await harness.tenant.ask('GET', `/api/orders/${odd}`)).body).toMatchObject({
       shippingLine1: '  é%_\\ "x"\n',
       shippingCountry: '',
     })
@@ -138,89 +138,91 @@ describe('GET /api/orders/{orderId}', () => {
     ['abc', 400, 'invalid_request'],
   ])('4.5 GET /api/orders/{orderId}: %s: %i %s', async (segment, status, code) => {
     for (const method of ['GET', 'DELETE']) {
-      expect(await house.tenant.ask(method, `/api/orders/${segment}`)).toMatchObject({ status, body: { code } })
+      expect(await harness.tenant.ask(method, `/api/orders/${segment}`)).toMatchObject({ status, body: { code } })
     }
   })
 
   test('4.5 GET /api/orders/{orderId}: another tenant’s order is not there, to read or to cancel', async () => {
-    const id = await placed(house.tenant)
+    const id = await placed(harness.tenant)
 
     for (const method of ['GET', 'DELETE']) {
-      expect(await house.other.ask(method, `/api/orders/${id}`)).toMatchObject({
+      expect(await harness.other.ask(method, `/api/orders/${id}`)).toMatchObject({
         status: 404,
         body: { code: 'order_not_found' },
       })
     }
-    expect((await house.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Pending')
+    expect((await harness.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Pending')
   })
 })
 
 describe('DELETE /api/orders/{orderId}', () => {
   test('4.5 DELETE /api/orders/{orderId} + 3 Order Pending: cancels a pending order, once, and says so in an event', async () => {
-    const id = await placed(house.tenant)
+    const id = await placed(harness.tenant)
 
-    const cancelled = await house.tenant.ask('DELETE', `/api/orders/${id}`)
-    const again = await house.tenant.ask('DELETE', `/api/orders/${id}`)
+    const cancelled = await harness.tenant.ask('DELETE', `/api/orders/${id}`)
+    const again = await harness.tenant.ask('DELETE', `/api/orders/${id}`)
 
     expect(cancelled.status).toBe(200)
     expect(cancelled.body).toEqual({ id, status: 'Cancelled' })
     expect(again).toMatchObject({ status: 409, body: { code: 'order_not_pending' } })
-    expect((await house.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Cancelled')
-    expect((await titles(house.tenant)).filter((title) => title === `Order ${id} was cancelled`)).toHaveLength(1)
+    expect((await harness.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Cancelled')
+    expect((await titles(harness.tenant)).filter((title) => title === `Order ${id} was cancelled`)).toHaveLength(1)
   })
 
   test.each([undefined, '', '{}', 'null'])(
     '4.5 DELETE /api/orders/{orderId}: takes %j for no body, under any content type',
     async (body) => {
-      const id = await placed(house.tenant)
+      const id = await placed(harness.tenant)
 
-      const answer = await house.tenant.ask('DELETE', `/api/orders/${id}`, body, { 'content-type': 'application/xml' })
+      const answer = await harness.tenant.ask('DELETE', `/api/orders/${id}`, body, {
+        'content-type': 'application/xml',
+      })
 
       expect(answer).toMatchObject({ status: 200, body: { status: 'Cancelled' } })
     },
   )
 
   test('4.5 DELETE /api/orders/{orderId}: takes no body', async () => {
-    const id = await placed(house.tenant)
+    const id = await placed(harness.tenant)
 
-    expect(await house.tenant.ask('DELETE', `/api/orders/${id}`, { why: 'no' })).toMatchObject({ status: 400 })
-    expect((await house.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Pending')
+    expect(await harness.tenant.ask('DELETE', `/api/orders/${id}`, { why: 'no' })).toMatchObject({ status: 400 })
+    expect((await harness.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Pending')
   })
 
   test('4.5 DELETE /api/orders/{orderId}: of two at once one cancels', async () => {
-    const id = await placed(house.tenant)
+    const id = await placed(harness.tenant)
 
-    const answers = await Promise.all([1, 2, 3].map(() => house.tenant.ask('DELETE', `/api/orders/${id}`)))
+    const answers = await Promise.all([1, 2, 3].map(() => harness.tenant.ask('DELETE', `/api/orders/${id}`)))
 
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409])
-    expect((await titles(house.tenant)).filter((title) => title === `Order ${id} was cancelled`)).toHaveLength(1)
+    expect((await titles(harness.tenant)).filter((title) => title === `Order ${id} was cancelled`)).toHaveLength(1)
   })
 
   test('3 Order Pending: what is being processed or has failed stays so, 409', async () => {
-    const id = await placed(house.tenant)
+    const id = await placed(harness.tenant)
     for (const [step, body, status] of [
       ['process', undefined, 'Processing'],
       ['fail', { reason: 'sold out' }, 'Failed'],
     ] as const) {
-      expect((await house.tenant.inside('POST', `/internal/orders/${id}/${step}`, body)).status).toBe(200)
-      const answer = await house.tenant.ask('DELETE', `/api/orders/${id}`)
+      expect((await harness.tenant.inside('POST', `/internal/orders/${id}/${step}`, body)).status).toBe(200)
+      const answer = await harness.tenant.ask('DELETE', `/api/orders/${id}`)
 
       expect(answer).toMatchObject({ status: 409, body: { code: 'order_not_pending' } })
-      expect((await house.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe(status)
+      expect((await harness.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe(status)
     }
   })
 
   test('4.5 DELETE /api/orders/{orderId} + 3 Order Pending: of a cancel and a process at once one gets the order', async () => {
     for (let round = 0; round < 10; round++) {
-      const id = await placed(house.tenant)
+      const id = await placed(harness.tenant)
 
       const [cancel, process] = await Promise.all([
-        house.tenant.ask('DELETE', `/api/orders/${id}`),
-        house.tenant.inside('POST', `/internal/orders/${id}/process`),
+        harness.tenant.ask('DELETE', `/api/orders/${id}`),
+        harness.tenant.inside('POST', `/internal/orders/${id}/process`),
       ])
 
       expect([cancel.status, process.status].toSorted()).toEqual([200, 409])
-      const { body } = await house.tenant.ask('GET', `/api/orders/${id}`)
+      const { body } = await harness.tenant.ask('GET', `/api/orders/${id}`)
       expect(body.status).toBe(cancel.status === 200 ? 'Cancelled' : 'Processing')
     }
   })
@@ -229,25 +231,25 @@ describe('DELETE /api/orders/{orderId}', () => {
 describe('GET /api/orders', () => {
   /** A tenant whose orders these tests know. */
   const ids: Record<string, number> = {}
-  const inside = (path: string, body?: unknown) => house.other.inside('POST', `/internal/orders/${path}`, body)
+  const inside = (path: string, body?: unknown) => harness.other.inside('POST', `/internal/orders/${path}`, body)
   beforeAll(async () => {
     const day = 24 * 3_600_000
     const at = async (name: string, instant: number, over: Record<string, unknown>) => {
-      house.now = instant
-      ids[name] = await placed(house.other, { quantity: 1, ...over })
+      harness.now = instant
+      ids[name] = await placed(harness.other, { quantity: 1, ...over })
     }
     await at('first', NOON - day, { shippingLine1: '100%_sure\\', shippingCompany: 'Acme', shippingPostcode: 'N1 9GU' })
     await at('second', NOON, { type: 2, shippingLine2: 'Barn', shippingCity: 'Lyon', shippingExtraInfo: 'at the Gate' })
     await at('third', NOON, { shippingLine1: 'Meadow', shippingCountry: 'France' })
-    house.now = NOON
-    await house.other.ask('DELETE', `/api/orders/${ids.first}`)
+    harness.now = NOON
+    await harness.other.ask('DELETE', `/api/orders/${ids.first}`)
     await inside(`${ids.third}/process`)
     const { iccid } = { iccid: '8944500102700000001' }
     await inside(`${ids.third}/ship`, { shippingCarrier: 'Pigeon Post', trackingNumber: 'PP-0815', iccids: [iccid] })
-    await house.other.inside('PATCH', `/internal/orders/${ids.second}`, { paymentInvoiceId: 'INV-ABC' })
+    await harness.other.inside('PATCH', `/internal/orders/${ids.second}`, { paymentInvoiceId: 'INV-ABC' })
   })
   const found = async (query: string): Promise<string[]> => {
-    const { body } = await house.other.ask('GET', `/api/orders?${query}`)
+    const { body } = await harness.other.ask('GET', `/api/orders?${query}`)
     const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]))
     return body.data.map(({ id }: { id: number }) => names.get(id))
   }
@@ -257,8 +259,8 @@ describe('GET /api/orders', () => {
   })
 
   test('4.5 GET /api/orders: items are whole orders', async () => {
-    const list = await house.other.ask('GET', '/api/orders?search=Lyon')
-    const one = await house.other.ask('GET', `/api/orders/${ids.second}`)
+    const list = await harness.other.ask('GET', '/api/orders?search=Lyon')
+    const one = await harness.other.ask('GET', `/api/orders/${ids.second}`)
 
     expectPage(list.body, ORDER)
     expect(list.body.data).toEqual([one.body])
@@ -313,17 +315,17 @@ describe('GET /api/orders', () => {
     ['pageSize=0', 'pageSize'],
     ['pageSize=101', 'pageSize'],
   ])('4.5 GET /api/orders: %s is refused, naming the parameter', async (query, parameter) => {
-    const answer = await house.other.ask('GET', `/api/orders?${query}`)
+    const answer = await harness.other.ask('GET', `/api/orders?${query}`)
 
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
   })
 
   test('4.5 GET /api/orders: a page has ten orders where none is asked for, and right totals past the end', async () => {
-    for (let i = 0; i < 11; i++) await placed(house.tenant)
-    const { totalItems } = (await house.tenant.ask('GET', '/api/orders?pageSize=100')).body.pagination
+    for (let i = 0; i < 11; i++) await placed(harness.tenant)
+    const { totalItems } = (await harness.tenant.ask('GET', '/api/orders?pageSize=100')).body.pagination
 
-    const first = await house.tenant.ask('GET', '/api/orders')
-    const past = await house.tenant.ask('GET', '/api/orders?page=1000')
+    const first = await harness.tenant.ask('GET', '/api/orders')
+    const past = await harness.tenant.ask('GET', '/api/orders?page=1000')
 
     expect(first.body.data).toHaveLength(10)
     expect(first.body.pagination).toMatchObject({ page: 1, pageSize: 10, totalItems, hasNextPage: true })
@@ -340,15 +342,15 @@ describe('GET /api/orders/pricing', () => {
   ]
 
   test('4.5 GET /api/orders/pricing: has an entry for each type, of exactly its fields', async () => {
-    expect(await pricing(house.tenant)).toEqual(SHIPPED)
+    expect(await pricing(harness.tenant)).toEqual(SHIPPED)
   })
 
   test('4.5 GET /api/orders/pricing: a tenant’s own price takes the place of the platform’s, for that tenant', async () => {
-    const set = await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 1.234567 }] })
-    const ours = await pricing(house.tenant)
-    const theirs = await pricing(house.other)
-    const own = await house.tenant.inside('GET', '/internal/order-prices')
-    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+    const set = await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 1.234567 }] })
+    const ours = await pricing(harness.tenant)
+    const theirs = await pricing(harness.other)
+    const own = await harness.tenant.inside('GET', '/internal/order-prices')
+    await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
 
     expect(set).toMatchObject({ status: 200, body: { prices: [{ type: 1, price: 1.234567 }] } })
     expect(own.body).toEqual(set.body)
@@ -357,22 +359,22 @@ describe('GET /api/orders/pricing', () => {
       { type: 2, price: 1 },
     ])
     expect(theirs).toEqual(SHIPPED)
-    expect(await pricing(house.tenant)).toEqual(SHIPPED)
+    expect(await pricing(harness.tenant)).toEqual(SHIPPED)
   })
 
   test('4.5 GET /api/orders/pricing: a type without a price is not listed, and cannot be ordered', async () => {
-    const before = await house.operate('GET', '/internal/order-prices')
-    await house.operate('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0 }] })
-    const listed = await pricing(house.tenant)
-    const physical = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
-    const free = await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 9 })
-    await house.operate('PUT', '/internal/order-prices', before.body)
+    const before = await harness.operate('GET', '/internal/order-prices')
+    await harness.operate('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0 }] })
+    const listed = await pricing(harness.tenant)
+    const physical = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
+    const free = await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 9 })
+    await harness.operate('PUT', '/internal/order-prices', before.body)
 
     expect(before.body).toEqual({ prices: SHIPPED })
     expect(listed).toEqual([{ type: 2, price: 0 }])
     expect(physical).toMatchObject({ status: 422, body: { code: 'order_type_unavailable' } })
     expect(free).toMatchObject({ status: 200, body: { cost: 0 } })
-    expect(await pricing(house.tenant)).toEqual(SHIPPED)
+    expect(await pricing(harness.tenant)).toEqual(SHIPPED)
   })
 
   test.each([
@@ -390,15 +392,15 @@ describe('GET /api/orders/pricing', () => {
     ],
     [{}, '/prices'],
   ])('4.5 GET /api/orders/pricing: %j is refused', async (body, pointer) => {
-    const answer = await house.operate('PUT', '/internal/order-prices', body)
+    const answer = await harness.operate('PUT', '/internal/order-prices', body)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
   test('4.5 GET /api/orders/pricing: the dearest order there can be is exact', async () => {
-    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 99_999.999999 }] })
-    const { body } = await house.tenant.ask('POST', '/api/orders', { type: 1, quantity: 10_000 })
-    await house.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
+    await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 99_999.999999 }] })
+    const { body } = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 10_000 })
+    await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
 
     expect(body.cost).toBe(999_999_999.99)
   })
@@ -406,7 +408,7 @@ describe('GET /api/orders/pricing', () => {
 
 describe('GET /api/orders/metadata', () => {
   test('4.5 GET /api/orders/metadata: lists the types under the key `types`', async () => {
-    const { body } = await house.tenant.ask('GET', '/api/orders/metadata')
+    const { body } = await harness.tenant.ask('GET', '/api/orders/metadata')
 
     expect(body).toEqual({
       types: [
@@ -418,10 +420,10 @@ describe('GET /api/orders/metadata', () => {
 })
 
 test('a SIM that was imported belongs to no order', async () => {
-  const { id } = await aSim(house.tenant)
-  const orderId = await placed(house.tenant)
+  const { id } = await aSim(harness.tenant)
+  const orderId = await placed(harness.tenant)
 
-  const { body } = await house.tenant.inside('GET', `/internal/orders/${orderId}/sims`)
+  const { body } = await harness.tenant.inside('GET', `/internal/orders/${orderId}/sims`)
 
   expect(body.data.map((sim: { id: number }) => sim.id)).not.toContain(id)
 })

@@ -1,6 +1,6 @@
 /** Service document, sections 4.2 and 2.3. */
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, NOON, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, NOON, useHarness } from '../harness.ts'
 import {
   anActiveSim,
   BAD_LOG_QUERIES,
@@ -16,16 +16,16 @@ import {
 } from './estate.ts'
 import { codes, expectPage, expectShape, POOL, SIM_SUMMARY } from './shape.ts'
 
-const house = useHouse()
-const log = useLog(house)
-const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/pools${path}`, body)
+const harness = useHarness()
+const log = useLog(harness)
+const ask = (method: string, path: string, body?: unknown) => harness.tenant.ask(method, `/api/pools${path}`, body)
 const get = async (id: number) => (await ask('GET', `/${id}`)).body
 const noon = new Date(NOON).toISOString()
 
 describe('lists', () => {
   test('4.2 GET /api/pools: a page of whole pools by id, those of the tenant', async () => {
-    const id = await aPool(house.tenant)
-    const theirs = await aPool(house.other)
+    const id = await aPool(harness.tenant)
+    const theirs = await aPool(harness.other)
 
     const { status, body } = await ask('GET', '')
 
@@ -37,18 +37,18 @@ describe('lists', () => {
   })
 
   test('4.2 GET /api/pools/{id}/sims: summaries of the SIMs that are in it now, in no pages', async () => {
-    const poolId = await aPool(house.tenant, { watchdogMode: 2, warningThresholdPct: 70 })
+    const poolId = await aPool(harness.tenant, { watchdogMode: 2, warningThresholdPct: 70 })
     const [active, left] = [
-      await anActiveSim(house, house.tenant, { poolId }, { tag: 'Active' }),
-      await anActiveSim(house, house.tenant, { poolId }),
+      await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'Active' }),
+      await anActiveSim(harness, harness.tenant, { poolId }),
     ]
-    const { id, iccid } = await aSim(house.tenant, { tag: 'In' })
-    await done(house, house.tenant, 'provision', { simId: id, poolId })
-    await used(house, house.tenant, active.id, { bytesDown: 1_250_000_000 })
-    await aSim(house.tenant)
-    const leaving = await house.tenant.inside('POST', '/internal/tickets/unassign', { simId: left.id })
+    const { id, iccid } = await aSim(harness.tenant, { tag: 'In' })
+    await done(harness, harness.tenant, 'provision', { simId: id, poolId })
+    await used(harness, harness.tenant, active.id, { bytesDown: 1_250_000_000 })
+    await aSim(harness.tenant)
+    const leaving = await harness.tenant.inside('POST', '/internal/tickets/unassign', { simId: left.id })
     const before = await ask('GET', `/${poolId}/sims`)
-    await complete(house, house.tenant, left.id, leaving.body.id)
+    await complete(harness, harness.tenant, left.id, leaving.body.id)
 
     const { status, body } = await ask('GET', `/${poolId}/sims`)
 
@@ -85,7 +85,7 @@ describe('lists', () => {
   })
 
   test('4.2 GET /api/pools/{id}/sims: an empty pool has an empty array', async () => {
-    const id = await aPool(house.tenant)
+    const id = await aPool(harness.tenant)
 
     expect((await ask('GET', `/${id}/sims`)).body).toEqual([])
   })
@@ -106,7 +106,7 @@ describe('lists', () => {
 
 describe('a new pool', () => {
   test('4.2 POST /api/pools + 2.3 Pool: with what is required only; exactly its fields, nullable ones null', async () => {
-    const tariffId = await aTariff(house.tenant)
+    const tariffId = await aTariff(harness.tenant)
 
     const made = await ask('POST', '', { type: 0, tariffId, watchdogMode: 1 })
     const { id } = made.body
@@ -142,7 +142,7 @@ describe('a new pool', () => {
   })
 
   test('4.2 POST /api/pools: with all fields', async () => {
-    const tariffId = await aTariff(house.tenant, 1)
+    const tariffId = await aTariff(harness.tenant, 1)
     const body = { name: 'Fleet', type: 1, watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: false }
 
     const made = await ask('POST', '', { ...body, tariffId })
@@ -151,7 +151,7 @@ describe('a new pool', () => {
   })
 
   test.each(['x', 'é'.repeat(50)])('4.2 POST /api/pools: the name %j is taken', async (name) => {
-    expect((await get(await aPool(house.tenant, { name }))).name).toBe(name)
+    expect((await get(await aPool(harness.tenant, { name }))).name).toBe(name)
   })
 
   test.each([
@@ -162,14 +162,14 @@ describe('a new pool', () => {
     [1, 0, 422],
     [1, 2, 422],
   ] as const)('4.2 POST /api/pools: type %i with a tariff of type %i is %i', async (type, tariffType, status) => {
-    const answer = await ask('POST', '', { type, tariffId: await aTariff(house.tenant, tariffType), watchdogMode: 0 })
+    const answer = await ask('POST', '', { type, tariffId: await aTariff(harness.tenant, tariffType), watchdogMode: 0 })
 
     expect([answer.status, answer.body.code]).toEqual([status, status === 200 ? undefined : 'tariff_pool_mismatch'])
   })
 
   test('4.2 POST /api/pools: a tariff that is inactive, unknown or of another tenant', async () => {
-    const [old, theirs] = [await aTariff(house.tenant), await aTariff(house.other)]
-    await inactive(house.tenant, old)
+    const [old, theirs] = [await aTariff(harness.tenant), await aTariff(harness.other)]
+    await inactive(harness.tenant, old)
     const made = async (tariffId: number) => (await ask('POST', '', { type: 0, tariffId, watchdogMode: 0 })).body.code
 
     expect(await made(old)).toBe('tariff_inactive')
@@ -180,9 +180,9 @@ describe('a new pool', () => {
 
 describe('one pool', () => {
   test('4.2 GET /api/pools/{id} + 2.3 Pool: figures of the running cycle', async () => {
-    const poolId = await aPool(house.tenant)
-    const sim = await anActiveSim(house, house.tenant, { poolId })
-    await used(house, house.tenant, sim.id, { bytesUp: 1_250_000_000, voiceSeconds: 90, smsCount: 3 })
+    const poolId = await aPool(harness.tenant)
+    const sim = await anActiveSim(harness, harness.tenant, { poolId })
+    await used(harness, harness.tenant, sim.id, { bytesUp: 1_250_000_000, voiceSeconds: 90, smsCount: 3 })
 
     const pool = await get(poolId)
 
@@ -222,7 +222,7 @@ describe('one pool', () => {
   })
 
   test('4.2 GET /api/pools/{id}: another tenant’s is not there, on any path, and stays as it is', async () => {
-    const id = await aPool(house.other, { name: 'Theirs' })
+    const id = await aPool(harness.other, { name: 'Theirs' })
     const answers = [
       await ask('GET', `/${id}`),
       await ask('PUT', `/${id}`, { name: 'Ours', watchdogMode: 0 }),
@@ -232,19 +232,19 @@ describe('one pool', () => {
     ]
 
     expect(answers.map(({ body }) => body.code)).toEqual(answers.map(() => 'pool_not_found'))
-    expect((await house.other.ask('GET', `/api/pools/${id}`)).body).toMatchObject({ name: 'Theirs', watchdogMode: 1 })
+    expect((await harness.other.ask('GET', `/api/pools/${id}`)).body).toMatchObject({ name: 'Theirs', watchdogMode: 1 })
   })
 })
 
 describe('a pool that is replaced', () => {
   test('4.2 PUT /api/pools/{id}: has the new name and settings; type, tariff and creation stay', async () => {
-    const id = await aPool(house.tenant)
+    const id = await aPool(harness.tenant)
     const was = await get(id)
     const to = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 1, enableBurnRateAlerts: true }
 
-    house.now = NOON + 60_000
+    harness.now = NOON + 60_000
     const answer = await ask('PUT', `/${id}`, to)
-    house.now = NOON
+    harness.now = NOON
 
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({ id })
@@ -254,7 +254,7 @@ describe('a pool that is replaced', () => {
   test.each([{}, { warningThresholdPct: null, enableBurnRateAlerts: null }])(
     '4.2 PUT /api/pools/{id}: nullable fields that are left out or null (%j) become null',
     async (left) => {
-      const id = await aPool(house.tenant, { warningThresholdPct: 80, enableBurnRateAlerts: true })
+      const id = await aPool(harness.tenant, { warningThresholdPct: 80, enableBurnRateAlerts: true })
 
       const answer = await ask('PUT', `/${id}`, { name: 'Fleet', watchdogMode: 0, ...left })
 
@@ -269,18 +269,18 @@ describe('a pool that is replaced', () => {
   )
 
   test('4.2 PUT /api/pools/{id}: its SIMs inherit the settings at once', async () => {
-    const poolId = await aPool(house.tenant, { watchdogMode: 0 })
-    const { id } = await anActiveSim(house, house.tenant, { poolId })
+    const poolId = await aPool(harness.tenant, { watchdogMode: 0 })
+    const { id } = await anActiveSim(harness, harness.tenant, { poolId })
 
     await ask('PUT', `/${poolId}`, { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 60 })
 
     const settings = { watchdogMode: 2, warningThresholdPct: 60, enableBurnRateAlerts: null }
-    expect((await house.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject(settings)
+    expect((await harness.tenant.ask('GET', `/api/sims/${id}`)).body).toMatchObject(settings)
     expect((await ask('GET', `/${poolId}/sims`)).body).toMatchObject([settings])
   })
 
   test.each(['type', 'tariffId', 'status'])('4.2 PUT /api/pools/{id}: %s is not replaced', async (field) => {
-    const id = await aPool(house.tenant)
+    const id = await aPool(harness.tenant)
     const { body: before } = await ask('GET', `/${id}`)
     const other = field === 'tariffId' ? before.tariffId + 1 : 1 - before[field]
 
@@ -311,42 +311,42 @@ describe('a pool in use', () => {
   }
 
   test('4.2 DELETE /api/pools/{id}: is refused while a SIM is in it, active or not', async () => {
-    const poolId = await aPool(house.tenant)
-    const { id: simId } = await aSim(house.tenant)
-    await done(house, house.tenant, 'provision', { simId, poolId })
+    const poolId = await aPool(harness.tenant)
+    const { id: simId } = await aSim(harness.tenant)
+    await done(harness, harness.tenant, 'provision', { simId, poolId })
 
     await refused(poolId, '1 SIM(s) in it')
   })
 
   test('4.2 DELETE /api/pools/{id}: is refused while a SIM is queued to move into it, not after', async () => {
-    const [poolId, other] = [await aPool(house.tenant), await aPool(house.tenant)]
-    const { id } = await anActiveSim(house, house.tenant)
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId })
+    const [poolId, other] = [await aPool(harness.tenant), await aPool(harness.tenant)]
+    const { id } = await anActiveSim(harness, harness.tenant)
+    await harness.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId })
 
     await refused(poolId, '1 SIM(s) queued to move into it')
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId: other })
+    await harness.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId: other })
     expect((await ask('DELETE', `/${poolId}`)).status).toBe(204)
-    await house.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
+    await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
     expect((await ask('DELETE', `/${other}`)).status).toBe(204)
   })
 
   test('4.2 DELETE /api/pools/{id}: is refused while a ticket leads into it, not after', async () => {
-    const poolId = await aPool(house.tenant)
-    const { id: simId } = await aSim(house.tenant)
-    const ticket = await house.tenant.ask('POST', '/api/tickets/provision', { simId, poolId })
+    const poolId = await aPool(harness.tenant)
+    const { id: simId } = await aSim(harness.tenant)
+    const ticket = await harness.tenant.ask('POST', '/api/tickets/provision', { simId, poolId })
 
     await refused(poolId, '1 open ticket(s) into it')
-    await house.tenant.ask('DELETE', `/api/tickets/${ticket.body.id}`)
+    await harness.tenant.ask('DELETE', `/api/tickets/${ticket.body.id}`)
     expect((await ask('DELETE', `/${poolId}`)).status).toBe(204)
   })
 })
 
 describe('a pool that was deleted', () => {
   test('4.2 DELETE /api/pools/{id}: is 204 without a body, and then the pool is nowhere', async () => {
-    const tariffId = await aTariff(house.tenant)
-    const id = await aPool(house.tenant, { tariffId })
-    const { id: simId } = await aSim(house.tenant)
-    const active = await anActiveSim(house, house.tenant)
+    const tariffId = await aTariff(harness.tenant)
+    const id = await aPool(harness.tenant, { tariffId })
+    const { id: simId } = await aSim(harness.tenant)
+    const active = await anActiveSim(harness, harness.tenant)
     const before = (await ask('GET', '')).body.pagination.totalItems
 
     const answer = await ask('DELETE', `/${id}`)
@@ -362,18 +362,18 @@ describe('a pool that was deleted', () => {
       await ask('DELETE', `/${id}`),
       await ask('GET', `/${id}/sims`),
       await ask('GET', `/${id}/watchdog-logs`),
-      await house.tenant.ask('POST', '/api/tickets/provision', { simId, poolId: id }),
-      await house.tenant.ask('POST', `/api/sims/${active.id}/queue-reprovision`, { poolId: id }),
+      await harness.tenant.ask('POST', '/api/tickets/provision', { simId, poolId: id }),
+      await harness.tenant.ask('POST', `/api/sims/${active.id}/queue-reprovision`, { poolId: id }),
     ]
     expect(gone.map(({ status, body }) => [status, body.code])).toEqual(gone.map(() => [404, 'pool_not_found']))
-    expect((await house.tenant.ask('GET', `/api/sims?poolId=${id}`)).body.data).toEqual([])
-    expect(await get(await aPool(house.tenant, { tariffId }))).not.toMatchObject({ id })
+    expect((await harness.tenant.ask('GET', `/api/sims?poolId=${id}`)).body.data).toEqual([])
+    expect(await get(await aPool(harness.tenant, { tariffId }))).not.toMatchObject({ id })
   })
 
   test('4.2 DELETE /api/pools/{id}: its log entries keep its id', async () => {
-    const { tenant } = house
+    const { tenant } = harness
     const id = await aPool(tenant)
-    await logged(house, tenant, [[null, id, 1, `z: pool ${id}`, '2026-10-01T00:00:00Z']])
+    await logged(harness, tenant, [[null, id, 1, `z: pool ${id}`, '2026-10-01T00:00:00Z']])
 
     await ask('DELETE', `/${id}`)
 
@@ -382,16 +382,16 @@ describe('a pool that was deleted', () => {
   })
 
   test('4.2 DELETE /api/pools/{id}: is charged in the statement of its last cycle, by its name, and in none after', async () => {
-    const { other: tenant } = house
+    const { other: tenant } = harness
     const del = (id: number) => tenant.ask('DELETE', `/api/pools/${id}`)
     const poolId = await aPool(tenant, { name: 'Bucket', tariffId: await aTariff(tenant, 2) })
     const stays = await aPool(tenant, { name: 'Stays', tariffId: await aTariff(tenant, 2) })
-    const sim = await anActiveSim(house, tenant, { poolId })
-    const other = await anActiveSim(house, tenant, { poolId: stays })
-    await used(house, tenant, sim.id, { bytesDown: 5_000_000, smsCount: 2 })
+    const sim = await anActiveSim(harness, tenant, { poolId })
+    const other = await anActiveSim(harness, tenant, { poolId: stays })
+    await used(harness, tenant, sim.id, { bytesDown: 5_000_000, smsCount: 2 })
     expect((await del(poolId)).status).toBe(409)
     const { body } = await tenant.inside('POST', '/internal/tickets/unassign', { simId: sim.id })
-    await complete(house, tenant, sim.id, body.id)
+    await complete(harness, tenant, sim.id, body.id)
     expect((await del(poolId)).status).toBe(204)
 
     const statements: Record<string, unknown[]> = {}
@@ -399,7 +399,7 @@ describe('a pool that was deleted', () => {
       ['2026-11', Date.UTC(2026, 11, 2)],
       ['2026-12', Date.UTC(2027, 0, 2)],
     ] as const) {
-      house.now = at
+      harness.now = at
       await tenant.inside('POST', `/internal/cycles/${key}/renew`)
       await tenant.inside('POST', `/internal/cycles/${key}/close`, {
         moved: 0,
@@ -409,7 +409,7 @@ describe('a pool that was deleted', () => {
       })
       statements[key] = (await tenant.inside('GET', `/internal/cycles/${key}/statement`)).body.lines
     }
-    house.now = NOON
+    harness.now = NOON
 
     const of = (key: string, id: number) =>
       (statements[key] as { poolId: number; kind: string }[])

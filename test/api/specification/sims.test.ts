@@ -1,7 +1,7 @@
 /** Service document, sections 4.3, 2.4 and 3. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { aBridge } from '../../setup/bridge.ts'
-import { aPool, aSim, aTariff, aTenant, NOON, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, aTenant, NOON, useHarness } from '../harness.ts'
 import {
   anActiveSim,
   BAD_LOG_QUERIES,
@@ -18,12 +18,12 @@ import {
 } from './estate.ts'
 import { codes, expectPage, expectShape, SIM, SIM_WITHOUT_TARIFF } from './shape.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const bridge = await aBridge()
-const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/sims${path}`, body)
+const ask = (method: string, path: string, body?: unknown) => harness.tenant.ask(method, `/api/sims${path}`, body)
 const get = async (id: number) => (await ask('GET', `/${id}`)).body
 const titles = async (): Promise<string[]> => {
-  const { body } = await house.tenant.ask('GET', '/api/events')
+  const { body } = await harness.tenant.ask('GET', '/api/events')
   return body.data.map(({ title }: { title: string }) => title)
 }
 
@@ -31,30 +31,30 @@ describe('lists', () => {
   let poolId: number
   const sims: Record<string, number> = {}
   beforeAll(async () => {
-    const { other } = house
+    const { other } = harness
     poolId = await aPool(other)
     sims.odd = (await aSim(other, { iccid: '8944500109000000001', tag: '100%_sure\\' })).id
     sims.Pump = (await aSim(other, { iccid: '8944500109000000002', tag: 'Pump', imsi: '262015550001' })).id
-    sims.pumping = (await anActiveSim(house, other, { poolId }, { tag: 'pumping', msisdn: '+49170999' })).id
+    sims.pumping = (await anActiveSim(harness, other, { poolId }, { tag: 'pumping', msisdn: '+49170999' })).id
     sims.resting = (await aSim(other, { tag: 'resting' })).id
-    await done(house, other, 'provision', { simId: sims.resting })
-    await aSim(house.tenant, { tag: 'Pump of ours' })
+    await done(harness, other, 'provision', { simId: sims.resting })
+    await aSim(harness.tenant, { tag: 'Pump of ours' })
   })
   const found = async (query: string) => {
-    const { body } = await house.other.ask('GET', `/api/sims?${query}`)
+    const { body } = await harness.other.ask('GET', `/api/sims?${query}`)
     const names = new Map(Object.entries(sims).map(([name, id]) => [id, name]))
     return ids(body).map((id) => names.get(id))
   }
 
   test('4.3 GET /api/sims: a page of whole SIMs by id, those of the tenant', async () => {
-    const { status, body } = await house.other.ask('GET', '/api/sims')
+    const { status, body } = await harness.other.ask('GET', '/api/sims')
 
     expect(status).toBe(200)
     expect(ids(body)).toEqual(Object.values(sims))
     const [odd, pump, pumping, resting] = body.data
     expectPage({ ...body, data: [odd, pump, resting] }, SIM_WITHOUT_TARIFF)
     expectPage({ ...body, data: [pumping] }, SIM)
-    expect(body.data[2]).toEqual((await house.other.ask('GET', `/api/sims/${sims.pumping}`)).body)
+    expect(body.data[2]).toEqual((await harness.other.ask('GET', `/api/sims/${sims.pumping}`)).body)
   })
 
   test.each([
@@ -103,7 +103,7 @@ describe('lists', () => {
 })
 
 describe('the log of a SIM', () => {
-  const log = useLog(house)
+  const log = useLog(harness)
 
   test.each(logQueries('sim'))('4.3 GET /api/sims/{id}/watchdog-logs: ?%s finds %j', async (query, found) => {
     expect(letters((await ask('GET', `/${log.simId}/watchdog-logs?${query}`)).body)).toBe(found)
@@ -121,7 +121,7 @@ describe('the log of a SIM', () => {
 
 describe('one SIM', () => {
   test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid} + 2.4 SIM: one shape; {} for no tariff', async () => {
-    const { id, iccid } = await aSim(house.tenant)
+    const { id, iccid } = await aSim(harness.tenant)
 
     const byId = await ask('GET', `/${id}`)
     const byIccid = await ask('GET', `/${iccid}`)
@@ -167,13 +167,13 @@ describe('one SIM', () => {
 
   test('4.3 GET /api/sims/{id} + 2.4 SIM: what it was imported with, and its watchdog settings', async () => {
     const own = { iccid: '8944500109000000777', imsi: '262015557777', msisdn: '+491701234567', tag: 'Pump', type: 1 }
-    const { id } = await aSim(house.tenant, own)
+    const { id } = await aSim(harness.tenant, own)
     const settings = { isWatchdogExempt: true, warningThresholdPct: 70, enableBurnRateAlerts: true }
 
     const was = await get(id)
-    house.now = NOON + 60_000
-    await house.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 0, ...settings })
-    house.now = NOON
+    harness.now = NOON + 60_000
+    await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 0, ...settings })
+    harness.now = NOON
 
     expect(was).toMatchObject({ ...own, isWatchdogExempt: false, warningThresholdPct: null })
     expect(await get(id)).toEqual({
@@ -185,9 +185,9 @@ describe('one SIM', () => {
   })
 
   test('4.3 GET /api/sims/{id} + 2.4 SIM: figures of the running cycle, and the state it is in', async () => {
-    const tariffId = await aTariff(house.tenant)
-    const { id } = await anActiveSim(house, house.tenant, { tariffId }, { type: 1 })
-    await used(house, house.tenant, id, {
+    const tariffId = await aTariff(harness.tenant)
+    const { id } = await anActiveSim(harness, harness.tenant, { tariffId }, { type: 1 })
+    await used(harness, harness.tenant, id, {
       bytesDown: 1_500_000_000,
       voiceSeconds: 30,
       smsCount: 2,
@@ -212,23 +212,23 @@ describe('one SIM', () => {
       voiceMins: 0.5,
       smsCount: 2,
     })
-    expect(sim.tariff).toEqual((await house.tenant.ask('GET', `/api/tariffs/${tariffId}`)).body)
+    expect(sim.tariff).toEqual((await harness.tenant.ask('GET', `/api/tariffs/${tariffId}`)).body)
   })
 
   test('4.3 GET /api/sims/{id} + 2.4 SIM: `tariffId` is its own tariff, `tariff` the one that governs', async () => {
-    const [own, shared] = [await aTariff(house.tenant, 0), await aTariff(house.tenant, 1)]
-    const poolId = await aPool(house.tenant, { type: 1, tariffId: shared })
-    const inside = await anActiveSim(house, house.tenant, { tariffId: own })
-    await moved(house, house.tenant, inside.id, poolId)
+    const [own, shared] = [await aTariff(harness.tenant, 0), await aTariff(harness.tenant, 1)]
+    const poolId = await aPool(harness.tenant, { type: 1, tariffId: shared })
+    const inside = await anActiveSim(harness, harness.tenant, { tariffId: own })
+    await moved(harness, harness.tenant, inside.id, poolId)
 
     expect(await get(inside.id)).toMatchObject({ poolId, tariffId: own, tariff: { id: shared, type: 1 } })
   })
 
   test('4.3 GET /api/sims/{id} + 2.4 SIM: an eSIM that was ordered has its payload and its QR code', async () => {
-    const order = (await house.tenant.ask('POST', '/api/orders', { type: 2, quantity: 1 })).body.id
-    await house.tenant.inside('POST', `/internal/orders/${order}/process`)
-    await house.tenant.inside('POST', `/internal/orders/${order}/complete`)
-    const { body } = await house.tenant.inside('GET', `/internal/orders/${order}/sims`)
+    const order = (await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 1 })).body.id
+    await harness.tenant.inside('POST', `/internal/orders/${order}/process`)
+    await harness.tenant.inside('POST', `/internal/orders/${order}/complete`)
+    const { body } = await harness.tenant.inside('GET', `/internal/orders/${order}/sims`)
 
     const sim = await get(body.data[0].id)
 
@@ -271,7 +271,7 @@ describe('one SIM', () => {
   })
 
   test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: another tenant’s is not there, on any path', async () => {
-    const { id, iccid } = await aSim(house.other, { tag: 'theirs' })
+    const { id, iccid } = await aSim(harness.other, { tag: 'theirs' })
     const answers = [
       await ask('GET', `/${id}`),
       await ask('GET', `/${iccid}`),
@@ -282,19 +282,19 @@ describe('one SIM', () => {
     ]
 
     expect(answers.map(({ body }) => body.code)).toEqual(answers.map(() => 'sim_not_found'))
-    expect((await house.other.ask('GET', `/api/sims/${id}`)).body.tag).toBe('theirs')
+    expect((await harness.other.ask('GET', `/api/sims/${id}`)).body.tag).toBe('theirs')
   })
 })
 
 test.each(['pump 7', 'é'.repeat(128), '💧'.repeat(128), ' ', ''])(
   '4.3 PATCH /api/sims/{id}/tag: %j is kept as it is, and changes nothing else',
   async (tag) => {
-    const { id } = await aSim(house.tenant, { tag: 'before' })
+    const { id } = await aSim(harness.tenant, { tag: 'before' })
     const was = await get(id)
 
-    house.now = NOON + 60_000
+    harness.now = NOON + 60_000
     const answer = await ask('PATCH', `/${id}/tag`, { tag })
-    house.now = NOON
+    harness.now = NOON
 
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({ id })
@@ -304,7 +304,7 @@ test.each(['pump 7', 'é'.repeat(128), '💧'.repeat(128), ' ', ''])(
 
 describe('queued changes', () => {
   test('4.3 POST /api/sims/{id}/queue-unprovision + 3 queue-unprovision: marks the SIM, and nothing else of it', async () => {
-    const { id } = await anActiveSim(house, house.tenant, { poolId: await aPool(house.tenant) })
+    const { id } = await anActiveSim(harness, harness.tenant, { poolId: await aPool(harness.tenant) })
     const was = await get(id)
 
     const answer = await ask('POST', `/${id}/queue-unprovision`)
@@ -315,8 +315,8 @@ describe('queued changes', () => {
   })
 
   test('4.3 POST /api/sims/{id}/queue-reprovision + 3 queue-reprovision: marks the SIM, and nothing else of it', async () => {
-    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
-    const { id } = await anActiveSim(house, house.tenant)
+    const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
+    const { id } = await anActiveSim(harness, harness.tenant)
     const was = await get(id)
 
     const both = await ask('POST', `/${id}/queue-reprovision`, { poolId, tariffId })
@@ -327,8 +327,8 @@ describe('queued changes', () => {
   })
 
   test('4.3 POST /api/sims/{id}/queue-reprovision: an omitted field is left unchanged', async () => {
-    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
-    const { id } = await anActiveSim(house, house.tenant)
+    const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
+    const { id } = await anActiveSim(harness, harness.tenant)
     const pending = async () => {
       const { pendingPoolId, pendingTariffId } = await get(id)
       return [pendingPoolId, pendingTariffId]
@@ -345,8 +345,8 @@ describe('queued changes', () => {
   })
 
   test('3 queue-unprovision + 3 queue-reprovision: the last one wins and says so in an event', async () => {
-    const { id, iccid } = await anActiveSim(house, house.tenant)
-    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+    const { id, iccid } = await anActiveSim(harness, harness.tenant)
+    const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
 
     await ask('POST', `/${id}/queue-reprovision`, { tariffId })
     await ask('POST', `/${id}/queue-unprovision`)
@@ -363,12 +363,12 @@ describe('queued changes', () => {
   })
 
   test('3 queue-unprovision + 3 queue-reprovision: is carried out at the end of the month, and not before', async () => {
-    const tenant = await aTenant(house, 'Month end')
+    const tenant = await aTenant(harness, 'Month end')
     const [from, to] = [await aPool(tenant), await aPool(tenant, { name: 'Next' })]
     const tariffId = await aTariff(tenant)
     const [leaving, moving] = [
-      await anActiveSim(house, tenant, { poolId: from }),
-      await anActiveSim(house, tenant, { poolId: from }),
+      await anActiveSim(harness, tenant, { poolId: from }),
+      await anActiveSim(harness, tenant, { poolId: from }),
     ]
     await tenant.ask('POST', `/api/sims/${leaving.id}/queue-unprovision`)
     await tenant.ask('POST', `/api/sims/${moving.id}/queue-reprovision`, { poolId: to, tariffId })
@@ -380,19 +380,19 @@ describe('queued changes', () => {
         afterSimId: 0,
         throughSimId: Number.MAX_SAFE_INTEGER,
       })
-    const asked = () => workOff(house, tenant, bridge, [leaving.id, moving.id])
+    const asked = () => workOff(harness, tenant, bridge, [leaving.id, moving.id])
 
-    house.now = Date.UTC(2026, 11, 1) - 1
+    harness.now = Date.UTC(2026, 11, 1) - 1
     const early = [await apply('unassign'), await apply('move')]
     const before = [await read(leaving), await read(moving)]
     const askedEarly = await asked()
-    house.now = Date.UTC(2026, 11, 1)
+    harness.now = Date.UTC(2026, 11, 1)
     await tenant.inside('POST', '/internal/cycles/2026-11/renew')
     const inTime = [await apply('unassign'), await apply('move')]
     const askedInTime = await asked()
     const after = [await read(leaving), await read(moving)]
     const pools = [await tenant.ask('GET', `/api/pools/${from}`), await tenant.ask('GET', `/api/pools/${to}`)]
-    house.now = NOON
+    harness.now = NOON
 
     expect(early).toMatchObject(early.map(() => ({ status: 409, body: { code: 'cycle_open' } })))
     expect(before).toMatchObject([
@@ -414,7 +414,7 @@ describe('queued changes', () => {
   })
 
   test('3 queue-unprovision + 3 queue-reprovision: an unprovisioned SIM has nothing to change, 409', async () => {
-    const { id } = await aSim(house.tenant)
+    const { id } = await aSim(harness.tenant)
 
     for (const queue of ['queue-unprovision', 'queue-reprovision']) {
       expect(await ask('POST', `/${id}/${queue}`)).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
@@ -422,37 +422,37 @@ describe('queued changes', () => {
   })
 
   test('3 queue-unprovision + 3 queue-reprovision: right behind a ticket that provisions the SIM, 200', async () => {
-    const [moves, leaves] = [await aSim(house.tenant), await aSim(house.tenant)]
-    for (const { id: simId } of [moves, leaves]) await house.tenant.ask('POST', '/api/tickets/provision', { simId })
-    const poolId = await aPool(house.tenant)
+    const [moves, leaves] = [await aSim(harness.tenant), await aSim(harness.tenant)]
+    for (const { id: simId } of [moves, leaves]) await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
+    const poolId = await aPool(harness.tenant)
 
     expect((await ask('POST', `/${moves.id}/queue-reprovision`, { poolId })).status).toBe(200)
     expect((await ask('POST', `/${leaves.id}/queue-unprovision`)).status).toBe(200)
   })
 
   test('4.3 POST /api/sims/{id}/queue-reprovision: what cannot be assigned is refused, and nothing is queued', async () => {
-    const { id } = await anActiveSim(house, house.tenant)
-    const old = await aTariff(house.tenant)
-    await inactive(house.tenant, old)
+    const { id } = await anActiveSim(harness, harness.tenant)
+    const old = await aTariff(harness.tenant)
+    await inactive(harness.tenant, old)
     const refused = async (body: object) => {
       const answer = await ask('POST', `/${id}/queue-reprovision`, body)
       return [answer.status, answer.body.code]
     }
 
     expect(await refused({ poolId: 99_999 })).toEqual([404, 'pool_not_found'])
-    expect(await refused({ poolId: await aPool(house.other) })).toEqual([404, 'pool_not_found'])
+    expect(await refused({ poolId: await aPool(harness.other) })).toEqual([404, 'pool_not_found'])
     expect(await refused({ tariffId: 99_999 })).toEqual([404, 'tariff_not_found'])
-    expect(await refused({ tariffId: await aTariff(house.other) })).toEqual([404, 'tariff_not_found'])
+    expect(await refused({ tariffId: await aTariff(harness.other) })).toEqual([404, 'tariff_not_found'])
     expect(await refused({ tariffId: old })).toEqual([422, 'tariff_inactive'])
-    expect(await refused({ tariffId: await aTariff(house.tenant, 1) })).toEqual([422, 'tariff_needs_pool'])
+    expect(await refused({ tariffId: await aTariff(harness.tenant, 1) })).toEqual([422, 'tariff_needs_pool'])
     expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null })
   })
 
   test('4.3 POST /api/sims/{id}/queue-reprovision: into a Dynamic pool the pool’s own tariff goes', async () => {
-    const tariffId = await aTariff(house.tenant, 1)
-    const poolId = await aPool(house.tenant, { type: 1, tariffId })
-    const { id: simId } = await aSim(house.tenant)
-    await done(house, house.tenant, 'provision', { simId })
+    const tariffId = await aTariff(harness.tenant, 1)
+    const poolId = await aPool(harness.tenant, { type: 1, tariffId })
+    const { id: simId } = await aSim(harness.tenant)
+    await done(harness, harness.tenant, 'provision', { simId })
 
     expect((await ask('POST', `/${simId}/queue-reprovision`, { tariffId, poolId })).status).toBe(200)
   })

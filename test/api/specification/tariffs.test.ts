@@ -1,10 +1,10 @@
 /** Service document, sections 4.7 and 2.8. */
 import { expect, test } from 'vitest'
-import { aTariff, useHouse } from '../harness.ts'
+import { aTariff, useHarness } from '../harness.ts'
 import { inactive, NOBODY } from './estate.ts'
 import { codes, expectShape, TARIFF } from './shape.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
 const NONE = { standardTariff: null, dynamicPoolTariff: null, fixedPoolTariff: null }
 
@@ -15,9 +15,9 @@ test.each([
 ] as const)(
   '4.7 GET /api/tariffs/{id} + 2.8 Tariff: type %i has the block of its type, the others null',
   async (type, block) => {
-    const id = await aTariff(house.tenant, type)
+    const id = await aTariff(harness.tenant, type)
 
-    const { status, body } = await house.tenant.ask('GET', `/api/tariffs/${id}`)
+    const { status, body } = await harness.tenant.ask('GET', `/api/tariffs/${id}`)
 
     expect(status).toBe(200)
     expectShape(body, TARIFF)
@@ -36,25 +36,25 @@ test.each([
 test('4.7 GET /api/tariffs/{id} + 2.8 Tariff: its description, and whether it is still given', async () => {
   const words = { displayName: 'Meadow 2 GB', description: 'For meters: 2 GB and é\n' }
   const standardTariff = { baseTariffGb: 2, ...FEES }
-  const { body: made } = await house.tenant.inside('POST', '/internal/tariffs', { ...words, type: 0, standardTariff })
-  const get = async () => (await house.tenant.ask('GET', `/api/tariffs/${made.id}`)).body
+  const { body: made } = await harness.tenant.inside('POST', '/internal/tariffs', { ...words, type: 0, standardTariff })
+  const get = async () => (await harness.tenant.ask('GET', `/api/tariffs/${made.id}`)).body
 
   const given = await get()
-  await inactive(house.tenant, made.id)
+  await inactive(harness.tenant, made.id)
 
   expect(given).toMatchObject({ ...words, isActive: true })
   expect(await get()).toEqual({ ...given, isActive: false })
 })
 
 test('4.7 GET /api/tariffs: an array, by id, of the tenant’s own and the platform’s, inactive ones too', async () => {
-  const own = await aTariff(house.tenant)
-  const old = await aTariff(house.tenant)
-  await inactive(house.tenant, old)
-  const theirs = await aTariff(house.other)
+  const own = await aTariff(harness.tenant)
+  const old = await aTariff(harness.tenant)
+  await inactive(harness.tenant, old)
+  const theirs = await aTariff(harness.other)
   const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
-  const made = await house.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
+  const made = await harness.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
 
-  const { status, body } = await house.tenant.ask('GET', '/api/tariffs')
+  const { status, body } = await harness.tenant.ask('GET', '/api/tariffs')
 
   const found: number[] = body.map(({ id }: { id: number }) => id)
   expect(status).toBe(200)
@@ -63,7 +63,7 @@ test('4.7 GET /api/tariffs: an array, by id, of the tenant’s own and the platf
   expect(found).toEqual(expect.arrayContaining([own, old, made.body.id]))
   expect(found).not.toContain(theirs)
   expect(body.find(({ id }: { id: number }) => id === old).isActive).toBe(false)
-  expect((await house.other.ask('GET', `/api/tariffs/${made.body.id}`)).status).toBe(200)
+  expect((await harness.other.ask('GET', `/api/tariffs/${made.body.id}`)).status).toBe(200)
 })
 
 test.each([
@@ -73,17 +73,17 @@ test.each([
   ['0', 400, 'invalid_request'],
   ['abc', 400, 'invalid_request'],
 ])('4.7 GET /api/tariffs/{id}: %s is %i %s', async (id, status, code) => {
-  expect(await house.tenant.ask('GET', `/api/tariffs/${id}`)).toMatchObject({ status, body: { code } })
+  expect(await harness.tenant.ask('GET', `/api/tariffs/${id}`)).toMatchObject({ status, body: { code } })
 })
 
 test('4.7 GET /api/tariffs/{id}: another tenant’s is not there', async () => {
-  const answer = await house.tenant.ask('GET', `/api/tariffs/${await aTariff(house.other)}`)
+  const answer = await harness.tenant.ask('GET', `/api/tariffs/${await aTariff(harness.other)}`)
 
   expect(answer).toMatchObject({ status: 404, body: { code: 'tariff_not_found' } })
 })
 
 test('4.7 GET /api/tariffs/metadata: type, and nothing else', async () => {
-  const { status, body } = await house.tenant.ask('GET', '/api/tariffs/metadata')
+  const { status, body } = await harness.tenant.ask('GET', '/api/tariffs/metadata')
 
   expect(status).toBe(200)
   expect(body).toEqual({ type: codes({ 0: 'Standard', 1: 'Dynamic Pool', 2: 'Fixed Pool' }) })

@@ -10,18 +10,18 @@ import { insertNotifications } from '../../../store/mail/mails.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'
-import { asking, useHouse } from '../harness.ts'
+import { asking, useHarness } from '../harness.ts'
 import { expectShape, TENANT } from './shape.ts'
 
-const house = useHouse()
-const get = async () => (await house.tenant.ask('GET', '/api/tenant')).body
+const harness = useHarness()
+const get = async () => (await harness.tenant.ask('GET', '/api/tenant')).body
 
 test('4.6 GET /api/tenant + 2.7 Tenant: exactly its fields', async () => {
-  const { status, body } = await house.other.ask('GET', '/api/tenant')
+  const { status, body } = await harness.other.ask('GET', '/api/tenant')
 
   expect(status).toBe(200)
   expectShape(body, TENANT)
-  expect(body).toEqual({ id: house.other.id, name: 'Theirs', billingEmail: 'billing@example.com' })
+  expect(body).toEqual({ id: harness.other.id, name: 'Theirs', billingEmail: 'billing@example.com' })
 })
 
 test.each(['ab', 'x'.repeat(100), 'é💧', '  '])(
@@ -29,10 +29,10 @@ test.each(['ab', 'x'.repeat(100), 'é💧', '  '])(
   async (name) => {
     const was = await get()
 
-    const answer = await house.tenant.ask('PATCH', '/api/tenant/name', { name })
+    const answer = await harness.tenant.ask('PATCH', '/api/tenant/name', { name })
 
     expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ id: house.tenant.id })
+    expect(answer.body).toEqual({ id: harness.tenant.id })
     expect(await get()).toEqual({ ...was, name })
   },
 )
@@ -47,7 +47,7 @@ test.each([
 ])('4.6 PATCH /api/tenant/name + 8 Tenant name: %j is refused, naming %s', async (name, pointer) => {
   const was = await get()
 
-  const answer = await house.tenant.ask('PATCH', '/api/tenant/name', { name })
+  const answer = await harness.tenant.ask('PATCH', '/api/tenant/name', { name })
 
   expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
   expect(await get()).toEqual(was)
@@ -58,10 +58,10 @@ test.each(['a@b.example', 'first.last+tag@sub.example.com', `o'neil@example.com`
   async (billingEmail) => {
     const was = await get()
 
-    const answer = await house.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
+    const answer = await harness.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
 
     expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ id: house.tenant.id })
+    expect(answer.body).toEqual({ id: harness.tenant.id })
     expect(await get()).toEqual({ ...was, billingEmail })
   },
 )
@@ -79,14 +79,19 @@ test('4.6 PATCH /api/tenant/billing-email: the next mail goes to the new address
       dedupeKey: key,
       level: LogLevel.Critical,
       body: anAlert({ key }),
-      dueAt: new Date(house.now),
+      dueAt: new Date(harness.now),
     }
-    await inTenant(house.store, house.tenant.id, (tx) => insertNotifications(tx, [notification]))
-    await sendMails(house.store, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 1 }, house.tenant.id)
+    await inTenant(harness.store, harness.tenant.id, (tx) => insertNotifications(tx, [notification]))
+    await sendMails(
+      harness.store,
+      { render: renderMail, transport },
+      { retryMaxMs: 1000, attempts: 1 },
+      harness.tenant.id,
+    )
   }
 
   for (const billingEmail of ['old@meadow.example', 'new@meadow.example']) {
-    await house.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
+    await harness.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
     await notify(billingEmail)
   }
 
@@ -110,7 +115,7 @@ test.each([
 ])('4.6 PATCH /api/tenant/billing-email + 8 Billing email: %j is refused', async (billingEmail) => {
   const was = await get()
 
-  const answer = await house.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
+  const answer = await harness.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
 
   expect(answer).toMatchObject({
     status: 400,
@@ -120,8 +125,8 @@ test.each([
 })
 
 test('4.6 PATCH /api/tenant/name + 4.6 PATCH /api/tenant/billing-email: take an admin key, and change one tenant', async () => {
-  const made = await house.other.inside('POST', '/internal/keys', { name: 'k', scopes: ['write'] })
-  const writer = asking(house.outside, { authorization: `Bearer ${made.body.key}` })
+  const made = await harness.other.inside('POST', '/internal/keys', { name: 'k', scopes: ['write'] })
+  const writer = asking(harness.outside, { authorization: `Bearer ${made.body.key}` })
 
   const answers = [
     await writer('PATCH', '/api/tenant/name', { name: 'Written' }),
@@ -129,7 +134,7 @@ test('4.6 PATCH /api/tenant/name + 4.6 PATCH /api/tenant/billing-email: take an 
   ]
 
   expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(2).fill([403, 'forbidden']))
-  expect((await house.other.ask('GET', '/api/tenant')).body).toMatchObject({
+  expect((await harness.other.ask('GET', '/api/tenant')).body).toMatchObject({
     name: 'Theirs',
     billingEmail: 'billing@example.com',
   })

@@ -1,20 +1,20 @@
 /** Service document, sections 4.4, 2.5 and 3. */
 import { describe, expect, test } from 'vitest'
 import { aBridge } from '../../setup/bridge.ts'
-import { aPool, aSim, aTariff, NOON, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, NOON, useHarness } from '../harness.ts'
 import { anActiveSim, claim, done, inactive, NO_TICKET, NOBODY, workOff } from './estate.ts'
 import { codes, expectShape, TICKET } from './shape.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const bridge = await aBridge()
 /** Has a SIM's tickets worked off. @returns what the carrier was asked */
-const asked = (simId: number) => workOff(house, house.tenant, bridge, [simId])
-const ask = (method: string, path: string, body?: unknown) => house.tenant.ask(method, `/api/tickets${path}`, body)
+const asked = (simId: number) => workOff(harness, harness.tenant, bridge, [simId])
+const ask = (method: string, path: string, body?: unknown) => harness.tenant.ask(method, `/api/tickets${path}`, body)
 const get = async (id: string) => (await ask('GET', `/${id}`)).body
-const sim = async (id: number) => (await house.tenant.ask('GET', `/api/sims/${id}`)).body
+const sim = async (id: number) => (await harness.tenant.ask('GET', `/api/sims/${id}`)).body
 const aSuspendedSim = async () => {
-  const { id, iccid } = await aSim(house.tenant)
-  await done(house, house.tenant, 'provision', { simId: id })
+  const { id, iccid } = await aSim(harness.tenant)
+  await done(harness, harness.tenant, 'provision', { simId: id })
   return { id, iccid }
 }
 
@@ -22,26 +22,26 @@ describe('lists', () => {
   test('4.4 GET /api/tickets: an array of all tickets of the tenant, the newest first, in no pages', async () => {
     const made: string[] = []
     for (let minute = 0; minute < 120; minute++) {
-      house.now = NOON + minute * 60_000
-      const { id: simId } = await aSim(house.other)
-      made.push((await house.other.ask('POST', '/api/tickets/provision', { simId })).body.id)
+      harness.now = NOON + minute * 60_000
+      const { id: simId } = await aSim(harness.other)
+      made.push((await harness.other.ask('POST', '/api/tickets/provision', { simId })).body.id)
     }
-    house.now = NOON
-    const { id: simId } = await aSim(house.tenant)
+    harness.now = NOON
+    const { id: simId } = await aSim(harness.tenant)
     await ask('POST', '/provision', { simId })
 
-    const { status, headers, body } = await house.other.ask('GET', '/api/tickets')
+    const { status, headers, body } = await harness.other.ask('GET', '/api/tickets')
 
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
     expect(body.map(({ id }: { id: string }) => id)).toEqual(made.toReversed())
     for (const ticket of body) expectShape(ticket, TICKET)
-    expect(body[0]).toEqual((await house.other.ask('GET', `/api/tickets/${made.at(-1)}`)).body)
+    expect(body[0]).toEqual((await harness.other.ask('GET', `/api/tickets/${made.at(-1)}`)).body)
   })
 
   test('4.4 GET /api/tickets: without tickets it is an empty array', async () => {
-    const made = await house.operate('POST', '/internal/tenants', { name: 'New', billingEmail: 'new@example.com' })
-    const { outside } = house
+    const made = await harness.operate('POST', '/internal/tenants', { name: 'New', billingEmail: 'new@example.com' })
+    const { outside } = harness
     const answer = await outside.inject({ url: '/api/tickets', headers: { authorization: `Bearer ${made.body.key}` } })
 
     expect(answer.json()).toEqual([])
@@ -50,8 +50,8 @@ describe('lists', () => {
 
 describe('a new ticket', () => {
   test('4.4 POST /api/tickets/provision + 2.5 Ticket: says pool and tariff, and so does the carrier; the SIM counts it', async () => {
-    const { id: simId, iccid } = await aSim(house.tenant)
-    const [poolId, tariffId] = [await aPool(house.tenant, { name: 'Fleet' }), await aTariff(house.tenant)]
+    const { id: simId, iccid } = await aSim(harness.tenant)
+    const [poolId, tariffId] = [await aPool(harness.tenant, { name: 'Fleet' }), await aTariff(harness.tenant)]
 
     const made = await ask('POST', '/provision', { simId, poolId, tariffId })
     const ticket = await get(made.body.id)
@@ -86,9 +86,9 @@ describe('a new ticket', () => {
   })
 
   test('2.5 Ticket: one that takes a SIM out of its pool, or gives it a tag, says so', async () => {
-    const { id: fresh } = await aSim(house.tenant)
-    const { id: active } = await anActiveSim(house, house.tenant)
-    const { inside } = house.tenant
+    const { id: fresh } = await aSim(harness.tenant)
+    const { id: active } = await anActiveSim(harness, harness.tenant)
+    const { inside } = harness.tenant
 
     const tagged = await inside('POST', '/internal/tickets/provision', { simId: fresh, tag: 'later' })
     const leaving = await inside('POST', '/internal/tickets/unassign', { simId: active })
@@ -101,7 +101,7 @@ describe('a new ticket', () => {
   test.each([{}, { poolId: null, tariffId: null }])(
     '4.4 POST /api/tickets/provision: pool and tariff left out or null (%j) are left unset',
     async (left) => {
-      const { id: simId, iccid } = await aSim(house.tenant)
+      const { id: simId, iccid } = await aSim(harness.tenant)
 
       const { body } = await ask('POST', '/provision', { simId, ...left })
 
@@ -112,27 +112,30 @@ describe('a new ticket', () => {
   )
 
   test('4.4 POST /api/tickets/provision: what cannot be assigned is refused', async () => {
-    const { id: simId } = await aSim(house.tenant)
-    const old = await aTariff(house.tenant)
-    await inactive(house.tenant, old)
+    const { id: simId } = await aSim(harness.tenant)
+    const old = await aTariff(harness.tenant)
+    await inactive(harness.tenant, old)
     const refused = async (body: object) => {
       const answer = await ask('POST', '/provision', { simId, ...body })
       return [answer.status, answer.body.code]
     }
 
     expect(await refused({ poolId: 99_999 })).toEqual([404, 'pool_not_found'])
-    expect(await refused({ poolId: await aPool(house.other) })).toEqual([404, 'pool_not_found'])
+    expect(await refused({ poolId: await aPool(harness.other) })).toEqual([404, 'pool_not_found'])
     expect(await refused({ tariffId: 99_999 })).toEqual([404, 'tariff_not_found'])
-    expect(await refused({ tariffId: await aTariff(house.other) })).toEqual([404, 'tariff_not_found'])
+    expect(await refused({ tariffId: await aTariff(harness.other) })).toEqual([404, 'tariff_not_found'])
     expect(await refused({ tariffId: old })).toEqual([422, 'tariff_inactive'])
-    expect(await refused({ tariffId: await aTariff(house.tenant, 2) })).toEqual([422, 'tariff_needs_pool'])
-    expect(await refused({ simId: (await anActiveSim(house, house.tenant)).id })).toEqual([409, 'sim_already_assigned'])
+    expect(await refused({ tariffId: await aTariff(harness.tenant, 2) })).toEqual([422, 'tariff_needs_pool'])
+    expect(await refused({ simId: (await anActiveSim(harness, harness.tenant)).id })).toEqual([
+      409,
+      'sim_already_assigned',
+    ])
     expect((await sim(simId)).processingTicketCount).toBe(0)
   })
 
   test('4.4 POST /api/tickets/activate: of a suspended SIM only, which the carrier activates', async () => {
-    const [{ id: suspended, iccid }, active] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
-    const { id: fresh } = await aSim(house.tenant)
+    const [{ id: suspended, iccid }, active] = [await aSuspendedSim(), await anActiveSim(harness, harness.tenant)]
+    const { id: fresh } = await aSim(harness.tenant)
 
     const made = await ask('POST', '/activate', { simId: suspended })
 
@@ -152,8 +155,11 @@ describe('a new ticket', () => {
   })
 
   test('4.4 POST /api/tickets/suspend: of an active SIM only, which the carrier suspends', async () => {
-    const [{ id: suspended }, { id: active, iccid }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
-    const { id: fresh } = await aSim(house.tenant)
+    const [{ id: suspended }, { id: active, iccid }] = [
+      await aSuspendedSim(),
+      await anActiveSim(harness, harness.tenant),
+    ]
+    const { id: fresh } = await aSim(harness.tenant)
 
     const made = await ask('POST', '/suspend', { simId: active })
 
@@ -173,8 +179,11 @@ describe('a new ticket', () => {
   })
 
   test('4.4 POST /api/tickets/refresh: of an active SIM only, which the carrier has connect anew', async () => {
-    const [{ id: suspended }, { id: active, iccid }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
-    const { id: fresh } = await aSim(house.tenant)
+    const [{ id: suspended }, { id: active, iccid }] = [
+      await aSuspendedSim(),
+      await anActiveSim(harness, harness.tenant),
+    ]
+    const { id: fresh } = await aSim(harness.tenant)
     const was = await sim(active)
 
     const made = await ask('POST', '/refresh', { simId: active })
@@ -196,8 +205,11 @@ describe('a new ticket', () => {
   test.each(['x', 'é'.repeat(1600), ' "Grüße"\r\n\t\\ 💧 '])(
     '4.4 POST /api/tickets/send-sms: %j to an active SIM only, and the carrier has the text as it is',
     async (message) => {
-      const [{ id: suspended }, { id: active, iccid }] = [await aSuspendedSim(), await anActiveSim(house, house.tenant)]
-      const { id: fresh } = await aSim(house.tenant)
+      const [{ id: suspended }, { id: active, iccid }] = [
+        await aSuspendedSim(),
+        await anActiveSim(harness, harness.tenant),
+      ]
+      const { id: fresh } = await aSim(harness.tenant)
 
       const made = await ask('POST', '/send-sms', { simId: active, message })
 
@@ -218,7 +230,7 @@ describe('a new ticket', () => {
   test.each(['activate', 'suspend', 'refresh', 'send-sms', 'provision'])(
     '4.4 POST /api/tickets/activate: and each of its kind, %s: an unknown SIM, or another tenant’s, is 404',
     async (kind) => {
-      const { id: theirs } = await aSim(house.other)
+      const { id: theirs } = await aSim(harness.other)
       for (const simId of [NOBODY, theirs, Number.MAX_SAFE_INTEGER]) {
         const answer = await ask('POST', `/${kind}`, { simId, ...(kind === 'send-sms' ? { message: 'x' } : {}) })
 
@@ -262,24 +274,24 @@ describe('one ticket', () => {
   )
 
   test('4.4 GET /api/tickets/{id}: in any spelling of its UUID', async () => {
-    const { id: simId } = await aSim(house.tenant)
+    const { id: simId } = await aSim(harness.tenant)
     const { body } = await ask('POST', '/provision', { simId })
 
     expect((await get(body.id.toUpperCase())).id).toBe(body.id)
   })
 
   test('4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: another tenant’s is not there', async () => {
-    const { id: simId } = await aSim(house.other)
-    const { body } = await house.other.ask('POST', '/api/tickets/provision', { simId })
+    const { id: simId } = await aSim(harness.other)
+    const { body } = await harness.other.ask('POST', '/api/tickets/provision', { simId })
 
     for (const method of ['GET', 'DELETE']) {
       expect(await ask(method, `/${body.id}`)).toMatchObject({ status: 404, body: { code: 'ticket_not_found' } })
     }
-    expect((await house.other.ask('GET', `/api/tickets/${body.id}`)).body.status).toBe(0)
+    expect((await harness.other.ask('GET', `/api/tickets/${body.id}`)).body.status).toBe(0)
   })
 
   test('4.4 DELETE /api/tickets/{id} + 3 Ticket Pending: answers the ticket, cancelled; SIM and carrier are as before', async () => {
-    const { id: simId } = await aSim(house.tenant)
+    const { id: simId } = await aSim(harness.tenant)
     const was = await sim(simId)
     const { body: made } = await ask('POST', '/provision', { simId })
     const pending = await get(made.id)
@@ -296,10 +308,10 @@ describe('one ticket', () => {
   })
 
   test('3 Ticket Pending: what is being processed, complete or cancelled stays so, 409', async () => {
-    const { id: simId } = await aSim(house.tenant)
-    const claimed = (await ask('POST', '/provision', { simId: (await aSim(house.tenant)).id })).body.id
-    await claim(house, house.tenant, claimed)
-    const complete = await done(house, house.tenant, 'provision', { simId })
+    const { id: simId } = await aSim(harness.tenant)
+    const claimed = (await ask('POST', '/provision', { simId: (await aSim(harness.tenant)).id })).body.id
+    await claim(harness, harness.tenant, claimed)
+    const complete = await done(harness, harness.tenant, 'provision', { simId })
     const { body: made } = await ask('POST', '/activate', { simId })
     await ask('DELETE', `/${made.id}`)
 

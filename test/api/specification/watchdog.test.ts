@@ -1,14 +1,14 @@
 /** Service document, sections 4.1 and 2.2. */
 import { expect, test } from 'vitest'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 import { BAD_LOG_QUERIES, letters, logQueries, useLog } from './estate.ts'
 import { codes, expectPage, expectShape, LOG_ENTRY } from './shape.ts'
 
-const house = useHouse()
-const log = useLog(house)
+const harness = useHarness()
+const log = useLog(harness)
 
 test('4.1 GET /api/watchdog/logs + 2.2 Watchdog log entry: entries have exactly their fields', async () => {
-  const { status, body } = await house.tenant.ask('GET', '/api/watchdog/logs')
+  const { status, body } = await harness.tenant.ask('GET', '/api/watchdog/logs')
 
   expect(status).toBe(200)
   expectPage(body, LOG_ENTRY)
@@ -23,11 +23,11 @@ test('4.1 GET /api/watchdog/logs + 2.2 Watchdog log entry: entries have exactly 
 })
 
 test.each(logQueries('estate'))('4.1 GET /api/watchdog/logs: ?%s finds %j', async (query, found) => {
-  expect(letters((await house.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)).toBe(found)
+  expect(letters((await harness.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)).toBe(found)
 })
 
 test('4.1 GET /api/watchdog/logs: one SIM, one pool, or both; none where there is no such SIM', async () => {
-  const found = async (query: string) => letters((await house.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)
+  const found = async (query: string) => letters((await harness.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)
 
   expect(await found(`simId=${log.simId}`)).toBe('ca')
   expect(await found(`poolId=${log.poolId}`)).toBe('cb')
@@ -43,13 +43,13 @@ const BAD_QUERIES: typeof BAD_LOG_QUERIES = [
   ['poolId=x', 'poolId'],
 ]
 test.each(BAD_QUERIES)('4.1 GET /api/watchdog/logs: ?%s is 400 and names %s', async (query, parameter) => {
-  const answer = await house.tenant.ask('GET', `/api/watchdog/logs?${query}`)
+  const answer = await harness.tenant.ask('GET', `/api/watchdog/logs?${query}`)
 
   expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
 })
 
 test('4.1 GET /api/watchdog/metadata: logLevel and mode, and nothing else', async () => {
-  const { status, body } = await house.tenant.ask('GET', '/api/watchdog/metadata')
+  const { status, body } = await harness.tenant.ask('GET', '/api/watchdog/metadata')
 
   expect(status).toBe(200)
   expect(body).toEqual({

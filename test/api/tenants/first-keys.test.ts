@@ -10,9 +10,9 @@ import { activateFirstRules, readRuleFiles } from '../../../process/rule-files.t
 import { connect } from '../../../store/connect.ts'
 import { freshDatabase } from '../../setup/database.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const ME = `cli:${userInfo().username}@${hostname()}`
 
 interface Entry {
@@ -59,10 +59,10 @@ describe('in the audit trail', () => {
   })
 
   test('a key made by a call is that key’s', async () => {
-    const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
+    const made = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
 
-    const of = async (query: string) => (await house.tenant.inside('GET', `/internal/audit?${query}`)).body.data
-    const keyId = house.operatorKey.split('_')[1]
+    const of = async (query: string) => (await harness.tenant.inside('GET', `/internal/audit?${query}`)).body.data
+    const keyId = harness.operatorKey.split('_')[1]
     const entry = { actor: `key:${keyId}`, keyId, action: 'createKey', subjectId: made.body.id }
     expect(await of(`subjectId=${made.body.id}`)).toMatchObject([entry])
     expect(await of(`subjectId=${made.body.id}&actor=key:${keyId}`)).toHaveLength(1)

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { lockIdempotencyKey } from '../../../store/idempotency.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { asking, NOON, useHouse } from '../harness.ts'
+import { asking, NOON, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 async function keyWith(body: Record<string, unknown>) {
-  const made = await house.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
+  const made = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
   return { id: made.body.id as string, key: made.body.key as string }
 }
 async function listed(id: string) {
-  const list = await house.tenant.inside('GET', '/internal/keys')
+  const list = await harness.tenant.inside('GET', '/internal/keys')
   return list.body.find((each: { id: string }) => each.id === id)
 }
 const FEELESS = { baseTariffGb: 1, simMonthlyFee: 0, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
-const withKey = (key: string) => asking(house.outside, { authorization: `Bearer ${key}` })
+const withKey = (key: string) => asking(harness.outside, { authorization: `Bearer ${key}` })
 
 describe('API keys', () => {
   test.each([
@@ -23,7 +23,7 @@ describe('API keys', () => {
     ['one nobody has', { authorization: `Bearer sim_000000000000_${'a'.repeat(43)}` }],
     ['another scheme', { authorization: 'Basic aGVsbG86d29ybGQ=' }],
   ])('%s: 401 that says what to send', async (_which, headers) => {
-    const answer = await asking(house.outside, headers)('GET', '/api/pools')
+    const answer = await asking(harness.outside, headers)('GET', '/api/pools')
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="simherd"')
@@ -38,9 +38,9 @@ describe('API keys', () => {
   })
 
   test('X-API-Key is taken too', async () => {
-    const answer = await asking(house.outside, { 'x-api-key': house.tenant.key })('GET', '/api/tenant')
+    const answer = await asking(harness.outside, { 'x-api-key': harness.tenant.key })('GET', '/api/tenant')
 
-    expect(answer).toMatchObject({ status: 200, body: { id: house.tenant.id } })
+    expect(answer).toMatchObject({ status: 200, body: { id: harness.tenant.id } })
   })
 
   test('a key that only reads may not write', async () => {
@@ -57,9 +57,9 @@ describe('API keys', () => {
     const { key } = await keyWith({ scopes: ['read'], expiresAt: new Date(NOON + 60_000).toISOString() })
 
     const before = await withKey(key)('GET', '/api/pools')
-    house.now = NOON + 60_000
+    harness.now = NOON + 60_000
     const after = await withKey(key)('GET', '/api/pools')
-    house.now = NOON
+    harness.now = NOON
 
     expect(before.status).toBe(200)
     expect(after).toMatchObject({ status: 401, body: { detail: 'The API key has expired.' } })
@@ -68,9 +68,9 @@ describe('API keys', () => {
   test('a revoked key is refused at once, and stays in the list without its secret', async () => {
     const { id, key } = await keyWith({ scopes: ['write'], name: 'short-lived' })
 
-    const revoked = await house.tenant.inside('DELETE', `/internal/keys/${id}`)
+    const revoked = await harness.tenant.inside('DELETE', `/internal/keys/${id}`)
     const answer = await withKey(key)('GET', '/api/pools')
-    const list = await house.tenant.inside('GET', '/internal/keys')
+    const list = await harness.tenant.inside('GET', '/internal/keys')
 
     expect(revoked).toMatchObject({ status: 200, body: { id } })
     expect(answer.status).toBe(401)
@@ -91,10 +91,10 @@ describe('API keys', () => {
 
   test('revoking twice keeps the first instant', async () => {
     const { id } = await keyWith({ scopes: ['read'] })
-    await house.tenant.inside('DELETE', `/internal/keys/${id}`)
-    house.now = NOON + 60_000
-    const again = await house.tenant.inside('DELETE', `/internal/keys/${id}`)
-    house.now = NOON
+    await harness.tenant.inside('DELETE', `/internal/keys/${id}`)
+    harness.now = NOON + 60_000
+    const again = await harness.tenant.inside('DELETE', `/internal/keys/${id}`)
+    harness.now = NOON
 
     expect(again).toMatchObject({ status: 200, body: { id } })
     expect(await listed(id)).toMatchObject({ revokedAt: new Date(NOON).toISOString() })
@@ -104,11 +104,11 @@ describe('API keys', () => {
     const { id, key } = await keyWith({ scopes: ['read'] })
     const used: unknown[] = []
     for (const seconds of [0, 59, 61]) {
-      house.now = NOON + seconds * 1000
+      harness.now = NOON + seconds * 1000
       await withKey(key)('GET', '/api/tenant')
       used.push((await listed(id)).lastUsedAt)
     }
-    house.now = NOON
+    harness.now = NOON
 
     const at = (seconds: number) => new Date(NOON + seconds * 1000).toISOString()
     expect(used).toEqual([at(0), at(0), at(61)])
@@ -117,27 +117,27 @@ describe('API keys', () => {
   test("another tenant's key cannot be revoked", async () => {
     const { id } = await keyWith({ scopes: ['read'] })
 
-    const answer = await house.other.inside('DELETE', `/internal/keys/${id}`)
+    const answer = await harness.other.inside('DELETE', `/internal/keys/${id}`)
 
     expect(answer).toMatchObject({ status: 404, body: { code: 'key_not_found' } })
   })
 
   test('scopes and tenant must go together', async () => {
-    const ofTenant = await house.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['operator'] })
-    const ofPlatform = await house.operate('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
+    const ofTenant = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['operator'] })
+    const ofPlatform = await harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
 
     expect(ofTenant).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes' }] } })
     expect(ofPlatform.status).toBe(400)
   })
 
   test('an operator key names its tenant, on either listener', async () => {
-    const operator = asking(house.outside, { authorization: `Bearer ${house.operatorKey}` })
+    const operator = asking(harness.outside, { authorization: `Bearer ${harness.operatorKey}` })
 
-    const named = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
+    const named = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': harness.other.id })
     const unnamed = await operator('GET', '/api/tenant')
     const unknown = await operator('GET', '/api/pools', undefined, { 'x-tenant-id': 'nobody' })
 
-    expect(named).toMatchObject({ status: 200, body: { id: house.other.id } })
+    expect(named).toMatchObject({ status: 200, body: { id: harness.other.id } })
     expect(unnamed).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
     expect(unknown).toMatchObject({ status: 404, body: { code: 'tenant_not_found' } })
   })
@@ -153,14 +153,14 @@ describe('API keys', () => {
     ['PUT', '/internal/order-prices', { prices: [] }],
     ['GET', '/internal/audit', undefined],
   ])('without X-Tenant-Id %s %s is about nobody, and the platform is @platform', async (method, url, body) => {
-    const unnamed = asking(house.inside, { authorization: `Bearer ${house.operatorKey}` })
-    const before = await house.operate('GET', '/internal/order-prices')
+    const unnamed = asking(harness.inside, { authorization: `Bearer ${harness.operatorKey}` })
+    const before = await harness.operate('GET', '/internal/order-prices')
 
     const refused = await unnamed(method, url, body)
     const empty = await unnamed(method, url, body, { 'x-tenant-id': '' })
     const misspelt = await unnamed(method, url, body, { 'x-tenant-id': '@Platform' })
     const platform = await unnamed(method, url, body, { 'x-tenant-id': '@platform' })
-    await house.operate('PUT', '/internal/order-prices', before.body)
+    await harness.operate('PUT', '/internal/order-prices', before.body)
 
     const detail = 'is required with an operator key: the id of a tenant, or @platform for the platform itself'
     for (const answer of [refused, empty]) {
@@ -172,14 +172,17 @@ describe('API keys', () => {
   })
 
   test('what is about one tenant is not about the platform', async () => {
-    const refused = await house.operate('GET', '/internal/counts')
+    const refused = await harness.operate('GET', '/internal/counts')
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
   })
 
   test('a tenant key cannot name another tenant, and does not reach the internal interface', async () => {
-    const elsewhere = await house.tenant.ask('GET', '/api/tenant', undefined, { 'x-tenant-id': house.other.id })
-    const inside = await asking(house.inside, { authorization: `Bearer ${house.tenant.key}` })('GET', '/internal/keys')
+    const elsewhere = await harness.tenant.ask('GET', '/api/tenant', undefined, { 'x-tenant-id': harness.other.id })
+    const inside = await asking(harness.inside, { authorization: `Bearer ${harness.tenant.key}` })(
+      'GET',
+      '/internal/keys',
+    )
 
     expect(elsewhere.status).toBe(403)
     expect(inside).toMatchObject({ status: 403, body: { code: 'forbidden' } })
@@ -187,7 +190,7 @@ describe('API keys', () => {
 })
 
 describe('rotating a key', () => {
-  const rotate = (id: string, body?: unknown) => house.tenant.inside('POST', `/internal/keys/${id}/rotate`, body)
+  const rotate = (id: string, body?: unknown) => harness.tenant.inside('POST', `/internal/keys/${id}/rotate`, body)
   const statusOf = async (key: string) => (await withKey(key)('GET', '/api/tenant')).status
   const after = (ms: number) => new Date(NOON + ms).toISOString()
   const HOUR = 3_600_000
@@ -197,9 +200,9 @@ describe('rotating a key', () => {
 
     const made = await rotate(old.id)
     const during = [await statusOf(old.key), await statusOf(made.body.key)]
-    house.now = NOON + HOUR
+    harness.now = NOON + HOUR
     const later = [await statusOf(old.key), await statusOf(made.body.key)]
-    house.now = NOON
+    harness.now = NOON
 
     expect(made).toMatchObject({ status: 201, body: { id: expect.any(String), key: expect.stringMatching(/^sim_/) } })
     expect([during, later]).toEqual([
@@ -243,14 +246,14 @@ describe('rotating a key', () => {
 
   test('is refused where it was revoked, has expired or was rotated', async () => {
     const revoked = await keyWith({ scopes: ['read'] })
-    await house.tenant.inside('DELETE', `/internal/keys/${revoked.id}`)
+    await harness.tenant.inside('DELETE', `/internal/keys/${revoked.id}`)
     const expired = await keyWith({ scopes: ['read'], expiresAt: after(1) })
     const rotated = await keyWith({ scopes: ['read'] })
     const { body: successor } = await rotate(rotated.id)
 
-    house.now = NOON + 1
+    harness.now = NOON + 1
     const answers = [await rotate(revoked.id), await rotate(expired.id), await rotate(rotated.id)]
-    house.now = NOON
+    harness.now = NOON
 
     expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([409, 'key_not_active']))
     expect(answers[2]?.body.detail).toContain(successor.id)
@@ -262,9 +265,9 @@ describe('rotating a key', () => {
     const path = (id: string) => `/internal/keys/${id}/rotate`
 
     const answers = [
-      await house.other.inside('POST', path(ours.id)),
-      await house.operate('POST', path(ours.id)),
-      await house.tenant.inside('POST', path('nobody')),
+      await harness.other.inside('POST', path(ours.id)),
+      await harness.operate('POST', path(ours.id)),
+      await harness.tenant.inside('POST', path('nobody')),
     ]
 
     expect(answers.map(({ body }) => body.code)).toEqual(Array(3).fill('key_not_found'))
@@ -279,11 +282,11 @@ describe('rotating a key', () => {
   })
 
   test('an operator key is rotated without a tenant', async () => {
-    const old = await house.operate('POST', '/internal/keys', { name: 'ops', scopes: ['operator'] })
+    const old = await harness.operate('POST', '/internal/keys', { name: 'ops', scopes: ['operator'] })
 
-    const made = await house.operate('POST', `/internal/keys/${old.body.id}/rotate`)
+    const made = await harness.operate('POST', `/internal/keys/${old.body.id}/rotate`)
     const named = { 'x-tenant-id': '@platform' }
-    const asked = await asking(house.inside, { authorization: `Bearer ${made.body.key}`, ...named })(
+    const asked = await asking(harness.inside, { authorization: `Bearer ${made.body.key}`, ...named })(
       'GET',
       '/internal/keys',
     )
@@ -295,10 +298,10 @@ describe('rotating a key', () => {
   test('is in the audit trail with making and revoking, without a secret', async () => {
     const old = await keyWith({ scopes: ['read'], name: 'traced' })
     const made = await rotate(old.id, { expireOldAfter: 'PT0S' })
-    await house.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
+    await harness.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
 
     const trailOf = async (id: string) =>
-      (await house.tenant.inside('GET', `/internal/audit?subject=key&subjectId=${id}`)).body.data
+      (await harness.tenant.inside('GET', `/internal/audit?subject=key&subjectId=${id}`)).body.data
     const [ofOld, ofNew] = [await trailOf(old.id), await trailOf(made.body.id)]
 
     const now = after(0)
@@ -325,9 +328,9 @@ describe('Idempotency-Key', () => {
     }
     const reordered = Object.fromEntries(Object.entries(body).reverse())
 
-    const first = await house.tenant.inside('POST', '/internal/tariffs', body, { 'idempotency-key': 'a' })
-    const second = await house.tenant.inside('POST', '/internal/tariffs', reordered, { 'idempotency-key': '"a"' })
-    const tariffs = await house.tenant.ask('GET', '/api/tariffs')
+    const first = await harness.tenant.inside('POST', '/internal/tariffs', body, { 'idempotency-key': 'a' })
+    const second = await harness.tenant.inside('POST', '/internal/tariffs', reordered, { 'idempotency-key': '"a"' })
+    const tariffs = await harness.tenant.ask('GET', '/api/tariffs')
 
     expect(second).toMatchObject({ status: 201, body: first.body })
     expect(second.headers['idempotency-replayed']).toBe('true')
@@ -336,9 +339,9 @@ describe('Idempotency-Key', () => {
 
   test('another body under the same key is refused; another tenant has keys of its own', async () => {
     const sim = { iccid: '894450010299999991' }
-    const first = await house.tenant.inside('POST', '/internal/sims', { sims: [sim] }, { 'idempotency-key': 'b' })
-    const other = await house.tenant.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
-    const theirs = await house.other.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
+    const first = await harness.tenant.inside('POST', '/internal/sims', { sims: [sim] }, { 'idempotency-key': 'b' })
+    const other = await harness.tenant.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
+    const theirs = await harness.other.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
 
     expect(first.status).toBe(200)
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
@@ -348,8 +351,8 @@ describe('Idempotency-Key', () => {
   test('a failure is not kept: the same key may try again', async () => {
     const headers = { 'idempotency-key': 'c' }
 
-    const failed = await house.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
-    const again = await house.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
+    const failed = await harness.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
+    const again = await harness.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
 
     expect([failed.status, again.status]).toEqual([404, 404])
     expect(again.headers['idempotency-replayed']).toBeUndefined()
@@ -357,9 +360,9 @@ describe('Idempotency-Key', () => {
 
   test('while the first request is being worked on, the same key is told to come again', async () => {
     const headers = { 'idempotency-key': 'd' }
-    const again = () => house.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
+    const again = () => harness.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
 
-    const meanwhile = await inTenant(house.store, house.tenant.id, async (tx) => {
+    const meanwhile = await inTenant(harness.store, harness.tenant.id, async (tx) => {
       await lockIdempotencyKey(tx, 'd')
       return again()
     })
@@ -373,8 +376,8 @@ describe('Idempotency-Key', () => {
   test('an answer with a secret is not given twice', async () => {
     const headers = { 'idempotency-key': 'e' }
 
-    const first = await house.operate('POST', '/internal/tenants', tenant, headers)
-    const second = await house.operate('POST', '/internal/tenants', tenant, headers)
+    const first = await harness.operate('POST', '/internal/tenants', tenant, headers)
+    const second = await harness.operate('POST', '/internal/tenants', tenant, headers)
 
     expect(first).toMatchObject({ status: 201, body: { id: expect.any(String), key: expect.stringMatching(/^sim_/) } })
     expect(second).toMatchObject({ status: 409, body: { code: 'secret_already_shown' } })
@@ -382,11 +385,11 @@ describe('Idempotency-Key', () => {
 
   test('after 24 hours the key is free again', async () => {
     const headers = { 'idempotency-key': 'f' }
-    await house.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
+    await harness.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
 
-    house.now = NOON + 24 * 3_600_000 + 1
-    const later = await house.tenant.inside('POST', '/internal/sims', { sims: ['bad'] }, headers)
-    house.now = NOON
+    harness.now = NOON + 24 * 3_600_000 + 1
+    const later = await harness.tenant.inside('POST', '/internal/sims', { sims: ['bad'] }, headers)
+    harness.now = NOON
 
     expect(later.status).toBe(200)
     expect(later.headers['idempotency-replayed']).toBeUndefined()
@@ -401,18 +404,18 @@ describe('tenants', () => {
   ])('%j is refused', async (wrong, pointer) => {
     const body = { name: 'Fine', billingEmail: 'fine@example.com', ...wrong }
 
-    const answer = await house.operate('POST', '/internal/tenants', body)
+    const answer = await harness.operate('POST', '/internal/tenants', body)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
   test('a tariff of the platform is offered to every tenant', async () => {
     const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
-    const made = await house.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
+    const made = await harness.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
 
     const seen = [
-      await house.tenant.ask('GET', `/api/tariffs/${made.body.id}`),
-      await house.other.ask('GET', `/api/tariffs/${made.body.id}`),
+      await harness.tenant.ask('GET', `/api/tariffs/${made.body.id}`),
+      await harness.other.ask('GET', `/api/tariffs/${made.body.id}`),
     ]
 
     expect(seen.map(({ status }) => status)).toEqual([200, 200])

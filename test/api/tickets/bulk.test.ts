@@ -2,28 +2,29 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aPool, aSim, aTariff, provisioned, type Tenant, useHouse } from '../harness.ts'
+import { anIccid, aPool, aSim, aTariff, provisioned, type Tenant, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const PATH = '/internal/bulk-tickets'
 const CSV = { 'content-type': 'text/csv' }
 
 /** What a worker does with the jobs of bulk runs. */
-const work = (tenant: Tenant) => openBulkTickets(house.store, async (jobs) => void house.jobs.push(...jobs), tenant.id)
+const work = (tenant: Tenant) =>
+  openBulkTickets(harness.store, async (jobs) => void harness.jobs.push(...jobs), tenant.id)
 
 /** SIMs that are suspended since they were provisioned: what can be activated. */
 async function someSuspended(tenant: Tenant, count: number, into = {}) {
   const sims = []
   for (let made = 0; made < count; made++) {
     const sim = await aSim(tenant)
-    await provisioned(house, tenant, sim.id, into)
+    await provisioned(harness, tenant, sim.id, into)
     sims.push(sim)
   }
   return sims
 }
 
 const rowsOf = (tenant: Tenant, table: string) =>
-  inTenant(house.store, tenant.id, async (tx) => {
+  inTenant(harness.store, tenant.id, async (tx) => {
     const { rows } = await sql<{ count: number }>`select count(*)::integer as count from ${sql.table(table)}`.execute(
       tx.q,
     )
@@ -45,19 +46,19 @@ const itemsOf = async (tenant: Tenant, id: string, query = '') =>
 
 describe('a dry run', () => {
   test('writes nothing, and says what the run after it does', async () => {
-    const [suspended, fresh] = [await someSuspended(house.tenant, 3), await aSim(house.tenant)]
-    const busy = (await someSuspended(house.tenant, 1))[0]
-    await house.tenant.inside('POST', '/internal/tickets/activate', { simId: busy?.id })
-    const stranger = await aSim(house.other)
+    const [suspended, fresh] = [await someSuspended(harness.tenant, 3), await aSim(harness.tenant)]
+    const busy = (await someSuspended(harness.tenant, 1))[0]
+    await harness.tenant.inside('POST', '/internal/tickets/activate', { simId: busy?.id })
+    const stranger = await aSim(harness.other)
     const ids = [...suspended.map(({ id }) => id), fresh.id, busy?.id, stranger.id, suspended[0]?.id, 999_999_999]
-    const before = await everything(house.tenant)
-    house.jobs.length = 0
+    const before = await everything(harness.tenant)
+    harness.jobs.length = 0
 
-    const dry = await house.tenant.inside('POST', PATH, { type: 'activate', sims: { ids }, dryRun: true })
-    const after = await everything(house.tenant)
-    const enqueued = [...house.jobs]
-    const { id } = await started(house.tenant, { type: 'activate', sims: { ids } })
-    await work(house.tenant)
+    const dry = await harness.tenant.inside('POST', PATH, { type: 'activate', sims: { ids }, dryRun: true })
+    const after = await everything(harness.tenant)
+    const enqueued = [...harness.jobs]
+    const { id } = await started(harness.tenant, { type: 'activate', sims: { ids } })
+    await work(harness.tenant)
 
     expect(dry.status).toBe(200)
     expect({ after, enqueued }).toEqual({ after: before, enqueued: [] })
@@ -68,23 +69,23 @@ describe('a dry run', () => {
       { code: 'sim_repeated', count: 1 },
       { code: 'sim_state_conflict', count: 2 },
     ])
-    const run = await runOf(house.tenant, id)
+    const run = await runOf(harness.tenant, id)
     expect(run).toMatchObject({ total: 8, refused: 5, refusals: dry.body.refused.byCode, notYetOpened: 0 })
     expect(run.counts).toMatchObject({ waiting: 0, refused: 5, pending: 3 })
-    const refused = await itemsOf(house.tenant, id, '?outcome=refused')
+    const refused = await itemsOf(harness.tenant, id, '?outcome=refused')
     expect(
       refused.map(({ index, simId, iccid, code, detail }: any) => ({ index, simId, iccid, code, detail })),
     ).toEqual(dry.body.refused.sims)
-    const opened = await itemsOf(house.tenant, id, '?outcome=pending')
+    const opened = await itemsOf(harness.tenant, id, '?outcome=pending')
     expect(opened.map(({ index, simId, iccid }: any) => ({ index, simId, iccid }))).toEqual(dry.body.touched.sims)
   })
 
   test('says why each SIM is refused', async () => {
-    const [active] = await someSuspended(house.tenant, 1)
-    const fresh = await aSim(house.tenant)
-    await house.tenant.inside('POST', '/internal/tickets/activate', { simId: active?.id })
+    const [active] = await someSuspended(harness.tenant, 1)
+    const fresh = await aSim(harness.tenant)
+    await harness.tenant.inside('POST', '/internal/tickets/activate', { simId: active?.id })
 
-    const dry = await house.tenant.inside('POST', PATH, {
+    const dry = await harness.tenant.inside('POST', PATH, {
       type: 'activate',
       sims: { rows: [{ simId: active?.id }, { iccid: fresh.iccid }, { iccid: '8.94E+18' }, { simId: 'x' }, {}, 7] },
       dryRun: true,
@@ -108,13 +109,13 @@ describe('a dry run', () => {
 
 describe('SIMs of a run are named', () => {
   test('by ICCID, those that are not there refused', async () => {
-    const [sim] = await someSuspended(house.tenant, 1)
+    const [sim] = await someSuspended(harness.tenant, 1)
     const unknown = anIccid()
 
-    const { id } = await started(house.tenant, { type: 'activate', sims: { iccids: [unknown, sim?.iccid, '12'] } })
-    await work(house.tenant)
+    const { id } = await started(harness.tenant, { type: 'activate', sims: { iccids: [unknown, sim?.iccid, '12'] } })
+    await work(harness.tenant)
 
-    expect(await itemsOf(house.tenant, id)).toEqual([
+    expect(await itemsOf(harness.tenant, id)).toEqual([
       expect.objectContaining({ index: 0, simId: null, iccid: unknown, outcome: 'refused', code: 'sim_not_found' }),
       {
         index: 1,
@@ -134,7 +135,7 @@ describe('SIMs of a run are named', () => {
     ['semicolons', ';'],
     ['tabs', '\t'],
   ])('by a CSV with %s, what is asked for in the query', async (_, separator) => {
-    const [one, two, three] = await someSuspended(house.tenant, 3)
+    const [one, two, three] = await someSuspended(harness.tenant, 3)
     const lines = [
       ['Tag', 'ICCID', 'SimId'],
       ['x', one?.iccid, ''],
@@ -144,24 +145,24 @@ describe('SIMs of a run are named', () => {
     ]
     const csv = `\uFEFF${lines.map((cells) => cells.join(separator)).join('\r\n')}\r\n\r\n`
 
-    const dry = await house.tenant.inside('POST', `${PATH}?type=activate&dryRun=true`, csv, CSV)
-    const run = await house.tenant.inside('POST', `${PATH}?type=activate`, csv, CSV)
-    await work(house.tenant)
+    const dry = await harness.tenant.inside('POST', `${PATH}?type=activate&dryRun=true`, csv, CSV)
+    const run = await harness.tenant.inside('POST', `${PATH}?type=activate`, csv, CSV)
+    await work(harness.tenant)
 
     expect(dry.body).toMatchObject({
       touched: { count: 3 },
       refused: { count: 1, byCode: [{ code: 'sim_not_found' }] },
     })
     expect(run.status).toBe(202)
-    expect((await runOf(house.tenant, run.body.id)).counts).toMatchObject({ pending: 3, refused: 1 })
+    expect((await runOf(harness.tenant, run.body.id)).counts).toMatchObject({ pending: 3, refused: 1 })
   })
 
   test('by a filter, looked up once', async () => {
-    const poolId = await aPool(house.tenant)
-    const sims = await someSuspended(house.tenant, 3, { poolId })
-    await house.tenant.ask('PATCH', `/api/sims/${sims[0]?.id}/tag`, { tag: 'Nordwind 7' })
+    const poolId = await aPool(harness.tenant)
+    const sims = await someSuspended(harness.tenant, 3, { poolId })
+    await harness.tenant.ask('PATCH', `/api/sims/${sims[0]?.id}/tag`, { tag: 'Nordwind 7' })
     const ask = (filter: object) =>
-      house.tenant.inside('POST', PATH, { type: 'activate', sims: { filter }, dryRun: true })
+      harness.tenant.inside('POST', PATH, { type: 'activate', sims: { filter }, dryRun: true })
 
     const counts = [
       (await ask({ poolId })).body.touched.count,
@@ -169,39 +170,39 @@ describe('SIMs of a run are named', () => {
       (await ask({ poolId, status: 1 })).body.total,
       (await ask({ search: 'nordwind', poolId: null })).body.touched.count,
     ]
-    const { id } = await started(house.tenant, { type: 'activate', sims: { filter: { poolId } } })
-    await someSuspended(house.tenant, 1, { poolId })
-    await work(house.tenant)
+    const { id } = await started(harness.tenant, { type: 'activate', sims: { filter: { poolId } } })
+    await someSuspended(harness.tenant, 1, { poolId })
+    await work(harness.tenant)
 
     expect(counts).toEqual([3, 3, 0, 1])
-    expect((await itemsOf(house.tenant, id)).map((item: any) => item.simId)).toEqual(sims.map((sim) => sim.id))
+    expect((await itemsOf(harness.tenant, id)).map((item: any) => item.simId)).toEqual(sims.map((sim) => sim.id))
   })
 
   test('by a filter that finds none: the run is done', async () => {
-    const run = await started(house.tenant, { type: 'refresh', sims: { filter: { search: 'nobody is called so' } } })
+    const run = await started(harness.tenant, { type: 'refresh', sims: { filter: { search: 'nobody is called so' } } })
 
     expect(run).toMatchObject({ state: 'done', total: 0, notYetOpened: 0 })
-    expect(await rowsOf(house.tenant, 'bulk_work')).toBe(0)
+    expect(await rowsOf(harness.tenant, 'bulk_work')).toBe(0)
   })
 })
 
 describe('each type of run', () => {
   test('provisions with pool, tariff and tag, and unassigns again', async () => {
-    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
-    const sim = await aSim(house.tenant)
-    const run = await started(house.tenant, {
+    const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
+    const sim = await aSim(harness.tenant)
+    const run = await started(harness.tenant, {
       type: 'provision',
       sims: { ids: [sim.id] },
       poolId,
       tariffId,
       tag: 'barn',
     })
-    await work(house.tenant)
-    const [{ ticketId }] = await itemsOf(house.tenant, run.id)
-    const back = await started(house.tenant, { type: 'unassign', sims: { ids: [sim.id] } })
-    await work(house.tenant)
+    await work(harness.tenant)
+    const [{ ticketId }] = await itemsOf(harness.tenant, run.id)
+    const back = await started(harness.tenant, { type: 'unassign', sims: { ids: [sim.id] } })
+    await work(harness.tenant)
 
-    const ticket = (await house.tenant.inside('GET', `/internal/tickets/${ticketId}`)).body
+    const ticket = (await harness.tenant.inside('GET', `/internal/tickets/${ticketId}`)).body
     expect(run).toMatchObject({ type: 'provision', poolId, tariffId, tag: 'barn', message: null, state: 'running' })
     expect(ticket).toMatchObject({
       simId: sim.id,
@@ -214,20 +215,20 @@ describe('each type of run', () => {
         pendingTag: 'barn',
       },
     })
-    const [item] = await itemsOf(house.tenant, back.id)
-    expect((await house.tenant.inside('GET', `/internal/tickets/${item.ticketId}`)).body).toMatchObject({
+    const [item] = await itemsOf(harness.tenant, back.id)
+    expect((await harness.tenant.inside('GET', `/internal/tickets/${item.ticketId}`)).body).toMatchObject({
       provisioningInfo: { pendingUnassign: true },
     })
   })
 
   test('sends an SMS to each active SIM', async () => {
-    const [sim] = await someSuspended(house.tenant, 1)
-    await started(house.tenant, { type: 'activate', sims: { ids: [sim?.id] } })
-    const run = await started(house.tenant, { type: 'send-sms', sims: { ids: [sim?.id] }, message: 'hello' })
-    await work(house.tenant)
+    const [sim] = await someSuspended(harness.tenant, 1)
+    await started(harness.tenant, { type: 'activate', sims: { ids: [sim?.id] } })
+    const run = await started(harness.tenant, { type: 'send-sms', sims: { ids: [sim?.id] }, message: 'hello' })
+    await work(harness.tenant)
 
-    expect((await runOf(house.tenant, run.id)).counts).toMatchObject({ pending: 1, refused: 0 })
-    const messages = await inTenant(house.store, house.tenant.id, async (tx) => {
+    expect((await runOf(harness.tenant, run.id)).counts).toMatchObject({ pending: 1, refused: 0 })
+    const messages = await inTenant(harness.store, harness.tenant.id, async (tx) => {
       const { rows } = await sql`select type, message from tickets where bulk_id = ${run.id}`.execute(tx.q)
       return rows
     })
@@ -241,7 +242,7 @@ describe('each type of run', () => {
     ['a tag for an unassignment', { type: 'unassign', tag: 'x' }, '/tag'],
     ['a type that is none', { type: 'explode' }, '/type'],
   ])('refuses %s as a whole', async (_, ask, pointer) => {
-    const answer = await house.tenant.inside('POST', PATH, { sims: { ids: [1] }, ...ask })
+    const answer = await harness.tenant.inside('POST', PATH, { sims: { ids: [1] }, ...ask })
 
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
   })
@@ -254,18 +255,21 @@ describe('each type of run', () => {
     ['ids that are text', { type: 'refresh', sims: { ids: ['1'] } }],
     ['a field nobody knows', { type: 'refresh', sims: { ids: [1] }, force: true }],
   ])('refuses %s', async (_, body) => {
-    expect((await house.tenant.inside('POST', PATH, body)).status).toBe(400)
+    expect((await harness.tenant.inside('POST', PATH, body)).status).toBe(400)
   })
 
   test.each([
     ['a pool that is not there', { poolId: 999_999 }, 404, 'pool_not_found'],
     ['a tariff that is not there', { tariffId: 999_999 }, 404, 'tariff_not_found'],
   ])('refuses %s as a whole, in a dry run too', async (_, into, status, code) => {
-    const sim = await aSim(house.tenant)
+    const sim = await aSim(harness.tenant)
     const body = { type: 'provision', sims: { ids: [sim.id] }, ...into }
 
-    expect(await house.tenant.inside('POST', PATH, body)).toMatchObject({ status, body: { code } })
-    expect(await house.tenant.inside('POST', PATH, { ...body, dryRun: true })).toMatchObject({ status, body: { code } })
+    expect(await harness.tenant.inside('POST', PATH, body)).toMatchObject({ status, body: { code } })
+    expect(await harness.tenant.inside('POST', PATH, { ...body, dryRun: true })).toMatchObject({
+      status,
+      body: { code },
+    })
   })
 
   test.each([
@@ -274,63 +278,63 @@ describe('each type of run', () => {
     ['that is empty', ''],
     ['that is none', 'iccid\n"89'],
   ])('refuses a CSV %s', async (_, csv) => {
-    const answer = await house.tenant.inside('POST', `${PATH}?type=refresh`, csv, CSV)
+    const answer = await harness.tenant.inside('POST', `${PATH}?type=refresh`, csv, CSV)
 
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
 
   test('asks for the type of a CSV in the query', async () => {
-    const answer = await house.tenant.inside('POST', PATH, 'simId\n1\n', CSV)
+    const answer = await harness.tenant.inside('POST', PATH, 'simId\n1\n', CSV)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/type' }] } })
   })
 
   test('takes a dry run from the query with JSON too', async () => {
-    const before = await rowsOf(house.tenant, 'bulk_tickets')
+    const before = await rowsOf(harness.tenant, 'bulk_tickets')
 
-    const answer = await house.tenant.inside('POST', `${PATH}?dryRun=true`, { type: 'refresh', sims: { filter: {} } })
+    const answer = await harness.tenant.inside('POST', `${PATH}?dryRun=true`, { type: 'refresh', sims: { filter: {} } })
 
     expect(answer.status).toBe(200)
-    expect(await rowsOf(house.tenant, 'bulk_tickets')).toBe(before)
+    expect(await rowsOf(harness.tenant, 'bulk_tickets')).toBe(before)
   })
 })
 
 describe('a run', () => {
   test('takes the Idempotency-Key of its dry run', async () => {
-    const [sim] = await someSuspended(house.tenant, 1)
+    const [sim] = await someSuspended(harness.tenant, 1)
     const body = { type: 'activate', sims: { ids: [sim?.id] } }
     const key = { 'idempotency-key': 'bulk-tried-first' }
 
-    const tried = await house.tenant.inside('POST', PATH, { ...body, dryRun: true }, key)
-    const done = await house.tenant.inside('POST', PATH, body, key)
+    const tried = await harness.tenant.inside('POST', PATH, { ...body, dryRun: true }, key)
+    const done = await harness.tenant.inside('POST', PATH, body, key)
 
     expect([tried.status, done.status]).toEqual([200, 202])
   })
 
   test('that is sent again with its Idempotency-Key is one run', async () => {
-    const [sim] = await someSuspended(house.tenant, 1)
+    const [sim] = await someSuspended(harness.tenant, 1)
     const body = { type: 'activate', sims: { ids: [sim?.id] } }
     const key = { 'idempotency-key': 'bulk-1' }
 
-    const first = await house.tenant.inside('POST', PATH, body, key)
-    await work(house.tenant)
-    const again = await house.tenant.inside('POST', PATH, body, key)
-    const other = await house.tenant.inside('POST', PATH, { ...body, type: 'suspend' }, key)
+    const first = await harness.tenant.inside('POST', PATH, body, key)
+    await work(harness.tenant)
+    const again = await harness.tenant.inside('POST', PATH, body, key)
+    const other = await harness.tenant.inside('POST', PATH, { ...body, type: 'suspend' }, key)
 
     expect([first.status, again.status]).toEqual([202, 202])
     expect(again.headers['idempotency-replayed']).toBe('true')
     expect(again.body).toEqual(first.body)
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
-    expect((await runOf(house.tenant, first.body.id)).counts).toMatchObject({ pending: 1, refused: 0 })
+    expect((await runOf(harness.tenant, first.body.id)).counts).toMatchObject({ pending: 1, refused: 0 })
   })
 
   test('is in the audit trail once, whatever the number of its SIMs, and its cancellation once', async () => {
-    const sims = await someSuspended(house.tenant, 3)
-    const { id } = await started(house.tenant, { type: 'activate', sims: { ids: sims.map((sim) => sim.id) } })
-    await work(house.tenant)
-    await house.tenant.inside('DELETE', `${PATH}/${id}`)
+    const sims = await someSuspended(harness.tenant, 3)
+    const { id } = await started(harness.tenant, { type: 'activate', sims: { ids: sims.map((sim) => sim.id) } })
+    await work(harness.tenant)
+    await harness.tenant.inside('DELETE', `${PATH}/${id}`)
 
-    const trail = await inTenant(house.store, house.tenant.id, async (tx) => {
+    const trail = await inTenant(harness.store, harness.tenant.id, async (tx) => {
       const { rows } = await sql`
         select action, before, after from audit_log where subject = 'bulk-tickets' and subject_id = ${id} order by id`.execute(
         tx.q,
@@ -344,34 +348,34 @@ describe('a run', () => {
   })
 
   test('enqueues a job, and is listed with the newest first', async () => {
-    house.jobs.length = 0
-    const sims = await someSuspended(house.tenant, 2)
-    house.jobs.length = 0
-    const first = await started(house.tenant, { type: 'activate', sims: { ids: [sims[0]?.id] } })
-    const second = await started(house.tenant, { type: 'activate', sims: { ids: [sims[1]?.id] } })
+    harness.jobs.length = 0
+    const sims = await someSuspended(harness.tenant, 2)
+    harness.jobs.length = 0
+    const first = await started(harness.tenant, { type: 'activate', sims: { ids: [sims[0]?.id] } })
+    const second = await started(harness.tenant, { type: 'activate', sims: { ids: [sims[1]?.id] } })
 
-    expect(house.jobs).toEqual([first, second].map(() => ({ queue: 'bulk', tenantId: house.tenant.id })))
-    const list = await house.tenant.inside('GET', `${PATH}?pageSize=2`)
+    expect(harness.jobs).toEqual([first, second].map(() => ({ queue: 'bulk', tenantId: harness.tenant.id })))
+    const list = await harness.tenant.inside('GET', `${PATH}?pageSize=2`)
     expect(list.body.data.map(({ id }: any) => id)).toEqual([second.id, first.id])
-    const { counts, refusals, ...shown } = await runOf(house.tenant, first.id)
+    const { counts, refusals, ...shown } = await runOf(harness.tenant, first.id)
     expect(list.body.data[1]).toEqual(shown)
     expect([counts.waiting, refusals]).toEqual([1, []])
-    await work(house.tenant)
+    await work(harness.tenant)
   })
 
   test('that is cancelled takes back what waits and what is pending', async () => {
-    const sims = await someSuspended(house.tenant, 3)
+    const sims = await someSuspended(harness.tenant, 3)
     const ids = sims.map((sim) => sim.id)
-    const opened = await started(house.tenant, { type: 'activate', sims: { ids } })
-    await work(house.tenant)
-    const waiting = await started(house.tenant, { type: 'suspend', sims: { ids } })
+    const opened = await started(harness.tenant, { type: 'activate', sims: { ids } })
+    await work(harness.tenant)
+    const waiting = await started(harness.tenant, { type: 'suspend', sims: { ids } })
 
     const gone = [
-      await house.tenant.inside('DELETE', `${PATH}/${waiting.id}`),
-      await house.tenant.inside('DELETE', `${PATH}/${opened.id}`),
+      await harness.tenant.inside('DELETE', `${PATH}/${waiting.id}`),
+      await harness.tenant.inside('DELETE', `${PATH}/${opened.id}`),
     ]
-    const again = await house.tenant.inside('DELETE', `${PATH}/${opened.id}`)
-    await work(house.tenant)
+    const again = await harness.tenant.inside('DELETE', `${PATH}/${opened.id}`)
+    await work(harness.tenant)
 
     for (const { status, body } of gone) {
       expect(status).toBe(200)
@@ -382,19 +386,19 @@ describe('a run', () => {
       })
     }
     expect(again).toMatchObject({ status: 200, body: { state: 'cancelled' } })
-    expect((await itemsOf(house.tenant, waiting.id)).map((item: any) => [item.outcome, item.ticketId])).toEqual(
+    expect((await itemsOf(harness.tenant, waiting.id)).map((item: any) => [item.outcome, item.ticketId])).toEqual(
       ids.map(() => ['cancelled', null]),
     )
-    expect((await itemsOf(house.tenant, opened.id, '?outcome=cancelled')).map((item: any) => item.ticketId)).toEqual(
+    expect((await itemsOf(harness.tenant, opened.id, '?outcome=cancelled')).map((item: any) => item.ticketId)).toEqual(
       ids.map(() => expect.any(String)),
     )
-    const told = await house.tenant.ask('GET', '/api/events?searchTerm=was cancelled while it was pending')
-    for (const { ticketId } of await itemsOf(house.tenant, opened.id)) {
+    const told = await harness.tenant.ask('GET', '/api/events?searchTerm=was cancelled while it was pending')
+    for (const { ticketId } of await itemsOf(harness.tenant, opened.id)) {
       expect(told.body.data.some((event: any) => event.description.startsWith(`Ticket ${ticketId} on SIM `))).toBe(true)
     }
-    const sim = (await house.tenant.ask('GET', `/api/sims/${ids[0]}`)).body
+    const sim = (await harness.tenant.ask('GET', `/api/sims/${ids[0]}`)).body
     expect(sim).toMatchObject({ processingTicket: false, processingTicketCount: 0 })
-    const work_ = await inTenant(house.store, house.tenant.id, async (tx) => {
+    const work_ = await inTenant(harness.store, harness.tenant.id, async (tx) => {
       const { rows } = await sql`select 1 from ticket_work where sim_id = any(${ids}::bigint[])`.execute(tx.q)
       return rows.length
     })
@@ -402,37 +406,37 @@ describe('a run', () => {
   })
 
   test('of which nothing waits any more cannot be cancelled', async () => {
-    const run = await started(house.tenant, { type: 'refresh', sims: { ids: [999_999_999] } })
+    const run = await started(harness.tenant, { type: 'refresh', sims: { ids: [999_999_999] } })
 
-    const answer = await house.tenant.inside('DELETE', `${PATH}/${run.id}`)
+    const answer = await harness.tenant.inside('DELETE', `${PATH}/${run.id}`)
 
     expect(run).toMatchObject({ state: 'done', refused: 1 })
     expect(answer).toMatchObject({ status: 409, body: { code: 'bulk_ended' } })
   })
 
   test('is not there for another tenant, nor are its SIMs', async () => {
-    const [sim] = await someSuspended(house.tenant, 1)
-    const { id } = await started(house.tenant, { type: 'activate', sims: { ids: [sim?.id] } })
+    const [sim] = await someSuspended(harness.tenant, 1)
+    const { id } = await started(harness.tenant, { type: 'activate', sims: { ids: [sim?.id] } })
 
     for (const [method, url] of [
       ['GET', `${PATH}/${id}`],
       ['GET', `${PATH}/${id}/items`],
       ['DELETE', `${PATH}/${id}`],
     ] as const) {
-      expect(await house.other.inside(method, url)).toMatchObject({ status: 404, body: { code: 'bulk_not_found' } })
+      expect(await harness.other.inside(method, url)).toMatchObject({ status: 404, body: { code: 'bulk_not_found' } })
     }
-    expect((await house.other.inside('GET', PATH)).body.data).toEqual([])
+    expect((await harness.other.inside('GET', PATH)).body.data).toEqual([])
     const foreign = { type: 'activate', sims: { rows: [{ simId: sim?.id }, { iccid: sim?.iccid }] }, dryRun: true }
-    expect((await house.other.inside('POST', PATH, foreign)).body.refused.byCode).toEqual([
+    expect((await harness.other.inside('POST', PATH, foreign)).body.refused.byCode).toEqual([
       { code: 'sim_not_found', count: 2 },
     ])
-    await work(house.other)
-    expect((await runOf(house.tenant, id)).notYetOpened).toBe(1)
-    await work(house.tenant)
+    await work(harness.other)
+    expect((await runOf(harness.tenant, id)).notYetOpened).toBe(1)
+    await work(harness.tenant)
   })
 
   test.each(['GET', 'DELETE'])('whose id is none is not there (%s)', async (method) => {
-    expect(await house.tenant.inside(method, `${PATH}/17`)).toMatchObject({
+    expect(await harness.tenant.inside(method, `${PATH}/17`)).toMatchObject({
       status: 404,
       body: { code: 'bulk_not_found' },
     })

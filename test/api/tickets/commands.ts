@@ -21,7 +21,7 @@ type Command = fc.AsyncCommand<Model, Real>
 const command = (text: string, act: (model: Model, real: Real) => Promise<void>): Command => ({
   check: () => true,
   run: async (model, real) => {
-    real.house.now += 1000
+    real.harness.now += 1000
     await act(model, real)
     await compare(model, real)
   },
@@ -134,8 +134,8 @@ export function commandsOn(count: number): fc.Arbitrary<Command>[] {
     executing,
     which.map((n) => command(`cancel ticket ${n}`, (model, real) => cancel(model, real, n))),
     fc.constantFrom(1, 5, 15).map((seconds) =>
-      command(`wait ${seconds} s`, async (_model, { house }) => {
-        house.now += seconds * 1000
+      command(`wait ${seconds} s`, async (_model, { harness }) => {
+        harness.now += seconds * 1000
       }),
     ),
     fc

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aBridge } from '../../setup/bridge.ts'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 import { ask, commandsOn } from './commands.ts'
 import { execution, opened, type SimModel, TICKET } from './model.ts'
 import { type Ask, answerTo, aWorld, compare, compareDetails, execute, open, type Real, send } from './world.ts'
 
 const SIMS = 3
-const house = useHouse()
+const harness = useHarness()
 const bridge = await aBridge()
 
 /** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
@@ -19,7 +19,7 @@ describe('SIMs and their tickets', () => {
   test('do what the rules say, whatever is asked in whatever order', { timeout: MOST_MS + 30_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commandsOn(SIMS), { maxCommands: 30, size: 'max' }), async (history) => {
-        const world = await aWorld(house, bridge, SIMS)
+        const world = await aWorld(harness, bridge, SIMS)
         await fc.asyncModelRun(() => world, history)
         await compareDetails(world.model, world.real)
       }),
@@ -34,7 +34,7 @@ describe('SIMs and their tickets', () => {
     const atOnce = fc.array(fc.oneof(ask, fc.record({ cancel: fc.nat(3) })), { minLength: 2, maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(before, atOnce, async (first, batch) => {
-        const { model, real } = await aWorld(house, bridge, 2)
+        const { model, real } = await aWorld(harness, bridge, 2)
         const [, sim] = model.sims
         if (sim === undefined) throw new Error('there is no SIM in use')
         for (const one of first) await open(model, real, sim, one)
@@ -128,7 +128,7 @@ function inOrder(real: Real, sim: SimModel, batch: readonly One[], order: readon
     } else {
       const { wanted, status, code } = answerTo(real, after, one)
       outcomes[n] = { status, code }
-      if (status === 200) opened(after, wanted, `#${n}`, real.house.now)
+      if (status === 200) opened(after, wanted, `#${n}`, real.harness.now)
     }
   }
   return { sim: after, outcomes }
@@ -153,7 +153,7 @@ async function workedOffByMany(real: Real, sim: SimModel): Promise<string[]> {
 /** Works off the model's tickets with a carrier that does everything. @returns those it is asked for */
 function withCarrier(sim: SimModel, real: Real): string[] {
   const asked: string[] = []
-  const running = execution(sim, real.house.now)
+  const running = execution(sim, real.harness.now)
   for (let next = running.next(); next.done !== true; next = running.next('ok')) asked.push(next.value.id)
   return asked
 }

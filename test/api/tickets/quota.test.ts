@@ -4,18 +4,18 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aSim, aTenant, provisioned, type Tenant, useHouse } from '../harness.ts'
+import { aSim, aTenant, provisioned, type Tenant, useHarness } from '../harness.ts'
 
-const house = useHouse({ ticketQuota: { perSim: 6, smsPerSim: 2, perTenant: 10 } })
+const harness = useHarness({ ticketQuota: { perSim: 6, smsPerSim: 2, perTenant: 10 } })
 
 async function activeSims(tenant: Tenant, count: number): Promise<number[]> {
   const ids: number[] = []
   for (let n = 0; n < count; n++) {
     const { id } = await aSim(tenant)
-    await provisioned(house, tenant, id, {})
+    await provisioned(harness, tenant, id, {})
     ids.push(id)
   }
-  await sql`update sims set status = 1 where id = any(${ids}::bigint[])`.execute(house.root)
+  await sql`update sims set status = 1 where id = any(${ids}::bigint[])`.execute(harness.root)
   return ids
 }
 const refresh = ({ ask }: Tenant, simId = 0) => ask('POST', '/api/tickets/refresh', { simId })
@@ -30,7 +30,7 @@ async function statuses(count: number, ask: () => Promise<{ status: number }>): 
 
 describe('of a SIM', () => {
   test('six tickets may be open, two of them SMS; the refusal names the quota and says when to come again', async () => {
-    const tenant = await aTenant(house, 'Of a SIM')
+    const tenant = await aTenant(harness, 'Of a SIM')
     const [simId, other] = await activeSims(tenant, 2)
 
     expect(await statuses(3, () => sms(tenant, simId))).toEqual([200, 200, 429])
@@ -51,7 +51,7 @@ describe('of a SIM', () => {
   })
 
   test('no more are open, however many are asked for at once', async () => {
-    const tenant = await aTenant(house, 'At once')
+    const tenant = await aTenant(harness, 'At once')
     const [simId] = await activeSims(tenant, 1)
 
     const answers = await Promise.all(Array.from({ length: 12 }, () => refresh(tenant, simId)))
@@ -61,7 +61,7 @@ describe('of a SIM', () => {
   })
 
   test('one that is cancelled makes room', async () => {
-    const tenant = await aTenant(house, 'Room')
+    const tenant = await aTenant(harness, 'Room')
     const [simId] = await activeSims(tenant, 1)
     const first = await refresh(tenant, simId)
     expect(await statuses(6, () => refresh(tenant, simId))).toEqual([200, 200, 200, 200, 200, 429])
@@ -74,7 +74,7 @@ describe('of a SIM', () => {
 
 describe('of a tenant', () => {
   test('ten tickets may be open; another tenant’s are its own', async () => {
-    const [tenant, other] = [await aTenant(house, 'Full'), await aTenant(house, 'Free')]
+    const [tenant, other] = [await aTenant(harness, 'Full'), await aTenant(harness, 'Free')]
     const [a, b, c] = await activeSims(tenant, 3)
     const [theirs] = await activeSims(other, 1)
     await statuses(5, () => refresh(tenant, a))
@@ -90,7 +90,7 @@ describe('of a tenant', () => {
   })
 
   test('what workflows, month ends and bulk runs open is neither refused nor counted', async () => {
-    const tenant = await aTenant(house, 'Apart')
+    const tenant = await aTenant(harness, 'Apart')
     const [full, free, bulk] = await activeSims(tenant, 3)
     await statuses(5, () => refresh(tenant, full))
     await statuses(5, () => refresh(tenant, free))
@@ -115,13 +115,13 @@ describe('of a tenant', () => {
   })
 
   test('are counted without a look at those that have ended', async () => {
-    const tenant = await aTenant(house, 'History')
+    const tenant = await aTenant(harness, 'History')
     const [simId = 0] = await activeSims(tenant, 1)
     await sql`
       insert into tickets (id, tenant_id, sim_id, type, status, created_at, cause, next_attempt_at, finished_at, counts)
       select gen_random_uuid(), ${tenant.id}, ${simId}, 4, 2, now(), '{"by": "user"}', now(), now(), true
-        from generate_series(1, 20000)`.execute(house.root)
-    await sql`vacuum analyze tickets`.execute(house.root)
+        from generate_series(1, 20000)`.execute(harness.root)
+    await sql`vacuum analyze tickets`.execute(harness.root)
     const query = vi.spyOn(pg.Client.prototype, 'query')
     onTestFinished(() => query.mockRestore())
 
@@ -131,7 +131,7 @@ describe('of a tenant', () => {
     const counting = statements.filter(([text]) => /from tickets\s+where .*counts/.test(text))
     expect(counting).toHaveLength(1)
     const [[text, values] = ['', []]] = counting
-    const { rows } = await inTenant(house.store, tenant.id, (tx) =>
+    const { rows } = await inTenant(harness.store, tenant.id, (tx) =>
       tx.q.executeQuery<Record<string, string>>(CompiledQuery.raw(`explain ${text}`, values)),
     )
     expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('tickets_counted')
@@ -139,11 +139,11 @@ describe('of a tenant', () => {
 })
 
 test('the service’s own callers have no quota', async () => {
-  const tenant = await aTenant(house, 'Own')
+  const tenant = await aTenant(harness, 'Own')
   const [simId = 0] = await activeSims(tenant, 1)
 
   for (let n = 0; n < 12; n++) {
-    await inTenant(house.store, tenant.id, (tx) => openTicket(tx, { simId, type: 4, cause: { by: 'user' } }))
+    await inTenant(harness.store, tenant.id, (tx) => openTicket(tx, { simId, type: 4, cause: { by: 'user' } }))
   }
   expect((await refresh(tenant, simId)).status).toBe(429)
 })

@@ -2,36 +2,36 @@
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
-import { type Ask, aPool, aSim, asking, provisioned, useHouse } from '../harness.ts'
+import { type Ask, aPool, aSim, asking, provisioned, useHarness } from '../harness.ts'
 
 const DAY = 86_400_000
-const house = useHouse()
+const harness = useHarness()
 /** Public and internal listener, asked as workers ask them. */
 let worker: Ask
 let inside: Ask
 let simId = 0
 let workflowId = ''
 beforeAll(() => {
-  worker = asking(house.outside, { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id })
-  inside = house.tenant.inside
+  worker = asking(harness.outside, { authorization: `Bearer ${harness.operatorKey}`, 'x-tenant-id': harness.tenant.id })
+  inside = harness.tenant.inside
 })
 beforeEach(async () => {
-  simId = (await aSim(house.tenant)).id
-  await provisioned(house, house.tenant, simId, { poolId: await aPool(house.tenant) })
+  simId = (await aSim(harness.tenant)).id
+  await provisioned(harness, harness.tenant, simId, { poolId: await aPool(harness.tenant) })
   await setStatus(1)
-  workflowId = `undo-suspensions:${house.tenant.id}:rule-${simId}:1`
+  workflowId = `undo-suspensions:${harness.tenant.id}:rule-${simId}:1`
 })
 
-const setStatus = (status: number) => sql`update sims set status = ${status} where id = ${simId}`.execute(house.root)
+const setStatus = (status: number) => sql`update sims set status = ${status} where id = ${simId}`.execute(harness.root)
 const step = (name: string) => ({ 'simherd-workflow': workflowId, 'idempotency-key': `${workflowId}/run/${name}` })
-const idOf = (name: string) => ticketIdOfStep(house.tenant.id, `${workflowId}/run/${name}`)
+const idOf = (name: string) => ticketIdOfStep(harness.tenant.id, `${workflowId}/run/${name}`)
 const tickets = async (): Promise<string[]> => {
   const { rows } = await sql<{ id: string }>`
-    select id from tickets where sim_id = ${simId} and type <> 2 order by seq`.execute(house.root)
+    select id from tickets where sim_id = ${simId} and type <> 2 order by seq`.execute(harness.root)
   return rows.map(({ id }) => id)
 }
 const complete = (id: string) =>
-  sql`update tickets set status = 2, finished_at = now() where id = ${id}`.execute(house.root)
+  sql`update tickets set status = 2, finished_at = now() where id = ${id}`.execute(harness.root)
 
 describe('a step of a workflow', () => {
   test.each(['/api/tickets/suspend', '/internal/tickets/suspend'])(
@@ -45,7 +45,7 @@ describe('a step of a workflow', () => {
       // It has done what it was for, and the SIM is where another such ticket would act again.
       await complete(first.body.id)
       for (const days of [2, 30]) {
-        house.now += days * DAY
+        harness.now += days * DAY
         const again = await ask('POST', path, { simId }, step('suspend/1'))
         expect(again).toMatchObject({ status: 200, body: first.body })
       }
@@ -58,7 +58,7 @@ describe('a step of a workflow', () => {
     const { body } = await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
     await complete(body.id)
     await setStatus(2)
-    house.now += 2 * DAY
+    harness.now += 2 * DAY
 
     expect(await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))).toMatchObject({
       status: 200,
@@ -82,8 +82,8 @@ describe('a step of a workflow', () => {
     ['something else', '/api/tickets/refresh', false],
   ])('that asks for %s under its key days later is refused', async (_, path, elsewhere) => {
     await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
-    house.now += 2 * DAY
-    const other = elsewhere ? (await aSim(house.tenant)).id : simId
+    harness.now += 2 * DAY
+    const other = elsewhere ? (await aSim(harness.tenant)).id : simId
 
     const answer = await worker('POST', path, { simId: other }, step('suspend/1'))
     expect(answer).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
@@ -92,10 +92,10 @@ describe('a step of a workflow', () => {
 
   test('leaves the keys of others as they are: after a day the same key is another request', async () => {
     const key = { 'idempotency-key': 'mine' }
-    const first = await house.tenant.ask('POST', '/api/tickets/refresh', { simId }, key)
-    house.now += 2 * DAY
+    const first = await harness.tenant.ask('POST', '/api/tickets/refresh', { simId }, key)
+    harness.now += 2 * DAY
 
-    const second = await house.tenant.ask('POST', '/api/tickets/refresh', { simId }, key)
+    const second = await harness.tenant.ask('POST', '/api/tickets/refresh', { simId }, key)
     expect(second.status).toBe(200)
     expect(await tickets()).toEqual([first.body.id, second.body.id])
     expect(second.body.id).not.toBe(first.body.id)
@@ -113,7 +113,7 @@ describe('a ticket that a workflow takes back', () => {
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const answer = await worker('DELETE', `/api/tickets/${id}`, undefined, from(workflowId))
       expect(answer).toMatchObject({ status: 200, body: { id, status: 4 } })
-      house.now += 2 * DAY
+      harness.now += 2 * DAY
     }
     expect((await inside('GET', `/internal/tickets/${id}`)).body).toMatchObject({ status: 4, withdrawnBy: workflowId })
   })
@@ -122,7 +122,7 @@ describe('a ticket that a workflow takes back', () => {
     const id = await open()
     await worker('DELETE', `/api/tickets/${id}`, undefined, from(workflowId))
 
-    const person = await house.tenant.ask('DELETE', `/api/tickets/${id}`)
+    const person = await harness.tenant.ask('DELETE', `/api/tickets/${id}`)
     const other = await worker('DELETE', `/api/tickets/${id}`, undefined, from(`${workflowId}1`))
     for (const answer of [person, other]) {
       expect(answer).toMatchObject({ status: 409, body: { code: 'ticket_not_pending' } })
@@ -131,7 +131,7 @@ describe('a ticket that a workflow takes back', () => {
 
   test('is not its work where a person was first', async () => {
     const id = await open()
-    await house.tenant.ask('DELETE', `/api/tickets/${id}`)
+    await harness.tenant.ask('DELETE', `/api/tickets/${id}`)
 
     const late = await worker('DELETE', `/api/tickets/${id}`, undefined, from(workflowId))
     expect(late).toMatchObject({ status: 409, body: { code: 'ticket_not_pending' } })

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Network } from '../../../network/network.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
-import { anIccid, aPool, aTariff, aTenant, type House, type Tenant } from '../harness.ts'
+import { anIccid, aPool, aTariff, aTenant, type Harness, type Tenant } from '../harness.ts'
 import {
   type CarrierResponse,
   conflictOf,
@@ -29,7 +29,7 @@ export interface Model {
   readonly order: string[]
 }
 export interface Real {
-  readonly house: House
+  readonly harness: Harness
   readonly bridge: Awaited<ReturnType<typeof aBridge>>
   readonly tenant: Tenant
   /** By number: none, two Standard pools, one nobody has. */
@@ -47,12 +47,12 @@ const BOUNDARY = '2026-11-01T00:00:00.000Z'
 
 /** A tenant with SIMs: the first as delivered, the others in use, because most of what can be asked needs that. */
 export async function aWorld(
-  house: House,
+  harness: Harness,
   bridge: Real['bridge'],
   count: number,
 ): Promise<{ model: Model; real: Real }> {
-  house.now = BEGIN
-  const tenant = await aTenant(house, 'Meadow')
+  harness.now = BEGIN
+  const tenant = await aTenant(harness, 'Meadow')
   const tariffs = [await aTariff(tenant, 0), await aTariff(tenant, 0), await aTariff(tenant, 1)]
   const pools = [await aPool(tenant, { tariffId: tariffs[0] }), await aPool(tenant, { tariffId: tariffs[1] })]
   const { body } = await tenant.inside('POST', '/internal/sims', {
@@ -61,7 +61,7 @@ export async function aWorld(
   const sims: SimModel[] = body.created.map(({ id }: { id: number }) => ({ id, state: unprovisioned, tickets: [] }))
   const model = { sims, order: [] }
   const real = {
-    house,
+    harness,
     bridge,
     tenant,
     poolIds: [null, ...pools, UNKNOWN_ID],
@@ -156,7 +156,7 @@ export async function open(model: Model, real: Real, sim: SimModel, ask: Ask): P
     code,
   })
   if (status !== 200) return
-  opened(sim, wanted, answer.body.id, real.house.now)
+  opened(sim, wanted, answer.body.id, real.harness.now)
   model.order.push(answer.body.id)
 }
 
@@ -177,8 +177,8 @@ export async function cancel(model: Model, real: Real, which: number): Promise<v
 
 class Killed extends Error {}
 
-export const execute = ({ house, bridge, tenant }: Real, simId: number, network: Network = bridge.network) =>
-  executeTickets(house.store, network, OPTIONS, tenant.id, simId).catch((error) => {
+export const execute = ({ harness, bridge, tenant }: Real, simId: number, network: Network = bridge.network) =>
+  executeTickets(harness.store, network, OPTIONS, tenant.id, simId).catch((error) => {
     if (!(error instanceof Killed)) throw error
   })
 
@@ -237,7 +237,7 @@ export async function workOff(
   meanwhile: readonly Meanwhile[],
 ): Promise<void> {
   const left = { answers: [...answers], meanwhile: [...meanwhile] }
-  const running = execution(sim, real.house.now)
+  const running = execution(sim, real.harness.now)
   let expected = running.next()
   let wrong: unknown
   const network: Network = {

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const AT = '2026-11-20T10:00:00Z'
 const ICCID = '8944500000000000017'
 
 async function aSim(iccid: string) {
-  const { body } = await house.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
+  const { body } = await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid }] })
   return body.created[0]?.id as number
 }
-const send = (body: unknown, headers = {}) => house.tenant.inside('POST', '/internal/usage', body, headers)
+const send = (body: unknown, headers = {}) => harness.tenant.inside('POST', '/internal/usage', body, headers)
 const lines = (records: object[]) => records.map((record) => JSON.stringify(record)).join('\n')
 
 describe('POST /internal/usage', () => {
@@ -34,7 +34,7 @@ describe('POST /internal/usage', () => {
       [200, 1, 0, 0],
       [200, 0, 1, 0],
     ])
-    const sim = await house.tenant.ask('GET', `/api/sims/${simId}`)
+    const sim = await harness.tenant.ask('GET', `/api/sims/${simId}`)
     expect(sim.body).toMatchObject({ usageMB: 0.000603, smsCount: 2, voiceMins: 1 })
   })
 
@@ -71,9 +71,9 @@ describe('POST /internal/usage', () => {
 })
 
 describe('deliveries of usage', () => {
-  const list = async () => (await house.tenant.inside('GET', '/internal/usage-deliveries')).body
-  const one = (id: number) => house.tenant.inside('GET', `/internal/usage-deliveries/${id}`)
-  const keyId = () => house.operatorKey.split('_')[1]
+  const list = async () => (await harness.tenant.inside('GET', '/internal/usage-deliveries')).body
+  const one = (id: number) => harness.tenant.inside('GET', `/internal/usage-deliveries/${id}`)
+  const keyId = () => harness.operatorKey.split('_')[1]
 
   test('are each a row: who, when, what came, and what was made of it', async () => {
     const iccid = '8944500000000000991'
@@ -102,7 +102,7 @@ describe('deliveries of usage', () => {
     expect((await one(deliveryId)).body).toEqual(delivery)
     expect((await list()).data[0]).toEqual(delivery)
     const { rows } = await sql`select record_id, delivery_id from usage_records where sim_id = ${simId}`.execute(
-      house.root,
+      harness.root,
     )
     expect(rows).toEqual([{ record_id: 'delivered', delivery_id: deliveryId }])
   })
@@ -131,7 +131,7 @@ describe('deliveries of usage', () => {
 
     expect(second.body.deliveryId).toBeGreaterThan(first.body.deliveryId)
     expect((await one(second.body.deliveryId)).body).toMatchObject({ accepted: 0, duplicates: 1 })
-    const { rows } = await sql`select delivery_id from usage_records where sim_id = ${simId}`.execute(house.root)
+    const { rows } = await sql`select delivery_id from usage_records where sim_id = ${simId}`.execute(harness.root)
     expect(rows).toEqual([{ delivery_id: first.body.deliveryId }])
   })
 
@@ -139,10 +139,10 @@ describe('deliveries of usage', () => {
     const { deliveryId } = (await send({ records: [] })).body
 
     expect((await one(deliveryId)).status).toBe(200)
-    expect(await house.other.inside('GET', `/internal/usage-deliveries/${deliveryId}`)).toMatchObject({
+    expect(await harness.other.inside('GET', `/internal/usage-deliveries/${deliveryId}`)).toMatchObject({
       status: 404,
       body: { code: 'usage_delivery_not_found' },
     })
-    expect((await house.other.inside('GET', '/internal/usage-deliveries')).body.data).toEqual([])
+    expect((await harness.other.inside('GET', '/internal/usage-deliveries')).body.data).toEqual([])
   })
 })

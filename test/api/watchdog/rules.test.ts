@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const FILE = 'sim/sim-overage.json'
 const text = () => readFile(new URL(`../../../rules/${FILE}`, import.meta.url), 'utf8')
 
@@ -10,9 +10,9 @@ describe('rule sets', () => {
   test('are in force as a whole, and the same set is the same version', async () => {
     const set = { files: [{ file: FILE, text: await text() }], author: 'a test' }
 
-    const first = await house.operate('POST', '/internal/rules', set)
-    const again = await house.operate('POST', '/internal/rules', set)
-    const inForce = await house.operate('GET', '/internal/rules')
+    const first = await harness.operate('POST', '/internal/rules', set)
+    const again = await harness.operate('POST', '/internal/rules', set)
+    const inForce = await harness.operate('GET', '/internal/rules')
 
     expect(first.body).toEqual({ version: expect.any(Number), changed: true })
     expect(again.body).toEqual({ version: first.body.version, changed: false })
@@ -24,10 +24,10 @@ describe('rule sets', () => {
   })
 
   test('with a fault are refused with every fault, and the set before stays', async () => {
-    const before = (await house.operate('GET', '/internal/rules')).body.version
+    const before = (await harness.operate('GET', '/internal/rules')).body.version
     const broken = (await text()).replace('"overageMB"', '"overageMb"').replace('"Critical"', '"Terrible"')
 
-    const answer = await house.operate('POST', '/internal/rules', {
+    const answer = await harness.operate('POST', '/internal/rules', {
       files: [{ file: FILE, text: broken }],
       author: 'x',
     })
@@ -36,8 +36,8 @@ describe('rule sets', () => {
     const details = answer.body.errors.map(({ detail }: { detail: string }) => detail).join('\n')
     expect(details).toContain('overageMB')
     expect(details).toContain('Terrible')
-    expect((await house.operate('GET', '/internal/rules')).body.version).toBe(before)
-    const events = (await house.tenant.ask('GET', '/api/events?type=2')).body.data
+    expect((await harness.operate('GET', '/internal/rules')).body.version).toBe(before)
+    const events = (await harness.tenant.ask('GET', '/api/events?type=2')).body.data
     expect(events.filter(({ title }: { title: string }) => /reject/i.test(title))).toEqual([])
   })
 
@@ -48,27 +48,27 @@ describe('rule sets', () => {
       const changed = { ...rule, name, ...more, event: { ...event, params: { ...event.params, ...params } } }
       return { file: `sim/${name}.json`, text: JSON.stringify(changed) }
     }
-    const load = (...files: object[]) => house.operate('POST', '/internal/rules', { files, author: 'Ada Lovelace' })
-    const told = async (tenant: typeof house.tenant) => {
+    const load = (...files: object[]) => harness.operate('POST', '/internal/rules', { files, author: 'Ada Lovelace' })
+    const told = async (tenant: typeof harness.tenant) => {
       const { data } = (await tenant.ask('GET', '/api/events?type=2')).body
       expect(JSON.stringify(data)).not.toContain('Ada')
       return data
         .filter(({ title }: { title: string }) => title === 'Watchdog rules changed')
         .map(({ description }: { description: string }) => description.replace(/^.*: /, ''))
     }
-    const ours = { match: { ...rule.match, tenant: house.tenant.id } }
+    const ours = { match: { ...rule.match, tenant: harness.tenant.id } }
     await load(named('kept'))
-    const before = [(await told(house.tenant)).length, (await told(house.other)).length]
+    const before = [(await told(harness.tenant)).length, (await told(harness.other)).length]
 
     await load(named('kept'), named('secret', ours), named('tried', {}, { stage: 'shadow' }))
     await load(named('kept', { description: 'said better' }), named('secret', ours, { level: 'Warning' }))
     await load(named('kept', {}, { level: 'Warning' }))
 
-    expect((await told(house.tenant)).slice(0, -(before[0] ?? 0))).toEqual([
+    expect((await told(harness.tenant)).slice(0, -(before[0] ?? 0))).toEqual([
       'kept changed, secret is gone.',
       'secret changed.',
       'secret is new.',
     ])
-    expect((await told(house.other)).slice(0, -(before[1] ?? 0))).toEqual(['kept changed.'])
+    expect((await told(harness.other)).slice(0, -(before[1] ?? 0))).toEqual(['kept changed.'])
   })
 })

@@ -4,30 +4,30 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rememberStarts, requestWorkflows } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { type Ask, aPool, aSim, asking, aTenant, provisioned, useHouse } from '../harness.ts'
+import { type Ask, aPool, aSim, asking, aTenant, provisioned, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 /** The public listener, asked as workers ask it. */
 let worker: Ask
 beforeAll(() => {
-  const headers = { authorization: `Bearer ${house.operatorKey}`, 'x-tenant-id': house.tenant.id }
-  worker = asking(house.outside, headers)
+  const headers = { authorization: `Bearer ${harness.operatorKey}`, 'x-tenant-id': harness.tenant.id }
+  worker = asking(harness.outside, headers)
 })
 
 const from = (workflowId: string) => ({ 'simherd-workflow': workflowId })
-const undoing = () => `undo-suspensions:${house.tenant.id}:pool-overage:1795000000000`
+const undoing = () => `undo-suspensions:${harness.tenant.id}:pool-overage:1795000000000`
 
 /** A SIM that is Active in a pool. */
 async function activeSim(): Promise<number> {
-  const { id } = await aSim(house.tenant)
-  await provisioned(house, house.tenant, id, { poolId: await aPool(house.tenant) })
-  await sql`update sims set status = 1 where id = ${id}`.execute(house.root)
+  const { id } = await aSim(harness.tenant)
+  await provisioned(harness, harness.tenant, id, { poolId: await aPool(harness.tenant) })
+  await sql`update sims set status = 1 where id = ${id}`.execute(harness.root)
   return id
 }
 
 /** A suspension that the watchdog has asked for, as its evaluation does. @returns the workflow's id */
 async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<string> {
-  const { id: tenantId } = house.tenant
+  const { id: tenantId } = harness.tenant
   const workflowId = `suspend-on-overage:${tenantId}:${simId}:2026-11`
   const input = {
     tenantId,
@@ -41,7 +41,7 @@ async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<
     waits: { pollMin: 'PT1S', pollMax: 'PT1S' },
   }
   const request = { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
-  await inTenant(house.store, tenantId, async (tx) => {
+  await inTenant(harness.store, tenantId, async (tx) => {
     await rememberStarts(tx, [workflowId])
     await requestWorkflows(tx, [request])
   })
@@ -49,8 +49,8 @@ async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<
 }
 
 const causeOf = async (ticketId: string) =>
-  (await house.tenant.inside('GET', `/internal/tickets/${ticketId}`)).body.cause
-const trailOf = async (query: string) => (await house.tenant.inside('GET', `/internal/audit?${query}`)).body.data
+  (await harness.tenant.inside('GET', `/internal/tickets/${ticketId}`)).body.cause
+const trailOf = async (query: string) => (await harness.tenant.inside('GET', `/internal/audit?${query}`)).body.data
 
 describe('a ticket that a workflow asks for at the endpoint of the specification', () => {
   test.each(['renewal', 'manual'] as const)(
@@ -92,7 +92,7 @@ describe('a ticket that a workflow asks for at the endpoint of the specification
   })
 
   test('at /internal has the same cause, and none of its own beside it', async () => {
-    const { inside } = house.tenant
+    const { inside } = harness.tenant
     const simId = await activeSim()
     const workflowId = await watchdogRun(simId, 'renewal')
 
@@ -112,7 +112,7 @@ describe('the header is refused', () => {
   test('from a tenant’s own key', async () => {
     const simId = await activeSim()
 
-    const answer = await house.tenant.ask('POST', '/api/tickets/suspend', { simId }, from(undoing()))
+    const answer = await harness.tenant.ask('POST', '/api/tickets/suspend', { simId }, from(undoing()))
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     expect(answer.body.detail).toContain('Simherd-Workflow')
     expect(await opened(simId)).toEqual([])
@@ -120,12 +120,12 @@ describe('the header is refused', () => {
 
   test('where it names none of the tenant’s workflows', async () => {
     const simId = await activeSim()
-    const other = await aTenant(house, 'Another')
+    const other = await aTenant(harness, 'Another')
     const ids = [
-      undoing().replace(house.tenant.id, other.id),
+      undoing().replace(harness.tenant.id, other.id),
       `month-end-timer:${other.id}-2026-12-01T00:00:00Z`,
-      house.tenant.id,
-      `tidy-up:${house.tenant.id}:1`,
+      harness.tenant.id,
+      `tidy-up:${harness.tenant.id}:1`,
       'undo-suspensions::pool-overage:1',
       '%',
     ]
@@ -142,7 +142,7 @@ describe('the header is refused', () => {
 
   test('where the service has not started that suspension', async () => {
     const simId = await activeSim()
-    const unknown = `suspend-on-overage:${house.tenant.id}:${simId}:2026-10`
+    const unknown = `suspend-on-overage:${harness.tenant.id}:${simId}:2026-10`
 
     const answer = await worker('POST', '/api/tickets/suspend', { simId }, from(unknown))
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: 'Simherd-Workflow' }] } })
@@ -150,13 +150,13 @@ describe('the header is refused', () => {
   })
 
   test('where nothing of a tenant is asked for', async () => {
-    const { status } = await house.operate('GET', '/internal/order-prices', undefined, from(undoing()))
+    const { status } = await harness.operate('GET', '/internal/order-prices', undefined, from(undoing()))
     expect(status).toBe(400)
   })
 })
 
 test('workflows whose ids Temporal makes longer, and names beyond ASCII, are known by their tenant too', async () => {
-  const { id } = house.tenant
+  const { id } = harness.tenant
   for (const workflowId of [
     `month-end-timer:${id}`,
     `month-end-timer:${id}-2026-12-01T00:00:00Z`,
@@ -179,15 +179,15 @@ test('a suspension that was started by earlier code has its cause too, once the 
   const rule = await watchdogRun(byRule, 'manual')
   const person = await watchdogRun(byPerson, 'renewal')
   const input = { simId: byPerson, cycleKey: '2026-11', rule: null, until: 'manual' }
-  await sql`update workflow_starts set input = null`.execute(house.root)
-  await sql`delete from workflow_outbox where workflow_id = ${person}`.execute(house.root)
+  await sql`update workflow_starts set input = null`.execute(harness.root)
+  await sql`delete from workflow_outbox where workflow_id = ${person}`.execute(harness.root)
   await sql`
     insert into audit_log (tenant_id, at, key_id, request_id, action, subject, subject_id, after)
-    values (${house.tenant.id}, now(), 'k', 'r', 'startSuspendOnOverage', 'workflow', ${person},
-            ${JSON.stringify(input)}::jsonb)`.execute(house.root)
+    values (${harness.tenant.id}, now(), 'k', 'r', 'startSuspendOnOverage', 'workflow', ${person},
+            ${JSON.stringify(input)}::jsonb)`.execute(harness.root)
   const file = new URL('../../../store/migrations/0022_asking_workflows.sql', import.meta.url)
   const [, filling = ''] = (await readFile(file, 'utf8')).split('-- Forced row-level security')
-  await sql.raw(`--${filling}`).execute(house.root)
+  await sql.raw(`--${filling}`).execute(harness.root)
 
   for (const [simId, workflowId, expected] of [
     [byRule, rule, { rule: 'sim-overage', until: 'manual' }],

@@ -1,29 +1,29 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aSim, aTariff, provisioned, type Tenant, useHouse } from '../harness.ts'
+import { aPool, aSim, aTariff, provisioned, type Tenant, useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 const PATH = '/internal/workflows/provision-in-bulk'
 const CSV = { 'content-type': 'text/csv' }
 
-const fresh = async (count: number, tenant = house.tenant) => {
+const fresh = async (count: number, tenant = harness.tenant) => {
   const sims = []
   for (let made = 0; made < count; made++) sims.push(await aSim(tenant))
   return sims
 }
-async function started(body: object, tenant: Tenant = house.tenant) {
+async function started(body: object, tenant: Tenant = harness.tenant) {
   const answer = await tenant.inside('POST', PATH, body)
   expect(answer.status, JSON.stringify(answer.body)).toBe(202)
   return answer.body
 }
-const batchOf = async (id: string) => (await house.tenant.inside('GET', `/internal/provision-batches/${id}`)).body
+const batchOf = async (id: string) => (await harness.tenant.inside('GET', `/internal/provision-batches/${id}`)).body
 const simsOf = async (id: string, query = '') =>
-  (await house.tenant.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).body
+  (await harness.tenant.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).body
 const note = (id: string, body: object) =>
-  house.tenant.inside('POST', `/internal/provision-batches/${id}/outcomes`, { started: [], ended: [], ...body })
+  harness.tenant.inside('POST', `/internal/provision-batches/${id}/outcomes`, { started: [], ended: [], ...body })
 const outbox = () =>
-  inTenant(house.store, house.tenant.id, async (tx) => {
+  inTenant(harness.store, harness.tenant.id, async (tx) => {
     const { rows } = await sql<{ request: any }>`select request from workflow_outbox order by id`.execute(tx.q)
     return rows.map(({ request }) => request)
   })
@@ -42,23 +42,23 @@ const ended = (index: number, more: object = {}) => ({
 describe('a batch', () => {
   test('is kept with its answer, and its workflow starts after the commit', async () => {
     const [one, two] = await fresh(2)
-    const [poolId, other] = [await aPool(house.tenant), await aPool(house.tenant)]
+    const [poolId, other] = [await aPool(harness.tenant), await aPool(harness.tenant)]
     const sims = [
       { simId: one?.id, tag: 'door 1' },
       { iccid: two?.iccid, poolId: other },
     ]
-    house.jobs.length = 0
+    harness.jobs.length = 0
 
     const batch = await started({ sims, defaults: { poolId }, parallel: 7 })
 
-    const workflowId = `provision-in-bulk:${house.tenant.id}:${batch.id}`
+    const workflowId = `provision-in-bulk:${harness.tenant.id}:${batch.id}`
     expect(batch).toEqual({ id: batch.id, workflowId, total: 2, refused: 0, refusals: [] })
-    expect(house.jobs).toContainEqual({ queue: 'workflows', tenantId: house.tenant.id })
+    expect(harness.jobs).toContainEqual({ queue: 'workflows', tenantId: harness.tenant.id })
     expect((await outbox()).at(-1)).toMatchObject({
       do: 'start',
       type: 'provision-in-bulk',
       workflowId,
-      input: { tenantId: house.tenant.id, batchId: batch.id, parallel: 7 },
+      input: { tenantId: harness.tenant.id, batchId: batch.id, parallel: 7 },
     })
     expect(await batchOf(batch.id)).toMatchObject({ total: 2, parallel: 7, endedAt: null, counts: { waiting: 2 } })
     expect((await simsOf(batch.id)).sims).toMatchObject([
@@ -69,10 +69,10 @@ describe('a batch', () => {
 
   test('comes as CSV too, what holds for all in the query', async () => {
     const [one, two] = await fresh(2)
-    const [poolId, tariffId] = [await aPool(house.tenant), await aTariff(house.tenant)]
+    const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
     const csv = `ICCID;simId;tag;tariffId;colour\n${one?.iccid};;north;;red\n;${two?.id};;${tariffId};\n`
 
-    const answer = await house.tenant.inside('POST', `${PATH}?poolId=${poolId}&parallel=3`, csv, CSV)
+    const answer = await harness.tenant.inside('POST', `${PATH}?poolId=${poolId}&parallel=3`, csv, CSV)
 
     expect(answer).toMatchObject({ status: 202, body: { total: 2, refused: 0 } })
     expect((await simsOf(answer.body.id)).sims).toMatchObject([
@@ -83,11 +83,11 @@ describe('a batch', () => {
   })
 
   test('takes SIMs that a start of its own would take: not activated since, or Active there', async () => {
-    const poolId = await aPool(house.tenant)
+    const poolId = await aPool(harness.tenant)
     const [one, two] = await fresh(2)
-    await provisioned(house, house.tenant, one?.id ?? 0, { poolId })
-    await provisioned(house, house.tenant, two?.id ?? 0, { poolId })
-    await house.tenant.ask('POST', '/api/tickets/activate', { simId: two?.id })
+    await provisioned(harness, harness.tenant, one?.id ?? 0, { poolId })
+    await provisioned(harness, harness.tenant, two?.id ?? 0, { poolId })
+    await harness.tenant.ask('POST', '/api/tickets/activate', { simId: two?.id })
 
     expect(await started({ sims: [{ simId: one?.id }, { simId: two?.id }], defaults: { poolId } })).toMatchObject({
       refused: 0,
@@ -95,31 +95,31 @@ describe('a batch', () => {
   })
 
   test('of another tenant does not exist', async () => {
-    const [sim] = await fresh(1, house.other)
-    const { id } = await started({ sims: [{ simId: sim?.id }] }, house.other)
+    const [sim] = await fresh(1, harness.other)
+    const { id } = await started({ sims: [{ simId: sim?.id }] }, harness.other)
 
     for (const path of ['', '/sims']) {
-      const answer = await house.tenant.inside('GET', `/internal/provision-batches/${id}${path}`)
+      const answer = await harness.tenant.inside('GET', `/internal/provision-batches/${id}${path}`)
       expect(answer).toMatchObject({ status: 404, body: { code: 'batch_not_found' } })
     }
-    expect(await house.tenant.inside('GET', '/internal/provision-batches/none')).toMatchObject({ status: 404 })
+    expect(await harness.tenant.inside('GET', '/internal/provision-batches/none')).toMatchObject({ status: 404 })
   })
 })
 
 describe('rows that cannot be', () => {
   async function aMixture() {
-    const { tenant } = house
+    const { tenant } = harness
     const [poolId, elsewhere, gone] = [await aPool(tenant), await aPool(tenant), await aPool(tenant)]
     await tenant.ask('DELETE', `/api/pools/${gone}`)
     const [forPools, inactive] = [await aTariff(tenant, 1), await aTariff(tenant)]
     await tenant.inside('PATCH', `/internal/tariffs/${inactive}`, { isActive: false })
     const [good, there, held, a = good, b = good, c = good, d = good, e = good] = await fresh(8)
-    await provisioned(house, tenant, there?.id ?? 0, { poolId: elsewhere })
-    await provisioned(house, tenant, held?.id ?? 0, { poolId })
-    await inTenant(house.store, tenant.id, (tx) =>
+    await provisioned(harness, tenant, there?.id ?? 0, { poolId: elsewhere })
+    await provisioned(harness, tenant, held?.id ?? 0, { poolId })
+    await inTenant(harness.store, tenant.id, (tx) =>
       sql`insert into suspensions (sim_id, cause, opened_at) values (${held?.id}, 'user', now())`.execute(tx.q),
     )
-    const [stranger] = await fresh(1, house.other)
+    const [stranger] = await fresh(1, harness.other)
     const rows = [
       [{ simId: good?.id }, null],
       [{ simId: 999_999_999 }, 'sim_not_found'],
@@ -144,7 +144,7 @@ describe('rows that cannot be', () => {
     const before = (await outbox()).length
 
     const body = { sims: rows.map(([row]) => row), defaults: { poolId } }
-    const answer = await house.tenant.inside('POST', PATH, body)
+    const answer = await harness.tenant.inside('POST', PATH, body)
 
     expect(answer).toMatchObject({ status: 422, body: { code: 'batch_refused' } })
     expect(answer.body.detail).toContain('13 of 14 rows')
@@ -152,7 +152,7 @@ describe('rows that cannot be', () => {
       rows.flatMap(([, code], index) => (code === null ? [] : [[`/sims/${index}`, code]])),
     )
     expect((await outbox()).length).toBe(before)
-    const needsPool = await house.tenant.inside('POST', PATH, { sims: [{ simId: lonely?.id, tariffId: forPools }] })
+    const needsPool = await harness.tenant.inside('POST', PATH, { sims: [{ simId: lonely?.id, tariffId: forPools }] })
     expect(needsPool.body.errors).toMatchObject([{ pointer: '/sims/0', code: 'tariff_needs_pool' }])
   })
 
@@ -162,7 +162,11 @@ describe('rows that cannot be', () => {
   ])('a default %s that is not there refuses the whole by its own code', async (_, defaults, code) => {
     const [sim] = await fresh(1)
 
-    const answer = await house.tenant.inside('POST', PATH, { sims: [{ simId: sim?.id }], defaults, skipInvalid: true })
+    const answer = await harness.tenant.inside('POST', PATH, {
+      sims: [{ simId: sim?.id }],
+      defaults,
+      skipInvalid: true,
+    })
 
     expect(answer).toMatchObject({ status: 404, body: { code } })
   })
@@ -226,9 +230,9 @@ describe('the list of a batch', () => {
     const id = await aBatch(3)
     await note(id, { ended: [ended(0), ended(1, { outcome: 'failed', step: 'provision', code: 'x', detail: 'y' })] })
 
-    const end = () => house.tenant.inside('POST', `/internal/provision-batches/${id}/end`)
+    const end = () => harness.tenant.inside('POST', `/internal/provision-batches/${id}/end`)
     const first = await end()
-    house.now += 60_000
+    harness.now += 60_000
     const second = await end()
 
     expect(first.body).toMatchObject({

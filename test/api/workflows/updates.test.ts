@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import { useHouse } from '../harness.ts'
+import { useHarness } from '../harness.ts'
 
-const house = useHouse()
+const harness = useHarness()
 
 test.each([
   ['a duration that is none', 'extendGrace', { by: 'an hour' }, '/by'],
@@ -10,9 +10,9 @@ test.each([
   ['a word it does not know', 'keepSuspended', { until: 'Tuesday' }, '/until'],
   ['a field it does not know', 'resume', { now: true }, '/now'],
 ])('an update with %s is refused, and names the field, before Temporal is asked', async (_, name, body, pointer) => {
-  const id = suspendOnOverageId(house.tenant.id, 1, '2026-11')
+  const id = suspendOnOverageId(harness.tenant.id, 1, '2026-11')
 
-  expect(await house.tenant.inside('POST', `/internal/workflows/${id}/updates/${name}`, body)).toMatchObject({
+  expect(await harness.tenant.inside('POST', `/internal/workflows/${id}/updates/${name}`, body)).toMatchObject({
     status: 400,
     body: { code: 'invalid_request', errors: [{ pointer }] },
   })

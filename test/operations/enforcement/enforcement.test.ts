@@ -10,7 +10,7 @@ import type { Subject } from '../../../store/due.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse, type House } from '../harness.ts'
+import { aHarness, type Harness } from '../harness.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -20,8 +20,12 @@ const SIM = 1
 const POOL = 2
 
 /** Writes an alert as an evaluation leaves it. */
-const fire = (house: House, { kind, id }: Subject, also: { rule?: string; firing?: boolean; scope?: string } = {}) =>
-  house.asTenant((tx) =>
+const fire = (
+  harness: Harness,
+  { kind, id }: Subject,
+  also: { rule?: string; firing?: boolean; scope?: string } = {},
+) =>
+  harness.asTenant((tx) =>
     saveAlerts(tx, [
       {
         rule: RULE,
@@ -43,23 +47,23 @@ const fire = (house: House, { kind, id }: Subject, also: { rule?: string; firing
 /** A Dynamic pool of active SIMs that bring 100 bytes each. */
 async function aPoolOf(count: number, mode: WatchdogMode = WatchdogMode.Enforce) {
   store.now = NOW
-  const house = await aHouse(store)
-  const poolId = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store)
+  const poolId = await harness.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
     return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: mode })).id
   })
-  const sims = await house.activeSims(count, { poolId })
+  const sims = await harness.activeSims(count, { poolId })
   return {
-    ...house,
+    ...harness,
     poolId,
     sims,
-    use: (...bytes: number[]) => house.record(bytes.map((bytesUp, i) => house.usage(sims[i] ?? 0, { bytesUp }))),
+    use: (...bytes: number[]) => harness.record(bytes.map((bytesUp, i) => harness.usage(sims[i] ?? 0, { bytesUp }))),
     sim: (simId: number, rule: string | null = RULE, cycle = CYCLE) =>
-      house.asTenant((tx) => simEnforcement(tx, simId, cycle, rule)),
-    pool: (cycle = CYCLE) => house.asTenant((tx) => poolEnforcement(tx, poolId, cycle, RULE)),
+      harness.asTenant((tx) => simEnforcement(tx, simId, cycle, rule)),
+    pool: (cycle = CYCLE) => harness.asTenant((tx) => poolEnforcement(tx, poolId, cycle, RULE)),
     set: (simId: number, column: string, value: unknown) =>
-      house.rows(sql`update sims set ${sql.ref(column)} = ${value} where id = ${simId} returning 1`),
-    suspend: (simId: number, cause: Cause) => house.complete({ simId, type: TicketType.Suspend, cause }),
+      harness.rows(sql`update sims set ${sql.ref(column)} = ${value} where id = ${simId} returning 1`),
+    suspend: (simId: number, cause: Cause) => harness.complete({ simId, type: TicketType.Suspend, cause }),
   }
 }
 
@@ -73,18 +77,18 @@ const byWatchdog = (workflowId: string): Cause => ({
 
 describe('a SIM is over', () => {
   test('where its rule fires for it or for its pool, in this cycle or without one', async () => {
-    const house = await aPoolOf(4)
-    const [own = 0, scopeless = 0, cleared = 0, old = 0] = house.sims
-    await fire(house, { kind: SIM, id: own })
-    await fire(house, { kind: SIM, id: scopeless }, { scope: '' })
-    await fire(house, { kind: SIM, id: cleared }, { firing: false })
-    await fire(house, { kind: SIM, id: old }, { scope: '2026-10' })
+    const harness = await aPoolOf(4)
+    const [own = 0, scopeless = 0, cleared = 0, old = 0] = harness.sims
+    await fire(harness, { kind: SIM, id: own })
+    await fire(harness, { kind: SIM, id: scopeless }, { scope: '' })
+    await fire(harness, { kind: SIM, id: cleared }, { firing: false })
+    await fire(harness, { kind: SIM, id: old }, { scope: '2026-10' })
 
-    const over = async () => Promise.all(house.sims.map(async (simId) => (await house.sim(simId)).overLimit))
+    const over = async () => Promise.all(harness.sims.map(async (simId) => (await harness.sim(simId)).overLimit))
     const beforePool = await over()
-    await fire(house, { kind: POOL, id: house.poolId }, { rule: 'another rule' })
+    await fire(harness, { kind: POOL, id: harness.poolId }, { rule: 'another rule' })
     const otherRule = await over()
-    await fire(house, { kind: POOL, id: house.poolId })
+    await fire(harness, { kind: POOL, id: harness.poolId })
 
     expect(beforePool).toEqual([true, true, false, false])
     expect(otherRule).toEqual(beforePool)
@@ -92,27 +96,27 @@ describe('a SIM is over', () => {
   })
 
   test('by its overage where a person started the workflow', async () => {
-    const house = await aPoolOf(2)
-    const [big = 0, small = 0] = house.sims
-    await house.use(201, 10)
-    const within = await house.sim(big, null)
-    await house.use(1)
+    const harness = await aPoolOf(2)
+    const [big = 0, small = 0] = harness.sims
+    await harness.use(201, 10)
+    const within = await harness.sim(big, null)
+    await harness.use(1)
 
     expect(within.overLimit).toBe(true)
-    expect((await house.sim(small, null)).overLimit).toBe(false)
+    expect((await harness.sim(small, null)).overLimit).toBe(false)
   })
 
   test('no more once the cycle has ended', async () => {
-    const house = await aPoolOf(1)
-    const [simId = 0] = house.sims
-    await house.use(500)
-    await fire(house, { kind: SIM, id: simId })
-    await fire(house, { kind: POOL, id: house.poolId })
+    const harness = await aPoolOf(1)
+    const [simId = 0] = harness.sims
+    await harness.use(500)
+    await fire(harness, { kind: SIM, id: simId })
+    await fire(harness, { kind: POOL, id: harness.poolId })
 
     store.now = Date.parse('2026-11-30T23:59:59.999Z')
-    const last = [await house.sim(simId), await house.sim(simId, null), await house.pool()]
+    const last = [await harness.sim(simId), await harness.sim(simId, null), await harness.pool()]
     store.now += 1
-    const ended = [await house.sim(simId), await house.sim(simId, null), await house.pool()]
+    const ended = [await harness.sim(simId), await harness.sim(simId, null), await harness.pool()]
 
     expect(last).toMatchObject([{ overLimit: true }, { overLimit: true }, { over: true }])
     expect(ended).toMatchObject([{ overLimit: false }, { overLimit: false }, { over: false }])
@@ -121,18 +125,18 @@ describe('a SIM is over', () => {
 
 describe('what is known of a SIM before it is acted on', () => {
   test('is its state, its mode, and who suspended it', async () => {
-    const house = await aPoolOf(3)
-    const [active = 0, watched = 0, byPerson = 0] = house.sims
-    await house.set(active, 'watchdog_mode', WatchdogMode.Monitor)
-    await house.set(active, 'is_watchdog_exempt', true)
-    await house.suspend(watched, byWatchdog('w'))
-    await house.suspend(byPerson, { by: 'user' })
+    const harness = await aPoolOf(3)
+    const [active = 0, watched = 0, byPerson = 0] = harness.sims
+    await harness.set(active, 'watchdog_mode', WatchdogMode.Monitor)
+    await harness.set(active, 'is_watchdog_exempt', true)
+    await harness.suspend(watched, byWatchdog('w'))
+    await harness.suspend(byPerson, { by: 'user' })
 
-    expect(await house.sim(active)).toEqual({
+    expect(await harness.sim(active)).toEqual({
       simId: active,
       iccid: expect.stringMatching(/^\d{19}$/),
       status: SimStatus.Active,
-      poolId: house.poolId,
+      poolId: harness.poolId,
       processing: false,
       overLimit: false,
       mode: WatchdogMode.Monitor,
@@ -141,41 +145,41 @@ describe('what is known of a SIM before it is acted on', () => {
       passedOver: false,
       suspension: null,
     })
-    expect(await house.sim(watched)).toMatchObject({
+    expect(await harness.sim(watched)).toMatchObject({
       status: SimStatus.Suspended,
       mode: WatchdogMode.Enforce,
       suspension: { cause: 'watchdog', rule: RULE, cycle: CYCLE, until: 'renewal', workflowId: 'w' },
     })
-    expect(await house.sim(byPerson)).toMatchObject({
+    expect(await harness.sim(byPerson)).toMatchObject({
       suspension: { cause: 'user', rule: null, until: null, workflowId: null },
     })
   })
 
   test('its own mode goes before its pool’s, but lets no rule of the pool go further than the pool', async () => {
-    const house = await aPoolOf(1, WatchdogMode.Monitor)
-    const [simId = 0] = house.sims
-    await house.set(simId, 'watchdog_mode', WatchdogMode.Enforce)
-    const byItself = await house.sim(simId)
-    await fire(house, { kind: POOL, id: house.poolId })
+    const harness = await aPoolOf(1, WatchdogMode.Monitor)
+    const [simId = 0] = harness.sims
+    await harness.set(simId, 'watchdog_mode', WatchdogMode.Enforce)
+    const byItself = await harness.sim(simId)
+    await fire(harness, { kind: POOL, id: harness.poolId })
 
     expect(byItself.mode).toBe(WatchdogMode.Enforce)
-    expect((await house.sim(simId)).mode).toBe(WatchdogMode.Monitor)
+    expect((await harness.sim(simId)).mode).toBe(WatchdogMode.Monitor)
   })
 
   test('and that the tenant has switched enforcement off', async () => {
-    const house = await aPoolOf(1)
-    await house.rows(sql`update tenants set enforcement_enabled = false returning 1`)
+    const harness = await aPoolOf(1)
+    await harness.rows(sql`update tenants set enforcement_enabled = false returning 1`)
 
-    expect(await house.sim(house.sims[0] ?? 0)).toMatchObject({ enforcementEnabled: false })
-    expect(await house.pool()).toMatchObject({ enforcementEnabled: false })
+    expect(await harness.sim(harness.sims[0] ?? 0)).toMatchObject({ enforcementEnabled: false })
+    expect(await harness.pool()).toMatchObject({ enforcementEnabled: false })
   })
 
   test('one that is not there is told by code', async () => {
-    const house = await aPoolOf(1)
+    const harness = await aPoolOf(1)
 
-    await expect(house.sim(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
-    await expect(house.sim(house.sims[0] ?? 0, RULE, '2026-13')).rejects.toMatchObject({ code: 'cycle_not_found' })
-    await expect(house.asTenant((tx) => poolEnforcement(tx, 2 ** 30, CYCLE, RULE))).rejects.toMatchObject({
+    await expect(harness.sim(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
+    await expect(harness.sim(harness.sims[0] ?? 0, RULE, '2026-13')).rejects.toMatchObject({ code: 'cycle_not_found' })
+    await expect(harness.asTenant((tx) => poolEnforcement(tx, 2 ** 30, CYCLE, RULE))).rejects.toMatchObject({
       code: 'pool_not_found',
     })
   })
@@ -183,12 +187,12 @@ describe('what is known of a SIM before it is acted on', () => {
 
 describe('a pool', () => {
   test('says by how much it is over, and names its SIMs, the largest excess first', async () => {
-    const house = await aPoolOf(4)
-    const [a = 0, b = 0, c = 0, d = 0] = house.sims
-    await house.use(250, 300, 50)
-    await fire(house, { kind: POOL, id: house.poolId })
+    const harness = await aPoolOf(4)
+    const [a = 0, b = 0, c = 0, d = 0] = harness.sims
+    await harness.use(250, 300, 50)
+    await fire(harness, { kind: POOL, id: harness.poolId })
 
-    const pool = await house.pool()
+    const pool = await harness.pool()
 
     expect(pool).toMatchObject({ over: true, overageBytes: 200, enforcementEnabled: true })
     const plain = { shareBytes: 100, stopped: false, exempt: false, weaker: false, held: false }
@@ -201,18 +205,18 @@ describe('a pool', () => {
   })
 
   test('marks the SIMs that are not to be stopped', async () => {
-    const house = await aPoolOf(5)
-    const [exempt = 0, weaker = 0, stopped = 0, held = 0, plain = 0] = house.sims
-    await house.use(200, 200, 200, 200, 200)
-    await house.set(exempt, 'is_watchdog_exempt', true)
-    await house.set(weaker, 'watchdog_mode', WatchdogMode.Monitor)
-    const runs = [stopped, held].map((simId) => suspendOnOverageId(house.tenantId, simId, CYCLE))
-    await house.asTenant((tx) => rememberStarts(tx, runs))
-    await house.suspend(stopped, byWatchdog(runs[0] ?? ''))
-    await house.suspend(held, byWatchdog(runs[1] ?? ''))
-    await house.complete({ simId: held, type: TicketType.Activate })
+    const harness = await aPoolOf(5)
+    const [exempt = 0, weaker = 0, stopped = 0, held = 0, plain = 0] = harness.sims
+    await harness.use(200, 200, 200, 200, 200)
+    await harness.set(exempt, 'is_watchdog_exempt', true)
+    await harness.set(weaker, 'watchdog_mode', WatchdogMode.Monitor)
+    const runs = [stopped, held].map((simId) => suspendOnOverageId(harness.tenantId, simId, CYCLE))
+    await harness.asTenant((tx) => rememberStarts(tx, runs))
+    await harness.suspend(stopped, byWatchdog(runs[0] ?? ''))
+    await harness.suspend(held, byWatchdog(runs[1] ?? ''))
+    await harness.complete({ simId: held, type: TicketType.Activate })
 
-    const marks = new Map((await house.pool()).rows.map((row) => [row.simId, row]))
+    const marks = new Map((await harness.pool()).rows.map((row) => [row.simId, row]))
 
     const no = { exempt: false, weaker: false, stopped: false, held: false }
     expect(marks.get(exempt)).toMatchObject({ ...no, exempt: true })
@@ -223,51 +227,51 @@ describe('a pool', () => {
   })
 
   test('counts what is stopped and what is left alone, and names first whom it may pick', async () => {
-    const house = await aPoolOf(6)
-    const [exempt = 0, weaker = 0, stopped = 0, alsoStopped = 0, small = 0, large = 0] = house.sims
-    await house.use(900, 900, 330, 140, 110, 150)
-    await house.set(exempt, 'is_watchdog_exempt', true)
-    await house.set(weaker, 'watchdog_mode', WatchdogMode.Monitor)
-    await house.suspend(stopped, byWatchdog('w'))
-    await house.suspend(alsoStopped, { by: 'user' })
+    const harness = await aPoolOf(6)
+    const [exempt = 0, weaker = 0, stopped = 0, alsoStopped = 0, small = 0, large = 0] = harness.sims
+    await harness.use(900, 900, 330, 140, 110, 150)
+    await harness.set(exempt, 'is_watchdog_exempt', true)
+    await harness.set(weaker, 'watchdog_mode', WatchdogMode.Monitor)
+    await harness.suspend(stopped, byWatchdog('w'))
+    await harness.suspend(alsoStopped, { by: 'user' })
 
-    const pool = await house.pool()
+    const pool = await harness.pool()
 
     expect(pool).toMatchObject({ stoppedExcessBytes: 230 + 40, passedOver: 2 })
     expect(pool.rows.map(({ simId }) => simId)).toEqual([large, small, exempt, weaker, stopped, alsoStopped])
   })
 
   test('of a cycle that is yet to come is not over, and the cycle stays to come', async () => {
-    const house = await aPoolOf(1)
+    const harness = await aPoolOf(1)
 
-    const pool = await house.pool('2027-03')
+    const pool = await harness.pool('2027-03')
 
     expect(pool).toMatchObject({ over: false, overageBytes: 0, rows: [{ usageBytes: 0 }] })
-    expect(await house.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
+    expect(await harness.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
   })
 
   test('without an alert is not over, whatever it has used', async () => {
-    const house = await aPoolOf(1)
-    await house.use(500)
+    const harness = await aPoolOf(1)
+    await harness.use(500)
 
-    expect(await house.pool()).toMatchObject({ over: false, overageBytes: 400, enforcementEnabled: true })
+    expect(await harness.pool()).toMatchObject({ over: false, overageBytes: 400, enforcementEnabled: true })
   })
 })
 
 describe('a person’s act on a SIM', () => {
   test('tells the watchdog’s run of this cycle, and no act of the watchdog does', async () => {
-    const house = await aPoolOf(2)
-    const [simId = 0, other = 0] = house.sims
-    const run = suspendOnOverageId(house.tenantId, simId, CYCLE)
-    await house.asTenant((tx) => rememberStarts(tx, [run, enforcePoolId(house.tenantId, house.poolId, CYCLE)]))
+    const harness = await aPoolOf(2)
+    const [simId = 0, other = 0] = harness.sims
+    const run = suspendOnOverageId(harness.tenantId, simId, CYCLE)
+    await harness.asTenant((tx) => rememberStarts(tx, [run, enforcePoolId(harness.tenantId, harness.poolId, CYCLE)]))
     const requests = () =>
-      house.rows(sql<{ id: string; signal: string }>`
+      harness.rows(sql<{ id: string; signal: string }>`
         select workflow_id as id, request ->> 'signal' as signal from workflow_outbox order by id`)
 
-    await house.suspend(simId, byWatchdog(run))
+    await harness.suspend(simId, byWatchdog(run))
     const afterWatchdog = await requests()
-    await house.complete({ simId, type: TicketType.Activate })
-    await house.complete({ simId: other, type: TicketType.Suspend })
+    await harness.complete({ simId, type: TicketType.Activate })
+    await harness.complete({ simId: other, type: TicketType.Suspend })
 
     expect(afterWatchdog).toEqual([])
     expect(await requests()).toEqual([{ id: run, signal: 'personActed' }])
@@ -279,16 +283,16 @@ describe('a person’s act on a SIM that a cycle before has suspended', () => {
     ['brings it back', TicketType.Activate],
     ['suspends it', TicketType.Suspend],
   ])('%s: the run that had suspended it is told', async (_what, type) => {
-    const house = await aPoolOf(1)
-    const [simId = 0] = house.sims
-    const run = suspendOnOverageId(house.tenantId, simId, '2026-10')
-    await house.asTenant((tx) => rememberStarts(tx, [run]))
-    await house.suspend(simId, byWatchdog(run))
+    const harness = await aPoolOf(1)
+    const [simId = 0] = harness.sims
+    const run = suspendOnOverageId(harness.tenantId, simId, '2026-10')
+    await harness.asTenant((tx) => rememberStarts(tx, [run]))
+    await harness.suspend(simId, byWatchdog(run))
 
-    await house.complete({ simId, type })
+    await harness.complete({ simId, type })
 
     const requests = sql`select workflow_id as id, request ->> 'signal' as signal from workflow_outbox order by id`
-    expect(await house.rows(requests)).toEqual([{ id: run, signal: 'personActed' }])
+    expect(await harness.rows(requests)).toEqual([{ id: run, signal: 'personActed' }])
   })
 })
 
@@ -303,14 +307,14 @@ describe('an action of a workflow', () => {
     workflowId: 'w',
     ...also,
   })
-  const notifications = (house: House) =>
-    house.rows(sql<{ key: string; kind: string }>`
+  const notifications = (harness: Harness) =>
+    harness.rows(sql<{ key: string; kind: string }>`
       select dedupe_key as key, body ->> 'kind' as kind from notifications order by id`)
 
   test('is logged once for each rule, SIM, cycle, action and counter', async () => {
-    const house = await aPoolOf(2)
-    const [simId = 0, other = 0] = house.sims
-    const log = (one: ActionRequest) => house.asTenant((tx) => logAction(tx, one))
+    const harness = await aPoolOf(2)
+    const [simId = 0, other = 0] = harness.sims
+    const log = (one: ActionRequest) => harness.asTenant((tx) => logAction(tx, one))
 
     const first = await log(ask(simId))
     const again = await Promise.all([log(ask(simId)), log(ask(simId, { detail: 'other words' }))])
@@ -325,39 +329,39 @@ describe('an action of a workflow', () => {
     expect(first).toEqual({ logged: true })
     expect(again).toEqual([{ logged: false }, { logged: false }])
     expect(others).toEqual(Array(5).fill({ logged: true }))
-    const entries = await house.log()
+    const entries = await harness.log()
     expect(entries).toHaveLength(6)
     expect(entries[0]).toMatchObject({
       simId,
-      poolId: house.poolId,
+      poolId: harness.poolId,
       cycle: CYCLE,
       level: LogLevel.Critical,
       message: expect.stringMatching(/^SIM \d+ was suspended: it is 4 MB over$/),
     })
-    expect(await notifications(house)).toEqual([])
+    expect(await notifications(harness)).toEqual([])
   })
 
   test('is mailed once where a grace period begins or ends', async () => {
-    const house = await aPoolOf(1)
-    const [simId = 0] = house.sims
+    const harness = await aPoolOf(1)
+    const [simId = 0] = harness.sims
     for (const action of ['graceStarted', 'graceEnding', 'graceStarted'] as const) {
-      await house.asTenant((tx) => logAction(tx, ask(simId, { action })))
+      await harness.asTenant((tx) => logAction(tx, ask(simId, { action })))
     }
 
-    expect((await notifications(house)).map(({ kind }) => kind)).toEqual(['graceStarted', 'graceEnding'])
+    expect((await notifications(harness)).map(({ kind }) => kind)).toEqual(['graceStarted', 'graceEnding'])
   })
 
   test('is logged as Critical, once a rule, pool and cycle, where a pool has too little to pick', async () => {
-    const house = await aPoolOf(1)
-    const { poolId } = house
+    const harness = await aPoolOf(1)
+    const { poolId } = harness
     const ofPool: ActionRequest = { ...ask(0), simId: null, poolId, action: 'tooLittleToPick' }
-    const log = (one: ActionRequest) => house.asTenant((tx) => logAction(tx, one))
+    const log = (one: ActionRequest) => harness.asTenant((tx) => logAction(tx, one))
 
     expect(await log(ofPool)).toEqual({ logged: true })
     expect(await log({ ...ofPool, detail: 'other words' })).toEqual({ logged: false })
     expect(await log({ ...ofPool, rule: 'another-rule' })).toEqual({ logged: true })
     expect(await log({ ...ofPool, cycle: '2026-12' })).toEqual({ logged: true })
-    expect((await house.log())[0]).toMatchObject({
+    expect((await harness.log())[0]).toMatchObject({
       key: `${RULE}/pool/${poolId}/${CYCLE}/tooLittleToPick/0`,
       level: LogLevel.Critical,
       simId: null,
@@ -366,16 +370,16 @@ describe('an action of a workflow', () => {
   })
 
   test('of a SIM or a pool that is not there, or of the other kind, is refused', async () => {
-    const house = await aPoolOf(1)
-    const [simId = 0] = house.sims
+    const harness = await aPoolOf(1)
+    const [simId = 0] = harness.sims
     const codeOf = (also: Partial<ActionRequest>) =>
-      house.asTenant((tx) => logAction(tx, ask(simId, also))).catch(({ code }: { code: string }) => code)
+      harness.asTenant((tx) => logAction(tx, ask(simId, also))).catch(({ code }: { code: string }) => code)
 
     expect(await codeOf({ simId: 999_999 })).toBe('sim_not_found')
     expect(await codeOf({ simId: null, poolId: 999_999, action: 'tooLittleToPick' })).toBe('pool_not_found')
     expect(await codeOf({ action: 'tooLittleToPick' })).toBe('invalid_request')
-    expect(await codeOf({ simId: null, poolId: house.poolId })).toBe('invalid_request')
-    expect(await codeOf({ poolId: house.poolId })).toBe('invalid_request')
-    expect(await house.log()).toEqual([])
+    expect(await codeOf({ simId: null, poolId: harness.poolId })).toBe('invalid_request')
+    expect(await codeOf({ poolId: harness.poolId })).toBe('invalid_request')
+    expect(await harness.log()).toEqual([])
   })
 })

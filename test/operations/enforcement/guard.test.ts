@@ -17,7 +17,7 @@ import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -29,22 +29,22 @@ const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'rele
 /** A pool of SIMs, and a guard that lets 3 or half of them through in an hour. */
 async function aGuard(count: number, settings: EnforcementChange = { guardLeast: 3, guardPct: 50 }) {
   store.now = NOW
-  const house = await aHouse(store)
-  const poolId = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store)
+  const poolId = await harness.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
     return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
   })
-  const sims = await house.activeSims(count, { poolId })
-  await house.asTenant((tx) => changeEnforcement(tx, settings))
-  const workflowId = enforcePoolId(house.tenantId, poolId, CYCLE)
+  const sims = await harness.activeSims(count, { poolId })
+  await harness.asTenant((tx) => changeEnforcement(tx, settings))
+  const workflowId = enforcePoolId(harness.tenantId, poolId, CYCLE)
   const ask = (simIds: readonly number[], also: { rule?: string; poolId?: number | null; cycle?: string } = {}) =>
-    house.asTenant((tx) =>
+    harness.asTenant((tx) =>
       askPermits(tx, { rule: RULE, cycle: CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
     )
   const decide = (holdId: number | null, decision: 'released' | 'discarded') =>
-    inTenant({ ...store, caller: PERSON }, house.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
+    inTenant({ ...store, caller: PERSON }, harness.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
   return {
-    ...house,
+    ...harness,
     poolId,
     sims,
     workflowId,
@@ -53,14 +53,14 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
     discard: (holdId: number | null) => decide(holdId, 'discarded'),
     /** As an evaluation does where the alert clears, or the watchdog stands down. */
     over: (cleared: boolean, one: { simId?: number; poolId?: number } = { poolId }) =>
-      house.asTenant(async (tx) => {
+      harness.asTenant(async (tx) => {
         await lockGuard(tx)
         await endPermits(tx, [{ rule: RULE, cycleKey: CYCLE, simId: null, poolId: null, ...one, cleared }])
       }),
     holds: async (state?: HoldState) =>
-      (await house.asTenant((tx) => pageOfHolds(tx, state === undefined ? {} : { state }))).data,
+      (await harness.asTenant((tx) => pageOfHolds(tx, state === undefined ? {} : { state }))).data,
     signals: () =>
-      house.rows(sql<{ id: string; signal: string }>`
+      harness.rows(sql<{ id: string; signal: string }>`
         select workflow_id as id, request ->> 'signal' as signal from workflow_outbox order by id`),
   }
 }

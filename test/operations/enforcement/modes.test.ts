@@ -10,7 +10,7 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { readSim } from '../../../store/estate/sims.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse, evaluationOptions } from '../harness.ts'
+import { aHarness, evaluationOptions } from '../harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -23,34 +23,34 @@ const SETTINGS = [null, ...MODES].flatMap((own) => [false, true].map((exempt) =>
 
 /** Active SIMs, one a setting, all over their limit or share by the same amount, evaluated. */
 async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
-  const house = await aHouse(store)
-  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, tariffType, 100))
+  const harness = await aHarness(store)
+  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, tariffType, 100))
   const type = tariffType === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
   const pool =
-    poolMode === null ? null : await house.asTenant((tx) => aPool(tx, tariffId, { type, watchdogMode: poolMode }))
+    poolMode === null ? null : await harness.asTenant((tx) => aPool(tx, tariffId, { type, watchdogMode: poolMode }))
   const poolId = pool?.id ?? 0
-  const ids = await house.activeSims(SETTINGS.length, pool === null ? { tariffId } : { poolId })
+  const ids = await harness.activeSims(SETTINGS.length, pool === null ? { tariffId } : { poolId })
   const sims = SETTINGS.map((setting, i) => ({ ...setting, id: ids[i] ?? 0 }))
   for (const { id, own, exempt } of sims) {
-    await house.rows(sql`
+    await harness.rows(sql`
       update sims set watchdog_mode = ${own}, is_watchdog_exempt = ${exempt} where id = ${id} returning 1`)
   }
-  await house.record(sims.map(({ id }) => house.usage(id, { bytesUp: 150 })))
-  await evaluateSubjects(store, options, house.tenantId)
-  const asked = await house.rows(sql<{ id: string }>`
+  await harness.record(sims.map(({ id }) => harness.usage(id, { bytesUp: 150 })))
+  await evaluateSubjects(store, options, harness.tenantId)
+  const asked = await harness.rows(sql<{ id: string }>`
     select workflow_id as id from workflow_outbox where request ->> 'signal' = 'overLimit'`)
-  const would = (await house.log()).filter(({ message }) => message.includes('would have been suspended'))
+  const would = (await harness.log()).filter(({ message }) => message.includes('would have been suspended'))
   return {
     poolId,
     sims,
     asked: asked.map(({ id }) => id),
     /** SIMs of which the log says that they would have been suspended. */
     would: ascending(would.map(({ simId }) => simId ?? 0)),
-    shown: (id: number) => house.asTenant(async (tx) => (await readSim(tx, id))?.watchdogMode),
+    shown: (id: number) => harness.asTenant(async (tx) => (await readSim(tx, id))?.watchdogMode),
     /** Why the workflow of a SIM, started by a rule, does not suspend it. */
     refusal: async (id: number, rule: string) =>
-      refusalOf(await house.asTenant((tx) => simEnforcement(tx, id, CYCLE, rule))),
-    picked: () => house.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, 'pool-overage')),
+      refusalOf(await harness.asTenant((tx) => simEnforcement(tx, id, CYCLE, rule))),
+    picked: () => harness.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, 'pool-overage')),
   }
 }
 

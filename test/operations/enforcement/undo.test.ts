@@ -9,7 +9,7 @@ import { poolEnforcement, simEnforcement } from '../../../operations/enforcement
 import { passOverSims, undoInput, undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -21,28 +21,28 @@ const iso = (ms: number) => new Date(ms).toISOString()
 
 async function aPoolOf(count: number) {
   store.now = NOW
-  const house = await aHouse(store)
-  const poolId = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store)
+  const poolId = await harness.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
     return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
   })
-  const sims = await house.activeSims(count, { poolId })
-  const runOf = (simId: number) => suspendOnOverageId(house.tenantId, simId, CYCLE)
+  const sims = await harness.activeSims(count, { poolId })
+  const runOf = (simId: number) => suspendOnOverageId(harness.tenantId, simId, CYCLE)
   return {
-    ...house,
+    ...harness,
     poolId,
     sims,
     runOf,
     suspend: (simId: number, rule = RULE) => {
       const workflowId = runOf(simId)
       const cause = { by: 'watchdog', rule, cycle: CYCLE, until: 'renewal', workflowId } as const
-      return house.complete({ simId, type: TicketType.Suspend, cause })
+      return harness.complete({ simId, type: TicketType.Suspend, cause })
     },
     permit: (simId: number, rule = RULE) =>
-      house.asTenant((tx) => askPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
+      harness.asTenant((tx) => askPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
     /** The watchdog has asked to suspend the SIM by a rule of SIMs. */
     asked: (simId: number, asked: 'overLimit' | 'would', rule = RULE) =>
-      house.asTenant((tx) =>
+      harness.asTenant((tx) =>
         saveAlerts(tx, [
           {
             rule,
@@ -60,10 +60,12 @@ async function aPoolOf(count: number) {
         ]),
       ),
     page: (also: object = {}) =>
-      house.asTenant((tx) => undoPage(tx, { rule: RULE, since: iso(NOW), until: iso(NOW + HOUR), ...also })),
-    passOver: (simIds: readonly number[]) => house.asTenant((tx) => passOverSims(tx, { simIds: [...simIds] })),
+      harness.asTenant((tx) => undoPage(tx, { rule: RULE, since: iso(NOW), until: iso(NOW + HOUR), ...also })),
+    passOver: (simIds: readonly number[]) => harness.asTenant((tx) => passOverSims(tx, { simIds: [...simIds] })),
     rowOf: async (simId: number) =>
-      (await house.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, RULE))).rows.find((row) => row.simId === simId),
+      (await harness.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, RULE))).rows.find(
+        (row) => row.simId === simId,
+      ),
   }
 }
 

@@ -17,7 +17,7 @@ import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { soon } from '../../setup/soon.ts'
 import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 const OPTIONS = { retryMaxMs: 60_000, attempts: 4 }
@@ -37,7 +37,7 @@ const EVALUATION: EvaluationOptions = {
 
 /** A tenant whose mails go to an inbox of their own over SMTP. */
 async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1M') {
-  const house = await aHouse(store, billingCycle)
+  const harness = await aHarness(store, billingCycle)
   const inbox = await startInbox({ dir: await temporaryFolder(), ...options })
   const transport = createTransport({
     smtpUrl: inbox.smtpUrl,
@@ -55,11 +55,11 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
     return { dedupeKey: key, level, body, dueAt: new Date(store.now + dueInMs) }
   }
   return {
-    ...house,
+    ...harness,
     mailer,
     notification,
-    notify: (...notifications: NewNotification[]) => house.asTenant((tx) => insertNotifications(tx, notifications)),
-    send: (by: Mailer = mailer) => sendMails(store, by, OPTIONS, house.tenantId),
+    notify: (...notifications: NewNotification[]) => harness.asTenant((tx) => insertNotifications(tx, notifications)),
+    send: (by: Mailer = mailer) => sendMails(store, by, OPTIONS, harness.tenantId),
     /** The mails that have arrived, the oldest first. */
     arrived: async (): Promise<Mail[]> => {
       const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
@@ -68,14 +68,14 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
     statement: async (mail: Mail | undefined) =>
       (await fetch(`${inbox.inboxUrl.replace(/\/$/, '')}/mails/${mail?.id}/attachments/0`)).text(),
     mails: () =>
-      house.rows(sql<{ id: string; status: string; attempts: number; nextAt: Date; keys: string[] }>`
+      harness.rows(sql<{ id: string; status: string; attempts: number; nextAt: Date; keys: string[] }>`
         select m.id, m.status, m.attempts, m.next_attempt_at as "nextAt",
                array(select dedupe_key from notifications n where n.mail_id = m.id order by n.id) as keys
           from mails m order by m.created_at, m.id`),
     events: () =>
-      house.rows(sql<{ title: string; description: string; severity: number }>`
+      harness.rows(sql<{ title: string; description: string; severity: number }>`
       select title, description, severity from events where type = 1 order by id`),
-    hasWork: async () => (await inPlatform(store, (tx) => tenantsWithMail(tx, 1000))).includes(house.tenantId),
+    hasWork: async () => (await inPlatform(store, (tx) => tenantsWithMail(tx, 1000))).includes(harness.tenantId),
   }
 }
 

@@ -11,15 +11,15 @@ import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
-import { aHouse, complete, type House } from '../harness.ts'
+import { aHarness, complete, type Harness } from '../harness.ts'
 import { at, CLOSE, CYCLE, charge, close, DAY, notices, STEPS, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
 const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
 const store = await aStore()
 
-const aPoolOf = (house: House, type: TariffType, bytes: number) =>
-  house.asTenant(async (tx) => {
+const aPoolOf = (harness: Harness, type: TariffType, bytes: number) =>
+  harness.asTenant(async (tx) => {
     const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
     return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
   })
@@ -37,24 +37,24 @@ const brief = (lines: Awaited<ReturnType<typeof statement>>) =>
 describe('usage that comes after the close', () => {
   test('is in the next statement, with what it changes for the other SIMs of a shared pool', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const poolId = await aPoolOf(house, TariffType['Dynamic Pool'], 1_000_000_000)
-    const [first = 0, second = 0] = await house.activeSims(2, { poolId })
-    await house.record([house.usage(first, { bytesUp: 2_600_000_000 })])
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness, TariffType['Dynamic Pool'], 1_000_000_000)
+    const [first = 0, second = 0] = await harness.activeSims(2, { poolId })
+    await harness.record([harness.usage(first, { bytesUp: 2_600_000_000 })])
     store.now = CLOSE
-    await close(house)
-    const october = await statement(house)
+    await close(harness)
+    const october = await statement(harness)
     store.now += DAY
-    await house.record([
-      house.usage(second, { at: inOctober(4), bytesUp: 1_800_000_000, smsCount: 2, voiceSeconds: 61 }),
+    await harness.record([
+      harness.usage(second, { at: inOctober(4), bytesUp: 1_800_000_000, smsCount: 2, voiceSeconds: 61 }),
     ])
     // A correction: it takes back more of October than came late.
-    await house.record([house.usage(first, { at: inOctober(4), bytesUp: -600_000_000, correction: true })])
+    await harness.record([harness.usage(first, { at: inOctober(4), bytesUp: -600_000_000, correction: true })])
 
     store.now = CLOSE_NEXT
-    await close(house, NEXT)
+    await close(harness, NEXT)
 
-    const lines = await statement(house, NEXT)
+    const lines = await statement(harness, NEXT)
     // 2.6 + 1.8 - 0.6 GB of 2 GB: 1.8 over, divided by the excess of 1.0 and 0.8; before it was 0.6, all the first's.
     expect(brief(lines.filter(({ kind }) => kind === 'adjustment'))).toEqual([
       ['adjustment', CYCLE, poolId, null, 1_200_000_000, 1_200_000_000],
@@ -66,29 +66,31 @@ describe('usage that comes after the close', () => {
       fromMoney(0.4 * 5),
       fromMoney(0.8 * 5) + 2 * fromMoney(0.05) + Math.round((61 * fromMoney(0.1)) / 60),
     ])
-    expect(await statement(house)).toEqual(october)
+    expect(await statement(harness)).toEqual(october)
   })
 
   test('comes in several batches, for several cycles: each batch is stated once, with its cycle', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
     store.now = CLOSE
-    await close(house)
-    const late = (when: string, smsCount: number) => house.record([house.usage(simId, { at: when, smsCount })])
+    await close(harness)
+    const late = (when: string, smsCount: number) => harness.record([harness.usage(simId, { at: when, smsCount })])
     await late(inOctober(4), 1)
     await late(inOctober(5), 2)
     store.now = CLOSE_NEXT
-    await close(house, NEXT)
+    await close(harness, NEXT)
     await late(inOctober(6), 4)
     await late('2026-11-05T00:00:00Z', 8)
     store.now = Date.parse('2027-01-01T06:00:00Z')
-    await close(house, '2026-12')
+    await close(harness, '2026-12')
     store.now = Date.parse('2027-02-01T06:00:00Z')
-    await close(house, '2027-01')
+    await close(harness, '2027-01')
 
     const adjusted = async (key: string) =>
-      (await statement(house, key)).flatMap(({ adjusts, smsCount }) => (adjusts === null ? [] : [[adjusts, smsCount]]))
+      (await statement(harness, key)).flatMap(({ adjusts, smsCount }) =>
+        adjusts === null ? [] : [[adjusts, smsCount]],
+      )
     expect(await adjusted(NEXT)).toEqual([[CYCLE, 3]])
     expect(await adjusted('2026-12')).toEqual([
       [CYCLE, 4],
@@ -99,22 +101,22 @@ describe('usage that comes after the close', () => {
 
   test('makes a statement and a mail of a cycle in which nothing else was', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-    const [simId = 0] = await house.activeSims(1, { tariffId })
-    await house.complete({ simId, type: TicketType.Suspend })
+    const harness = await aHarness(store)
+    const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await harness.activeSims(1, { tariffId })
+    await harness.complete({ simId, type: TicketType.Suspend })
     store.now = CLOSE
-    await close(house)
-    await house.record([house.usage(simId, { at: inOctober(4), smsCount: 3 })])
+    await close(harness)
+    await harness.record([harness.usage(simId, { at: inOctober(4), smsCount: 3 })])
     store.now = CLOSE_NEXT
 
-    expect(await close(house, NEXT)).toMatchObject({ statement: true })
+    expect(await close(harness, NEXT)).toMatchObject({ statement: true })
 
-    const lines = await statement(house, NEXT)
+    const lines = await statement(harness, NEXT)
     expect(lines.map(({ kind, adjusts, smsMicro }) => [kind, adjusts, smsMicro])).toEqual([
       ['adjustment', CYCLE, 3 * fromMoney(0.05)],
     ])
-    const [, { body } = { body: undefined }] = await notices(house)
+    const [, { body } = { body: undefined }] = await notices(harness)
     if (body === undefined) throw new Error('no summary of the second cycle')
     expect(body).toMatchObject({
       cycle: { key: NEXT },
@@ -123,7 +125,7 @@ describe('usage that comes after the close', () => {
       adjustments: [{ cycle: CYCLE, lines: 1, usageMB: 0, chargeMicro: 3 * fromMoney(0.05) }],
     })
     expect(summaryText(summaryView(body), null)).toContain('of which for 2026-10: 0.15 (1 adjustment, 0 MB)')
-    const events = await house.rows(sql<{ description: string }>`
+    const events = await harness.rows(sql<{ description: string }>`
       select description from events where title = ${`Billing cycle ${NEXT} closed`}`)
     expect(events).toMatchObject([{ description: expect.stringContaining('charges 0.15, of which 0.15 for 2026-10;') }])
     const [header, row] = statementCsv(lines).trim().split('\n')
@@ -133,42 +135,42 @@ describe('usage that comes after the close', () => {
 
   test('that costs and changes nothing leaves no line', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
-    await house.record([house.usage(simId, { bytesUp: 10 })])
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    await harness.record([harness.usage(simId, { bytesUp: 10 })])
     store.now = CLOSE
-    await close(house)
-    await house.record([house.usage(simId, { at: inOctober(4), bytesUp: 5 })])
-    await house.record([house.usage(simId, { at: inOctober(5), bytesUp: -5, correction: true })])
+    await close(harness)
+    await harness.record([harness.usage(simId, { at: inOctober(4), bytesUp: 5 })])
+    await harness.record([harness.usage(simId, { at: inOctober(5), bytesUp: -5, correction: true })])
     store.now = CLOSE_NEXT
-    await close(house, NEXT)
+    await close(harness, NEXT)
 
-    expect((await statement(house, NEXT)).map(({ kind }) => kind)).toEqual(['sim'])
-    expect(await house.rows(sql`select 1 from restatements`)).toEqual([])
+    expect((await statement(harness, NEXT)).map(({ kind }) => kind)).toEqual(['sim'])
+    expect(await harness.rows(sql`select 1 from restatements`)).toEqual([])
   })
 })
 
 test('a change that takes effect in a closed cycle charges the fees there', async () => {
   store.now = at(3)
-  const house = await aHouse(store)
+  const harness = await aHarness(store)
   const [from, to] = [
-    await aPoolOf(house, TariffType.Standard, 1000),
-    await aPoolOf(house, TariffType['Dynamic Pool'], 1000),
+    await aPoolOf(harness, TariffType.Standard, 1000),
+    await aPoolOf(harness, TariffType['Dynamic Pool'], 1000),
   ]
-  const [simId = 0] = await house.activeSims(1, { poolId: from })
+  const [simId = 0] = await harness.activeSims(1, { poolId: from })
   store.now = Date.parse('2026-11-10T00:00:00Z')
-  await close(house)
-  await house.record([house.usage(simId, { bytesUp: 1500 })])
+  await close(harness)
+  await harness.record([harness.usage(simId, { bytesUp: 1500 })])
   store.now = CLOSE_NEXT
-  await close(house, NEXT)
+  await close(harness, NEXT)
   // Queued in October, it took the carrier all of November.
   const boundary = new Date('2026-11-01T00:00:00Z')
   const cause = { by: 'month-end', cycle: CYCLE } as const
-  await house.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
+  await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
   store.now = Date.parse('2027-01-01T06:00:00Z')
-  await close(house, '2026-12')
+  await close(harness, '2026-12')
 
-  const lines = (await statement(house, '2026-12')).filter(({ kind }) => kind === 'adjustment')
+  const lines = (await statement(harness, '2026-12')).filter(({ kind }) => kind === 'adjustment')
   expect(
     lines.map(({ adjusts, poolId, simId: sim, bytes, feeMicro }) => [adjusts, poolId, sim, bytes, feeMicro]),
   ).toEqual([
@@ -183,20 +185,20 @@ test('a change that takes effect in a closed cycle charges the fees there', asyn
 
 test('what is counted while a cycle is closed is in its statement or in the next, and never in both', async () => {
   store.now = at(3)
-  const house = await aHouse(store)
-  const poolId = await aPoolOf(house, TariffType['Dynamic Pool'], 50)
-  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 50))
-  const sims = [...(await house.activeSims(3, { poolId })), ...(await house.activeSims(3, { tariffId }))]
-  const waiting = await house.unprovisioned(3)
-  for (const simId of waiting) await house.complete({ simId, type: TicketType.Provision, poolId })
+  const harness = await aHarness(store)
+  const poolId = await aPoolOf(harness, TariffType['Dynamic Pool'], 50)
+  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 50))
+  const sims = [...(await harness.activeSims(3, { poolId })), ...(await harness.activeSims(3, { tariffId }))]
+  const waiting = await harness.unprovisioned(3)
+  for (const simId of waiting) await harness.complete({ simId, type: TicketType.Provision, poolId })
   store.now = CLOSE
   // As the sweep has at the boundary, and a worker before it takes up tickets.
-  await house.asTenant(currentCycle)
+  await harness.asTenant(currentCycle)
 
   const record = (i: number) =>
-    house.record([house.usage(sims[i % sims.length] ?? 0, { at: inOctober(4), bytesUp: 100 + i, smsCount: 1 })])
+    harness.record([harness.usage(sims[i % sims.length] ?? 0, { at: inOctober(4), bytesUp: 100 + i, smsCount: 1 })])
   const activate = (simId: number) =>
-    house.complete({
+    harness.complete({
       simId,
       type: TicketType.Activate,
       effectiveAt: new Date(at(5)),
@@ -204,16 +206,16 @@ test('what is counted while a cycle is closed is in its statement or in the next
     })
   await Promise.all([
     ...Array.from({ length: 10 }, (_, i) => record(i)),
-    close(house),
+    close(harness),
     ...waiting.map(activate),
     ...Array.from({ length: 10 }, (_, i) => record(10 + i)),
   ])
   store.now = CLOSE_NEXT
-  await close(house, NEXT)
+  await close(harness, NEXT)
 
   const said = [
-    ...(await statement(house)),
-    ...(await statement(house, NEXT)).filter(({ adjusts }) => adjusts === CYCLE),
+    ...(await statement(harness)),
+    ...(await statement(harness, NEXT)).filter(({ adjusts }) => adjusts === CYCLE),
   ]
   const ofSims = said.filter(({ simId }) => simId !== null)
   expect(total(ofSims, ({ bytes }) => bytes)).toBe(20 * 100 + 190)
@@ -229,59 +231,59 @@ test('what is counted while a cycle is closed is in its statement or in the next
 
 test('a change that is under way while its cycle is closed is waited for', async () => {
   store.now = at(3)
-  const house = await aHouse(store)
-  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-  const [simId = 0] = await house.unprovisioned(1)
+  const harness = await aHarness(store)
+  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+  const [simId = 0] = await harness.unprovisioned(1)
   store.now = CLOSE
-  await house.asTenant(currentCycle)
-  await house.complete({ simId, type: TicketType.Provision, tariffId })
+  await harness.asTenant(currentCycle)
+  await harness.complete({ simId, type: TicketType.Provision, tariffId })
   const cause = { by: 'month-end', cycle: CYCLE } as const
   const effectiveAt = new Date(at(5))
 
   await overlapping(
     store,
-    house.tenantId,
+    harness.tenantId,
     (tx) => complete(tx, { simId, type: TicketType.Activate, effectiveAt, cause }),
-    () => close(house),
+    () => close(harness),
   )
 
-  expect((await statement(house)).map(({ kind, simId: sim, feeMicro }) => [kind, sim, feeMicro])).toEqual([
+  expect((await statement(harness)).map(({ kind, simId: sim, feeMicro }) => [kind, sim, feeMicro])).toEqual([
     ['sim', simId, fromMoney(1)],
   ])
 })
 
 test('two closes at once state a difference once', async () => {
   store.now = at(3)
-  const house = await aHouse(store)
-  const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-  const [simId = 0] = await house.activeSims(1, { tariffId })
+  const harness = await aHarness(store)
+  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+  const [simId = 0] = await harness.activeSims(1, { tariffId })
   store.now = CLOSE
-  await close(house)
-  await house.record([house.usage(simId, { at: inOctober(4), smsCount: 5 })])
+  await close(harness)
+  await harness.record([harness.usage(simId, { at: inOctober(4), smsCount: 5 })])
   for (const when of ['2026-11-02', '2026-12-02', '2027-01-01T06:00:00Z']) {
     store.now = Date.parse(when)
-    await house.asTenant(currentCycle)
+    await harness.asTenant(currentCycle)
   }
   // Somebody has looked at October: there is no division to wait for.
-  await house.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
+  await harness.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
 
   await overlapping(
     store,
-    house.tenantId,
+    harness.tenantId,
     (tx) => closeCycle(tx, NEXT, STEPS),
-    () => close(house, '2026-12'),
+    () => close(harness, '2026-12'),
   )
 
-  const lines = [...(await statement(house, NEXT)), ...(await statement(house, '2026-12'))]
+  const lines = [...(await statement(harness, NEXT)), ...(await statement(harness, '2026-12'))]
   expect(lines.flatMap(({ adjusts, smsCount }) => (adjusts === null ? [] : [smsCount]))).toEqual([5])
 })
 
 test('a statement cannot be changed or taken away by any work of its tenant', async () => {
   store.now = at(3)
-  const house = await aHouse(store)
-  await house.activeSims(1)
+  const harness = await aHarness(store)
+  await harness.activeSims(1)
   store.now = CLOSE
-  await close(house)
+  await close(harness)
 
   for (const change of [
     sql`update statements set adjusts = null`,
@@ -290,10 +292,10 @@ test('a statement cannot be changed or taken away by any work of its tenant', as
     sql`update statement_totals set total_micro = 0`,
     sql`delete from statement_totals`,
   ]) {
-    await expect(house.asTenant((tx) => change.execute(tx.q))).rejects.toThrow(/permission denied/)
+    await expect(harness.asTenant((tx) => change.execute(tx.q))).rejects.toThrow(/permission denied/)
   }
-  const lines = await statement(house)
-  expect(await house.asTenant((tx) => statementTotals(tx, CYCLE))).toEqual({
+  const lines = await statement(harness)
+  expect(await harness.asTenant((tx) => statementTotals(tx, CYCLE))).toEqual({
     lines: 1,
     totalMicro: total(lines, charge),
   })

@@ -11,70 +11,70 @@ import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { cancelTicket } from '../../../operations/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse, type House } from '../harness.ts'
+import { aHarness, type Harness } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, close, statement } from './october.ts'
 
 const store = await aStore()
 const ALL = { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
 const OPTIONS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 3_600_000 }
 
-const aPoolOf = (house: House) =>
-  house.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, 1000)).id)).id)
-const apply = (house: House, kind: 'unassign' | 'move', range = ALL, key = CYCLE) =>
-  house.asTenant((tx) => applyChanges(tx, key, { kind, ...range }))
-const counts = (house: House, key = CYCLE) => house.asTenant((tx) => monthEndCounts(tx, key))
-const queueMove = (house: House, id: number, poolId: number) =>
-  house.asTenant((tx) => queueReprovision(tx, { id, poolId }))
-const criticals = async (house: House) => (await house.log()).filter(({ level }) => level === LogLevel.Critical)
+const aPoolOf = (harness: Harness) =>
+  harness.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, 1000)).id)).id)
+const apply = (harness: Harness, kind: 'unassign' | 'move', range = ALL, key = CYCLE) =>
+  harness.asTenant((tx) => applyChanges(tx, key, { kind, ...range }))
+const counts = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => monthEndCounts(tx, key))
+const queueMove = (harness: Harness, id: number, poolId: number) =>
+  harness.asTenant((tx) => queueReprovision(tx, { id, poolId }))
+const criticals = async (harness: Harness) => (await harness.log()).filter(({ level }) => level === LogLevel.Critical)
 /** Executes what is open on SIMs; the carrier refuses those of `refused`. */
-async function carry(house: House, simIds: readonly number[], refused: readonly number[] = []) {
+async function carry(harness: Harness, simIds: readonly number[], refused: readonly number[] = []) {
   for (const simId of simIds) {
     const perform: Network['perform'] = async ({ ticketId }) => {
       if (refused.includes(simId))
         throw new CarrierError('no such line', { code: 'carrier_rejected', retryable: false })
       return { ticketId, effect: 'done' }
     }
-    await executeTickets(store, { perform, ping: async () => {} }, OPTIONS, house.tenantId, simId)
+    await executeTickets(store, { perform, ping: async () => {} }, OPTIONS, harness.tenantId, simId)
   }
 }
 
 async function october() {
   store.now = at(3)
-  const house = await aHouse(store)
-  const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
-  return { house, from, to }
+  const harness = await aHarness(store)
+  const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+  return { harness, from, to }
 }
 
 describe('changes of a cycle’s end', () => {
   test('are begun once, however often and at once it is asked', async () => {
-    const { house, from, to } = await october()
-    const sims = await house.activeSims(5, { poolId: from })
-    for (const id of sims) await queueMove(house, id, to)
+    const { harness, from, to } = await october()
+    const sims = await harness.activeSims(5, { poolId: from })
+    for (const id of sims) await queueMove(harness, id, to)
     store.now = BOUNDARY.getTime()
 
-    const atOnce = Array.from({ length: 6 }, () => apply(house, 'move'))
-    const answers = [...(await Promise.all(atOnce)), await apply(house, 'move')]
+    const atOnce = Array.from({ length: 6 }, () => apply(harness, 'move'))
+    const answers = [...(await Promise.all(atOnce)), await apply(harness, 'move')]
 
     expect(answers.flatMap(({ results }) => results.map(({ simId }) => simId)).toSorted((a, b) => a - b)).toEqual(sims)
-    expect(await counts(house)).toMatchObject({ changes: { total: 5, queued: 0, open: 5, complete: 0, failed: 0 } })
-    await carry(house, sims)
-    expect(await counts(house)).toMatchObject({ move: { total: 5, open: 0, complete: 5 }, unassign: { total: 0 } })
-    expect((await apply(house, 'move')).results).toEqual([])
+    expect(await counts(harness)).toMatchObject({ changes: { total: 5, queued: 0, open: 5, complete: 0, failed: 0 } })
+    await carry(harness, sims)
+    expect(await counts(harness)).toMatchObject({ move: { total: 5, open: 0, complete: 5 }, unassign: { total: 0 } })
+    expect((await apply(harness, 'move')).results).toEqual([])
   })
 
   test('go by range and kind, and only those queued before the boundary', async () => {
-    const { house, from, to } = await october()
-    const [a = 0, b = 0, c = 0, d = 0] = await house.activeSims(4, { poolId: from })
-    for (const id of [a, b]) await queueMove(house, id, to)
-    await house.asTenant((tx) => queueUnprovision(tx, c))
+    const { harness, from, to } = await october()
+    const [a = 0, b = 0, c = 0, d = 0] = await harness.activeSims(4, { poolId: from })
+    for (const id of [a, b]) await queueMove(harness, id, to)
+    await harness.asTenant((tx) => queueUnprovision(tx, c))
     store.now = BOUNDARY.getTime()
-    await queueMove(house, d, to)
+    await queueMove(harness, d, to)
 
-    expect((await apply(house, 'move', { afterSimId: a, throughSimId: d })).results.map(({ simId }) => simId)).toEqual([
-      b,
-    ])
-    expect((await apply(house, 'unassign')).results.map(({ simId }) => simId)).toEqual([c])
-    expect(await counts(house)).toMatchObject({
+    expect(
+      (await apply(harness, 'move', { afterSimId: a, throughSimId: d })).results.map(({ simId }) => simId),
+    ).toEqual([b])
+    expect((await apply(harness, 'unassign')).results.map(({ simId }) => simId)).toEqual([c])
+    expect(await counts(harness)).toMatchObject({
       move: { total: 2, queued: 1, open: 1 },
       unassign: { total: 1, queued: 0, open: 1 },
       changes: { total: 3, queued: 1, open: 2 },
@@ -82,56 +82,56 @@ describe('changes of a cycle’s end', () => {
   })
 
   test('that cannot be begun are noted with their reason and logged once; the others are begun', async () => {
-    const { house, from, to } = await october()
-    const tariff = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5))
-    const [moved = 0, refused = 0] = await house.activeSims(2, { poolId: from })
-    await queueMove(house, moved, to)
-    await house.asTenant((tx) => queueReprovision(tx, { id: refused, tariffId: tariff.id }))
-    await house.asTenant((tx) => setTariffActive(tx, { id: tariff.id, isActive: false }))
+    const { harness, from, to } = await october()
+    const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5))
+    const [moved = 0, refused = 0] = await harness.activeSims(2, { poolId: from })
+    await queueMove(harness, moved, to)
+    await harness.asTenant((tx) => queueReprovision(tx, { id: refused, tariffId: tariff.id }))
+    await harness.asTenant((tx) => setTariffActive(tx, { id: tariff.id, isActive: false }))
     store.now = BOUNDARY.getTime()
 
-    const { results } = await apply(house, 'move')
-    const again = await house.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))
+    const { results } = await apply(harness, 'move')
+    const again = await harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))
 
     expect(results).toMatchObject([
       { simId: moved, ticketId: expect.any(String), code: null },
       { simId: refused, ticketId: null, code: 'tariff_inactive', detail: expect.stringContaining('assignments') },
     ])
     expect(again.results).toMatchObject([{ simId: refused, ticketId: null, code: 'tariff_inactive' }])
-    expect(await criticals(house)).toMatchObject([{ simId: refused, cycle: CYCLE }])
-    expect(await counts(house)).toMatchObject({ move: { total: 2, open: 1, failed: 1 } })
+    expect(await criticals(harness)).toMatchObject([{ simId: refused, cycle: CYCLE }])
+    expect(await counts(harness)).toMatchObject({ move: { total: 2, open: 1, failed: 1 } })
   })
 
   test('that fail at the carrier, or whose ticket is cancelled, stay queued and may be begun again', async () => {
-    const { house, from, to } = await october()
-    const [failing = 0, cancelled = 0] = await house.activeSims(2, { poolId: from })
-    for (const id of [failing, cancelled]) await queueMove(house, id, to)
+    const { harness, from, to } = await october()
+    const [failing = 0, cancelled = 0] = await harness.activeSims(2, { poolId: from })
+    for (const id of [failing, cancelled]) await queueMove(harness, id, to)
     store.now = BOUNDARY.getTime()
-    const { results } = await apply(house, 'move')
-    await house.asTenant((tx) => cancelTicket(tx, results[1]?.ticketId ?? ''))
-    await carry(house, [failing], [failing])
+    const { results } = await apply(harness, 'move')
+    await harness.asTenant((tx) => cancelTicket(tx, results[1]?.ticketId ?? ''))
+    await carry(harness, [failing], [failing])
 
-    expect(await counts(house)).toMatchObject({ move: { total: 2, failed: 2, open: 0 } })
-    expect((await criticals(house)).map(({ message }) => message)).toEqual([
+    expect(await counts(harness)).toMatchObject({ move: { total: 2, failed: 2, open: 0 } })
+    expect((await criticals(harness)).map(({ message }) => message)).toEqual([
       expect.stringContaining('was cancelled while it was pending (ticket_cancelled)'),
       expect.stringContaining('the carrier refused it (carrier_rejected)'),
     ])
-    expect((await apply(house, 'move')).results).toEqual([])
-    await house.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))
-    await carry(house, [failing, cancelled])
-    expect(await counts(house)).toMatchObject({ move: { total: 2, complete: 2, failed: 0 } })
-    expect(await criticals(house)).toHaveLength(2)
-    expect((await house.ledger()).filter(({ cycle, poolId }) => cycle === '2026-11' && poolId === to)).toHaveLength(2)
+    expect((await apply(harness, 'move')).results).toEqual([])
+    await harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))
+    await carry(harness, [failing, cancelled])
+    expect(await counts(harness)).toMatchObject({ move: { total: 2, complete: 2, failed: 0 } })
+    expect(await criticals(harness)).toHaveLength(2)
+    expect((await harness.ledger()).filter(({ cycle, poolId }) => cycle === '2026-11' && poolId === to)).toHaveLength(2)
   })
 
   test('that a step of the workflow has asked for again are opened once by it, however late it asks', async () => {
-    const { house, from, to } = await october()
-    const [simId = 0] = await house.activeSims(1, { poolId: from })
-    await queueMove(house, simId, to)
+    const { harness, from, to } = await october()
+    const [simId = 0] = await harness.activeSims(1, { poolId: from })
+    await queueMove(harness, simId, to)
     store.now = BOUNDARY.getTime()
-    await apply(house, 'move')
-    await carry(house, [simId], [simId])
-    const workflowId = `month-end-reprovision:${house.tenantId}:${CYCLE}`
+    await apply(harness, 'move')
+    await carry(harness, [simId], [simId])
+    const workflowId = `month-end-reprovision:${harness.tenantId}:${CYCLE}`
     const step = (idempotencyKey: string) => {
       const caller = {
         keyId: 'k',
@@ -141,109 +141,111 @@ describe('changes of a cycle’s end', () => {
         workflowId,
         idempotencyKey,
       }
-      return inTenant({ ...store, caller }, house.tenantId, (tx) =>
+      return inTenant({ ...store, caller }, harness.tenantId, (tx) =>
         retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }),
       )
     }
 
     const first = await step('step-7')
-    await carry(house, [simId], [simId])
+    await carry(harness, [simId], [simId])
     // The answer kept for the key is gone after a day: the step itself is asked.
     const late = await step('step-7')
     expect([first.results.length, late.results]).toEqual([1, []])
-    expect(await counts(house)).toMatchObject({ move: { open: 0, failed: 1 } })
+    expect(await counts(harness)).toMatchObject({ move: { open: 0, failed: 1 } })
     const another = await step('step-8')
     expect(another.results).toMatchObject([{ simId, ticketId: expect.any(String) }])
     expect(another.results[0]?.ticketId).not.toBe(first.results[0]?.ticketId)
   })
 
   test('to where the SIM is already complete without the carrier and are queued no more', async () => {
-    const { house, from } = await october()
-    const [simId = 0] = await house.activeSims(1, { poolId: from })
-    await queueMove(house, simId, from)
+    const { harness, from } = await october()
+    const [simId = 0] = await harness.activeSims(1, { poolId: from })
+    await queueMove(harness, simId, from)
     store.now = BOUNDARY.getTime()
-    await apply(house, 'move')
-    await carry(house, [simId], [simId])
+    await apply(harness, 'move')
+    await carry(harness, [simId], [simId])
 
-    expect(await counts(house)).toMatchObject({ move: { total: 1, complete: 1 } })
-    expect(await house.rows(sql`select 1 from sims where pending_since is not null`)).toEqual([])
+    expect(await counts(harness)).toMatchObject({ move: { total: 1, complete: 1 } })
+    expect(await harness.rows(sql`select 1 from sims where pending_since is not null`)).toEqual([])
     store.now = Date.parse('2026-12-01T00:00:00Z')
-    expect(await counts(house, '2026-11')).toMatchObject({ changes: { total: 0 } })
+    expect(await counts(harness, '2026-11')).toMatchObject({ changes: { total: 0 } })
   })
 
   test('whose ticket of the month end before is still open are left to it', async () => {
-    const { house, from, to } = await october()
-    const [simId = 0] = await house.activeSims(1, { poolId: from })
-    await queueMove(house, simId, to)
+    const { harness, from, to } = await october()
+    const [simId = 0] = await harness.activeSims(1, { poolId: from })
+    await queueMove(harness, simId, to)
     store.now = BOUNDARY.getTime()
-    await apply(house, 'move')
+    await apply(harness, 'move')
     store.now = Date.parse('2026-12-01T00:00:00Z')
 
-    expect((await apply(house, 'move', ALL, '2026-11')).results).toEqual([])
-    expect(await counts(house, '2026-11')).toMatchObject({ changes: { total: 0 } })
-    await carry(house, [simId], [simId])
-    expect((await apply(house, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
+    expect((await apply(harness, 'move', ALL, '2026-11')).results).toEqual([])
+    expect(await counts(harness, '2026-11')).toMatchObject({ changes: { total: 0 } })
+    await carry(harness, [simId], [simId])
+    expect((await apply(harness, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
   })
 
   test('are begun no more once the cycle is closed: what is queued waits for the next one', async () => {
-    const { house, from, to } = await october()
-    const [simId = 0] = await house.activeSims(1, { poolId: from })
-    await queueMove(house, simId, to)
+    const { harness, from, to } = await october()
+    const [simId = 0] = await harness.activeSims(1, { poolId: from })
+    await queueMove(harness, simId, to)
     store.now = CLOSE
-    await close(house)
-    const lines = await statement(house)
+    await close(harness)
+    const lines = await statement(harness)
 
-    await expect(apply(house, 'move')).rejects.toMatchObject({ code: 'cycle_closed' })
+    await expect(apply(harness, 'move')).rejects.toMatchObject({ code: 'cycle_closed' })
     store.now = Date.parse('2026-12-01T00:00:00Z')
-    expect((await apply(house, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
-    expect(await statement(house)).toEqual(lines)
+    expect((await apply(harness, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
+    expect(await statement(harness)).toEqual(lines)
   })
 })
 
 describe('SIMs whose suspension ends with the cycle', () => {
-  const suspended = async (house: House, poolId: number, count: number) => {
-    const sims = await house.activeSims(count, { poolId })
+  const suspended = async (harness: Harness, poolId: number, count: number) => {
+    const sims = await harness.activeSims(count, { poolId })
     const cause = { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'gone' } as const
-    for (const simId of sims) await house.complete({ simId, type: TicketType.Suspend, cause })
+    for (const simId of sims) await harness.complete({ simId, type: TicketType.Suspend, cause })
     return sims
   }
-  const back = (house: House, simIds: readonly number[]) => house.asTenant((tx) => openReturns(tx, CYCLE, simIds))
+  const back = (harness: Harness, simIds: readonly number[]) => harness.asTenant((tx) => openReturns(tx, CYCLE, simIds))
 
   test('are brought back once; those that leave, or that nobody suspended, are not', async () => {
-    const { house, from } = await october()
-    const [returning = 0, leaving = 0] = await suspended(house, from, 2)
-    const [active = 0] = await house.activeSims(1, { poolId: from })
-    await house.asTenant((tx) => queueUnprovision(tx, leaving))
+    const { harness, from } = await october()
+    const [returning = 0, leaving = 0] = await suspended(harness, from, 2)
+    const [active = 0] = await harness.activeSims(1, { poolId: from })
+    await harness.asTenant((tx) => queueUnprovision(tx, leaving))
     store.now = BOUNDARY.getTime()
-    await house.asTenant((tx) => renewCycle(tx, CYCLE))
-    await apply(house, 'unassign')
+    await harness.asTenant((tx) => renewCycle(tx, CYCLE))
+    await apply(harness, 'unassign')
 
-    const { results } = await back(house, [returning, leaving, active])
+    const { results } = await back(harness, [returning, leaving, active])
     expect(results).toMatchObject([
       { simId: returning, ticketId: expect.any(String) },
       { simId: leaving, ticketId: null, code: 'sim_state_conflict' },
     ])
-    expect((await back(house, [returning, leaving])).results).toMatchObject([{ simId: leaving, ticketId: null }])
-    expect(await counts(house)).toMatchObject({ renewals: { total: 2, queued: 1, open: 1 } })
-    await carry(house, [returning, leaving])
-    expect(await counts(house)).toMatchObject({
+    expect((await back(harness, [returning, leaving])).results).toMatchObject([{ simId: leaving, ticketId: null }])
+    expect(await counts(harness)).toMatchObject({ renewals: { total: 2, queued: 1, open: 1 } })
+    await carry(harness, [returning, leaving])
+    expect(await counts(harness)).toMatchObject({
       renewals: { total: 2, queued: 0, open: 0, complete: 1, released: 1, failed: 0 },
       unassign: { total: 1, complete: 1 },
     })
-    expect(await criticals(house)).toEqual([])
+    expect(await criticals(harness)).toEqual([])
   })
 
   test('and cannot be brought back are logged, and may be tried again', async () => {
-    const { house, from } = await october()
-    const [simId = 0] = await suspended(house, from, 1)
+    const { harness, from } = await october()
+    const [simId = 0] = await suspended(harness, from, 1)
     store.now = BOUNDARY.getTime()
-    await back(house, [simId])
-    await carry(house, [simId], [simId])
+    await back(harness, [simId])
+    await carry(harness, [simId], [simId])
 
-    expect(await counts(house)).toMatchObject({ renewals: { total: 1, failed: 1 } })
-    expect(await criticals(house)).toMatchObject([{ simId, message: expect.stringContaining('was not brought back') }])
-    await house.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'return', afterSimId: 0 }))
-    await carry(house, [simId])
-    expect(await counts(house)).toMatchObject({ renewals: { total: 1, complete: 1, failed: 0 } })
+    expect(await counts(harness)).toMatchObject({ renewals: { total: 1, failed: 1 } })
+    expect(await criticals(harness)).toMatchObject([
+      { simId, message: expect.stringContaining('was not brought back') },
+    ])
+    await harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'return', afterSimId: 0 }))
+    await carry(harness, [simId])
+    expect(await counts(harness)).toMatchObject({ renewals: { total: 1, complete: 1, failed: 0 } })
   })
 })

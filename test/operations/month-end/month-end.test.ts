@@ -11,7 +11,7 @@ import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
-import { aHouse, complete, type House } from '../harness.ts'
+import { aHarness, complete, type Harness } from '../harness.ts'
 import {
   at,
   BOUNDARY,
@@ -29,8 +29,8 @@ import {
 
 const store = await aStore()
 
-const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1000) =>
-  house.asTenant(async (tx) => {
+const aPoolOf = (harness: Harness, type: TariffType = TariffType.Standard, bytes = 1000) =>
+  harness.asTenant(async (tx) => {
     const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
     return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
   })
@@ -38,26 +38,26 @@ const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1
 describe('closing a cycle', () => {
   test('happens once: the statement, the summary and the event stay as they were', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const poolId = await aPoolOf(house)
-    const [simId = 0] = await house.activeSims(1, { poolId })
-    await house.record([house.usage(simId, { bytesUp: 1500 })])
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness)
+    const [simId = 0] = await harness.activeSims(1, { poolId })
+    await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = CLOSE
-    const [first, second] = await Promise.all([close(house), close(house)])
-    const lines = await statement(house)
+    const [first, second] = await Promise.all([close(harness), close(harness)])
+    const lines = await statement(harness)
 
     store.now += DAY
-    await house.record([house.usage(simId, { at: new Date(at(4)).toISOString(), bytesUp: 7 })])
-    const later = await close(house)
+    await harness.record([harness.usage(simId, { at: new Date(at(4)).toISOString(), bytesUp: 7 })])
+    const later = await close(harness)
 
     expect(first).toEqual({ statement: true, closedAt: new Date(CLOSE).toISOString() })
     expect([second, later]).toEqual([first, first])
-    expect(await statement(house)).toEqual(lines)
+    expect(await statement(harness)).toEqual(lines)
     expect(lines.map(({ kind, bytes, overageBytes }) => [kind, bytes, overageBytes])).toEqual([
       ['pool', 1500, 500],
       ['sim', 1500, 500],
     ])
-    expect(await notices(house)).toMatchObject([
+    expect(await notices(harness)).toMatchObject([
       {
         body: {
           kind: 'summary',
@@ -72,71 +72,74 @@ describe('closing a cycle', () => {
         },
       },
     ])
-    expect(await house.rows(sql`select title from events where type = 1 and title like 'Billing cycle%'`)).toHaveLength(
-      1,
-    )
+    expect(
+      await harness.rows(sql`select title from events where type = 1 and title like 'Billing cycle%'`),
+    ).toHaveLength(1)
   })
 
   test('is late from its end until it is done', async () => {
     store.now = BOUNDARY.getTime() - 1
-    const house = await aHouse(store)
-    await house.activeSims(1, { poolId: await aPoolOf(house) })
-    const isLate = () => house.asTenant(hasLateMonthEnd)
+    const harness = await aHarness(store)
+    await harness.activeSims(1, { poolId: await aPoolOf(harness) })
+    const isLate = () => harness.asTenant(hasLateMonthEnd)
     const before = await isLate()
     store.now = BOUNDARY.getTime()
     const atItsEnd = await isLate()
     store.now = CLOSE
-    await close(house)
+    await close(harness)
 
     expect([before, atItsEnd, await isLate()]).toEqual([false, true, false])
   })
 
   test('waits for its end, and for a cycle that there is', async () => {
-    const house = await aHouse(store)
+    const harness = await aHarness(store)
     store.now = BOUNDARY.getTime() - 1
 
-    await expect(close(house)).rejects.toMatchObject({ code: 'cycle_open' })
-    await expect(close(house, '2026-10-01')).rejects.toMatchObject({ code: 'cycle_not_found' })
-    await expect(close(house, '20261001T0000Z')).rejects.toMatchObject({ code: 'cycle_not_found' })
+    await expect(close(harness)).rejects.toMatchObject({ code: 'cycle_open' })
+    await expect(close(harness, '2026-10-01')).rejects.toMatchObject({ code: 'cycle_not_found' })
+    await expect(close(harness, '20261001T0000Z')).rejects.toMatchObject({ code: 'cycle_not_found' })
     store.now += 1
-    await expect(close(house)).resolves.toMatchObject({ statement: false })
+    await expect(close(harness)).resolves.toMatchObject({ statement: false })
   })
 
   test('of a cycle in which nothing was leaves one row and tells nobody', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    await aPoolOf(house)
+    const harness = await aHarness(store)
+    await aPoolOf(harness)
     store.now = CLOSE
 
-    const answers = [await close(house), await close(house)]
+    const answers = [await close(harness), await close(harness)]
 
     expect(answers.map(({ statement }) => statement)).toEqual([false, false])
-    expect((await statement(house)).map(({ kind }) => kind)).toEqual(['empty'])
-    expect(await notices(house)).toEqual([])
-    expect(await house.rows(sql`select 1 from events where type = 1`)).toEqual([])
+    expect((await statement(harness)).map(({ kind }) => kind)).toEqual(['empty'])
+    expect(await notices(harness)).toEqual([])
+    expect(await harness.rows(sql`select 1 from events where type = 1`)).toEqual([])
   })
 
   test('tells of changes even where nothing else was', async () => {
-    const house = await aHouse(store)
+    const harness = await aHarness(store)
     store.now = CLOSE
 
-    await house.asTenant((tx) => closeCycle(tx, CYCLE, { ...STEPS, moved: 2, changesFailed: 1 }))
+    await harness.asTenant((tx) => closeCycle(tx, CYCLE, { ...STEPS, moved: 2, changesFailed: 1 }))
 
-    expect(await notices(house)).toMatchObject([{ body: { figures: { movesApplied: 2, movesFailed: 1 }, pools: [] } }])
+    expect(await notices(harness)).toMatchObject([
+      { body: { figures: { movesApplied: 2, movesFailed: 1 }, pools: [] } },
+    ])
   })
 
   test('asks a pool’s bucket once a cycle, and none of a pool that was made after its end', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const early = await aPoolOf(house, TariffType['Fixed Pool'])
+    const harness = await aHarness(store)
+    const early = await aPoolOf(harness, TariffType['Fixed Pool'])
     store.now = BOUNDARY.getTime() + 1000
-    const late = await aPoolOf(house, TariffType['Fixed Pool'])
+    const late = await aPoolOf(harness, TariffType['Fixed Pool'])
     store.now = CLOSE
-    await close(house)
+    await close(harness)
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(house, '2026-11')
+    await close(harness, '2026-11')
 
-    const costs = async (key: string) => (await statement(house, key)).map(({ poolId, feeMicro }) => [poolId, feeMicro])
+    const costs = async (key: string) =>
+      (await statement(harness, key)).map(({ poolId, feeMicro }) => [poolId, feeMicro])
     expect(await costs(CYCLE)).toEqual([[early, fromMoney(20)]])
     expect(await costs('2026-11')).toEqual([
       [early, fromMoney(20)],
@@ -148,18 +151,18 @@ describe('closing a cycle', () => {
 describe('changes queued for the month’s end', () => {
   test('are listed by SIM in pages, those before the end only, by kind where asked', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
-    const sims = await house.activeSims(6, { poolId: from })
-    await house.asTenant(async (tx) => {
+    const harness = await aHarness(store)
+    const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+    const sims = await harness.activeSims(6, { poolId: from })
+    await harness.asTenant(async (tx) => {
       for (const [i, id] of sims.slice(0, 5).entries()) {
         await (i % 2 === 0 ? queueReprovision(tx, { id, poolId: to }) : queueUnprovision(tx, id))
       }
     })
     store.now = BOUNDARY.getTime()
-    await house.asTenant((tx) => queueUnprovision(tx, sims[5] ?? 0))
+    await harness.asTenant((tx) => queueUnprovision(tx, sims[5] ?? 0))
     const list = async (afterSimId: number, limit: number, unassign: boolean | null = null) =>
-      (await house.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId, limit, unassign }))).map(({ simId }) => simId)
+      (await harness.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId, limit, unassign }))).map(({ simId }) => simId)
 
     expect(await list(0, 2)).toEqual(sims.slice(0, 2))
     expect(await list(sims[1] ?? 0, 2)).toEqual(sims.slice(2, 4))
@@ -167,7 +170,7 @@ describe('changes queued for the month’s end', () => {
     expect(await list(0, 10, true)).toEqual([sims[1], sims[3]])
     expect(await list(0, 10, false)).toEqual([sims[0], sims[2], sims[4]])
     expect(
-      await house.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId: 0, limit: 2, unassign: null })),
+      await harness.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId: 0, limit: 2, unassign: null })),
     ).toMatchObject([
       { poolId: to, tariffId: null, unassign: false },
       { poolId: null, tariffId: null, unassign: true },
@@ -178,27 +181,27 @@ describe('changes queued for the month’s end', () => {
 describe('the next cycle', () => {
   test('is opened once, after the end of the one before', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
-    const renew = () => house.asTenant((tx) => renewCycle(tx, CYCLE))
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    const renew = () => harness.asTenant((tx) => renewCycle(tx, CYCLE))
     await expect(renew()).rejects.toMatchObject({ code: 'cycle_open' })
     store.now = BOUNDARY.getTime()
 
     const answers = [...(await Promise.all([renew(), renew()])), await renew()]
 
     expect(answers.filter(({ opened }) => opened)).toHaveLength(1)
-    expect((await house.ledger()).filter(({ cycle }) => cycle === '2026-11')).toMatchObject([
+    expect((await harness.ledger()).filter(({ cycle }) => cycle === '2026-11')).toMatchObject([
       { simId, contributing: true, bytes: 0 },
     ])
   })
 
   /** Who contributes to November, and how many do by the pools' totals. */
-  const contributing = async (house: House) => ({
-    sims: (await house.ledger())
+  const contributing = async (harness: Harness) => ({
+    sims: (await harness.ledger())
       .filter(({ cycle, contributing }) => cycle === '2026-11' && contributing)
       .map(({ simId, poolId }) => [simId, poolId]),
     pools: (
-      await house.rows(sql<{ poolId: number; contributing: number }>`
+      await harness.rows(sql<{ poolId: number; contributing: number }>`
         select pool_id as "poolId", contributing from pool_cycles
          where cycle_key = '2026-11' and contributing > 0 order by pool_id`)
     ).map(({ poolId, contributing }) => [poolId, contributing]),
@@ -207,30 +210,30 @@ describe('the next cycle', () => {
 
   test('opened ahead by a record of its first minute, has whom its start finds, not whom that record found', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [from, to] = [await aPoolOf(house, TariffType['Dynamic Pool']), await aPoolOf(house)]
-    const sims = await house.activeSims(5, { poolId: from })
+    const harness = await aHarness(store)
+    const [from, to] = [await aPoolOf(harness, TariffType['Dynamic Pool']), await aPoolOf(harness)]
+    const sims = await harness.activeSims(5, { poolId: from })
     const [stays = 0, suspended = 0, unassigned = 0, moved = 0, dueBack = 0] = sims
     store.now = BOUNDARY.getTime() - 3 * MINUTE
     const first = new Date(BOUNDARY.getTime() + MINUTE / 2).toISOString()
-    await house.record([stays, suspended].map((simId) => house.usage(simId, { at: first, bytesUp: 10 })))
+    await harness.record([stays, suspended].map((simId) => harness.usage(simId, { at: first, bytesUp: 10 })))
     store.now += MINUTE
-    const [comes = 0] = await house.activeSims(1, { poolId: from })
-    await house.complete({ simId: suspended, type: TicketType.Suspend })
-    await house.complete({ simId: unassigned, type: TicketType.Provision, unassign: true })
-    await house.complete({ simId: moved, type: TicketType.Provision, poolId: to, cause: MONTH_END })
+    const [comes = 0] = await harness.activeSims(1, { poolId: from })
+    await harness.complete({ simId: suspended, type: TicketType.Suspend })
+    await harness.complete({ simId: unassigned, type: TicketType.Provision, unassign: true })
+    await harness.complete({ simId: moved, type: TicketType.Provision, poolId: to, cause: MONTH_END })
     const cause = { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'w' } as const
-    await house.complete({ simId: dueBack, type: TicketType.Suspend, cause })
-    const ahead = await contributing(house)
+    await harness.complete({ simId: dueBack, type: TicketType.Suspend, cause })
+    const ahead = await contributing(harness)
     store.now = BOUNDARY.getTime() + 1000
-    await house.asTenant((tx) => renewCycle(tx, CYCLE))
-    const renewed = await contributing(house)
-    const figures = await house.asTenant((tx) => poolFigures(tx, '2026-11', [from]))
+    await harness.asTenant((tx) => renewCycle(tx, CYCLE))
+    const renewed = await contributing(harness)
+    const figures = await harness.asTenant((tx) => poolFigures(tx, '2026-11', [from]))
     // What happens in the cycle takes nothing away, though the month end may run again.
     store.now += MINUTE
-    await house.complete({ simId: dueBack, type: TicketType.Suspend })
-    await house.complete({ simId: stays, type: TicketType.Suspend })
-    await house.asTenant((tx) => renewCycle(tx, CYCLE))
+    await harness.complete({ simId: dueBack, type: TicketType.Suspend })
+    await harness.complete({ simId: stays, type: TicketType.Suspend })
+    await harness.asTenant((tx) => renewCycle(tx, CYCLE))
 
     expect(ahead.sims).toContainEqual([comes, from])
     expect(renewed).toEqual({
@@ -246,24 +249,24 @@ describe('the next cycle', () => {
       ],
     })
     expect(figures.get(from)).toMatchObject({ limitBytes: 3000, usageBytes: 20 })
-    expect(await contributing(house)).toEqual(renewed)
+    expect(await contributing(harness)).toEqual(renewed)
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(house, '2026-11')
-    const fees = (await statement(house, '2026-11')).filter(({ feeMicro }) => feeMicro > 0)
+    await close(harness, '2026-11')
+    const fees = (await statement(harness, '2026-11')).filter(({ feeMicro }) => feeMicro > 0)
     expect(fees.map(({ simId }) => simId).filter((id) => id !== null)).toEqual([stays, dueBack, comes, moved])
   })
 
   test('has a SIM whose ticket began before its start and ended after it was opened', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const poolId = await aPoolOf(house)
-    const [stays = 0] = await house.activeSims(1, { poolId })
-    const [comes = 0] = await house.unprovisioned(1)
-    await house.complete({ simId: comes, type: TicketType.Provision, poolId })
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness)
+    const [stays = 0] = await harness.activeSims(1, { poolId })
+    const [comes = 0] = await harness.unprovisioned(1)
+    await harness.complete({ simId: comes, type: TicketType.Provision, poolId })
     const committed = Promise.withResolvers<void>()
     const acted = Promise.withResolvers<void>()
     store.now = BOUNDARY.getTime() - 1
-    const ticket = house.asTenant(async (tx) => {
+    const ticket = harness.asTenant(async (tx) => {
       await complete(tx, { simId: comes, type: TicketType.Activate })
       acted.resolve()
       await committed.promise
@@ -272,14 +275,14 @@ describe('the next cycle', () => {
 
     store.now = BOUNDARY.getTime()
     // It has read who contributes, and waits to mark the SIM due.
-    const opened = house.asTenant(currentCycle)
+    const opened = harness.asTenant(currentCycle)
     await soon(async () => expect(await lockWaiters(store)).toBe(1))
-    const renewed = house.asTenant((tx) => renewCycle(tx, CYCLE))
+    const renewed = harness.asTenant((tx) => renewCycle(tx, CYCLE))
     await soon(async () => expect(await lockWaiters(store)).toBe(2))
     committed.resolve()
     await Promise.all([ticket, opened, renewed])
 
-    expect(await contributing(house)).toEqual({
+    expect(await contributing(harness)).toEqual({
       sims: [
         [stays, poolId],
         [comes, poolId],
@@ -291,23 +294,23 @@ describe('the next cycle', () => {
 
 describe('a change at the boundary', () => {
   /** Bytes in the ledger, the buckets and the records since the boundary, by pool. */
-  const since = async (house: House) => ({
-    ledger: (await house.ledger())
+  const since = async (harness: Harness) => ({
+    ledger: (await harness.ledger())
       .filter(({ cycle }) => cycle === '2026-11')
       .map(({ poolId, bytes, contributing }) => [poolId, bytes, contributing]),
     pools: (
-      await house.rows(sql<{ poolId: number; bytes: number; contributing: number }>`
+      await harness.rows(sql<{ poolId: number; bytes: number; contributing: number }>`
         select pool_id as "poolId", bytes, contributing from pool_cycles
          where cycle_key = '2026-11' and (bytes > 0 or contributing > 0) order by pool_id`)
     ).map(({ poolId, bytes, contributing }) => [poolId, bytes, contributing]),
     buckets: (
-      await house.rows(sql<{ poolId: number; bytes: number }>`
+      await harness.rows(sql<{ poolId: number; bytes: number }>`
         select subject_id as "poolId", sum(bytes)::bigint as bytes from usage_buckets
          where subject_kind = 2 and starts_at >= ${BOUNDARY} group by subject_id having sum(bytes) <> 0
          order by subject_id`)
     ).map(({ poolId, bytes }) => [poolId, bytes]),
     records: (
-      await house.rows(sql<{ poolId: number; bytes: number }>`
+      await harness.rows(sql<{ poolId: number; bytes: number }>`
         select pool_id as "poolId", sum(bytes_up)::bigint as bytes from usage_records
          where at >= ${BOUNDARY} group by pool_id order by pool_id`)
     ).map(({ poolId, bytes }) => [poolId, bytes]),
@@ -316,26 +319,26 @@ describe('a change at the boundary', () => {
 
   async function twoPools() {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
-    const [simId = 0, stays = 0] = await house.activeSims(2, { poolId: from })
-    await house.record([house.usage(simId, { bytesUp: 1 }), house.usage(stays, { bytesUp: 2 })])
+    const harness = await aHarness(store)
+    const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+    const [simId = 0, stays = 0] = await harness.activeSims(2, { poolId: from })
+    await harness.record([harness.usage(simId, { bytesUp: 1 }), harness.usage(stays, { bytesUp: 2 })])
     store.now = Date.parse(later(5))
-    await house.record([
-      house.usage(simId, { at: later(0), bytesUp: 10 }),
-      house.usage(simId, { at: later(4), bytesUp: 20 }),
-      house.usage(stays, { at: later(4), bytesUp: 40 }),
+    await harness.record([
+      harness.usage(simId, { at: later(0), bytesUp: 10 }),
+      harness.usage(simId, { at: later(4), bytesUp: 20 }),
+      harness.usage(stays, { at: later(4), bytesUp: 40 }),
     ])
-    return { house, from, to, simId, stays }
+    return { harness, from, to, simId, stays }
   }
 
   test('takes a moved SIM’s usage since then to its new pool, and what comes later too', async () => {
-    const { house, from, to, simId } = await twoPools()
-    const usageBefore = (await house.ledger()).filter(({ cycle }) => cycle === CYCLE)
+    const { harness, from, to, simId } = await twoPools()
+    const usageBefore = (await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)
 
-    await house.complete({ simId, type: TicketType.Provision, poolId: to, cause: MONTH_END, effectiveAt: BOUNDARY })
-    const moved = await since(house)
-    await house.record([house.usage(simId, { at: later(1), bytesUp: 100 })])
+    await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause: MONTH_END, effectiveAt: BOUNDARY })
+    const moved = await since(harness)
+    await harness.record([harness.usage(simId, { at: later(1), bytesUp: 100 })])
 
     expect(moved).toEqual({
       ledger: [
@@ -355,7 +358,7 @@ describe('a change at the boundary', () => {
         [to, 30],
       ],
     })
-    expect(await since(house)).toMatchObject({
+    expect(await since(harness)).toMatchObject({
       pools: [
         [from, 40, 1],
         [to, 130, 1],
@@ -365,15 +368,21 @@ describe('a change at the boundary', () => {
         [to, 130],
       ],
     })
-    expect((await house.ledger()).filter(({ cycle }) => cycle === CYCLE)).toEqual(usageBefore)
+    expect((await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)).toEqual(usageBefore)
   })
 
   test('takes an unassigned SIM out of its pool, and it contributes nowhere', async () => {
-    const { house, from, simId } = await twoPools()
+    const { harness, from, simId } = await twoPools()
 
-    await house.complete({ simId, type: TicketType.Provision, unassign: true, cause: MONTH_END, effectiveAt: BOUNDARY })
+    await harness.complete({
+      simId,
+      type: TicketType.Provision,
+      unassign: true,
+      cause: MONTH_END,
+      effectiveAt: BOUNDARY,
+    })
 
-    expect(await since(house)).toMatchObject({
+    expect(await since(harness)).toMatchObject({
       ledger: [
         [0, 30, false],
         [from, 40, true],
@@ -392,41 +401,47 @@ describe('a change at the boundary', () => {
 
   test('ends the contribution of a SIM that leaves from outside a pool', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-    const [simId = 0] = await house.activeSims(1, { tariffId: own.id })
+    const harness = await aHarness(store)
+    const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await harness.activeSims(1, { tariffId: own.id })
     store.now = Date.parse(later(5))
-    await house.asTenant((tx) => renewCycle(tx, CYCLE))
+    await harness.asTenant((tx) => renewCycle(tx, CYCLE))
 
-    await house.complete({ simId, type: TicketType.Provision, unassign: true, cause: MONTH_END, effectiveAt: BOUNDARY })
+    await harness.complete({
+      simId,
+      type: TicketType.Provision,
+      unassign: true,
+      cause: MONTH_END,
+      effectiveAt: BOUNDARY,
+    })
 
-    expect((await since(house)).pools).toEqual([])
+    expect((await since(harness)).pools).toEqual([])
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(house, '2026-11')
-    expect(total(await statement(house, '2026-11'), charge)).toBe(0)
+    await close(harness, '2026-11')
+    expect(total(await statement(harness, '2026-11'), charge)).toBe(0)
   })
 
   test('gives a SIM that changes its tariff alone the new one for the new cycle only', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const poolId = await aPoolOf(house)
-    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
-    const [simId = 0] = await house.activeSims(1, { poolId })
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness)
+    const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
+    const [simId = 0] = await harness.activeSims(1, { poolId })
     store.now = Date.parse(later(5))
-    await house.record([house.usage(simId, { at: later(1), bytesUp: 1 })])
+    await harness.record([harness.usage(simId, { at: later(1), bytesUp: 1 })])
 
-    await house.complete({
+    await harness.complete({
       simId,
       type: TicketType.Provision,
       tariffId: own.id,
       cause: MONTH_END,
       effectiveAt: BOUNDARY,
     })
-    await close(house)
+    await close(harness)
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(house, '2026-11')
+    await close(harness, '2026-11')
 
-    const limits = async (key: string) => (await statement(house, key)).map(({ limitBytes }) => limitBytes)
+    const limits = async (key: string) => (await statement(harness, key)).map(({ limitBytes }) => limitBytes)
     expect([await limits(CYCLE), await limits('2026-11')]).toEqual([
       [1000, 1000],
       [5000, 5000],

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { SummaryNotification } from '../../../notify/notification.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { pageOfLines, type StatementLine } from '../../../store/month-end/statements.ts'
-import type { House } from '../harness.ts'
+import type { Harness } from '../harness.ts'
 
 const BEGIN = Date.parse('2026-10-01T00:00:00Z')
 export const DAY = 86_400_000
@@ -14,11 +14,11 @@ export const CYCLE = '2026-10'
 export const MONTH_END = { by: 'month-end', cycle: CYCLE } as const
 
 export const at = (day: number) => BEGIN + day * DAY
-export const close = (house: House, key = CYCLE) => house.asTenant((tx) => closeCycle(tx, key, STEPS))
-export const statement = async (house: House, key = CYCLE) =>
-  (await house.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
-export const notices = (house: House) =>
-  house.rows(sql<{ body: SummaryNotification }>`select body from notifications order by id`)
+export const close = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => closeCycle(tx, key, STEPS))
+export const statement = async (harness: Harness, key = CYCLE) =>
+  (await harness.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
+export const notices = (harness: Harness) =>
+  harness.rows(sql<{ body: SummaryNotification }>`select body from notifications order by id`)
 
 export const total = (lines: readonly StatementLine[], of: (line: StatementLine) => number) =>
   lines.reduce((sum, line) => sum + of(line), 0)

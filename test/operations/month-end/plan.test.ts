@@ -23,12 +23,12 @@ import { endTicket, findTicket } from '../../../store/tickets/tickets.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
-import { aHouse, type House } from '../harness.ts'
+import { aHarness, type Harness } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
 const store = await aStore()
-const plan = (house: House, key = CYCLE): Promise<MonthEndPlan> => house.asTenant((tx) => planMonthEnd(tx, key))
+const plan = (harness: Harness, key = CYCLE): Promise<MonthEndPlan> => harness.asTenant((tx) => planMonthEnd(tx, key))
 const watchdog = (until: 'renewal' | 'manual' = 'renewal'): Cause => ({
   by: 'watchdog',
   rule: 'r',
@@ -37,8 +37,8 @@ const watchdog = (until: 'renewal' | 'manual' = 'renewal'): Cause => ({
   workflowId: 'w',
 })
 
-const aPoolOf = (house: House, type: TariffType = TariffType.Standard, bytes = 1000) =>
-  house.asTenant(async (tx) => {
+const aPoolOf = (harness: Harness, type: TariffType = TariffType.Standard, bytes = 1000) =>
+  harness.asTenant(async (tx) => {
     const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
     return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
   })
@@ -61,23 +61,23 @@ describe('a plan changes nothing', () => {
     ['of one before there was anything', '2026-03', at(20), 'open'],
   ])('%s', async (_, cycle, now, state) => {
     store.now = at(-20)
-    const house = await aHouse(store)
-    const pools = [await aPoolOf(house), await aPoolOf(house, TariffType['Dynamic Pool'])]
-    const [simId = 0, other = 0] = await house.activeSims(2, { poolId: pools[1] ?? 0 })
-    await house.record([house.usage(simId, { bytesUp: 1500 })])
+    const harness = await aHarness(store)
+    const pools = [await aPoolOf(harness), await aPoolOf(harness, TariffType['Dynamic Pool'])]
+    const [simId = 0, other = 0] = await harness.activeSims(2, { poolId: pools[1] ?? 0 })
+    await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = at(3)
-    await close(house, '2026-09')
+    await close(harness, '2026-09')
     // A late record for a closed cycle, and usage that has not been divided.
-    await house.record([house.usage(simId, { bytesUp: 1500, at: new Date(at(-19)).toISOString() })])
-    await house.record([house.usage(other, { bytesUp: 2500 })])
-    await house.asTenant((tx) => queueReprovision(tx, { id: simId, poolId: pools[0] ?? 0 }))
-    await house.asTenant((tx) => queueUnprovision(tx, other))
+    await harness.record([harness.usage(simId, { bytesUp: 1500, at: new Date(at(-19)).toISOString() })])
+    await harness.record([harness.usage(other, { bytesUp: 2500 })])
+    await harness.asTenant((tx) => queueReprovision(tx, { id: simId, poolId: pools[0] ?? 0 }))
+    await harness.asTenant((tx) => queueUnprovision(tx, other))
     store.now = now
-    if (state === 'closed') await close(house)
+    if (state === 'closed') await close(harness)
     store.jobs.length = 0
     const before = await everythingIn(store.databaseUrl)
 
-    const made = await plan(house, cycle)
+    const made = await plan(harness, cycle)
 
     expect(await everythingIn(store.databaseUrl)).toEqual(before)
     expect(store.jobs).toEqual([])
@@ -88,22 +88,22 @@ describe('a plan changes nothing', () => {
 describe('a plan', () => {
   test('names charges, capacities now and then, adjustments, changes, conflicts and what comes back', async () => {
     store.now = at(-20)
-    const house = await aHouse(store)
-    const from = await aPoolOf(house, TariffType['Dynamic Pool'])
-    const to = await aPoolOf(house, TariffType['Dynamic Pool'])
-    const unused = await aPoolOf(house, TariffType['Fixed Pool'], 7000)
-    const [moved = 0, gone = 0, stopped = 0, stays = 0] = await house.activeSims(4, { poolId: from })
+    const harness = await aHarness(store)
+    const from = await aPoolOf(harness, TariffType['Dynamic Pool'])
+    const to = await aPoolOf(harness, TariffType['Dynamic Pool'])
+    const unused = await aPoolOf(harness, TariffType['Fixed Pool'], 7000)
+    const [moved = 0, gone = 0, stopped = 0, stays = 0] = await harness.activeSims(4, { poolId: from })
     store.now = at(3)
-    await close(house, '2026-09')
-    await house.record([house.usage(moved, { bytesUp: 4100, at: new Date(at(-19)).toISOString() })])
-    await house.asTenant(async (tx) => {
+    await close(harness, '2026-09')
+    await harness.record([harness.usage(moved, { bytesUp: 4100, at: new Date(at(-19)).toISOString() })])
+    await harness.asTenant(async (tx) => {
       await queueReprovision(tx, { id: moved, poolId: to })
       await queueUnprovision(tx, gone)
     })
-    await house.complete({ simId: stopped, type: TicketType.Suspend, cause: watchdog() })
-    await house.record([house.usage(stays, { bytesUp: 4500, smsCount: 2, voiceSeconds: 90 })])
+    await harness.complete({ simId: stopped, type: TicketType.Suspend, cause: watchdog() })
+    await harness.record([harness.usage(stays, { bytesUp: 4500, smsCount: 2, voiceSeconds: 90 })])
 
-    expect(await plan(house)).toEqual({
+    expect(await plan(harness)).toEqual({
       cycle: CYCLE,
       endsAt: BOUNDARY.toISOString(),
       closedAt: null,
@@ -163,12 +163,12 @@ describe('a plan', () => {
 
   test('says of each change that would fail why it would', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [from, to] = [await aPoolOf(house), await aPoolOf(house)]
-    const own = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
-    const [noPool = 0, noTariff = 0, leaving = 0, fine = 0] = await house.activeSims(4, { poolId: from })
-    const lost = await aPoolOf(house)
-    await house.asTenant(async (tx) => {
+    const harness = await aHarness(store)
+    const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+    const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
+    const [noPool = 0, noTariff = 0, leaving = 0, fine = 0] = await harness.activeSims(4, { poolId: from })
+    const lost = await aPoolOf(harness)
+    await harness.asTenant(async (tx) => {
       await queueReprovision(tx, { id: noPool, poolId: lost })
       await queueReprovision(tx, { id: noTariff, tariffId: own.id })
       await queueReprovision(tx, { id: leaving, poolId: to })
@@ -178,7 +178,7 @@ describe('a plan', () => {
     })
     await pastAll('update pools set deleted_at = now() where id = $1', [lost])
 
-    const { changes, conflicts, pools } = await plan(house)
+    const { changes, conflicts, pools } = await plan(harness)
 
     expect(conflicts).toMatchObject({
       count: 3,
@@ -197,25 +197,25 @@ describe('a plan', () => {
 
   test('made after the month end has begun leaves what failed as it is, and what an earlier one has begun to that', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const [from, to, lost] = [await aPoolOf(house), await aPoolOf(house), await aPoolOf(house)]
-    const [failed = 0, moves = 0, queued = 0, open = 0] = await house.activeSims(4, { poolId: from })
-    await house.asTenant(async (tx) => {
+    const harness = await aHarness(store)
+    const [from, to, lost] = [await aPoolOf(harness), await aPoolOf(harness), await aPoolOf(harness)]
+    const [failed = 0, moves = 0, queued = 0, open = 0] = await harness.activeSims(4, { poolId: from })
+    await harness.asTenant(async (tx) => {
       await queueReprovision(tx, { id: failed, poolId: lost })
       for (const id of [moves, open]) await queueReprovision(tx, { id, poolId: to })
     })
     await pastAll('update pools set deleted_at = now() where id = $1', [lost])
     store.now = BOUNDARY.getTime() + 1000
-    const begun = await apply(house, [open])
+    const begun = await apply(harness, [open])
     await pastAll('update pools set deleted_at = null where id = $1', [lost])
-    await house.asTenant((tx) => queueReprovision(tx, { id: queued, poolId: to }))
+    await harness.asTenant((tx) => queueReprovision(tx, { id: queued, poolId: to }))
 
     expect(begun.done).toEqual({ move: 1, unassign: 0 })
-    const ofThis = await plan(house)
+    const ofThis = await plan(harness)
     const refused = { simId: failed, code: 'pool_not_found', detail: `There is no pool ${lost}.` }
     expect(ofThis.conflicts).toMatchObject({ count: 1, first: [refused] })
     expect(ofThis.changes).toMatchObject({ count: 2, first: [{ simId: failed }, { simId: open }], moves: 1 })
-    const ofNext = await plan(house, NEXT)
+    const ofNext = await plan(harness, NEXT)
     expect(ofNext.changes).toMatchObject({ count: 2, first: [{ simId: failed }, { simId: queued }], moves: 2 })
     expect(ofNext.conflicts).toMatchObject({ count: 0 })
     expect(ofNext.pools.first.map(({ poolId, nextLimitBytes }) => [poolId, nextLimitBytes])).toEqual([
@@ -227,50 +227,50 @@ describe('a plan', () => {
 
   test('of a closed cycle is its statement, and has nothing left to do', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const poolId = await aPoolOf(house)
-    const [simId = 0] = await house.activeSims(1, { poolId })
-    await house.record([house.usage(simId, { bytesUp: 1500 })])
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness)
+    const [simId = 0] = await harness.activeSims(1, { poolId })
+    await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = CLOSE
-    await close(house)
-    await house.record([house.usage(simId, { bytesUp: 70_000, at: new Date(at(4)).toISOString() })])
-    const lines = await statement(house)
+    await close(harness)
+    await harness.record([harness.usage(simId, { bytesUp: 70_000, at: new Date(at(4)).toISOString() })])
+    const lines = await statement(harness)
 
-    expect(await plan(house)).toMatchObject({
+    expect(await plan(harness)).toMatchObject({
       closedAt: new Date(CLOSE).toISOString(),
       statement: true,
       totals: { lines: 2, usageBytes: 1500, overageBytes: 500, adjustmentsMicro: 0, totalMicro: total(lines, charge) },
       changes: { count: 0 },
     })
-    expect((await plan(house, NEXT)).adjustments).toMatchObject({ count: 1, first: [{ cycle: CYCLE, lines: 2 }] })
+    expect((await plan(harness, NEXT)).adjustments).toMatchObject({ count: 1, first: [{ cycle: CYCLE, lines: 2 }] })
   })
 
   test('has a bounded size, whatever the estate', { timeout: 60_000 }, async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const harness = await aHarness(store)
+    const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     await pastAll(
       `with made as (
          insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
          select $1, repeat('x', 50), 0, $2, 1, $3, $3, $3 from generate_series(1, 3000) returning id)
        select 1 from made`,
-      [house.tenantId, tariffId, new Date(store.now)],
+      [harness.tenantId, tariffId, new Date(store.now)],
     )
-    const [{ id: lost } = { id: 0 }] = await house.rows(sql<{ id: number }>`select max(id) as id from pools`)
+    const [{ id: lost } = { id: 0 }] = await harness.rows(sql<{ id: number }>`select max(id) as id from pools`)
     await pastAll(
       `insert into sims (tenant_id, iccid, type, status, status_since, pool_id, pending_pool_id, pending_since,
                          created_at, updated_at)
        select $1, (8944000000000000000 + n)::text, 0, 1, $2, $3, $4, $2, $2, $2 from generate_series(1, 6000) n`,
-      [house.tenantId, new Date(store.now), lost - 1, lost],
+      [harness.tenantId, new Date(store.now), lost - 1, lost],
     )
     await pastAll('update pools set deleted_at = now() where id = $1', [lost])
     await pastAll(
       `insert into suspensions (tenant_id, sim_id, cause, rule, cycle_key, until, opened_at)
        select tenant_id, id, 'watchdog', 'r', $2, 'renewal', $3 from sims where tenant_id = $1`,
-      [house.tenantId, CYCLE, new Date(store.now)],
+      [harness.tenantId, CYCLE, new Date(store.now)],
     )
 
-    const made = await plan(house)
+    const made = await plan(harness)
 
     expect(made).toMatchObject({
       pools: { count: 2999, more: 2999 - MOST_NAMED.pools },
@@ -306,30 +306,35 @@ const estate = fc.record({
 /** Whether a SIM's own tariff governs in a place: outside pools, and in the first, a Standard one. */
 const governsItself = (place: number | null) => place === null || place === 0
 
-async function live(house: House, pools: readonly number[], ownId: number, lives: readonly Life[]): Promise<number[]> {
+async function live(
+  harness: Harness,
+  pools: readonly number[],
+  ownId: number,
+  lives: readonly Life[],
+): Promise<number[]> {
   const sims: number[] = []
   for (const one of lives) {
     const poolId = one.pool === null ? null : (pools[one.pool] ?? null)
-    const [simId = 0] = await house.unprovisioned(1)
+    const [simId = 0] = await harness.unprovisioned(1)
     sims.push(simId)
-    await house.complete({
+    await harness.complete({
       simId,
       type: TicketType.Provision,
       poolId,
       tariffId: one.own && governsItself(one.pool) ? ownId : null,
     })
-    if (one.state !== 'new') await house.complete({ simId, type: TicketType.Activate })
-    if (one.state === 'user') await house.complete({ simId, type: TicketType.Suspend })
+    if (one.state !== 'new') await harness.complete({ simId, type: TicketType.Activate })
+    if (one.state === 'user') await harness.complete({ simId, type: TicketType.Suspend })
     if (one.state === 'renewal' || one.state === 'manual')
-      await house.complete({ simId, type: TicketType.Suspend, cause: watchdog(one.state) })
-    await house.record([house.usage(simId, { bytesUp: one.bytes, smsCount: 1, voiceSeconds: one.bytes })])
-    if (one.queued === 'unassign') await house.asTenant((tx) => queueUnprovision(tx, simId))
+      await harness.complete({ simId, type: TicketType.Suspend, cause: watchdog(one.state) })
+    await harness.record([harness.usage(simId, { bytesUp: one.bytes, smsCount: 1, voiceSeconds: one.bytes })])
+    if (one.queued === 'unassign') await harness.asTenant((tx) => queueUnprovision(tx, simId))
     if (one.queued === 'move') {
       const to = { poolId: one.to === null ? null : (pools[one.to] ?? null), tariffId: one.toOwn ? ownId : null }
       // What was queued before such a tariff was refused is applied.
       if (one.toOwn && !governsItself(one.to ?? one.pool)) {
-        await house.asTenant((tx) => queueChange(tx, simId, { ...to, unassign: false }))
-      } else await house.asTenant((tx) => queueReprovision(tx, { id: simId, ...to }))
+        await harness.asTenant((tx) => queueChange(tx, simId, { ...to, unassign: false }))
+      } else await harness.asTenant((tx) => queueReprovision(tx, { id: simId, ...to }))
     }
   }
   return sims
@@ -340,19 +345,19 @@ async function live(house: House, pools: readonly number[], ownId: number, lives
  *
  * @returns what could not be done
  */
-async function apply(house: House, leftOpen: readonly number[] = []) {
+async function apply(harness: Harness, leftOpen: readonly number[] = []) {
   const refused: { simId: number; code: string | null; detail: string | null }[] = []
   const done = { move: 0, unassign: 0 }
   for (const kind of ['unassign', 'move'] as const) {
     const ask = { kind, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
-    const { results } = await house.asTenant((tx) => applyChanges(tx, CYCLE, ask))
+    const { results } = await harness.asTenant((tx) => applyChanges(tx, CYCLE, ask))
     for (const { simId, ticketId, code, detail } of results) {
       if (ticketId === null) {
         refused.push({ simId, code, detail })
         continue
       }
       if (leftOpen.includes(simId)) continue
-      await house.asTenant(async (tx) => {
+      await harness.asTenant(async (tx) => {
         const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
         if (sim === undefined || ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
         if (decide(sim, ticket).do !== 'nothing') await applyTicket(tx, sim, ticket)
@@ -372,34 +377,34 @@ test('a plan and the month end that follows agree in every figure', { timeout: M
   await fc.assert(
     fc.asyncProperty(estate, async ({ lives, when, withdrawn }) => {
       store.now = at(2)
-      const house = await aHouse(store)
+      const harness = await aHarness(store)
       const pools: number[] = []
       for (const type of [TariffType.Standard, TariffType['Dynamic Pool'], TariffType['Fixed Pool']])
-        pools.push(await aPoolOf(house, type, 1001))
-      const { id: ownId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 300))
-      const sims = await live(house, pools, ownId, lives)
-      if (withdrawn) await house.asTenant((tx) => setTariffActive(tx, { id: ownId, isActive: false }))
+        pools.push(await aPoolOf(harness, type, 1001))
+      const { id: ownId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 300))
+      const sims = await live(harness, pools, ownId, lives)
+      if (withdrawn) await harness.asTenant((tx) => setTariffActive(tx, { id: ownId, isActive: false }))
       store.now = when === 'before' ? at(28) : BOUNDARY.getTime() + 1000
       if (when === 'after') {
-        await house.asTenant((tx) => renewCycle(tx, CYCLE))
+        await harness.asTenant((tx) => renewCycle(tx, CYCLE))
         for (const [i, { late, state }] of lives.entries()) {
           const simId = sims[i] ?? 0
-          if (late && state === 'new') await house.complete({ simId, type: TicketType.Activate })
-          if (late && state === 'active') await house.complete({ simId, type: TicketType.Suspend })
+          if (late && state === 'new') await harness.complete({ simId, type: TicketType.Activate })
+          if (late && state === 'active') await harness.complete({ simId, type: TicketType.Suspend })
         }
       }
 
-      const planned = await plan(house)
+      const planned = await plan(harness)
 
       store.now = Math.max(store.now, BOUNDARY.getTime() + 60_000)
-      await house.asTenant((tx) => renewCycle(tx, CYCLE))
-      const { refused, done } = await apply(house)
-      const figures = await house.asTenant((tx) => poolFigures(tx, NEXT, [0, ...pools]))
-      const back = await house.asTenant((tx) => suspensionsToRenew(tx, CYCLE, 0, 100))
+      await harness.asTenant((tx) => renewCycle(tx, CYCLE))
+      const { refused, done } = await apply(harness)
+      const figures = await harness.asTenant((tx) => poolFigures(tx, NEXT, [0, ...pools]))
+      const back = await harness.asTenant((tx) => suspensionsToRenew(tx, CYCLE, 0, 100))
       store.now = CLOSE
-      const closed = await close(house)
-      const totals = await house.asTenant((tx) => poolTotals(tx, CYCLE))
-      const lines = await statement(house)
+      const closed = await close(harness)
+      const totals = await harness.asTenant((tx) => poolTotals(tx, CYCLE))
+      const lines = await statement(harness)
 
       expect(planned.conflicts).toMatchObject({ count: refused.length, first: refused })
       expect(planned.changes).toMatchObject({

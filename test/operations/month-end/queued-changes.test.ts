@@ -11,7 +11,7 @@ import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.t
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { lockSimRecord } from '../../../store/estate/sim-changes.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 import { at, BOUNDARY, CYCLE } from './october.ts'
 
 const store = await aStore()
@@ -19,18 +19,18 @@ const OPTIONS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, pati
 
 async function anEstate() {
   store.now = at(3)
-  const house = await aHouse(store)
-  const { asTenant, tenantId } = house
+  const harness = await aHarness(store)
+  const { asTenant, tenantId } = harness
   const aPoolWith = (type: TariffType) =>
     asTenant(async (tx) => {
       const poolType = type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
       return (await aPool(tx, (await aTariff(tx, type, 1000)).id, { type: poolType })).id
     })
-  const fresh = async () => (await house.unprovisioned(1))[0] ?? 0
+  const fresh = async () => (await harness.unprovisioned(1))[0] ?? 0
   const open = (simId: number, ticket: Omit<OpenTicketRequest, 'simId' | 'cause'>) =>
     asTenant((tx) => openTicket(tx, { simId, cause: { by: 'user' }, ...ticket }))
   return {
-    ...house,
+    ...harness,
     aPoolWith,
     fresh,
     open,
@@ -47,7 +47,7 @@ async function anEstate() {
     execute: (simId: number, perform: Network['perform']) =>
       executeTickets(store, { perform, ping: async () => {} }, OPTIONS, tenantId, simId),
     titles: async () =>
-      (await house.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
+      (await harness.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
         ({ title }) => title.replace(/: SIM .*/, ''),
       ),
   }
@@ -59,131 +59,131 @@ const no: Network['perform'] = async () => {
 
 describe('behind open tickets', () => {
   test('a change is queued for a SIM that is about to be provisioned', async () => {
-    const house = await anEstate()
-    const poolId = await house.aPoolWith(TariffType.Standard)
-    const [moves, leaves] = [await house.fresh(), await house.fresh()]
-    for (const simId of [moves, leaves]) await house.provision(simId)
+    const harness = await anEstate()
+    const poolId = await harness.aPoolWith(TariffType.Standard)
+    const [moves, leaves] = [await harness.fresh(), await harness.fresh()]
+    for (const simId of [moves, leaves]) await harness.provision(simId)
 
-    await house.move(moves, { poolId })
-    await house.leave(leaves)
+    await harness.move(moves, { poolId })
+    await harness.leave(leaves)
 
-    expect(await house.queued(moves)).toEqual([poolId, null, false])
-    expect(await house.queued(leaves)).toEqual([null, null, true])
-    await house.execute(moves, async ({ ticketId }) => ({ ticketId, effect: 'done' }))
-    expect(await house.queued(moves)).toEqual([poolId, null, false])
+    expect(await harness.queued(moves)).toEqual([poolId, null, false])
+    expect(await harness.queued(leaves)).toEqual([null, null, true])
+    await harness.execute(moves, async ({ ticketId }) => ({ ticketId, effect: 'done' }))
+    expect(await harness.queued(moves)).toEqual([poolId, null, false])
   })
 
   test('none is queued for a SIM that is about to be unprovisioned', async () => {
-    const house = await anEstate()
-    const [simId = 0] = await house.activeSims(1)
-    await house.open(simId, { type: TicketType.Provision, unassign: true })
+    const harness = await anEstate()
+    const [simId = 0] = await harness.activeSims(1)
+    await harness.open(simId, { type: TicketType.Provision, unassign: true })
 
     const refused = { code: 'sim_state_conflict', message: expect.stringContaining('after its 1 open ticket(s)') }
-    await expect(house.leave(simId)).rejects.toMatchObject(refused)
-    await expect(house.move(simId, { poolId: 1 })).rejects.toMatchObject(refused)
+    await expect(harness.leave(simId)).rejects.toMatchObject(refused)
+    await expect(harness.move(simId, { poolId: 1 })).rejects.toMatchObject(refused)
   })
 
   test('a tariff is judged by the pool the SIM will be in', async () => {
-    const house = await anEstate()
-    const simId = await house.fresh()
-    await house.provision(simId, await house.aPoolWith(TariffType['Dynamic Pool']))
-    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1))
+    const harness = await anEstate()
+    const simId = await harness.fresh()
+    await harness.provision(simId, await harness.aPoolWith(TariffType['Dynamic Pool']))
+    const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1))
 
-    await expect(house.move(simId, { tariffId })).rejects.toMatchObject({ code: 'tariff_has_no_effect' })
+    await expect(harness.move(simId, { tariffId })).rejects.toMatchObject({ code: 'tariff_has_no_effect' })
   })
 })
 
 describe('what was queued behind a ticket that came to nothing is dropped, and an event says so:', () => {
-  test.each<[string, (house: Awaited<ReturnType<typeof anEstate>>, simId: number) => Promise<unknown>]>([
+  test.each<[string, (harness: Awaited<ReturnType<typeof anEstate>>, simId: number) => Promise<unknown>]>([
     [
       'it failed',
-      async (house, simId) => {
-        await house.provision(simId)
-        await house.leave(simId)
-        await house.execute(simId, no)
+      async (harness, simId) => {
+        await harness.provision(simId)
+        await harness.leave(simId)
+        await harness.execute(simId, no)
       },
     ],
     [
       'it was cancelled',
-      async (house, simId) => {
-        const id = await house.provision(simId)
-        await house.leave(simId)
-        await house.asTenant((tx) => cancelTicket(tx, id))
+      async (harness, simId) => {
+        const id = await harness.provision(simId)
+        await harness.leave(simId)
+        await harness.asTenant((tx) => cancelTicket(tx, id))
       },
     ],
     [
       'its bulk run was cancelled',
-      async (house, simId) => {
+      async (harness, simId) => {
         const sims = { ids: [simId] }
-        const run = await house.asTenant((tx) => startBulkTickets(tx, { type: 'provision', sims }))
-        await openBulkTickets(store, async () => {}, house.tenantId)
-        await house.leave(simId)
-        await house.asTenant((tx) => cancelBulkTickets(tx, run.id))
+        const run = await harness.asTenant((tx) => startBulkTickets(tx, { type: 'provision', sims }))
+        await openBulkTickets(store, async () => {}, harness.tenantId)
+        await harness.leave(simId)
+        await harness.asTenant((tx) => cancelBulkTickets(tx, run.id))
       },
     ],
   ])('%s', async (_, comesToNothing) => {
-    const house = await anEstate()
-    const simId = await house.fresh()
+    const harness = await anEstate()
+    const simId = await harness.fresh()
 
-    await comesToNothing(house, simId)
+    await comesToNothing(harness, simId)
 
-    expect(await house.queued(simId)).toEqual(NOTHING)
-    expect(await house.titles()).toEqual(['Change queued', 'Change dropped'])
+    expect(await harness.queued(simId)).toEqual(NOTHING)
+    expect(await harness.titles()).toEqual(['Change queued', 'Change dropped'])
   })
 
   test('but not while another ticket may still provision the SIM, nor of a SIM in use', async () => {
-    const house = await anEstate()
-    const simId = await house.fresh()
-    const [used = 0] = await house.activeSims(1)
-    await house.provision(simId)
+    const harness = await anEstate()
+    const simId = await harness.fresh()
+    const [used = 0] = await harness.activeSims(1)
+    await harness.provision(simId)
     const pending = [
-      await house.open(simId, { type: TicketType.Activate }),
-      await house.open(used, { type: TicketType.Suspend }),
+      await harness.open(simId, { type: TicketType.Activate }),
+      await harness.open(used, { type: TicketType.Suspend }),
     ]
-    for (const id of [simId, used]) await house.leave(id)
+    for (const id of [simId, used]) await harness.leave(id)
 
-    for (const id of pending) await house.asTenant((tx) => cancelTicket(tx, id))
+    for (const id of pending) await harness.asTenant((tx) => cancelTicket(tx, id))
 
-    for (const id of [simId, used]) expect(await house.queued(id)).toEqual([null, null, true])
+    for (const id of [simId, used]) expect(await harness.queued(id)).toEqual([null, null, true])
   })
 })
 
 describe('taken back', () => {
   test('a change is forgotten, once and with an event; without one nothing changes', async () => {
-    const house = await anEstate()
-    const poolId = await house.aPoolWith(TariffType.Standard)
-    const [moves = 0, leaves = 0, stays = 0] = await house.activeSims(3)
-    await house.move(moves, { poolId })
-    await house.leave(leaves)
+    const harness = await anEstate()
+    const poolId = await harness.aPoolWith(TariffType.Standard)
+    const [moves = 0, leaves = 0, stays = 0] = await harness.activeSims(3)
+    await harness.move(moves, { poolId })
+    await harness.leave(leaves)
 
-    for (const simId of [moves, moves, leaves, stays]) expect(await house.takeBack(simId)).toEqual({ id: simId })
+    for (const simId of [moves, moves, leaves, stays]) expect(await harness.takeBack(simId)).toEqual({ id: simId })
 
-    for (const simId of [moves, leaves]) expect(await house.queued(simId)).toEqual(NOTHING)
-    expect(await house.titles()).toEqual(['Change queued', 'Change queued', 'Change taken back', 'Change taken back'])
+    for (const simId of [moves, leaves]) expect(await harness.queued(simId)).toEqual(NOTHING)
+    expect(await harness.titles()).toEqual(['Change queued', 'Change queued', 'Change taken back', 'Change taken back'])
     store.now = BOUNDARY.getTime()
     for (const kind of ['move', 'unassign'] as const) {
       const ask = { kind, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
-      expect((await house.asTenant((tx) => applyChanges(tx, CYCLE, ask))).results).toEqual([])
+      expect((await harness.asTenant((tx) => applyChanges(tx, CYCLE, ask))).results).toEqual([])
     }
-    await expect(house.takeBack(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
+    await expect(harness.takeBack(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
   })
 
   test('a change that the month end is carrying out is refused by its ticket; what was queued since is not', async () => {
-    const house = await anEstate()
-    const poolId = await house.aPoolWith(TariffType.Standard)
-    const [simId = 0] = await house.activeSims(1)
-    await house.move(simId, { poolId })
+    const harness = await anEstate()
+    const poolId = await harness.aPoolWith(TariffType.Standard)
+    const [simId = 0] = await harness.activeSims(1)
+    await harness.move(simId, { poolId })
     store.now = BOUNDARY.getTime() + 1
     const ask = { kind: 'move' as const, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
-    const { results } = await house.asTenant((tx) => applyChanges(tx, CYCLE, ask))
+    const { results } = await harness.asTenant((tx) => applyChanges(tx, CYCLE, ask))
 
-    await expect(house.takeBack(simId)).rejects.toMatchObject({
+    await expect(harness.takeBack(simId)).rejects.toMatchObject({
       code: 'sim_state_conflict',
       message: expect.stringContaining(results[0]?.ticketId ?? 'no ticket'),
     })
-    await house.leave(simId)
-    await house.takeBack(simId)
+    await harness.leave(simId)
+    await harness.takeBack(simId)
 
-    expect(await house.queued(simId)).toEqual(NOTHING)
+    expect(await harness.queued(simId)).toEqual(NOTHING)
   })
 })

@@ -78,9 +78,9 @@ interface Told {
 }
 
 const linesOf = async (world: World, key: string) =>
-  (await world.house.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
+  (await world.harness.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
 const rawStatement = async (world: World, key: string) =>
-  JSON.stringify(await world.house.rows(sql`select s::text from statements s where cycle_key = ${key} order by id`))
+  JSON.stringify(await world.harness.rows(sql`select s::text from statements s where cycle_key = ${key} order by id`))
 
 const figures = (line: StatementLine | Figures): Figures => ({
   poolId: line.poolId,
@@ -114,15 +114,15 @@ const withoutShares = (lines: readonly Figures[]) =>
     .filter((line) => line.simId === null || tellsSomething(line))
 
 async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
-  const plan = await world.house.asTenant((tx) => planMonthEnd(tx, cycle.key))
-  await world.house.asTenant((tx) => closeCycle(tx, cycle.key, STEPS))
+  const plan = await world.harness.asTenant((tx) => planMonthEnd(tx, cycle.key))
+  await world.harness.asTenant((tx) => closeCycle(tx, cycle.key, STEPS))
 
   const lines = (await linesOf(world, cycle.key)).filter(({ kind }) => kind !== 'empty')
   const own = lines.filter(({ kind }) => kind !== 'adjustment')
   const adjustments = lines.filter(({ kind }) => kind === 'adjustment')
   const where = `the statement of ${cycle.key}`
   expect(own.map(figures).filter(tellsSomething), where).toEqual(statementOf(world, cycle).filter(tellsSomething))
-  const [totals] = [await world.house.asTenant((tx) => statementTotals(tx, cycle.key))]
+  const [totals] = [await world.harness.asTenant((tx) => statementTotals(tx, cycle.key))]
   expect(totals, where).toEqual({ lines: lines.length, totalMicro: total(lines, charge) })
   expect(BigInt(total(own, charge)), where).toBe(
     statementOf(world, cycle).reduce((sum, line) => sum + chargeOf(line), 0n),
@@ -191,7 +191,7 @@ test('statements and the adjustments after them are what the records say, and no
         await take(world, { do: 'wait', days })
         await closeEnded(world, told)
       }
-      expect(await world.house.rows(sql`select 1 from restatements`)).toEqual([])
+      expect(await world.harness.rows(sql`select 1 from restatements`)).toEqual([])
       for (const [key, written] of told.written) expect(await rawStatement(world, key), key).toBe(written)
       for (const cycle of world.cycles.values()) {
         if (cycle.endsAt <= cycleNow(world).startsAt && cycle.startsAt >= cycleAt(BILLING_CYCLE, BEGIN).startsAt)

@@ -6,7 +6,7 @@ import { poolFigures as definition, governingTariff } from '../../../domain/usag
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { poolTotals, type StatementLine } from '../../../store/month-end/statements.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 import { at, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
 
 const store = await aStore()
@@ -124,9 +124,9 @@ function expected(
 
 /** Lives the random month through the operations and closes it. */
 async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<infer T> ? T : never) {
-  const house = await aHouse(store)
+  const harness = await aHarness(store)
   store.now = at(0)
-  const { ownId, pools } = await house.asTenant(async (tx) => {
+  const { ownId, pools } = await harness.asTenant(async (tx) => {
     const pools = [0]
     for (const one of tariffs) {
       const type = one.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
@@ -139,23 +139,28 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
     store.now = at(one.joins)
     const hasOwn = one.own && governsItself(one.pool, { tariffs, own })
     const assignment = { poolId: pools[one.pool] || null, tariffId: hasOwn ? ownId : null }
-    const [simId = 0] = await house.unprovisioned(1)
-    await house.complete({ simId, type: TicketType.Provision, ...assignment })
-    if (one.activated) await house.complete({ simId, type: TicketType.Activate })
+    const [simId = 0] = await harness.unprovisioned(1)
+    await harness.complete({ simId, type: TicketType.Provision, ...assignment })
+    if (one.activated) await harness.complete({ simId, type: TicketType.Activate })
     if (one.activated && one.suspended !== null && one.suspended > one.joins) {
       store.now = at(one.suspended)
-      await house.complete({ simId, type: TicketType.Suspend })
+      await harness.complete({ simId, type: TicketType.Suspend })
     }
     if (one.leaves !== null && one.leaves > one.joins) {
       store.now = Math.max(store.now, at(one.leaves))
-      await house.complete({ simId, type: TicketType.Provision, unassign: true, effectiveAt: new Date(at(one.leaves)) })
+      await harness.complete({
+        simId,
+        type: TicketType.Provision,
+        unassign: true,
+        effectiveAt: new Date(at(one.leaves)),
+      })
     }
     sims.push(simId)
   }
   store.now = CLOSE
   const records = lives.flatMap((one, i) =>
     one.uses.map((use) =>
-      house.usage(sims[i] ?? 0, {
+      harness.usage(sims[i] ?? 0, {
         at: new Date(at(use.day)).toISOString(),
         bytesDown: use.bytes,
         voiceSeconds: use.voiceSeconds,
@@ -163,9 +168,9 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
       }),
     ),
   )
-  expect((await house.record(records)).rejected).toEqual([])
-  await close(house)
-  return { house, sims, pools }
+  expect((await harness.record(records)).rejected).toEqual([])
+  await close(harness)
+  return { harness, sims, pools }
 }
 
 /** A line's part that was worked out; the rest is names. */
@@ -186,8 +191,8 @@ describe('a statement', () => {
   test('is what the records and tariffs of the month come to, line by line', async () => {
     await fc.assert(
       fc.asyncProperty(month, async (one) => {
-        const { house, sims, pools } = await lived(one)
-        const lines = await statement(house)
+        const { harness, sims, pools } = await lived(one)
+        const lines = await statement(harness)
         const should = expected(one, sims, pools)
 
         expect(lines.filter(({ kind }) => kind === 'sim').map(figuresOf)).toEqual(should.flatMap((pool) => pool.lines))
@@ -203,7 +208,7 @@ describe('a statement', () => {
             feeMicro: poolTariff?.type === TariffType['Fixed Pool'] ? fromMoney(poolTariff.fixedBucketCost) : 0,
           })
         }
-        const totals = await house.asTenant((tx) => poolTotals(tx, CYCLE))
+        const totals = await harness.asTenant((tx) => poolTotals(tx, CYCLE))
         expect(totals.reduce((sum, { chargeMicro }) => sum + chargeMicro, 0)).toBe(total(lines, charge))
         const fixed = one.tariffs.filter((each) => each.type === TariffType['Fixed Pool'])
         const buckets = fixed.reduce((sum, { fixedBucketCost }) => sum + fromMoney(fixedBucketCost), 0)
@@ -220,16 +225,16 @@ describe('a statement', () => {
 
   test('knows the tariff of a SIM whose usage began before it was provisioned', async () => {
     store.now = at(3)
-    const house = await aHouse(store)
-    const { id: tariffId } = await house.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-    const [simId = 0] = await house.unprovisioned(1)
-    await house.complete({ simId, type: TicketType.Provision, tariffId })
+    const harness = await aHarness(store)
+    const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await harness.unprovisioned(1)
+    await harness.complete({ simId, type: TicketType.Provision, tariffId })
     store.now = CLOSE
-    const used = (day: number) => house.usage(simId, { at: new Date(at(day)).toISOString(), smsCount: 1 })
-    await house.record([used(2), used(4)])
+    const used = (day: number) => harness.usage(simId, { at: new Date(at(day)).toISOString(), smsCount: 1 })
+    await harness.record([used(2), used(4)])
 
-    await close(house)
+    await close(harness)
 
-    expect(await statement(house)).toMatchObject([{ tariffId, smsCount: 2, smsMicro: 2 * fromMoney(0.05) }])
+    expect(await statement(harness)).toMatchObject([{ tariffId, smsCount: 2, smsMicro: 2 * fromMoney(0.05) }])
   })
 })

@@ -11,7 +11,7 @@ import { tenantsWithBulkWork } from '../../../store/tickets/bulk.ts'
 import { readRun } from '../../../store/tickets/bulk-reads.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aStore } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()
@@ -21,19 +21,20 @@ const MANY = 2 * BATCH + 20
 
 /** A tenant with SIMs that can be provisioned, and a worker for its runs. */
 async function anEstate(sims: number) {
-  const house = await aHouse(store)
-  const simIds = await house.unprovisioned(sims)
+  const harness = await aHarness(store)
+  const simIds = await harness.unprovisioned(sims)
   return {
-    ...house,
+    ...harness,
     simIds,
     start: (ask: Omit<BulkRequest, 'sims'>, ids: readonly number[] = simIds) =>
-      house.asTenant((tx) => startBulkTickets(tx, { ...ask, sims: { ids: [...ids] } })),
-    work: (add: Parameters<typeof openBulkTickets>[1] = async () => {}) => openBulkTickets(store, add, house.tenantId),
-    run: (id: string) => house.asTenant((tx) => readRun(tx, id)),
-    cancel: (id: string) => house.asTenant((tx) => cancelBulkTickets(tx, id)),
+      harness.asTenant((tx) => startBulkTickets(tx, { ...ask, sims: { ids: [...ids] } })),
+    work: (add: Parameters<typeof openBulkTickets>[1] = async () => {}) =>
+      openBulkTickets(store, add, harness.tenantId),
+    run: (id: string) => harness.asTenant((tx) => readRun(tx, id)),
+    cancel: (id: string) => harness.asTenant((tx) => cancelBulkTickets(tx, id)),
     /** How many tickets each SIM has. */
     ticketsOf: async () => {
-      const { rows } = await house.asTenant((tx) =>
+      const { rows } = await harness.asTenant((tx) =>
         sql<{ simId: number; count: number }>`
           select sim_id as "simId", count(*)::integer as count from tickets group by sim_id order by sim_id`.execute(
           tx.q,

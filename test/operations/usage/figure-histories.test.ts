@@ -64,7 +64,7 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
     const expected = new Map(
       placesOf(world).map((pool) => [pool.id, figuresOf(world.lines, cycle, pool, world.tariffs)]),
     )
-    const { pools, sims, rows } = await world.house.asTenant(async (tx) => {
+    const { pools, sims, rows } = await world.harness.asTenant(async (tx) => {
       await currentCycle(tx)
       return {
         pools: await poolFigures(
@@ -164,8 +164,8 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
 }
 
 async function lookAtPools(world: World): Promise<void> {
-  const { data } = await world.house.asTenant((tx) => pageOfPools(tx, {}))
-  const sims = await world.house.rows(
+  const { data } = await world.harness.asTenant((tx) => pageOfPools(tx, {}))
+  const sims = await world.harness.rows(
     sql<{ poolId: number; status: SimStatus }>`select pool_id as "poolId", status from sims where pool_id is not null`,
   )
   const { endsAt } = cycleNow(world)
@@ -197,7 +197,7 @@ test('figures are what the history of pools and SIMs adds up to, in bytes', { ti
         for (const cycle of [began, cycleNow(world)]) world.cycles.set(cycle.key, cycle)
         await look(world, [...world.cycles.values()])
         const used = world.lines.flatMap(({ records }) => records).reduce((sum, { bytes }) => sum + bytes, 0)
-        const ledger = await world.house.ledger()
+        const ledger = await world.harness.ledger()
         expect(ledger.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(used)
       },
     ),

@@ -12,7 +12,7 @@ import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { deletePool } from '../../../operations/estate/delete-pool.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { aPool, type TestStore } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
 
 const DAY = 86_400_000
@@ -161,8 +161,8 @@ export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbi
 /** @param made pools that are there from the beginning, by number; the others are made by a step */
 export async function aWorld(store: TestStore, billingCycle: string, made: readonly number[] = POOLS) {
   store.now = BEGIN
-  const house = await aHouse(store, billingCycle)
-  const tariffIds = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store, billingCycle)
+  const tariffIds = await harness.asTenant(async (tx) => {
     const ids: number[] = []
     for (const { type, allowanceBytes, fixedBucketCost, ...micro } of TARIFFS) {
       const money = Object.fromEntries(Object.entries(micro).map(([name, amount]) => [name, amount / 1_000_000]))
@@ -183,9 +183,9 @@ export async function aWorld(store: TestStore, billingCycle: string, made: reado
   const notYet = { id: null, createdAt: OPEN, deletedAt: OPEN }
   const world = {
     store,
-    house,
+    harness,
     billingCycle,
-    lines: (await house.unprovisioned(SIMS)).map(aLine),
+    lines: (await harness.unprovisioned(SIMS)).map(aLine),
     tariffIds,
     tariffs: new Map(tariffIds.map((id, n) => [id, TARIFFS[n] as Terms])),
     /** By number of the pool. */
@@ -206,11 +206,11 @@ export const placesOf = (world: World): (PoolModel & { readonly id: number })[] 
 
 export const cycleNow = (world: Pick<World, 'store' | 'billingCycle'>) => cycleAt(world.billingCycle, world.store.now)
 
-async function make(world: Pick<World, 'house' | 'store' | 'pools' | 'tariffIds'>, n: number): Promise<void> {
+async function make(world: Pick<World, 'harness' | 'store' | 'pools' | 'tariffIds'>, n: number): Promise<void> {
   const pool = world.pools[n]
   if (pool === undefined || pool.id !== null) return
   const type = pool.tariff?.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
-  pool.id = (await world.house.asTenant((tx) => aPool(tx, world.tariffIds[n] ?? 0, { type }))).id
+  pool.id = (await world.harness.asTenant((tx) => aPool(tx, world.tariffIds[n] ?? 0, { type }))).id
   pool.createdAt = world.store.now
 }
 
@@ -219,7 +219,7 @@ async function remove(world: World, n: number): Promise<void> {
   const id = pool?.id
   if (pool === undefined || id == null || pool.deletedAt !== OPEN) return
   if (world.lines.some((line) => openMembership(line)?.poolId === id)) return
-  await world.house.asTenant((tx) => deletePool(tx, id))
+  await world.harness.asTenant((tx) => deletePool(tx, id))
   pool.deletedAt = world.store.now
 }
 
@@ -264,7 +264,7 @@ function sinceOf(world: World, since: 'now' | 'boundary' | 'boundary before'): n
 
 /** Takes a step, in the service and in the model. */
 export async function take(world: World, step: Step): Promise<void> {
-  const { house, store } = world
+  const { harness, store } = world
   // No two steps at one instant: a span has a length.
   store.now += 1000
   if (step.do === 'wait') return wait(world, step.days)
@@ -275,27 +275,27 @@ export async function take(world: World, step: Step): Promise<void> {
   const { simId } = line
   const now = store.now
   // As a worker does before it takes up a SIM's tickets.
-  await house.asTenant(currentCycle)
+  await harness.asTenant(currentCycle)
   const cycle = cycleNow(world)
   const monthEnd: Cause = { by: 'month-end', cycle: cycle.key }
   switch (step.do) {
     case 'provision': {
       const poolId = step.pool === null ? null : (world.pools[step.pool]?.id ?? null)
       const tariffId = step.own === null ? null : (world.tariffIds[step.own] ?? null)
-      await house.complete({ simId, type: TicketType.Provision, poolId, tariffId })
+      await harness.complete({ simId, type: TicketType.Provision, poolId, tariffId })
       line.status = 'suspended'
       line.memberships.push({ poolId: poolId ?? OUTSIDE, tariffId, from: now, to: OPEN })
       return
     }
     case 'activate':
-      await house.complete({ simId, type: TicketType.Activate })
+      await harness.complete({ simId, type: TicketType.Activate })
       line.status = 'active'
       line.suspendedIn = null
       line.active.push({ from: now, to: OPEN })
       return
     case 'suspend': {
       const watchdog: Cause = { by: 'watchdog', rule: 'r', cycle: cycle.key, until: 'renewal', workflowId: 'w' }
-      await house.complete({
+      await harness.complete({
         simId,
         type: TicketType.Suspend,
         cause: step.by === 'watchdog' ? watchdog : { by: 'user' },
@@ -307,7 +307,7 @@ export async function take(world: World, step: Step): Promise<void> {
     }
     case 'unassign': {
       const since = step.boundary ? cycle.startsAt : now
-      await house.complete({
+      await harness.complete({
         simId,
         type: TicketType.Provision,
         unassign: true,
@@ -327,7 +327,7 @@ export async function take(world: World, step: Step): Promise<void> {
       const poolId = step.pool === null ? null : (world.pools[step.pool]?.id ?? null)
       const tariffId = step.own === null ? null : (world.tariffIds[step.own] ?? null)
       const effectiveAt = step.since === 'now' ? null : new Date(since)
-      await house.complete({ simId, type: TicketType.Provision, poolId, tariffId, cause: monthEnd, effectiveAt })
+      await harness.complete({ simId, type: TicketType.Provision, poolId, tariffId, cause: monthEnd, effectiveAt })
       closeMembership(line, since)
       line.memberships.push({
         poolId: poolId ?? before.poolId,
@@ -358,7 +358,7 @@ async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use
   world.cycles.set(cycle.key, cycle)
   const { bytes, voiceSeconds = 0, smsCount = 0 } = step
   const record = {
-    ...world.house.usage(line.simId, { at: new Date(at).toISOString() }),
+    ...world.harness.usage(line.simId, { at: new Date(at).toISOString() }),
     bytesDown: bytes,
     voiceSeconds,
     smsCount,
@@ -368,8 +368,8 @@ async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use
   const sums = amountsOf(line, cycle, poolId)
   const fits = sums.bytes + bytes >= 0 && sums.voiceSeconds + voiceSeconds >= 0 && sums.smsCount + smsCount >= 0
 
-  const answer = await world.house.record([record])
-  const again = step.do === 'use' && step.again ? await world.house.record([record]) : undefined
+  const answer = await world.harness.record([record])
+  const again = step.do === 'use' && step.again ? await world.harness.record([record]) : undefined
 
   expect(answer, 'the answer to a record').toMatchObject({
     accepted: fits ? 1 : 0,
@@ -383,7 +383,7 @@ async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use
 
 async function wait(world: World, days: number): Promise<void> {
   // The sweep opens every cycle; only the last one may be opened by whoever comes first.
-  await world.house.asTenant(currentCycle)
+  await world.harness.asTenant(currentCycle)
   const before = cycleNow(world)
   world.store.now += days * DAY
   const cycle = cycleNow(world)

@@ -4,35 +4,35 @@ import { PoolType, TariffType } from '../../../domain/codes.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 
 test('the figures of one answer are of one moment, though usage is counted meanwhile', {
   timeout: 60_000,
 }, async () => {
-  const house = await aHouse(store)
-  const pools = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store)
+  const pools = await harness.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
     const ids: number[] = []
     for (let n = 0; n < 3; n++) ids.push((await aPool(tx, tariff.id, { type: PoolType.Dynamic })).id)
     return ids
   })
   const sims: number[][] = []
-  for (const poolId of pools) sims.push(await house.activeSims(2, { poolId }))
+  for (const poolId of pools) sims.push(await harness.activeSims(2, { poolId }))
   const all = sims.flat()
-  const { key } = await house.asTenant(currentCycle)
+  const { key } = await harness.asTenant(currentCycle)
   const usage = { comes: true }
   const writer = async (first: number) => {
     for (let n = first; n < 90; n += 3) {
-      await house.record([house.usage(all[n % all.length] ?? 0, { bytesDown: 97 })])
+      await harness.record([harness.usage(all[n % all.length] ?? 0, { bytesDown: 97 })])
     }
   }
   const torn: object[] = []
   const reader = async (poolIds: readonly number[]) => {
     while (usage.comes) {
-      const lines = await house.asTenant((tx) => simFigures(tx, key, all))
-      const figures = await house.asTenant((tx) => poolFigures(tx, key, poolIds))
+      const lines = await harness.asTenant((tx) => simFigures(tx, key, all))
+      const figures = await harness.asTenant((tx) => poolFigures(tx, key, poolIds))
       for (const one of figures.values()) {
         const { limitBytes, usageBytes, remainingBytes, overageBytes } = one
         if (remainingBytes !== limitBytes - usageBytes + overageBytes) torn.push(one)

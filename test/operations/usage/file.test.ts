@@ -6,7 +6,7 @@ import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { importSims } from '../../../operations/estate/import-sims.ts'
 import { aStore } from '../../setup/estate.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from '../../unit/examples/usage-sums.ts'
-import { aHouse, type House } from '../harness.ts'
+import { aHarness, type Harness } from '../harness.ts'
 
 const estate = demoEstate()
 const lines = linesOf(shippedFile())
@@ -21,10 +21,10 @@ const sent = lines.map(({ text }) => {
 })
 
 /** Sends records in chunks, one after the other. */
-async function send(house: House, values: readonly unknown[]) {
+async function send(harness: Harness, values: readonly unknown[]) {
   let [accepted, duplicates] = [0, 0]
   for (let start = 0; start < values.length; start += CHUNK) {
-    const answer = await house.record(values.slice(start, start + CHUNK), start)
+    const answer = await harness.record(values.slice(start, start + CHUNK), start)
     expect(answer.rejected).toEqual([])
     accepted += answer.accepted
     duplicates += answer.duplicates
@@ -33,9 +33,9 @@ async function send(house: House, values: readonly unknown[]) {
 }
 
 /** The demonstration's SIMs in their pools since September, in a database of their own: ICCIDs are unique in the world. */
-async function theEstate(): Promise<House> {
-  const house = await aHouse(await aStore())
-  await house.asTenant(async (tx) => {
+async function theEstate(): Promise<Harness> {
+  const harness = await aHarness(await aStore())
+  await harness.asTenant(async (tx) => {
     const tariffs = new Map<string, number>()
     for (const { key, ...tariff } of estate.tariffs) tariffs.set(key, (await createTariff(tx, tariff)).id)
     const pools = new Map<string, number>()
@@ -62,27 +62,27 @@ async function theEstate(): Promise<House> {
     await sql`
       insert into active_spans (sim_id, from_at) select "simId", '2026-09-01T00:00:00Z' from ${placed}`.execute(tx.q)
   })
-  return house
+  return harness
 }
 
 /** Everything the file adds up to, wherever it is added up. */
-async function totals(house: House) {
+async function totals(harness: Harness) {
   const [ledger, pools, buckets, sims] = [
-    await house.rows(sql<{ iccid: string; pool: string; bytes: number; voice: number; sms: number }>`
+    await harness.rows(sql<{ iccid: string; pool: string; bytes: number; voice: number; sms: number }>`
       select s.iccid, coalesce(p.name, 'none') as pool, l.bytes, l.voice_seconds as voice, l.sms_count as sms
         from usage_ledger l join sims s on s.id = l.sim_id left join pools p on p.id = l.pool_id
        where l.cycle_key = '2026-10' order by s.iccid, pool`),
-    await house.rows(sql<{ pool: string; bytes: number; voice: number; sms: number; contributing: number }>`
+    await harness.rows(sql<{ pool: string; bytes: number; voice: number; sms: number; contributing: number }>`
       select coalesce(p.name, 'none') as pool, c.bytes, c.voice_seconds as voice, c.sms_count as sms, c.contributing
         from pool_cycles c left join pools p on p.id = c.pool_id where c.cycle_key = '2026-10' order by pool`),
-    await house.rows(sql<{ kind: number; subject: string; buckets: number; bytes: number }>`
+    await harness.rows(sql<{ kind: number; subject: string; buckets: number; bytes: number }>`
       select subject_kind as kind, coalesce(s.iccid, p.name, '') as subject, count(*)::integer as buckets,
              sum(b.bytes)::bigint as bytes, sum(b.voice_seconds)::bigint as voice, sum(b.sms_count)::bigint as sms
         from usage_buckets b
         left join sims s on subject_kind = 1 and s.id = subject_id
         left join pools p on subject_kind = 2 and p.id = subject_id
        group by 1, 2 order by 1, 2`),
-    await house.rows(sql<{ iccid: string; imei: string; seenAt: Date }>`
+    await harness.rows(sql<{ iccid: string; imei: string; seenAt: Date }>`
       select iccid, imei, last_seen_at as "seenAt" from sims order by iccid`),
   ]
   return { ledger, pools, buckets, sims }

@@ -8,7 +8,7 @@ import { recordUsage } from '../../../operations/usage/record-usage.ts'
 import { findPool } from '../../../store/estate/pools.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const store = await aStore('2026-12-10T12:00:00Z')
 const TERABYTE = 1_000_000_000_000
@@ -16,11 +16,11 @@ const CYCLE = '2026-12'
 
 describe('the time of a usage record', () => {
   test('is a day of the calendar', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
     const days = ['2026-11-31T00:00:00Z', '2026-02-29T00:00:00Z', '2026-11-30T24:00:00Z', '2026-11-30T00:00:00Z']
 
-    const answer = await house.record(days.map((at) => house.usage(simId, { at, bytesUp: 1 })))
+    const answer = await harness.record(days.map((at) => harness.usage(simId, { at, bytesUp: 1 })))
 
     expect(answer.rejected.map(({ index, code }) => [index, code])).toEqual([
       [0, 'invalid_record'],
@@ -32,8 +32,8 @@ describe('the time of a usage record', () => {
   })
 
   test('is not before what a feed may send late, and the others of its chunk count', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
     const before = (ms: number) => new Date(store.now - ms).toISOString()
     const times = [
       '0000-01-01T00:00:00Z',
@@ -42,29 +42,29 @@ describe('the time of a usage record', () => {
       before(USAGE_MAX_AGE_MS),
     ]
 
-    const answer = await house.record(times.map((at) => house.usage(simId, { at, bytesUp: 1 })))
+    const answer = await harness.record(times.map((at) => harness.usage(simId, { at, bytesUp: 1 })))
 
     expect(answer.accepted).toBe(1)
     expect(answer.rejected.map(({ code }) => code)).toEqual(['invalid_record', 'usage_too_old', 'usage_too_old'])
-    const opened = await house.rows(sql<{ key: string }>`select key from cycles order by key`)
+    const opened = await harness.rows(sql<{ key: string }>`select key from cycles order by key`)
     expect(opened.map(({ key }) => key)).toEqual(['2026-09', CYCLE])
   })
 
   test('may be before the tenant was made', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.unprovisioned(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.unprovisioned(1)
 
-    const answer = await house.record([house.usage(simId, { at: '2026-10-01T00:00:00Z', bytesUp: 1 })])
+    const answer = await harness.record([harness.usage(simId, { at: '2026-10-01T00:00:00Z', bytesUp: 1 })])
 
     expect(answer).toMatchObject({ accepted: 1, rejected: [] })
   })
 
   test('is bounded by a setting', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
-    const record = house.usage(simId, { at: new Date(store.now - 2000).toISOString(), bytesUp: 1 })
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    const record = harness.usage(simId, { at: new Date(store.now - 2000).toISOString(), bytesUp: 1 })
 
-    const strict = await recordUsage(store, house.tenantId, [record], 0, { maxAgeMs: 1000 })
+    const strict = await recordUsage(store, harness.tenantId, [record], 0, { maxAgeMs: 1000 })
 
     expect(strict.rejected).toMatchObject([{ code: 'usage_too_old', detail: expect.stringContaining('USAGE_MAX_AGE') }])
   })
@@ -75,10 +75,10 @@ describe('the amounts of a usage record', () => {
     ['one way', { bytesUp: TERABYTE }, { bytesUp: TERABYTE + 1 }],
     ['both ways together', { bytesUp: 1, bytesDown: TERABYTE - 1 }, { bytesUp: 1, bytesDown: TERABYTE }],
   ])('are at most a terabyte: %s', async (_, most, more) => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
 
-    const answer = await house.record([house.usage(simId, most), house.usage(simId, more)])
+    const answer = await harness.record([harness.usage(simId, most), harness.usage(simId, more)])
 
     expect(answer).toMatchObject({ accepted: 1, rejected: [{ index: 1, code: 'invalid_record' }] })
   })
@@ -87,19 +87,19 @@ describe('the amounts of a usage record', () => {
 describe('a total that would no longer be exact', () => {
   /** As if so much had come in: of a SIM in a pool, in all places it is counted. */
   async function aFullEstate() {
-    const house = await aHouse(store)
-    const poolId = await house.asTenant(async (tx) => {
+    const harness = await aHarness(store)
+    const poolId = await harness.asTenant(async (tx) => {
       const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
       return (await aPool(tx, tariff.id, { type: PoolType.Dynamic })).id
     })
-    const [full = 0, other = 0] = await house.activeSims(2, { poolId })
-    const [outside = 0] = await house.activeSims(1)
-    await house.record([full, other, outside].map((simId) => house.usage(simId, { bytesUp: 1 })))
+    const [full = 0, other = 0] = await harness.activeSims(2, { poolId })
+    const [outside = 0] = await harness.activeSims(1)
+    await harness.record([full, other, outside].map((simId) => harness.usage(simId, { bytesUp: 1 })))
     const fill = (...where: ReturnType<typeof sql>[]) =>
-      house.asTenant(async (tx) => {
+      harness.asTenant(async (tx) => {
         for (const one of where) await one.execute(tx.q)
       })
-    return { ...house, poolId, full, other, outside, fill }
+    return { ...harness, poolId, full, other, outside, fill }
   }
   const most = sql.lit(MOST_TOTAL - 10)
 
@@ -112,37 +112,37 @@ describe('a total that would no longer be exact', () => {
       (sim: number) => sql`update usage_buckets set bytes = ${most} where subject_kind = 1 and subject_id = ${sim}`,
     ],
   ])('rejects the record, and not its chunk: of %s', async (_, filled) => {
-    const house = await aFullEstate()
-    await house.fill(filled(house.full, house.poolId))
+    const harness = await aFullEstate()
+    await harness.fill(filled(harness.full, harness.poolId))
     const amounts = [3, 11, 4, 1]
 
-    const answer = await house.record(amounts.map((bytesUp) => house.usage(house.full, { bytesUp })))
+    const answer = await harness.record(amounts.map((bytesUp) => harness.usage(harness.full, { bytesUp })))
 
     expect(answer).toMatchObject({ accepted: 3, rejected: [{ index: 1, code: 'total_out_of_range' }] })
-    const [row] = await house.rows(sql<{ n: number }>`select count(*) as n from usage_records where bytes_up <> 1`)
+    const [row] = await harness.rows(sql<{ n: number }>`select count(*) as n from usage_records where bytes_up <> 1`)
     expect(row?.n).toBe(2)
   })
 
   test('leaves other SIMs of the chunk alone, and takes a correction', async () => {
-    const house = await aFullEstate()
-    await house.fill(sql`update usage_ledger set bytes = ${most} where sim_id = ${house.full}`)
+    const harness = await aFullEstate()
+    await harness.fill(sql`update usage_ledger set bytes = ${most} where sim_id = ${harness.full}`)
 
-    const answer = await house.record([
-      house.usage(house.full, { bytesUp: 11 }),
-      house.usage(house.other, { bytesUp: 5 }),
-      house.usage(house.outside, { bytesUp: 6 }),
+    const answer = await harness.record([
+      harness.usage(harness.full, { bytesUp: 11 }),
+      harness.usage(harness.other, { bytesUp: 5 }),
+      harness.usage(harness.outside, { bytesUp: 6 }),
     ])
-    const corrected = await house.record([house.usage(house.full, { bytesUp: -100, correction: true })])
+    const corrected = await harness.record([harness.usage(harness.full, { bytesUp: -100, correction: true })])
 
     expect(answer).toMatchObject({ accepted: 2, rejected: [{ index: 0, code: 'total_out_of_range' }] })
     expect(corrected).toMatchObject({ accepted: 1, rejected: [] })
-    const ledger = Object.fromEntries((await house.ledger()).map(({ simId, bytes }) => [simId, bytes]))
-    expect(ledger).toEqual({ [house.full]: MOST_TOTAL - 110, [house.other]: 6, [house.outside]: 7 })
+    const ledger = Object.fromEntries((await harness.ledger()).map(({ simId, bytes }) => [simId, bytes]))
+    expect(ledger).toEqual({ [harness.full]: MOST_TOTAL - 110, [harness.other]: 6, [harness.outside]: 7 })
   })
 })
 
 test('figures of a pool are exact, or as large as can be shown, whatever its tariff and its SIMs', async () => {
-  const house = await aHouse(store)
+  const harness = await aHarness(store)
   const largest = 10 ** 15
   const allowance = fc.oneof(fc.constantFrom(0, 1, 10 ** 12, largest), fc.integer({ min: 0, max: largest }))
   const sims = fc.oneof(fc.constantFrom(1, 9, 10, 9007, 9008), fc.integer({ min: 1, max: 9223 }))
@@ -151,11 +151,11 @@ test('figures of a pool are exact, or as large as can be shown, whatever its tar
 
   await fc.assert(
     fc.asyncProperty(allowance, sims, usage, async (allowanceBytes, contributing, bytes) => {
-      const tariff = await house.asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 0))
+      const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 0))
       // As an earlier version took it: tariffs are not made that large any more.
       await sql`update tariffs set allowance_bytes = ${allowanceBytes} where id = ${tariff.id}`.execute(store.db)
-      const { id: poolId } = await house.asTenant((tx) => aPool(tx, tariff.id, { type: PoolType.Dynamic }))
-      const read = await house.asTenant(async (tx) => {
+      const { id: poolId } = await harness.asTenant((tx) => aPool(tx, tariff.id, { type: PoolType.Dynamic }))
+      const read = await harness.asTenant(async (tx) => {
         await poolFigures(tx, CYCLE, [poolId])
         await sql`update pool_cycles set bytes = ${bytes}, contributing = ${contributing}, usage_version = usage_version + 1
                    where pool_id = ${poolId}`.execute(tx.q)

@@ -3,23 +3,23 @@ import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse, type House } from '../harness.ts'
+import { aHarness, type Harness } from '../harness.ts'
 
 const store = await aStore()
 const NOW = Date.parse('2026-11-10T12:00:00Z')
 const MINUTE = 60_000
 
-const aPoolOf = (house: House, bytes = 1000) =>
-  house.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, bytes)).id)).id)
-const counts = (house: House) =>
-  house.rows(sql<{ key: string; accepted: number; duplicate: number }>`
+const aPoolOf = (harness: Harness, bytes = 1000) =>
+  harness.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, bytes)).id)).id)
+const counts = (harness: Harness) =>
+  harness.rows(sql<{ key: string; accepted: number; duplicate: number }>`
     select key, records_accepted as accepted, records_duplicate as duplicate from cycles order by key`)
-const recordCount = async (house: House) =>
-  (await house.rows(sql<{ count: number }>`select count(*) as count from usage_records`))[0]?.count
+const recordCount = async (harness: Harness) =>
+  (await harness.rows(sql<{ count: number }>`select count(*) as count from usage_records`))[0]?.count
 
 /** What pools' totals, buckets and records say must be what the ledger says. */
-async function expectOneTruth(house: House) {
-  const [sums] = await house.rows(sql<Record<'ledger' | 'pools' | 'records' | 'sims' | 'inPools' | 'tenant', number>>`
+async function expectOneTruth(harness: Harness) {
+  const [sums] = await harness.rows(sql<Record<'ledger' | 'pools' | 'records' | 'sims' | 'inPools' | 'tenant', number>>`
     select (select sum(bytes) from usage_ledger)::bigint as ledger,
            (select sum(bytes) from pool_cycles)::bigint as pools,
            (select sum(bytes_up + bytes_down) from usage_records)::bigint as records,
@@ -32,43 +32,43 @@ async function expectOneTruth(house: House) {
 
 describe('a usage record', () => {
   test('counts bytes up and down, seconds of voice and messages', async () => {
-    const house = await aHouse(store)
-    const poolId = await aPoolOf(house)
-    const [simId = 0] = await house.activeSims(1, { poolId })
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness)
+    const [simId = 0] = await harness.activeSims(1, { poolId })
 
-    await house.record([
-      house.usage(simId, { bytesUp: 1, bytesDown: 20 }),
-      house.usage(simId, { voiceSeconds: 61, smsCount: 2 }),
-      house.usage(simId, { bytesDown: 300, smsCount: 1 }),
+    await harness.record([
+      harness.usage(simId, { bytesUp: 1, bytesDown: 20 }),
+      harness.usage(simId, { voiceSeconds: 61, smsCount: 2 }),
+      harness.usage(simId, { bytesDown: 300, smsCount: 1 }),
     ])
 
-    expect(await house.ledger()).toEqual([
+    expect(await harness.ledger()).toEqual([
       { cycle: '2026-11', simId, poolId, contributing: true, bytes: 321, voiceSeconds: 61, smsCount: 3 },
     ])
-    await expectOneTruth(house)
+    await expectOneTruth(harness)
   })
 
   test('counts once, and says so when it comes again, in the same delivery or a later one', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
-    const [one, two] = [house.usage(simId, { bytesUp: 5 }), house.usage(simId, { bytesUp: 7 })]
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    const [one, two] = [harness.usage(simId, { bytesUp: 5 }), harness.usage(simId, { bytesUp: 7 })]
 
-    const first = await house.record([one, two, one])
-    const second = await house.record([two, { ...one, bytesDown: 0, at: '2026-11-10T13:00:00+01:00' }])
+    const first = await harness.record([one, two, one])
+    const second = await harness.record([two, { ...one, bytesDown: 0, at: '2026-11-10T13:00:00+01:00' }])
 
     expect(first).toMatchObject({ accepted: 2, duplicates: 1, rejected: [] })
     expect(second).toMatchObject({ accepted: 0, duplicates: 2, rejected: [] })
-    expect(await house.ledger()).toMatchObject([{ bytes: 12 }])
-    expect(await counts(house)).toEqual([{ key: '2026-11', accepted: 2, duplicate: 3 }])
+    expect(await harness.ledger()).toMatchObject([{ bytes: 12 }])
+    expect(await counts(harness)).toEqual([{ key: '2026-11', accepted: 2, duplicate: 3 }])
   })
 
   test('is another one at another time, and another tenant’s is another one too', async () => {
-    const [house, other] = [await aHouse(store), await aHouse(store)]
-    const [simId = 0] = await house.activeSims(1)
+    const [harness, other] = [await aHarness(store), await aHarness(store)]
+    const [simId = 0] = await harness.activeSims(1)
     const [theirs = 0] = await other.activeSims(1)
-    const record = house.usage(simId, { recordId: 'same', bytesUp: 5 })
+    const record = harness.usage(simId, { recordId: 'same', bytesUp: 5 })
 
-    const ours = await house.record([record, { ...record, at: new Date(NOW - 1).toISOString() }])
+    const ours = await harness.record([record, { ...record, at: new Date(NOW - 1).toISOString() }])
     const notOurs = await other.record([
       { ...record, simId: theirs },
       { ...record, recordId: 'stranger' },
@@ -79,28 +79,28 @@ describe('a usage record', () => {
   })
 
   test('counts in the cycle of its own time; a boundary belongs to the cycle that begins there', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
 
-    await house.record([
-      house.usage(simId, { at: '2026-10-31T23:59:59.999Z', bytesUp: 1 }),
-      house.usage(simId, { at: '2026-11-01T00:00:00Z', bytesUp: 10 }),
-      house.usage(simId, { at: '2026-11-01T00:30:00+01:00', bytesUp: 100 }),
+    await harness.record([
+      harness.usage(simId, { at: '2026-10-31T23:59:59.999Z', bytesUp: 1 }),
+      harness.usage(simId, { at: '2026-11-01T00:00:00Z', bytesUp: 10 }),
+      harness.usage(simId, { at: '2026-11-01T00:30:00+01:00', bytesUp: 100 }),
     ])
 
-    expect(await house.ledger()).toMatchObject([
+    expect(await harness.ledger()).toMatchObject([
       { cycle: '2026-10', bytes: 101, contributing: false },
       { cycle: '2026-11', bytes: 10, contributing: true },
     ])
   })
 
   test('counts in the pool the SIM was in then, and outside pools before it was provisioned', async () => {
-    const house = await aHouse(store)
-    const [before, after] = [await aPoolOf(house), await aPoolOf(house)]
+    const harness = await aHarness(store)
+    const [before, after] = [await aPoolOf(harness), await aPoolOf(harness)]
     store.now = Date.parse('2026-10-10T12:00:00Z')
-    const [simId = 0] = await house.activeSims(1, { poolId: before })
+    const [simId = 0] = await harness.activeSims(1, { poolId: before })
     store.now = NOW
-    await house.complete({
+    await harness.complete({
       simId,
       type: TicketType.Provision,
       poolId: after,
@@ -108,41 +108,41 @@ describe('a usage record', () => {
       effectiveAt: new Date('2026-11-01T00:00:00Z'),
     })
 
-    await house.record([
-      house.usage(simId, { at: '2026-11-01T00:00:00Z', bytesUp: 1000 }),
-      house.usage(simId, { at: '2026-10-31T23:59:59Z', bytesUp: 100 }),
-      house.usage(simId, { at: '2026-10-10T12:00:00Z', bytesUp: 10 }),
-      house.usage(simId, { at: '2026-10-10T11:59:59Z', bytesUp: 1 }),
+    await harness.record([
+      harness.usage(simId, { at: '2026-11-01T00:00:00Z', bytesUp: 1000 }),
+      harness.usage(simId, { at: '2026-10-31T23:59:59Z', bytesUp: 100 }),
+      harness.usage(simId, { at: '2026-10-10T12:00:00Z', bytesUp: 10 }),
+      harness.usage(simId, { at: '2026-10-10T11:59:59Z', bytesUp: 1 }),
     ])
 
-    expect((await house.ledger()).map(({ cycle, poolId, bytes }) => [cycle, poolId, bytes])).toEqual([
+    expect((await harness.ledger()).map(({ cycle, poolId, bytes }) => [cycle, poolId, bytes])).toEqual([
       ['2026-10', 0, 1],
       ['2026-10', before, 110],
       ['2026-11', after, 1000],
     ])
-    await expectOneTruth(house)
+    await expectOneTruth(harness)
   })
 
   test('of a SIM that was never provisioned is kept', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.unprovisioned(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.unprovisioned(1)
 
-    await house.record([house.usage(simId, { bytesUp: 9 })])
+    await harness.record([harness.usage(simId, { bytesUp: 9 })])
 
-    expect(await house.ledger()).toMatchObject([{ poolId: 0, contributing: false, bytes: 9 }])
+    expect(await harness.ledger()).toMatchObject([{ poolId: 0, contributing: false, bytes: 9 }])
   })
 
   test('marks its SIM, its pool and the tenant due, and enqueues an evaluation', async () => {
-    const house = await aHouse(store)
-    const poolId = await aPoolOf(house)
-    const [simId = 0] = await house.activeSims(2, { poolId })
-    await house.rows(sql`delete from due_subjects returning 1`)
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness)
+    const [simId = 0] = await harness.activeSims(2, { poolId })
+    await harness.rows(sql`delete from due_subjects returning 1`)
     store.jobs.length = 0
 
-    await house.record([house.usage(simId, { bytesUp: 1 })])
+    await harness.record([harness.usage(simId, { bytesUp: 1 })])
 
     expect(
-      await house.rows(sql<{ kind: number; id: number }>`
+      await harness.rows(sql<{ kind: number; id: number }>`
         select subject_kind as kind, subject_id as id from due_subjects
          where due_at <= ${new Date(store.now)} order by subject_kind`),
     ).toEqual([
@@ -150,38 +150,38 @@ describe('a usage record', () => {
       { kind: 2, id: poolId },
       { kind: 3, id: 0 },
     ])
-    expect(store.jobs).toEqual([{ queue: 'evaluate', tenantId: house.tenantId }])
+    expect(store.jobs).toEqual([{ queue: 'evaluate', tenantId: harness.tenantId }])
   })
 })
 
 describe('a bad record rejects only itself', () => {
   test('and is named by its place in the whole delivery', async () => {
-    const house = await aHouse(store)
-    const [simId = 0, other = 0] = await house.activeSims(2)
-    const known = house.usage(simId, { bytesUp: 50 })
-    await house.record([known])
-    const twin = house.usage(simId, { recordId: 'twin', bytesUp: 3 })
+    const harness = await aHarness(store)
+    const [simId = 0, other = 0] = await harness.activeSims(2)
+    const known = harness.usage(simId, { bytesUp: 50 })
+    await harness.record([known])
+    const twin = harness.usage(simId, { recordId: 'twin', bytesUp: 3 })
 
-    const { accepted, duplicates, rejected } = await house.record(
+    const { accepted, duplicates, rejected } = await harness.record(
       [
-        house.usage(simId, { bytesUp: 1 }),
+        harness.usage(simId, { bytesUp: 1 }),
         'not a record',
         { ...known, bytesUp: 51 },
         { ...known, simId: other },
         known,
-        house.usage(simId, { at: new Date(store.now + 5 * MINUTE + 1).toISOString(), bytesUp: 1 }),
-        house.usage(simId, { at: new Date(store.now + 5 * MINUTE).toISOString(), bytesUp: 2 }),
-        house.usage(simId, { bytesDown: -1 }),
-        house.usage(simId, { bytesDown: -1000, correction: true }),
-        house.usage(simId, { bytesDown: -20, correction: true }),
-        house.usage(2 ** 40, { bytesUp: 1 }),
-        { ...house.usage(simId), simId: undefined, iccid: '8944500000000009999', bytesUp: 1 },
-        { ...house.usage(simId), iccid: '8944500000000009999' },
-        house.usage(simId, { at: '2026-11-31T00:00:00' }),
-        house.usage(simId, { bytesUp: 1.5 }),
+        harness.usage(simId, { at: new Date(store.now + 5 * MINUTE + 1).toISOString(), bytesUp: 1 }),
+        harness.usage(simId, { at: new Date(store.now + 5 * MINUTE).toISOString(), bytesUp: 2 }),
+        harness.usage(simId, { bytesDown: -1 }),
+        harness.usage(simId, { bytesDown: -1000, correction: true }),
+        harness.usage(simId, { bytesDown: -20, correction: true }),
+        harness.usage(2 ** 40, { bytesUp: 1 }),
+        { ...harness.usage(simId), simId: undefined, iccid: '8944500000000009999', bytesUp: 1 },
+        { ...harness.usage(simId), iccid: '8944500000000009999' },
+        harness.usage(simId, { at: '2026-11-31T00:00:00' }),
+        harness.usage(simId, { bytesUp: 1.5 }),
         twin,
         { ...twin, bytesUp: 4 },
-        house.usage(simId, { colour: 'red' }),
+        harness.usage(simId, { colour: 'red' }),
       ],
       7000,
     )
@@ -202,58 +202,58 @@ describe('a bad record rejects only itself', () => {
       [17, 'invalid_record'],
     ])
     expect({ accepted, duplicates }).toEqual({ accepted: 4, duplicates: 1 })
-    expect(await house.ledger()).toMatchObject([
+    expect(await harness.ledger()).toMatchObject([
       { simId, bytes: 50 + 1 + 2 - 20 + 3 },
       { simId: other, bytes: 0 },
     ])
-    await expectOneTruth(house)
+    await expectOneTruth(harness)
   })
 
   test('a rejected correction may be sent again once there is something to correct', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
-    const correction = house.usage(simId, { smsCount: -2, correction: true })
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    const correction = harness.usage(simId, { smsCount: -2, correction: true })
 
-    const early = await house.record([correction])
-    const later = await house.record([correction, house.usage(simId, { smsCount: 2 })])
+    const early = await harness.record([correction])
+    const later = await harness.record([correction, harness.usage(simId, { smsCount: 2 })])
 
     expect(early).toMatchObject({ accepted: 0, rejected: [{ index: 0, code: 'negative_total' }] })
     expect(later).toMatchObject({ accepted: 2, rejected: [] })
-    expect(await house.ledger()).toMatchObject([{ smsCount: 0 }])
+    expect(await harness.ledger()).toMatchObject([{ smsCount: 0 }])
   })
 
   test('corrections of one row are judged together', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
-    await house.record([house.usage(simId, { bytesUp: 10 })])
-    const minus = (bytesUp: number) => house.usage(simId, { bytesUp, correction: true })
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    await harness.record([harness.usage(simId, { bytesUp: 10 })])
+    const minus = (bytesUp: number) => harness.usage(simId, { bytesUp, correction: true })
 
-    const answer = await house.record([minus(-6), minus(-6), minus(-4)])
+    const answer = await harness.record([minus(-6), minus(-6), minus(-4)])
 
     expect(answer).toMatchObject({ accepted: 2, rejected: [{ index: 1, code: 'negative_total' }] })
-    expect(await house.ledger()).toMatchObject([{ bytes: 0 }])
+    expect(await harness.ledger()).toMatchObject([{ bytes: 0 }])
   })
 })
 
 describe('the device a SIM is in', () => {
-  const device = async (house: House, simId: number) =>
+  const device = async (harness: Harness, simId: number) =>
     (
-      await house.rows(sql<{ imei: string; previous: string; seenAt: Date }>`
+      await harness.rows(sql<{ imei: string; previous: string; seenAt: Date }>`
         select imei, previous_imei as previous, last_seen_at as "seenAt" from sims where id = ${simId}`)
     )[0]
   const [OLD, NEW] = ['356938035643809', '490154203237518']
 
   test('is the one that was seen last, whatever comes late', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
     const seen = (minute: number, imei?: string) =>
-      house.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), imei })
+      harness.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), imei })
 
-    await house.record([seen(20, OLD)])
-    await house.record([seen(10, NEW)])
-    await house.record([seen(15, OLD), seen(5)])
+    await harness.record([seen(20, OLD)])
+    await harness.record([seen(10, NEW)])
+    await harness.record([seen(15, OLD), seen(5)])
 
-    expect(await device(house, simId)).toEqual({
+    expect(await device(harness, simId)).toEqual({
       imei: NEW,
       previous: OLD,
       seenAt: new Date(store.now - 5 * MINUTE),
@@ -261,14 +261,14 @@ describe('the device a SIM is in', () => {
   })
 
   test('is found in whatever order one delivery names them', async () => {
-    const house = await aHouse(store)
-    const [simId = 0] = await house.activeSims(1)
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
     const seen = (minute: number, imei: string) =>
-      house.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), imei })
+      harness.usage(simId, { at: new Date(store.now - minute * MINUTE).toISOString(), imei })
 
-    await house.record([seen(2, NEW), seen(8, OLD)])
+    await harness.record([seen(2, NEW), seen(8, OLD)])
 
-    expect(await device(house, simId)).toMatchObject({ imei: NEW })
+    expect(await device(harness, simId)).toMatchObject({ imei: NEW })
   })
 })
 
@@ -280,64 +280,64 @@ describe('deliveries at the same time', () => {
       .map(({ value }) => value)
 
   test('count overlapping records once and do not wait for each other for ever', async () => {
-    const house = await aHouse(store)
-    const pools = [await aPoolOf(house), await aPoolOf(house), await aPoolOf(house)]
-    const sims = (await Promise.all(pools.map((poolId) => house.activeSims(4, { poolId })))).flat()
+    const harness = await aHarness(store)
+    const pools = [await aPoolOf(harness), await aPoolOf(harness), await aPoolOf(harness)]
+    const sims = (await Promise.all(pools.map((poolId) => harness.activeSims(4, { poolId })))).flat()
     const records = Array.from({ length: 240 }, (_, i) =>
-      house.usage(sims[i % sims.length] ?? 0, {
+      harness.usage(sims[i % sims.length] ?? 0, {
         at: new Date(NOW - i * 1000 * MINUTE * 0.2).toISOString(),
         bytesUp: i,
       }),
     )
 
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, seed) => house.record(shuffled(records, seed).slice(0, 200))),
+      Array.from({ length: 8 }, (_, seed) => harness.record(shuffled(records, seed).slice(0, 200))),
     )
-    const rest = await house.record(records)
+    const rest = await harness.record(records)
 
     const accepted = [...answers, rest].reduce((sum, answer) => sum + answer.accepted, 0)
     const duplicates = [...answers, rest].reduce((sum, answer) => sum + answer.duplicates, 0)
     expect({ accepted, duplicates }).toEqual({ accepted: 240, duplicates: 8 * 200 })
-    expect((await house.ledger()).reduce((sum, { bytes }) => sum + bytes, 0)).toBe((239 * 240) / 2)
-    expect(await recordCount(house)).toBe(240)
-    const cycles = await counts(house)
+    expect((await harness.ledger()).reduce((sum, { bytes }) => sum + bytes, 0)).toBe((239 * 240) / 2)
+    expect(await recordCount(harness)).toBe(240)
+    const cycles = await counts(harness)
     expect(cycles.reduce((sum, cycle) => sum + cycle.accepted, 0)).toBe(240)
     expect(cycles.reduce((sum, cycle) => sum + cycle.duplicate, 0)).toBe(8 * 200)
-    await expectOneTruth(house)
+    await expectOneTruth(harness)
   })
 
   test('a record that contradicts one under way is a conflict, not a duplicate', async () => {
-    const house = await aHouse(store)
-    const sims = await house.activeSims(8)
-    const record = house.usage(0, { recordId: 'contested', bytesUp: 1 })
+    const harness = await aHarness(store)
+    const sims = await harness.activeSims(8)
+    const record = harness.usage(0, { recordId: 'contested', bytesUp: 1 })
 
-    const answers = await Promise.all(sims.map((simId) => house.record([{ ...record, simId }])))
+    const answers = await Promise.all(sims.map((simId) => harness.record([{ ...record, simId }])))
 
     expect(answers.filter(({ accepted }) => accepted === 1)).toHaveLength(1)
     expect(answers.flatMap(({ rejected }) => rejected.map(({ code }) => code))).toEqual(
       Array(7).fill('record_conflict'),
     )
-    expect((await house.ledger()).reduce((sum, { bytes }) => sum + bytes, 0)).toBe(1)
+    expect((await harness.ledger()).reduce((sum, { bytes }) => sum + bytes, 0)).toBe(1)
   })
 
   test('open a new cycle without waiting for each other for ever', async () => {
     for (let round = 0; round < 6; round++) {
-      const house = await aHouse(store, 'PT1H')
-      const poolId = await aPoolOf(house)
-      const sims = await house.activeSims(8, { poolId })
+      const harness = await aHarness(store, 'PT1H')
+      const poolId = await aPoolOf(harness)
+      const sims = await harness.activeSims(8, { poolId })
       const at = (hour: number) => new Date(NOW - hour * 60 * MINUTE).toISOString()
 
       const answers = await Promise.all(
         sims.map((simId, i) =>
-          house.record([
-            house.usage(simId, { at: at(0), bytesUp: 1 }),
-            ...(i % 2 === 0 ? [1, 2, 3].map((hour) => house.usage(simId, { at: at(hour), bytesUp: 1 })) : []),
+          harness.record([
+            harness.usage(simId, { at: at(0), bytesUp: 1 }),
+            ...(i % 2 === 0 ? [1, 2, 3].map((hour) => harness.usage(simId, { at: at(hour), bytesUp: 1 })) : []),
           ]),
         ),
       )
 
       expect(answers.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(20)
-      await expectOneTruth(house)
+      await expectOneTruth(harness)
     }
   })
 })
@@ -346,24 +346,24 @@ describe('late records', () => {
   const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 
   test('of a closed cycle are told once a SIM, cycle and batch', async () => {
-    const house = await aHouse(store)
-    const [one = 0, two = 0] = await house.activeSims(2)
-    await house.record([house.usage(one, { at: '2026-09-10T00:00:00Z', bytesUp: 1 })])
-    for (const cycle of ['2026-09', '2026-10']) await house.asTenant((tx) => closeCycle(tx, cycle, steps))
+    const harness = await aHarness(store)
+    const [one = 0, two = 0] = await harness.activeSims(2)
+    await harness.record([harness.usage(one, { at: '2026-09-10T00:00:00Z', bytesUp: 1 })])
+    for (const cycle of ['2026-09', '2026-10']) await harness.asTenant((tx) => closeCycle(tx, cycle, steps))
     const late = (simId: number, month: number, bytesUp: number) =>
-      house.usage(simId, { at: `2026-${month < 10 ? '0' : ''}${month}-20T00:00:00Z`, bytesUp })
+      harness.usage(simId, { at: `2026-${month < 10 ? '0' : ''}${month}-20T00:00:00Z`, bytesUp })
     const batch = [
       late(one, 9, 1),
       late(one, 9, 2),
       late(two, 9, 4),
       late(one, 10, 8),
-      house.usage(one, { bytesUp: 16 }),
+      harness.usage(one, { bytesUp: 16 }),
     ]
 
-    await house.record(batch)
-    await house.record(batch)
-    const afterOne = await house.log()
-    await house.record([late(one, 9, 32)])
+    await harness.record(batch)
+    await harness.record(batch)
+    const afterOne = await harness.log()
+    await harness.record([late(one, 9, 32)])
 
     expect(afterOne).toMatchObject([
       {
@@ -375,8 +375,8 @@ describe('late records', () => {
       { simId: one, cycle: '2026-10', level: LogLevel.Info, message: expect.stringContaining('8 bytes') },
       { simId: two, cycle: '2026-09', level: LogLevel.Info, message: expect.stringContaining('4 bytes') },
     ])
-    expect((await house.log()).slice(3)).toMatchObject([{ simId: one, cycle: '2026-09' }])
-    expect((await house.ledger()).filter(({ cycle }) => cycle === '2026-09')).toMatchObject([
+    expect((await harness.log()).slice(3)).toMatchObject([{ simId: one, cycle: '2026-09' }])
+    expect((await harness.ledger()).filter(({ cycle }) => cycle === '2026-09')).toMatchObject([
       { simId: one, bytes: 36 },
       { simId: two, bytes: 4 },
     ])
@@ -384,17 +384,19 @@ describe('late records', () => {
 
   test('that come while their cycle is closed are in its statement or told as late', async () => {
     for (let round = 0; round < 5; round++) {
-      const house = await aHouse(store)
-      const poolId = await aPoolOf(house)
-      const sims = await house.activeSims(6, { poolId })
-      await house.record(sims.map((simId) => house.usage(simId, { at: '2026-10-05T00:00:00Z', bytesUp: 1 })))
-      const late = sims.map((simId) => house.record([house.usage(simId, { at: '2026-10-06T00:00:00Z', bytesUp: 10 })]))
+      const harness = await aHarness(store)
+      const poolId = await aPoolOf(harness)
+      const sims = await harness.activeSims(6, { poolId })
+      await harness.record(sims.map((simId) => harness.usage(simId, { at: '2026-10-05T00:00:00Z', bytesUp: 1 })))
+      const late = sims.map((simId) =>
+        harness.record([harness.usage(simId, { at: '2026-10-06T00:00:00Z', bytesUp: 10 })]),
+      )
 
-      await Promise.all([...late, house.asTenant((tx) => closeCycle(tx, '2026-10', steps))])
+      await Promise.all([...late, harness.asTenant((tx) => closeCycle(tx, '2026-10', steps))])
 
-      const [statement] = await house.rows(sql<{ bytes: number }>`
+      const [statement] = await harness.rows(sql<{ bytes: number }>`
         select sum(bytes)::bigint as bytes from statements where kind = 'sim'`)
-      expect((statement?.bytes ?? 0) + 10 * (await house.log()).length).toBe(66)
+      expect((statement?.bytes ?? 0) + 10 * (await harness.log()).length).toBe(66)
     }
   })
 })

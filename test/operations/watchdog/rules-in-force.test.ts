@@ -12,19 +12,19 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { tenantsDue } from '../../../store/due.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const shipped = await readRuleFiles('')
 
 /** A store of its own, since rules are in force for all tenants. */
 async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
   await activateRules(store, shipped, 'the tests')
-  const house = await aHouse(store)
-  const poolId = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store)
+  const poolId = await harness.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
     return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
   })
-  const [simId = 0] = await house.activeSims(1, { poolId })
+  const [simId = 0] = await harness.activeSims(1, { poolId })
   const options = (rules = rulesInForce()) => ({
     rules,
     waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
@@ -33,17 +33,17 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
     groupNextMs: 3_600_000,
   })
   return {
-    ...house,
+    ...harness,
     simId,
     /** As a process does that has just started; or, with its own rules, one that has evaluated before. */
-    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(store, options(rules), house.tenantId),
+    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(store, options(rules), harness.tenantId),
     use: async (bytesDown: number) => {
       store.now += 60_000
-      await house.record([house.usage(simId, { bytesDown })])
+      await harness.record([harness.usage(simId, { bytesDown })])
     },
     signals: () =>
-      house.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox order by id`),
-    isDue: async () => (await inPlatform(store, tenantsDue)).includes(house.tenantId),
+      harness.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox order by id`),
+    isDue: async () => (await inPlatform(store, tenantsDue)).includes(harness.tenantId),
   }
 }
 
@@ -76,66 +76,66 @@ describe('a rule set that this build refuses', () => {
     ['in a process that has just started', false],
   ])('leaves the last accepted one in force, and nobody stands down: %s', async (_, isLoaded) => {
     const store = await aStore()
-    const house = await aWatchedSim(store)
+    const harness = await aWatchedSim(store)
     const rules = rulesInForce()
-    await house.use(101 * MB)
-    await house.evaluate(rules)
+    await harness.use(101 * MB)
+    await harness.evaluate(rules)
 
     await accepted(store, foreign)
-    await house.use(1)
-    await house.evaluate(isLoaded ? rules : undefined)
+    await harness.use(1)
+    await harness.evaluate(isLoaded ? rules : undefined)
 
-    expect(await house.signals()).toEqual([{ signal: 'overLimit' }])
-    const firing = await house.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)
+    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
+    const firing = await harness.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)
     expect(firing).toHaveLength(1)
   })
 
   test('takes nothing back that a rule asked for which the accepted one does not have', async () => {
     const store = await aStore()
-    const house = await aWatchedSim(store)
-    await house.use(101 * MB)
-    await house.evaluate()
+    const harness = await aWatchedSim(store)
+    await harness.use(101 * MB)
+    await harness.evaluate()
     await activateRules(store, shipped.slice(0, 1), 'the tests')
     await activateRules(store, shipped, 'the tests')
     await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb where active`.execute(store.db)
 
-    await house.use(1)
-    await house.evaluate()
+    await harness.use(1)
+    await harness.evaluate()
 
-    expect(await house.signals()).toEqual([{ signal: 'overLimit' }])
+    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
   })
 
   test('lets a SIM go that a person exempts', async () => {
     const store = await aStore()
-    const house = await aWatchedSim(store)
-    await house.use(101 * MB)
-    await house.evaluate()
+    const harness = await aWatchedSim(store)
+    await harness.use(101 * MB)
+    await harness.evaluate()
     await accepted(store, foreign)
 
-    await house.asTenant((tx) => sql`update sims set is_watchdog_exempt = true`.execute(tx.q))
-    await house.use(1)
-    await house.evaluate()
+    await harness.asTenant((tx) => sql`update sims set is_watchdog_exempt = true`.execute(tx.q))
+    await harness.use(1)
+    await harness.evaluate()
 
-    expect(await house.signals()).toEqual([{ signal: 'overLimit' }, { signal: 'standDown' }])
+    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }, { signal: 'standDown' }])
   })
 
   test('leaves everything due where none was ever accepted', async () => {
     const store = await aStore()
-    const house = await aWatchedSim(store)
-    await house.use(101 * MB)
-    await house.evaluate()
+    const harness = await aWatchedSim(store)
+    await harness.use(101 * MB)
+    await harness.evaluate()
     await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb`.execute(store.db)
 
-    await house.use(1)
-    await house.evaluate()
+    await harness.use(1)
+    await harness.evaluate()
 
-    expect(await house.signals()).toEqual([{ signal: 'overLimit' }])
-    expect(await house.isDue()).toBe(true)
+    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
+    expect(await harness.isDue()).toBe(true)
   })
 
   test('is told once to all, by whichever process looks', async () => {
     const store = await aStore()
-    const house = await aWatchedSim(store)
+    const harness = await aWatchedSim(store)
     const version = await accepted(store, foreign)
     const look = () => recordRefusedRules(store, rulesInForce())
 
@@ -150,7 +150,7 @@ describe('a rule set that this build refuses', () => {
         description: expect.stringContaining(`version ${version}`),
       },
     ])
-    expect(await house.rows(sql`select 1 from events where description like '%usageShareToday%'`)).toEqual([])
+    expect(await harness.rows(sql`select 1 from events where description like '%usageShareToday%'`)).toEqual([])
   })
 
   test('makes a process not ready until it is replaced, with the reason', async () => {

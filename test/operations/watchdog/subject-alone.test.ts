@@ -11,7 +11,7 @@ import { loadRuleSet } from '../../../rules/load/load.ts'
 import { connect } from '../../../store/connect.ts'
 import { markAllDue } from '../../../store/due.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHouse } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 const { rules: shipped } = await loadRuleSet(await readRuleFiles(''))
@@ -25,14 +25,14 @@ const rules: RulesInForce['rules'] = shipped.flatMap((rule) => {
 })
 
 async function anEstate(count: number, odd: number) {
-  const house = await aHouse(store)
-  const poolId = await house.asTenant(async (tx) => {
+  const harness = await aHarness(store)
+  const poolId = await harness.asTenant(async (tx) => {
     const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
     return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
   })
-  const sims = await house.activeSims(count, { poolId })
+  const sims = await harness.activeSims(count, { poolId })
   const oddId = sims[odd] ?? 0
-  await house.asTenant((tx) => sql`update sims set tag = 'odd' where id = ${oddId}`.execute(tx.q))
+  await harness.asTenant((tx) => sql`update sims set tag = 'odd' where id = ${oddId}`.execute(tx.q))
   const failed: FailedSubject[] = []
   const inForce: RulesInForce = { version: 1, activatedAt: null, rules, refused: null }
   const options = {
@@ -44,14 +44,14 @@ async function anEstate(count: number, odd: number) {
     onFailed: (one: FailedSubject) => failed.push(one),
   }
   return {
-    ...house,
+    ...harness,
     sims,
     oddId,
     failed,
     options,
-    evaluate: () => evaluateSubjects(store, options, house.tenantId),
+    evaluate: () => evaluateSubjects(store, options, harness.tenantId),
     overageLogged: async () =>
-      (await house.log()).filter(({ message }) => message.includes('over its')).map(({ simId }) => simId),
+      (await harness.log()).filter(({ message }) => message.includes('over its')).map(({ simId }) => simId),
   }
 }
 

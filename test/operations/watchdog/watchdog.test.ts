@@ -68,21 +68,21 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
 
 describe('evaluation', () => {
   test('logs and tells a threshold once, however often usage comes in above it', async () => {
-    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 2)
-    const [simId = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 2)
+    const [simId = 0] = harness.sims
 
-    await house.use(simId, 159 * MB)
-    await house.evaluate()
-    const below = await house.log()
-    await house.use(simId, 1 * MB)
-    await house.evaluate()
-    await house.use(simId, 1 * MB)
-    await house.evaluate()
+    await harness.use(simId, 159 * MB)
+    await harness.evaluate()
+    const below = await harness.log()
+    await harness.use(simId, 1 * MB)
+    await harness.evaluate()
+    await harness.use(simId, 1 * MB)
+    await harness.evaluate()
 
-    const warnings = (await house.log()).filter(({ rule }) => rule === 'pool-usage-warning')
+    const warnings = (await harness.log()).filter(({ rule }) => rule === 'pool-usage-warning')
     expect(below.filter(({ rule }) => rule === 'pool-usage-warning')).toEqual([])
     expect(warnings).toMatchObject([{ level: LogLevel.Warning, message: expect.stringContaining('80 %') }])
-    const notices = (await house.notices()).filter(({ body }) => body.rule.name === 'pool-usage-warning')
+    const notices = (await harness.notices()).filter(({ body }) => body.rule.name === 'pool-usage-warning')
     expect(notices).toMatchObject([
       { body: { kind: 'fired', subject: { kind: 'pool', label: 'meters' }, facts: { usageMB: 160, limitMB: 200 } } },
     ])
@@ -93,30 +93,30 @@ describe('evaluation', () => {
       [TariffType.Standard, true],
       [TariffType['Dynamic Pool'], false],
     ] as const) {
-      const house = await aWatchedPool(WatchdogMode.Monitor, type, 100 * MB, 2)
-      const [simId = 0] = house.sims
+      const harness = await aWatchedPool(WatchdogMode.Monitor, type, 100 * MB, 2)
+      const [simId = 0] = harness.sims
 
-      await house.use(simId, 90 * MB)
-      await house.evaluate()
+      await harness.use(simId, 90 * MB)
+      await harness.evaluate()
 
-      const warnings = (await house.log()).filter(({ rule }) => rule === 'sim-usage-warning')
+      const warnings = (await harness.log()).filter(({ rule }) => rule === 'sim-usage-warning')
       expect(warnings.map((entry) => entry.simId)).toEqual(warned ? [simId] : [])
     }
   })
 
   test('asks in Enforce mode to suspend the SIM that is over, once', async () => {
-    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 2)
-    const [over = 0, calm = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 2)
+    const [over = 0, calm = 0] = harness.sims
 
-    await house.use(over, 101 * MB)
-    await house.use(calm, 10 * MB)
-    await house.evaluate()
-    await house.use(over, 1 * MB)
-    await house.evaluate()
+    await harness.use(over, 101 * MB)
+    await harness.use(calm, 10 * MB)
+    await harness.evaluate()
+    await harness.use(over, 1 * MB)
+    await harness.evaluate()
 
-    expect(await house.requests()).toEqual([
+    expect(await harness.requests()).toEqual([
       {
-        workflowId: `suspend-on-overage:${house.tenantId}:${over}:2026-11`,
+        workflowId: `suspend-on-overage:${harness.tenantId}:${over}:2026-11`,
         do: 'signalWithStart',
         signal: 'overLimit',
       },
@@ -124,52 +124,52 @@ describe('evaluation', () => {
   })
 
   test('says in Monitor mode what would have been suspended, and suspends nothing', async () => {
-    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 3)
-    const [big = 0, bigger = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 3)
+    const [big = 0, bigger = 0] = harness.sims
 
-    await house.use(big, 150 * MB)
-    await house.use(bigger, 200 * MB)
-    await house.evaluate()
+    await harness.use(big, 150 * MB)
+    await harness.use(bigger, 200 * MB)
+    await harness.evaluate()
 
-    expect(await house.requests()).toEqual([])
-    const would = (await house.log()).filter(({ message }) => message.includes('would have been'))
+    expect(await harness.requests()).toEqual([])
+    const would = (await harness.log()).filter(({ message }) => message.includes('would have been'))
     expect(would).toMatchObject([{ simId: bigger, level: LogLevel.Warning }])
     expect(would[0]?.message).toContain('50 MB over')
   })
 
   test('takes back what it asked for when a correction ends the overage', async () => {
-    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
-    const [simId = 0] = house.sims
-    await house.use(simId, 120 * MB)
-    await house.evaluate()
+    const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = harness.sims
+    await harness.use(simId, 120 * MB)
+    await harness.evaluate()
 
-    await house.use(simId, -50 * MB, { correction: true })
-    await house.evaluate()
+    await harness.use(simId, -50 * MB, { correction: true })
+    await harness.evaluate()
 
-    expect((await house.requests()).map(({ do: how, signal }) => [how, signal])).toEqual([
+    expect((await harness.requests()).map(({ do: how, signal }) => [how, signal])).toEqual([
       ['signalWithStart', 'overLimit'],
       ['signal', 'cleared'],
     ])
   })
 
   test('ends what the guard permitted when the alert clears, though the watchdog only monitors by then', async () => {
-    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
-    const [simId = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = harness.sims
     const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: [simId], workflowId: 'w' }
-    const permits = () => house.asTenant((tx) => askPermits(tx, ask))
+    const permits = () => harness.asTenant((tx) => askPermits(tx, ask))
     const tick = async (mode: WatchdogMode, bytes: number) => {
       store.now += 60_000
-      const poolId = house.pool.id
-      await house.asTenant((tx) => sql`update pools set watchdog_mode = ${mode} where id = ${poolId}`.execute(tx.q))
-      await house.use(simId, bytes, { correction: true })
-      await house.evaluate()
+      const poolId = harness.pool.id
+      await harness.asTenant((tx) => sql`update pools set watchdog_mode = ${mode} where id = ${poolId}`.execute(tx.q))
+      await harness.use(simId, bytes, { correction: true })
+      await harness.evaluate()
     }
-    await house.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+    await harness.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
     await tick(WatchdogMode.Enforce, 120 * MB)
     const first = await permits()
     await tick(WatchdogMode.Monitor, 1)
     await tick(WatchdogMode.Monitor, 1)
-    const asked = await house.rows(sql`select asked from alerts where rule = 'sim-overage' and subject_id = ${simId}`)
+    const asked = await harness.rows(sql`select asked from alerts where rule = 'sim-overage' and subject_id = ${simId}`)
     const whileItFires = await permits()
     await tick(WatchdogMode.Monitor, -50 * MB)
     await tick(WatchdogMode.Enforce, 50 * MB)
@@ -205,14 +205,14 @@ describe('evaluation', () => {
     }
     await activateRules(store, [...files, { file: 'sim/sim-tagged.json', text: JSON.stringify(tagged) }], 'the tests')
     const before = store.now
-    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
-    const [simId = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = harness.sims
     const tick = async (now: number) => {
       store.now = now
-      await house.use(simId, 1)
-      await house.evaluate()
+      await harness.use(simId, 1)
+      await harness.evaluate()
     }
-    await house.asTenant((tx) => sql`update sims set tag = 'lost' where id = ${simId}`.execute(tx.q))
+    await harness.asTenant((tx) => sql`update sims set tag = 'lost' where id = ${simId}`.execute(tx.q))
     await tick(before + 60_000)
     const boundary = Date.parse('2026-12-01T00:00:00Z')
     await tick(boundary)
@@ -220,9 +220,9 @@ describe('evaluation', () => {
     await activateRules(store, files, 'the tests')
     store.now = before + 120_000
 
-    expect(await house.requests()).toEqual(
+    expect(await harness.requests()).toEqual(
       ['2026-11', '2026-12'].map((key) => ({
-        workflowId: suspendOnOverageId(house.tenantId, simId, key),
+        workflowId: suspendOnOverageId(harness.tenantId, simId, key),
         do: 'signalWithStart',
         signal: 'overLimit',
       })),
@@ -230,18 +230,18 @@ describe('evaluation', () => {
   })
 
   test('asks again for a SIM that has come back while its alert fires: it could not be suspended before', async () => {
-    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
-    const [simId = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = harness.sims
     const tick = async (type?: TicketType) => {
       store.now += 60_000
       if (type !== undefined) {
         const cause = { by: 'month-end', cycle: '2026-10' } as const
-        await house.asTenant((tx) => openTicket(tx, { simId, type, cause }))
-        await executeTickets(store, carrier.network, TICKETS, house.tenantId, simId)
+        await harness.asTenant((tx) => openTicket(tx, { simId, type, cause }))
+        await executeTickets(store, carrier.network, TICKETS, harness.tenantId, simId)
       }
-      await house.use(simId, 120 * MB)
-      await house.evaluate()
-      return (await house.requests()).map((request) => `${request.do} ${request.signal}`)
+      await harness.use(simId, 120 * MB)
+      await harness.evaluate()
+      return (await harness.requests()).map((request) => `${request.do} ${request.signal}`)
     }
     await tick(TicketType.Suspend)
     const stopped = await tick()
@@ -253,24 +253,24 @@ describe('evaluation', () => {
   })
 
   test('does not touch an exempt SIM', async () => {
-    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
-    const [simId = 0] = house.sims
-    await house.asTenant((tx) => sql`update sims set is_watchdog_exempt = true where id = ${simId}`.execute(tx.q))
+    const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = harness.sims
+    await harness.asTenant((tx) => sql`update sims set is_watchdog_exempt = true where id = ${simId}`.execute(tx.q))
 
-    await house.use(simId, 120 * MB)
-    await house.evaluate()
+    await harness.use(simId, 120 * MB)
+    await harness.evaluate()
 
-    expect((await house.log()).filter((entry) => entry.simId === simId)).toEqual([])
-    expect(await house.requests()).toEqual([])
+    expect((await harness.log()).filter((entry) => entry.simId === simId)).toEqual([])
+    expect(await harness.requests()).toEqual([])
   })
 
   test('tells a change of device once for each device', async () => {
-    const house = await aWatchedPool(WatchdogMode.Monitor, TariffType.Standard, 100 * MB, 1)
-    const [simId = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Monitor, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = harness.sims
     const tick = async (imei: string) => {
       store.now += 60_000
-      await house.use(simId, 1000, { imei })
-      await house.evaluate()
+      await harness.use(simId, 1000, { imei })
+      await harness.evaluate()
     }
 
     await tick('356938035643809')
@@ -278,7 +278,7 @@ describe('evaluation', () => {
     await tick('490154203237518')
     await tick('490154203237518')
 
-    const changes = (await house.log()).filter(({ rule }) => rule === 'sim-imei-change')
+    const changes = (await harness.log()).filter(({ rule }) => rule === 'sim-imei-change')
     expect(changes).toMatchObject([{ simId, message: expect.stringContaining('490154203237518') }])
   })
 
@@ -289,14 +289,14 @@ describe('evaluation', () => {
       text: text.replaceAll('"stage": "enforce"', '"stage": "shadow"'),
     }))
     await activateRules(store, unseen, 'the tests')
-    const house = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
-    const [simId = 0] = house.sims
+    const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
+    const [simId = 0] = harness.sims
 
-    await house.use(simId, 120 * MB)
-    await house.evaluate()
+    await harness.use(simId, 120 * MB)
+    await harness.evaluate()
     await activateRules(store, files, 'the tests')
 
-    expect((await house.log()).filter(({ rule }) => rule === 'sim-overage')).toEqual([])
-    expect(await house.requests()).toEqual([])
+    expect((await harness.log()).filter(({ rule }) => rule === 'sim-overage')).toEqual([])
+    expect(await harness.requests()).toEqual([])
   })
 })

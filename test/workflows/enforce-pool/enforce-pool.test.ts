@@ -1,4 +1,4 @@
-/** A pool's enforcement and the guard, on the true service in skipped time. */
+/** A pool's enforcement and the guard, on the real service in skipped time. */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { enforcePoolId } from '../../../domain/temporal/ids.ts'
@@ -6,9 +6,9 @@ import type { Cycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, useCustomer } from '../real-service/customer.ts'
-import type { TrueService } from '../real-service/service.ts'
+import type { RealService } from '../real-service/service.ts'
 
-const path = requireJava('pool enforcement and its guard on the true service in skipped time')
+const path = requireJava('pool enforcement and its guard on the real service in skipped time')
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 
 /** The shipped rule of pools, once for each policy: for pools that are called after it. */
@@ -26,10 +26,10 @@ async function rulesOfPolicies() {
 }
 
 describe.skipIf(path === undefined)('a pool over its capacity', () => {
-  let house: TrueService
+  let harness: RealService
   let customer: Customer
   let cycle: Cycle
-  const begin = async (started: TrueService) => {
+  const begin = async (started: RealService) => {
     const answer = await fetch(`${started.internalUrl}/internal/rules`, {
       method: 'POST',
       headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
@@ -41,7 +41,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
   useCustomer(
     path,
     (all) => {
-      ;({ house, customer } = all)
+      ;({ harness, customer } = all)
     },
     begin,
   )
@@ -88,7 +88,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     await untilSuspended(pool, places)
 
     expect((await pool.state()).armed.toSorted()).toEqual(places.map((i) => pool.sims[i]).toSorted())
-    await house.skipTo((await house.now()) + 10 * MINUTE)
+    await harness.skipTo((await harness.now()) + 10 * MINUTE)
     expect(await pool.suspended()).toEqual(places)
   })
 
@@ -109,7 +109,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     await customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [resumed] })
     for (const simId of [plain, exempt, weaker, resumed]) await customer.usage(simId, 200)
     await customer.untilSim(plain, { status: 2 })
-    await house.skipTo((await house.now()) + 10 * MINUTE)
+    await harness.skipTo((await harness.now()) + 10 * MINUTE)
 
     for (const simId of [exempt, weaker, resumed]) expect(await customer.sim(simId)).toMatchObject({ status: 1 })
     expect((await customer.workflow(enforcePoolId(customer.tenantId, poolId, cycle.key))).state).toMatchObject({
@@ -132,7 +132,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     test('has one stopped, and waits for a person with the rest: shown, listed, told once', async () => {
       const pool = await held()
       const { state } = await customer.workflow(pool.id)
-      await house.skipTo((await house.now()) + 2 * HOUR)
+      await harness.skipTo((await harness.now()) + 2 * HOUR)
 
       expect(state.waitsFor).toEqual({
         what: `the release or discard of hold ${pool.holdId}`,
@@ -161,7 +161,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       const pool = await held()
       await decide(pool.holdId, 'discard')
       await pool.untilState({ held: 0, holdId: null })
-      await house.skipTo((await house.now()) + 3 * HOUR)
+      await harness.skipTo((await harness.now()) + 3 * HOUR)
 
       expect(await pool.suspended()).toEqual([2])
       expect(await customer.inside('GET', '/internal/enforcement/holds')).toMatchObject({
@@ -175,7 +175,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       await untilSuspended(pool, [])
       await pool.untilState({ held: 0, holdId: null, over: false })
       await decide(pool.holdId, 'release')
-      await house.skipTo((await house.now()) + HOUR)
+      await harness.skipTo((await harness.now()) + HOUR)
 
       expect(await pool.suspended()).toEqual([])
     })
@@ -201,7 +201,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       await customer.inside('PATCH', '/internal/tenant/enforcement', { enabled: false })
       await pool.untilState({ held: 0, holdId: null })
       await decide(pool.holdId, 'release')
-      await house.skipTo((await house.now()) + 10 * MINUTE)
+      await harness.skipTo((await harness.now()) + 10 * MINUTE)
       const off = await pool.suspended()
       await customer.inside('PATCH', '/internal/tenant/enforcement', { enabled: true, guardLeast: 20 })
       await untilSuspended(pool, [0, 1, 2])
@@ -242,7 +242,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     await pool.untilState({ held: 1 })
     await untilSuspended(pool, [1])
     const { holdId } = await pool.state()
-    await house.skipTo(cycle.endsAt + MINUTE)
+    await harness.skipTo(cycle.endsAt + MINUTE)
     const { result } = await customer.ended(pool.id)
     expect(result).toMatchObject({ held: 1, holdId, armed: [pool.sims[1]] })
     await soon(async () =>
@@ -256,7 +256,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     })
     await customer.monthEnd(cycle)
     await untilSuspended(pool, [])
-    await house.skipTo(cycle.endsAt + DAY)
+    await harness.skipTo(cycle.endsAt + DAY)
     for (const simId of pool.sims) await customer.usage(simId, 150)
     const next = new Date(cycle.endsAt).toISOString().slice(0, 7)
     await soon(async () => expect(await pool.suspended()).toHaveLength(1))

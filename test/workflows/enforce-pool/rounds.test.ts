@@ -5,10 +5,10 @@ import type { EnforcePoolInput } from '../../../domain/temporal/enforce-pool.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { EnforcePoolSignal } from '../../../domain/temporal/signals.ts'
 import { startOf } from '../../../domain/temporal/start.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { clear, type SkippingHouse, startSkippingHouse } from '../harness.ts'
+import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
 import { aSim, TENANT } from '../model/service.ts'
 
 const path = requireJava('rounds of pool enforcement in skipped time')
@@ -16,22 +16,22 @@ const HOUR = 3_600_000
 const POOL = 7
 
 describe.skipIf(path === undefined)('enforce-pool', () => {
-  let house: SkippingHouse
+  let harness: SkippingHarness
   let n = 0
   let cycleKey = ''
   let input: EnforcePoolInput
-  useCommonHouse(
-    () => startSkippingHouse(path ?? ''),
+  useCommonHarness(
+    () => startSkippingHarness(path ?? ''),
     (started) => {
-      house = started
+      harness = started
     },
   )
   beforeEach(async () => {
-    clear(house.model)
+    clear(harness.model)
     n += 1
     cycleKey = `p${n}`
-    const cycleEndsAt = new Date((await house.env.currentTimeMs()) + HOUR).toISOString()
-    house.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
+    const cycleEndsAt = new Date((await harness.env.currentTimeMs()) + HOUR).toISOString()
+    harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
     input = {
       tenantId: TENANT,
       poolId: POOL,
@@ -47,7 +47,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
   const id = () => enforcePoolId(TENANT, POOL, cycleKey)
   const ask = (signal: EnforcePoolSignal) =>
-    house.workflowClient.signalWithStart({
+    harness.workflowClient.signalWithStart({
       do: 'signalWithStart',
       type: 'enforce-pool',
       workflowId: id(),
@@ -55,12 +55,12 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
       signal,
     })
   const suspended = (simId: number) =>
-    house.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
+    harness.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
   const plain = { usageBytes: 20, shareBytes: 10, excessBytes: 10 }
   const flags = { stopped: false, exempt: false, weaker: false, held: false }
   const over = (...simIds: number[]) => {
-    for (const simId of simIds) house.model.sims.set(simId, aSim())
-    house.model.pool.rows = simIds.map((simId) => ({ simId, ...plain, ...flags }))
+    for (const simId of simIds) harness.model.sims.set(simId, aSim())
+    harness.model.pool.rows = simIds.map((simId) => ({ simId, ...plain, ...flags }))
   }
 
   test('arms the SIMs its policy picks, and brings them back when the pool is under again', async () => {
@@ -69,8 +69,8 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await Promise.all([suspended(1), suspended(2)])
     await ask('cleared')
 
-    await soon(() => expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
-    const state = await house.untilState(id(), { over: false })
+    await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
+    const state = await harness.untilState(id(), { over: false })
     expect(state).toMatchObject({ armed: [1, 2], rounds: 1, held: 0 })
     expect(Reflect.get(state, 'steps')).toMatchObject([
       { step: 'overLimit/1', outcome: 'over: 2 SIM(s) armed, none held' },
@@ -84,63 +84,63 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await suspended(1)
     over(1, 2)
     const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
-    house.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }))
+    harness.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }))
     await ask('overLimit')
     await suspended(2)
 
-    expect(await house.handleOf(id()).result()).toMatchObject({ armed: [1, 2], rounds: 2, over: true })
+    expect(await harness.handleOf(id()).result()).toMatchObject({ armed: [1, 2], rounds: 2, over: true })
     expect(await ask('overLimit')).toMatchObject({ started: false, status: 'completed' })
   })
 
   test('outlives a key that the service refuses for a while: the round is made as soon as it is taken again', async () => {
     over(1)
-    house.model.key = 'another'
+    harness.model.key = 'another'
     await ask('overLimit')
-    await soon(() => expect(house.model.calls('/enforcement')).toBeGreaterThan(0))
-    house.model.key = 'key'
+    await soon(() => expect(harness.model.calls('/enforcement')).toBeGreaterThan(0))
+    harness.model.key = 'key'
     // Half a minute between two attempts.
-    await house.env.sleep(31_000)
+    await harness.env.sleep(31_000)
 
     await suspended(1)
-    expect(await house.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+    expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
   })
 
   test('outlives a round that fails for good, and makes the next', async () => {
     over(1)
-    house.model.before = async (line) => {
+    harness.model.before = async (line) => {
       if (line.startsWith('GET /internal/pools/')) throw new ServiceError('invalid_request', 'as the test wants it')
     }
     await ask('overLimit')
     const failed = { step: 'overLimit/0', outcome: 'failed: invalid_request: as the test wants it' }
     await soon(async () =>
-      expect(await house.workflowClient.describe(id(), TENANT)).toMatchObject({ state: { steps: [failed] } }),
+      expect(await harness.workflowClient.describe(id(), TENANT)).toMatchObject({ state: { steps: [failed] } }),
     )
-    house.model.before = async () => {}
+    harness.model.before = async () => {}
     await ask('overLimit')
 
     await suspended(1)
-    expect(await house.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+    expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
   })
 
   test('arms nobody while the pool is not in Enforce mode', async () => {
     over(1)
-    house.model.mode = 1
+    harness.model.mode = 1
     await ask('overLimit')
 
-    await house.untilState(id(), { rounds: 1 })
-    expect(house.model.calls('/arm')).toBe(0)
-    expect(house.model.calls('/permits')).toBe(0)
+    await harness.untilState(id(), { rounds: 1 })
+    expect(harness.model.calls('/arm')).toBe(0)
+    expect(harness.model.calls('/permits')).toBe(0)
   })
 
   test('tells once that all it may stop does not cover the overage', async () => {
     over(1)
     await ask('overLimit')
-    await house.untilState(id(), { rounds: 1, tooLittle: true })
+    await harness.untilState(id(), { rounds: 1, tooLittle: true })
     await ask('overLimit')
-    await house.untilState(id(), { rounds: 2, tooLittle: true })
+    await harness.untilState(id(), { rounds: 2, tooLittle: true })
     await suspended(1)
 
-    const told = house.model.actions.filter(({ action }) => action === 'tooLittleToPick')
+    const told = harness.model.actions.filter(({ action }) => action === 'tooLittleToPick')
     expect(told).toMatchObject([{ poolId: POOL, cycle: cycleKey, rule: 'pool-overage', counter: 0 }])
     expect(told[0]?.['detail']).toContain('0.001 MB over')
   })
@@ -153,21 +153,21 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
     const told = { step: 'standDown/1', outcome: '1 SIM(s) told' }
     await soon(async () => {
-      const state = await house.untilState(id(), { over: true })
+      const state = await harness.untilState(id(), { over: true })
       expect(Reflect.get(state, 'steps').at(-1)).toMatchObject(told)
     })
     await suspended(1)
-    expect(house.model.sims.get(1)?.status).toBe(2)
+    expect(harness.model.sims.get(1)?.status).toBe(2)
   })
 
   test('asks the guard for a thousand SIMs in one request, and arms none that it holds', async () => {
-    house.model.pool.overageBytes = 1_000_000
+    harness.model.pool.overageBytes = 1_000_000
     over(...Array.from({ length: 1200 }, (_, i) => i + 1))
-    house.model.permits = 'held'
+    harness.model.permits = 'held'
     await ask('overLimit')
-    await house.untilState(id(), { held: 1200, holdId: 7 })
-    expect(house.model.calls('/permits')).toBe(2)
-    expect(house.model.calls('/arm')).toBe(0)
+    await harness.untilState(id(), { held: 1200, holdId: 7 })
+    expect(harness.model.calls('/permits')).toBe(2)
+    expect(harness.model.calls('/arm')).toBe(0)
   })
 
   test.each([
@@ -175,14 +175,14 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     ['guardDiscarded', 'discarded', { held: 0, holdId: null, armed: [] }],
   ] as const)('%s ends the wait for a person, and it picks again', async (signal, permits, wanted) => {
     over(1, 2)
-    house.model.permits = 'held'
+    harness.model.permits = 'held'
     await ask('overLimit')
-    await house.untilState(id(), { rounds: 1, held: 2, holdId: 7 })
-    expect(house.model.calls('/arm')).toBe(0)
-    house.model.permits = permits
+    await harness.untilState(id(), { rounds: 1, held: 2, holdId: 7 })
+    expect(harness.model.calls('/arm')).toBe(0)
+    harness.model.permits = permits
     await ask(signal)
 
-    expect(await house.untilState(id(), { rounds: 2 })).toMatchObject(wanted)
+    expect(await harness.untilState(id(), { rounds: 2 })).toMatchObject(wanted)
     await Promise.all(wanted.armed.map(suspended))
   })
 
@@ -193,25 +193,25 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     // Both come while the next round waits for the guard.
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<'granted'>()
-    house.model.permits = () => {
+    harness.model.permits = () => {
       asked.resolve()
       return answer.promise
     }
     await ask('overLimit')
     await asked.promise
-    await house.workflowClient.signal(id(), 'cleared')
-    await house.workflowClient.signal(id(), 'guardReleased')
+    await harness.workflowClient.signal(id(), 'cleared')
+    await harness.workflowClient.signal(id(), 'guardReleased')
     answer.resolve('granted')
 
-    await soon(() => expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
+    await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
   })
 
   test('a cycle that ends while it asks the guard stops nobody', async () => {
     over(1)
-    house.model.permits = () => Promise.reject(new ServiceError('sim_state_conflict', 'the cycle has ended'))
+    harness.model.permits = () => Promise.reject(new ServiceError('sim_state_conflict', 'the cycle has ended'))
     await ask('overLimit')
 
-    expect(await house.untilState(id(), { rounds: 1 })).toMatchObject({ over: false, armed: [] })
+    expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ over: false, armed: [] })
   })
 
   test('goes on where it was when it has continued as new', async () => {
@@ -229,26 +229,26 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
       toldTooLittle: true,
     }
     const { taskQueue, typedSearchAttributes } = startOf(id(), input)
-    await house.env.client.workflow.start('enforce-pool', {
+    await harness.env.client.workflow.start('enforce-pool', {
       workflowId: id(),
       taskQueue,
       typedSearchAttributes: [...typedSearchAttributes],
       args: [input, carried],
     })
 
-    expect(await house.untilState(id(), { rounds: 42 })).toMatchObject({ armed: [5, 1, 2], held: 0, holdId: null })
+    expect(await harness.untilState(id(), { rounds: 42 })).toMatchObject({ armed: [5, 1, 2], held: 0, holdId: null })
     await Promise.all([1, 2].map(suspended))
-    expect(house.model.actions.filter(({ action }) => action === 'tooLittleToPick')).toEqual([])
+    expect(harness.model.actions.filter(({ action }) => action === 'tooLittleToPick')).toEqual([])
   })
 
   test('takes two activities and three workflow tasks a round, whatever it arms', async () => {
     over(1, 2, 3)
-    house.model.pool.overageBytes = 30
+    harness.model.pool.overageBytes = 30
     await ask('overLimit')
     await Promise.all([1, 2, 3].map(suspended))
     // Not asked for its state meanwhile: the server answers that by workflow tasks too.
     const events = await soon(async () => {
-      const history = await house.handleOf(id()).fetchHistory()
+      const history = await harness.handleOf(id()).fetchHistory()
       expect(history.events?.at(-1)?.timerStartedEventAttributes).toBeTruthy()
       return history.events
     })

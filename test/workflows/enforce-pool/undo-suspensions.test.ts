@@ -1,24 +1,24 @@
-/** Undoing what one rule has suspended, on the true service in skipped time. */
+/** Undoing what one rule has suspended, on the real service in skipped time. */
 import { describe, expect, test } from 'vitest'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, useCustomer } from '../real-service/customer.ts'
-import type { TrueService } from '../real-service/service.ts'
+import type { RealService } from '../real-service/service.ts'
 
-const path = requireJava('the undoing of suspensions on the true service in skipped time')
+const path = requireJava('the undoing of suspensions on the real service in skipped time')
 const [MINUTE, DAY] = [60_000, 86_400_000]
 const RULE = 'sim-overage'
 
 describe.skipIf(path === undefined)('undo-suspensions', () => {
-  let house: TrueService
+  let harness: RealService
   let customer: Customer
   let cycle: Cycle
   useCustomer(
     path,
     (all) => {
-      ;({ house, customer } = all)
+      ;({ harness, customer } = all)
     },
     async (started) => {
       cycle = await started.skipToMonth(10)
@@ -51,7 +51,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
       expect(ended).toMatchObject({ result: { outcome: 'resumed', suspended: 1, broughtBack: 1 } })
       await customer.usage(simId, 200)
     }
-    await house.skipTo((await house.now()) + DAY)
+    await harness.skipTo((await harness.now()) + DAY)
     for (const simId of sims) expect(await customer.sim(simId)).toMatchObject({ status: 1, usageMB: 350 })
 
     expect((await undo()).result).toMatchObject({ outcome: 'done', found: 0, done: 0 })
@@ -65,7 +65,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     const { workflowId } = await customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since })
     // Not asked for its state meanwhile: the server answers that by workflow tasks too.
     const events = await soon(async () => {
-      const history = await house.runOf(workflowId).fetchHistory()
+      const history = await harness.runOf(workflowId).fetchHistory()
       expect(history.events?.at(-1)?.workflowExecutionCompletedEventAttributes).toBeTruthy()
       return history.events
     })
@@ -79,9 +79,9 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     const [byRule = 0, older = 0, byPerson = 0] = await over(3)
     for (const simId of [byRule, older, byPerson]) await customer.untilPhase(simId, cycle.key, 'suspended')
     await customer.api('POST', '/api/tickets/suspend', { simId: byPerson })
-    await house.pump.settled()
-    await house.skipTo((await house.now()) + MINUTE)
-    const since = new Date(await house.now()).toISOString()
+    await harness.pump.settled()
+    await harness.skipTo((await harness.now()) + MINUTE)
+    const since = new Date(await harness.now()).toISOString()
     const [later = 0] = await over(1, 'plain two')
     await customer.untilPhase(later, cycle.key, 'suspended')
 
@@ -108,7 +108,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     expect((await undo()).result).toMatchObject({ found: 1, done: 1, failed: 0 })
     const [hold] = (await customer.inside('GET', '/internal/enforcement/holds')).data
     await customer.inside('POST', `/internal/enforcement/holds/${hold.id}/release`)
-    await house.skipTo((await house.now()) + 3 * DAY)
+    await harness.skipTo((await harness.now()) + 3 * DAY)
     for (const simId of [inGrace, held]) expect(await customer.tickets(simId)).toHaveLength(2)
   })
 
@@ -120,7 +120,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
       await customer.ended(workflowId)
     }
     const { iccid } = await customer.sim(lost)
-    await house.carrier.lose(iccid)
+    await harness.carrier.lose(iccid)
     const { result, state } = await undo()
 
     expect(result).toMatchObject({ outcome: 'doneWithFailures', found: 2, done: 1, failed: 1 })
@@ -133,11 +133,11 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     expect(await customer.sim(back)).toMatchObject({ status: 1 })
     expect(await customer.sim(lost)).toMatchObject({ status: 2 })
 
-    await house.carrier.find(iccid)
+    await harness.carrier.find(iccid)
     await soon(async () => expect((await undo()).result).toMatchObject({ found: 1, done: 1 }))
     expect(await customer.sim(lost)).toMatchObject({ status: 1 })
     await customer.usage(back, 200)
-    await house.skipTo((await house.now()) + DAY)
+    await harness.skipTo((await harness.now()) + DAY)
     expect(await customer.sim(back)).toMatchObject({ status: 1 })
   })
 })

@@ -1,7 +1,7 @@
 /**
  * A small model of the service over HTTP, for tests of workflows in skipped time: SIMs, tickets, suspensions and
  * cycles in memory, with knobs for what a carrier does. Activities talk to it as they talk to the service; a
- * test that has the true service gives its urls to `startHouse` instead.
+ * test that has the real service gives its urls to `startHarness` instead.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'

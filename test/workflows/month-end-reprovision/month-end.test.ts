@@ -2,35 +2,35 @@ import type { WorkflowFailedError } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { monthEndId, monthEndPlanId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { requireJava } from '../../setup/requirements.ts'
-import { clear, type SkippingHouse, startSkippingHouse } from '../harness.ts'
+import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 
 const path = requireJava('month end in skipped time')
 const HOUR = 3_600_000
 
 describe.skipIf(path === undefined)('month end', () => {
-  let house: SkippingHouse
+  let harness: SkippingHarness
   let n = 0
   let cycleKey = ''
   let endsAt = 0
-  useCommonHouse(
-    () => startSkippingHouse(path ?? ''),
+  useCommonHarness(
+    () => startSkippingHarness(path ?? ''),
     (started) => {
-      house = started
+      harness = started
     },
   )
   beforeEach(async () => {
-    clear(house.model)
+    clear(harness.model)
     n += 1
     cycleKey = `m${n}`
-    endsAt = (await house.env.currentTimeMs()) + HOUR
-    house.model.cycles.push({ key: cycleKey, endsAt: new Date(endsAt).toISOString(), closedAt: null })
+    endsAt = (await harness.env.currentTimeMs()) + HOUR
+    harness.model.cycles.push({ key: cycleKey, endsAt: new Date(endsAt).toISOString(), closedAt: null })
   })
 
   const monthEnd = (more: Partial<MonthEndInput> = {}) =>
-    house.start('month-end-reprovision', monthEndId(TENANT, cycleKey), {
+    harness.start('month-end-reprovision', monthEndId(TENANT, cycleKey), {
       tenantId: TENANT,
       cycleKey,
       cycleEndsAt: new Date(endsAt).toISOString(),
@@ -42,7 +42,7 @@ describe.skipIf(path === undefined)('month end', () => {
       ...more,
     } satisfies MonthEndInput)
   const suspended = (simId: number) =>
-    house.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
+    harness.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
   const suspend = async (simId: number) => {
     const input = {
       tenantId: TENANT,
@@ -56,7 +56,7 @@ describe.skipIf(path === undefined)('month end', () => {
       waits: WAITS,
     } as const
     const workflowId = suspendOnOverageId(TENANT, simId, cycleKey)
-    await house.workflowClient.signalWithStart({
+    await harness.workflowClient.signalWithStart({
       do: 'signalWithStart',
       type: 'suspend-on-overage',
       workflowId,
@@ -68,84 +68,91 @@ describe.skipIf(path === undefined)('month end', () => {
 
   test('begins what is queued in batches, unassignments first, at the boundary', async () => {
     for (const id of [1, 2, 3])
-      house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     for (const id of [4, 5, 6])
-      house.model.sims.set(id, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
+      harness.model.sims.set(id, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
 
     const result = await (await monthEnd()).result()
 
     expect(result).toEqual({ moved: 3, unassigned: 3, changesFailed: 0, renewed: 0, statement: true })
-    expect(house.model.tickets.map((t) => t.kind)).toEqual([
+    expect(harness.model.tickets.map((t) => t.kind)).toEqual([
       ...Array(3).fill('unassign'),
       ...Array(3).fill('provision'),
     ])
-    expect(house.model.tickets.map((t) => t.body['effectiveAt'])).toEqual(Array(6).fill(new Date(endsAt).toISOString()))
-    expect(house.model.tickets.at(-1)?.body).toMatchObject({ poolId: 9, cause: { by: 'month-end', cycle: cycleKey } })
-    expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 1, 0, 0, 0])
-    expect(house.model.calls('/changes/apply')).toBe(4)
+    expect(harness.model.tickets.map((t) => t.body['effectiveAt'])).toEqual(
+      Array(6).fill(new Date(endsAt).toISOString()),
+    )
+    expect(harness.model.tickets.at(-1)?.body).toMatchObject({ poolId: 9, cause: { by: 'month-end', cycle: cycleKey } })
+    expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 1, 0, 0, 0])
+    expect(harness.model.calls('/changes/apply')).toBe(4)
   })
 
   test('waits for the end of the cycle, and closes it closeAfter later', async () => {
     await (await monthEnd()).result()
 
-    expect(await house.env.currentTimeMs()).toBeGreaterThanOrEqual(endsAt + 6 * HOUR)
-    expect(house.model.closed).toEqual([{ key: cycleKey, moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }])
+    expect(await harness.env.currentTimeMs()).toBeGreaterThanOrEqual(endsAt + 6 * HOUR)
+    expect(harness.model.closed).toEqual([{ key: cycleKey, moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }])
   })
 
   test('a change that fails stays queued and stops no other', async () => {
     for (const id of [1, 2, 3])
-      house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    house.model.failing.set('provision/2', 'carrier_rejected')
+      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    harness.model.failing.set('provision/2', 'carrier_rejected')
 
     expect(await (await monthEnd()).result()).toMatchObject({ moved: 2, changesFailed: 1 })
-    expect(house.model.sims.get(2)?.change).not.toBeNull()
+    expect(harness.model.sims.get(2)?.change).not.toBeNull()
   })
 
   test('a batch that cannot be begun stops no other; the month end fails instead of closing, and goes on when started again', async () => {
     for (const id of [1, 2, 3, 4])
-      house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    house.model.sims.set(5, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'renewal' } }))
-    house.model.refusedBatches.add('move/0')
+      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    harness.model.sims.set(
+      5,
+      aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'renewal' } }),
+    )
+    harness.model.refusedBatches.add('move/0')
 
     const failed = await (await monthEnd()).result().catch((error: WorkflowFailedError) => error.cause)
 
     expect(failed).toMatchObject({ type: 'month_end_incomplete', message: expect.stringContaining('SIMs 1 to 2') })
-    expect(house.model.closed).toEqual([])
-    expect([1, 2, 3, 4].map((id) => house.model.sims.get(id)?.poolId)).toEqual([7, 7, 9, 9])
-    expect(house.model.sims.get(5)?.status).toBe(1)
+    expect(harness.model.closed).toEqual([])
+    expect([1, 2, 3, 4].map((id) => harness.model.sims.get(id)?.poolId)).toEqual([7, 7, 9, 9])
+    expect(harness.model.sims.get(5)?.status).toBe(1)
 
-    house.model.refusedBatches.clear()
+    harness.model.refusedBatches.clear()
     expect(await (await monthEnd()).result()).toMatchObject({ moved: 4, renewed: 1 })
-    expect(house.model.tickets).toHaveLength(5)
-    expect(house.model.closed).toHaveLength(1)
+    expect(harness.model.tickets).toHaveLength(5)
+    expect(harness.model.closed).toHaveLength(1)
   })
 
   test('brings back what the watchdog suspended, with or without a running workflow; what a person suspended stays', async () => {
-    for (const id of [1, 2]) house.model.sims.set(id, aSim())
+    for (const id of [1, 2]) harness.model.sims.set(id, aSim())
     await suspend(1)
     const gone = { cause: 'watchdog', workflowId: 'suspend-on-overage:acme:2:gone', until: 'renewal' } as const
-    house.model.sims.set(2, aSim({ status: 2, suspension: gone }))
-    house.model.sims.set(3, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
-    house.model.sims.set(4, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'manual' } }))
+    harness.model.sims.set(2, aSim({ status: 2, suspension: gone }))
+    harness.model.sims.set(3, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
+    harness.model.sims.set(4, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId: null, until: 'manual' } }))
 
     const result = await (await monthEnd()).result()
 
     expect(result).toMatchObject({ renewed: 2 })
-    expect(await house.handleOf(suspendOnOverageId(TENANT, 1, cycleKey)).result()).toMatchObject({ outcome: 'renewed' })
-    expect([...house.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 2, 2])
+    expect(await harness.handleOf(suspendOnOverageId(TENANT, 1, cycleKey)).result()).toMatchObject({
+      outcome: 'renewed',
+    })
+    expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 2, 2])
   })
 
   test('run a second time for its cycle answers with the first', async () => {
     await (await monthEnd()).result()
     await monthEnd()
 
-    expect(house.model.closed).toHaveLength(1)
-    expect(house.model.renewals).toBe(1)
+    expect(harness.model.closed).toHaveLength(1)
+    expect(harness.model.renewals).toBe(1)
   })
 
   test('takes seven activities on its normal path and one for each batch; an empty cycle takes four', async () => {
     const counts = async (workflowId: string) => {
-      const { events } = await house.handleOf(workflowId).fetchHistory()
+      const { events } = await harness.handleOf(workflowId).fetchHistory()
       const of = (type: string) => events?.filter((event) => Reflect.get(event, `${type}EventAttributes`) != null)
       const begun = of('activityTaskScheduled')?.map((event) => event.activityTaskScheduledEventAttributes)
       return {
@@ -165,11 +172,12 @@ describe.skipIf(path === undefined)('month end', () => {
     expect(empty.tasks).toBeLessThanOrEqual(7)
 
     cycleKey = `${cycleKey}-full`
-    endsAt = (await house.env.currentTimeMs()) + HOUR
-    house.model.cycles.push({ key: cycleKey, endsAt: new Date(endsAt).toISOString(), closedAt: null })
-    for (const id of [1, 2]) house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    house.model.sims.set(3, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
-    house.model.sims.set(4, aSim())
+    endsAt = (await harness.env.currentTimeMs()) + HOUR
+    harness.model.cycles.push({ key: cycleKey, endsAt: new Date(endsAt).toISOString(), closedAt: null })
+    for (const id of [1, 2])
+      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    harness.model.sims.set(3, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))
+    harness.model.sims.set(4, aSim())
     await suspend(4)
     await (await monthEnd()).result()
 
@@ -192,11 +200,11 @@ describe.skipIf(path === undefined)('month end', () => {
   })
 
   test('tells what it waits for while the carrier works', async () => {
-    house.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    house.model.pending.add('provision')
+    harness.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    harness.model.pending.add('provision')
     await monthEnd({ cycleEndsAt: new Date(endsAt - HOUR).toISOString() })
 
-    expect(await house.untilState(monthEndId(TENANT, cycleKey), { step: 'settle' })).toMatchObject({
+    expect(await harness.untilState(monthEndId(TENANT, cycleKey), { step: 'settle' })).toMatchObject({
       progress: { move: { total: 1, done: 0, failed: 0, left: 1, ratePerSecond: 0, estimatedEndAt: null } },
       waitsFor: { what: '1 change(s)', until: null, why: 'the carrier works on their tickets' },
       steps: [
@@ -204,18 +212,18 @@ describe.skipIf(path === undefined)('month end', () => {
         { step: 'open the next cycle', outcome: 'complete' },
       ],
     })
-    house.model.pending.clear()
-    expect(await house.handleOf(monthEndId(TENANT, cycleKey)).result()).toMatchObject({ moved: 1 })
+    harness.model.pending.clear()
+    expect(await harness.handleOf(monthEndId(TENANT, cycleKey)).result()).toMatchObject({ moved: 1 })
   })
 
   test('a dry run answers the plan and touches nothing', async () => {
-    house.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    const handle = await house.start('month-end-plan', monthEndPlanId(TENANT, cycleKey, 1), {
+    harness.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    const handle = await harness.start('month-end-plan', monthEndPlanId(TENANT, cycleKey, 1), {
       tenantId: TENANT,
       cycleKey,
     })
 
     expect(await handle.result()).toMatchObject({ cycle: cycleKey, changes: { count: 1, moves: 1, unassignments: 0 } })
-    expect(house.model.requests.filter((line) => !line.startsWith('GET'))).toEqual([])
+    expect(harness.model.requests.filter((line) => !line.startsWith('GET'))).toEqual([])
   })
 })

@@ -1,11 +1,11 @@
-/** A dry run of the month end on the true service, and the month end that follows: by their workflows, to the figure. */
+/** A dry run of the month end on the real service, and the month end that follows: by their workflows, to the figure. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextCycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { aCustomer, MB } from '../real-service/customer.ts'
-import { startTrueService, type TrueService } from '../real-service/service.ts'
+import { type RealService, startRealService } from '../real-service/service.ts'
 
-const path = requireJava('a dry run of the month end on the true service')
+const path = requireJava('a dry run of the month end on the real service')
 
 const DAY = 86_400_000
 
@@ -13,23 +13,23 @@ const DAY = 86_400_000
 type Body = any
 
 describe.skipIf(path === undefined)('a dry run of the month end', () => {
-  let house: TrueService
+  let harness: RealService
   beforeAll(async () => {
-    house = await startTrueService(path ?? '')
+    harness = await startRealService(path ?? '')
   })
-  afterAll(() => house?.close())
+  afterAll(() => harness?.close())
 
   test('answers the figures of the run that follows, and touches nothing', async () => {
-    const customer = await aCustomer(house)
-    const first = await house.skipToMonth(20)
+    const customer = await aCustomer(harness)
+    const first = await harness.skipToMonth(20)
     const dynamic = await customer.dynamicTariff(100)
     const [from, to] = [await customer.pool('from', dynamic, 1), await customer.pool('to', dynamic, 1)]
     const [moving = 0, leaving = 0, over = 0, refused = 0] = await customer.active(4, from)
     await customer.usage(moving, 90)
-    await house.skipTo(first.endsAt + 60_000)
+    await harness.skipTo(first.endsAt + 60_000)
     await customer.monthEnd(first)
     const cycle = nextCycle('P1M', first)
-    await house.skipTo(cycle.startsAt + 26 * DAY)
+    await harness.skipTo(cycle.startsAt + 26 * DAY)
     // Of the month that is closed: it takes the pool over its capacity then.
     await customer.usage(over, 400, { at: new Date(first.endsAt - 60_000).toISOString() })
     await customer.usage(over, 450)
@@ -47,7 +47,7 @@ describe.skipIf(path === undefined)('a dry run of the month end', () => {
     })
     const { result: plan, state } = await customer.ended(dryRun.workflowId)
     expect(await customer.tickets(moving)).toHaveLength(2)
-    await house.skipTo(cycle.endsAt + 60_000)
+    await harness.skipTo(cycle.endsAt + 60_000)
     const run = await customer.monthEnd(cycle)
 
     expect(state).toMatchObject({ step: 'done', steps: [{ step: 'plan' }], waitsFor: null })

@@ -3,21 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { monthEndId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
-import { clear, startHouse } from '../harness.ts'
+import { clear, startHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 
 describe('a month end', () => {
-  let house: Awaited<ReturnType<typeof startHouse>>
-  useCommonHouse(
-    async () => startHouse(inject('temporalAddress'), await freshNamespace()),
+  let harness: Awaited<ReturnType<typeof startHarness>>
+  useCommonHarness(
+    async () => startHarness(inject('temporalAddress'), await freshNamespace()),
     (started) => {
-      house = started
+      harness = started
     },
   )
-  beforeEach(() => clear(house.model))
+  beforeEach(() => clear(harness.model))
 
   /** One whose cycle has just ended. @returns what is known of it, asked anew each time */
   const monthEnd = async (
@@ -25,16 +25,17 @@ describe('a month end', () => {
     options: Pick<MonthEndInput, 'closeAfter' | 'pageSize' | 'parallel' | 'perRun'>,
   ) => {
     const cycleEndsAt = new Date().toISOString()
-    house.model.cycles = [{ key: cycleKey, endsAt: cycleEndsAt, closedAt: null }]
+    harness.model.cycles = [{ key: cycleKey, endsAt: cycleEndsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, cycleKey)
     const input = { tenantId: TENANT, cycleKey, cycleEndsAt, waits: WAITS, ...options }
-    await house.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
-    return () => house.workflowClient.describe(workflowId, TENANT)
+    await harness.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
+    return () => harness.workflowClient.describe(workflowId, TENANT)
   }
   const queueMoves = (simIds: readonly number[]) => {
-    for (const id of simIds) house.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
+    for (const id of simIds)
+      harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
   }
-  const ended = (look: () => ReturnType<typeof house.workflowClient.describe>) =>
+  const ended = (look: () => ReturnType<typeof harness.workflowClient.describe>) =>
     soon(async () => {
       const run = await look()
       expect(run.status).not.toBe('running')
@@ -45,7 +46,7 @@ describe('a month end', () => {
     const sims = [1, 2, 3, 4, 5, 6]
     queueMoves(sims)
     const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    house.model.before = async (line) => {
+    harness.model.before = async (line) => {
       if (!line.endsWith('/changes/apply')) return
       asked.resolve()
       await letGo.promise
@@ -54,28 +55,33 @@ describe('a month end', () => {
     const options = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
     const look = await monthEnd('cancelled', options)
     await asked.promise
-    await house.workflowClient.cancel(monthEndId(TENANT, 'cancelled'))
+    await harness.workflowClient.cancel(monthEndId(TENANT, 'cancelled'))
     letGo.resolve()
 
     expect(await ended(look)).toMatchObject({ status: 'cancelled', result: { move: { total: 6 } } })
-    expect(house.model.tickets.map(({ simId }) => simId)).toEqual([1])
-    expect(house.model.closed).toEqual([])
+    expect(harness.model.tickets.map(({ simId }) => simId)).toEqual([1])
+    expect(harness.model.closed).toEqual([])
     expect(await ended(await monthEnd('cancelled', options))).toMatchObject({
       status: 'completed',
       result: { moved: 6, changesFailed: 0 },
     })
-    expect(house.model.tickets.map(({ simId }) => simId)).toEqual(sims)
+    expect(harness.model.tickets.map(({ simId }) => simId)).toEqual(sims)
   })
 
   test('waits for a change that is retried shortly before the close, however long its ticket takes', async () => {
     queueMoves([1])
-    house.model.failing.set('provision', 'carrier_rejected')
+    harness.model.failing.set('provision', 'carrier_rejected')
     const look = await monthEnd('retried', { closeAfter: 'PT15S', pageSize: 1, parallel: 1, perRun: 100 })
     const closesAt = Date.now() + 15_000
     await soon(async () => expect((await look()).state).toMatchObject({ step: 'close' }))
-    house.model.failing.clear()
-    house.model.pending.add('provision')
-    const retried = await house.workflowClient.update(monthEndId(TENANT, 'retried'), 'retryFailedChanges', {}, 'retry')
+    harness.model.failing.clear()
+    harness.model.pending.add('provision')
+    const retried = await harness.workflowClient.update(
+      monthEndId(TENANT, 'retried'),
+      'retryFailedChanges',
+      {},
+      'retry',
+    )
     expect(retried).toEqual({ opened: 1, refused: 0 })
     await sleep(closesAt + 1000 - Date.now())
 
@@ -83,9 +89,9 @@ describe('a month end', () => {
       status: 'running',
       state: { step: 'settle', waitsFor: { what: '1 change(s)' } },
     })
-    expect(house.model.closed).toEqual([])
-    house.model.pending.clear()
+    expect(harness.model.closed).toEqual([])
+    harness.model.pending.clear()
     expect(await ended(look)).toMatchObject({ status: 'completed', result: { moved: 1, changesFailed: 0 } })
-    expect(house.model.closed).toEqual([expect.objectContaining({ key: 'retried', moved: 1, changesFailed: 0 })])
+    expect(harness.model.closed).toEqual([expect.objectContaining({ key: 'retried', moved: 1, changesFailed: 0 })])
   })
 })

@@ -2,15 +2,15 @@
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
-import { clear, startHouse } from '../harness.ts'
+import { clear, startHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('a batch on a Temporal server', () => {
-  let house: Awaited<ReturnType<typeof startHouse>>
+  let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   let client: Client
   const page = { page: 1, pageSize: 100 }
@@ -18,37 +18,37 @@ describe('a batch on a Temporal server', () => {
     connection = await Connection.connect({ address: inject('temporalAddress') })
   })
   afterAll(() => connection?.close())
-  useCommonHouse(
+  useCommonHarness(
     async () => {
       const namespace = await freshNamespace()
-      return { namespace, ...(await startHouse(inject('temporalAddress'), namespace)) }
+      return { namespace, ...(await startHarness(inject('temporalAddress'), namespace)) }
     },
     (started) => {
-      house = started
+      harness = started
       client = new Client({ connection, namespace: started.namespace })
     },
   )
-  beforeEach(() => clear(house.model))
+  beforeEach(() => clear(harness.model))
 
   const start = async (batchId: string, simIds: readonly number[], more: object = {}) => {
     for (const [index, simId] of simIds.entries()) {
-      house.model.batch.push(aBatchSim(index, simId))
-      house.model.sims.set(simId, aSim({ status: 0 }))
+      harness.model.batch.push(aBatchSim(index, simId))
+      harness.model.sims.set(simId, aSim({ status: 0 }))
     }
     const workflowId = provisionInBulkId(TENANT, batchId)
     const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 3, waits: WAITS, ...more }
-    await house.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
+    await harness.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
     return workflowId
   }
   const ended = async (workflowId: string) => {
     return soon(async () => {
-      const run = await house.workflowClient.describe(workflowId, TENANT)
+      const run = await harness.workflowClient.describe(workflowId, TENANT)
       expect(run.status).not.toBe('running')
       return run
     })
   }
   const list = async (filter: object) => {
-    const { items } = await house.workflowClient.list({ tenantId: TENANT, ...filter }, page)
+    const { items } = await harness.workflowClient.list({ tenantId: TENANT, ...filter }, page)
     return items.map(({ workflowId }) => workflowId).toSorted()
   }
 
@@ -65,7 +65,7 @@ describe('a batch on a Temporal server', () => {
     await soon(async () => expect(await list({ type: 'provision-and-activate' })).toEqual(children))
     expect(await list({ type: 'provision-in-bulk' })).toEqual([workflowId])
     expect(await list({ simId: 203 })).toEqual([provisionAndActivateId(TENANT, 203)])
-    const { items } = await house.workflowClient.list({ tenantId: TENANT, simId: 203 }, page)
+    const { items } = await harness.workflowClient.list({ tenantId: TENANT, simId: 203 }, page)
     expect(items).toMatchObject([
       { type: 'provision-and-activate', state: 'activated', input: { simId: 203, batchId: 'listed' } },
     ])
@@ -77,13 +77,13 @@ describe('a batch on a Temporal server', () => {
   })
 
   test('counts a SIM that ends while the last is written back before it continues as new', async () => {
-    house.model.stuck.add('provision/222')
+    harness.model.stuck.add('provision/222')
     const { promise: mayNote, resolve: note } = Promise.withResolvers<void>()
-    house.model.before = (line) => (line.endsWith('/outcomes') ? mayNote : Promise.resolve())
+    harness.model.before = (line) => (line.endsWith('/outcomes') ? mayNote : Promise.resolve())
     const workflowId = await start('ends-late', [221, 222, 223], { perRun: 2 })
-    await soon(() => expect(house.model.calls('/outcomes')).toBeGreaterThan(0))
-    house.model.stuck.clear()
-    const counts = async () => Object((await house.workflowClient.describe(workflowId, TENANT)).state).counts
+    await soon(() => expect(harness.model.calls('/outcomes')).toBeGreaterThan(0))
+    harness.model.stuck.clear()
+    const counts = async () => Object((await harness.workflowClient.describe(workflowId, TENANT)).state).counts
     await soon(async () => expect(await counts()).toMatchObject({ activated: 2 }))
     note()
 
@@ -91,37 +91,37 @@ describe('a batch on a Temporal server', () => {
       status: 'completed',
       result: { outcome: 'done', counts: { activated: 3, cancelled: 0 } },
     })
-    expect(house.model.batch.map(({ outcome }) => outcome)).toEqual(['activated', 'activated', 'activated'])
+    expect(harness.model.batch.map(({ outcome }) => outcome)).toEqual(['activated', 'activated', 'activated'])
   })
 
   test('cancelled, its SIMs’ runs are cancelled, those of the run before included', async () => {
-    house.model.stuck.add('provision/211')
+    harness.model.stuck.add('provision/211')
     const workflowId = await start('cancelled', [211, 212, 213, 214, 215])
-    await soon(() => expect(house.model.batch.filter(({ outcome }) => outcome === 'activated')).toHaveLength(4))
+    await soon(() => expect(harness.model.batch.filter(({ outcome }) => outcome === 'activated')).toHaveLength(4))
     const first = provisionAndActivateId(TENANT, 211)
-    expect((await house.workflowClient.describe(first, TENANT)).status).toBe('running')
-    await house.workflowClient.cancel(workflowId)
-    await soon(() => expect(house.model.calls('DELETE')).toBeGreaterThan(0))
-    house.model.stuck.clear()
+    expect((await harness.workflowClient.describe(first, TENANT)).status).toBe('running')
+    await harness.workflowClient.cancel(workflowId)
+    await soon(() => expect(harness.model.calls('DELETE')).toBeGreaterThan(0))
+    harness.model.stuck.clear()
 
     expect(await ended(workflowId)).toMatchObject({
       status: 'cancelled',
       result: { outcome: 'cancelled', counts: { activated: 4, cancelled: 1 } },
     })
-    expect((await house.workflowClient.describe(first, TENANT)).status).toBe('cancelled')
-    expect(house.model.ticketsOf(211)).toEqual(['provision:2', 'unassign:2'])
+    expect((await harness.workflowClient.describe(first, TENANT)).status).toBe('cancelled')
+    expect(harness.model.ticketsOf(211)).toEqual(['provision:2', 'unassign:2'])
   })
 
   test('counts a SIM as failed whose run somebody has stopped, whichever run of the batch began it', async () => {
-    for (const id of [221, 225]) house.model.stuck.add(`provision/${id}`)
+    for (const id of [221, 225]) harness.model.stuck.add(`provision/${id}`)
     const workflowId = await start('stopped', [221, 222, 223, 224, 225])
-    await soon(() => expect(house.model.ticketsOf(225)).toContain('provision:1'))
+    await soon(() => expect(harness.model.ticketsOf(225)).toContain('provision:1'))
     for (const id of [221, 225])
       await client.workflow.getHandle(provisionAndActivateId(TENANT, id)).terminate('stopped')
 
     const { result } = await ended(workflowId)
     expect(result).toMatchObject({ outcome: 'doneWithFailures', counts: { activated: 3, failed: 2 } })
-    expect(house.model.batch.filter(({ outcome }) => outcome === 'failed')).toMatchObject([
+    expect(harness.model.batch.filter(({ outcome }) => outcome === 'failed')).toMatchObject([
       { simId: 221, code: 'workflow_stopped' },
       { simId: 225, code: 'workflow_stopped' },
     ])

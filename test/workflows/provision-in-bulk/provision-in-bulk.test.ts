@@ -3,16 +3,16 @@ import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, usePlainPool } from '../real-service/customer.ts'
-import type { TrueService } from '../real-service/service.ts'
+import type { RealService } from '../real-service/service.ts'
 
-const path = requireJava('provision-in-bulk on the true service in skipped time')
+const path = requireJava('provision-in-bulk on the real service in skipped time')
 
 describe.skipIf(path === undefined)('provision-in-bulk', () => {
-  let house: TrueService
+  let harness: RealService
   let customer: Customer
   let poolId = 0
   usePlainPool(path, (all) => {
-    ;({ house, customer, poolId } = all)
+    ;({ harness, customer, poolId } = all)
   })
 
   /** Starts a batch of fresh SIMs. */
@@ -31,7 +31,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
   /** Has the carrier hang on some lines until they are let go. */
   const stuckOn = (iccids: readonly (string | undefined)[]) => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    house.carrier.knobs.before = ({ iccid }) => (iccids.includes(iccid) ? promise : Promise.resolve())
+    harness.carrier.knobs.before = ({ iccid }) => (iccids.includes(iccid) ? promise : Promise.resolve())
     return resolve
   }
 
@@ -41,14 +41,14 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
     await soon(async () => expect(await customer.tickets(sims[1]?.id ?? 0)).not.toEqual([]))
-    house.line.fateOf = () => 'away'
-    await house.skipTo((await house.now()) + 3_600_000)
-    house.line.fateOf = () => 'through'
-    await house.skipTo((await house.now()) + 120_000)
+    harness.line.fateOf = () => 'away'
+    await harness.skipTo((await harness.now()) + 3_600_000)
+    harness.line.fateOf = () => 'through'
+    await harness.skipTo((await harness.now()) + 120_000)
 
     expect(await customer.ended(workflowId)).toMatchObject({ result: { outcome: 'done', counts: { activated: 6 } } })
     expect((await batchOf(id)).counts).toMatchObject({ activated: 6 })
-    for (const sim of sims) expect(await house.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
+    for (const sim of sims) expect(await harness.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
   })
 
   test('takes each SIM to Active by a run of its own, and counts them', async () => {
@@ -72,7 +72,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
       const { provisionTicket, activateTicket } = run.result
       expect((await simsOf(id))[index]).toMatchObject({ index, simId: sim.id, provisionTicket, activateTicket })
       expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId })
-      expect(await house.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
+      expect(await harness.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
     }
   })
 
@@ -80,8 +80,8 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const sims = await customer.unprovisioned(8)
     const letGo = stuckOn([sims[1]?.iccid])
     let [under, most] = [0, 0]
-    const { before } = house.carrier.knobs
-    house.carrier.knobs.before = async (request) => {
+    const { before } = harness.carrier.knobs
+    harness.carrier.knobs.before = async (request) => {
       under += 1
       most = Math.max(most, under)
       await before(request)
@@ -106,8 +106,8 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
 
   test('ends with failures: the counts, and step, ticket and reason of each', async () => {
     const sims = await customer.unprovisioned(4)
-    house.carrier.knobs.before = async ({ operation, iccid }) => {
-      if (operation === 'activate' && iccid === sims[2]?.iccid) await house.carrier.lose(iccid ?? '')
+    harness.carrier.knobs.before = async ({ operation, iccid }) => {
+      if (operation === 'activate' && iccid === sims[2]?.iccid) await harness.carrier.lose(iccid ?? '')
     }
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
@@ -138,7 +138,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
     for (const { id: simId } of sims.slice(0, 2)) {
       const child = provisionAndActivateId(customer.tenantId, simId)
-      await soon(async () => expect(await house.isAskedToCancel(child)).toBe(true))
+      await soon(async () => expect(await harness.isAskedToCancel(child)).toBe(true))
     }
     letGo()
 
@@ -148,7 +148,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     expect(await batchOf(id)).toMatchObject({ counts: { cancelled: 6 }, endedAt: expect.any(String) })
     for (const [index, sim] of sims.entries()) {
       expect(await customer.sim(sim.id)).toMatchObject({ status: 0, poolId: null })
-      expect(await house.carrier.effects(sim.iccid)).toEqual(index < 2 ? ['provision', 'unprovision'] : [])
+      expect(await harness.carrier.effects(sim.iccid)).toEqual(index < 2 ? ['provision', 'unprovision'] : [])
     }
     expect((await simsOf(id))[0]).toMatchObject({
       outcome: 'cancelled',
@@ -188,7 +188,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     })
     letGo()
 
-    expect(await house.countRuns(workflowId)).toBeGreaterThan(1)
+    expect(await harness.countRuns(workflowId)).toBeGreaterThan(1)
     expect(input).toMatchObject({ batchId: id })
     expect(state.steps.map(({ step }: any) => step)).toEqual(['list up to 3', 'list up to 7'])
     expect(await customer.ended(workflowId)).toMatchObject({
@@ -208,7 +208,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
     const child = provisionAndActivateId(customer.tenantId, sims[0]?.id ?? 0)
     const { runId } = await customer.workflow(child)
-    await soon(async () => expect(await house.isAskedToCancel(child)).toBe(true))
+    await soon(async () => expect(await harness.isAskedToCancel(child)).toBe(true))
     letGo()
 
     expect(await customer.ended(workflowId)).toMatchObject({
@@ -222,7 +222,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
   })
 
   test('is started as soon as Temporal can be reached: the list is kept until then', async () => {
-    const letGo = house.pump.hold('workflows')
+    const letGo = harness.pump.hold('workflows')
     const sims = await customer.unprovisioned(1)
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
@@ -240,7 +240,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
     await untilCounts(id, { activated: 3, running: 1 })
-    await house.runOf(workflowId).terminate('somebody pulls the plug')
+    await harness.runOf(workflowId).terminate('somebody pulls the plug')
     await customer.inside('POST', `/internal/workflows/${workflowId}/retry`)
     await soon(async () =>
       expect((await customer.workflow(workflowId)).state).toMatchObject({ counts: { running: 1 } }),

@@ -3,31 +3,31 @@ import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
-import { clear, startHouse } from '../harness.ts'
+import { clear, startHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('the normal path', () => {
-  let house: Awaited<ReturnType<typeof startHouse>>
+  let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   let temporal: WorkflowClient
   beforeAll(async () => {
     connection = await Connection.connect({ address: inject('temporalAddress') })
   })
   afterAll(() => connection?.close())
-  useCommonHouse(
+  useCommonHarness(
     async () => {
       const namespace = await freshNamespace()
-      return { namespace, ...(await startHouse(inject('temporalAddress'), namespace)) }
+      return { namespace, ...(await startHarness(inject('temporalAddress'), namespace)) }
     },
     (started) => {
-      house = started
+      harness = started
       temporal = new WorkflowClient({ connection, namespace: started.namespace })
     },
   )
-  beforeEach(() => clear(house.model))
+  beforeEach(() => clear(harness.model))
 
   /** Not asked for its state before it has ended: the server answers that by workflow tasks too. */
   const roundTrips = async (workflowId: string) => {
@@ -42,11 +42,11 @@ describe('the normal path', () => {
   }
 
   test('of a batch of one SIM is four activities, in seven workflow tasks', async () => {
-    house.model.batch.push(aBatchSim(0, 1))
-    house.model.sims.set(1, aSim({ status: 0 }))
+    harness.model.batch.push(aBatchSim(0, 1))
+    harness.model.sims.set(1, aSim({ status: 0 }))
     const workflowId = provisionInBulkId(TENANT, 'one')
     const input = { tenantId: TENANT, batchId: 'one', parallel: 10, pageSize: 10, perRun: 100, waits: WAITS }
-    await house.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
+    await harness.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
 
     const { activities, tasks, timers } = await roundTrips(workflowId)
     expect([...new Set(activities)]).toEqual(['readBatch', 'pageOfBatch', 'noteBatch', 'endBatch'])
@@ -59,17 +59,17 @@ describe('the normal path', () => {
   test('of a plan is one activity, in two workflow tasks', async () => {
     const workflowId = monthEndPlanId(TENANT, '2026-10', 1)
     const input = { tenantId: TENANT, cycleKey: '2026-10' }
-    await house.workflowClient.start({ type: 'month-end-plan', workflowId, input })
+    await harness.workflowClient.start({ type: 'month-end-plan', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({ activities: ['readPlan'], tasks: 2, timers: 0 })
   })
 
   test('of the timer is a look and two activities a cycle, in two workflow tasks and two a cycle', async () => {
     const { key, endsAt } = previousCycle('P1M', cycleAt('P1M', Date.now()))
-    house.model.cycles = [{ key, endsAt: new Date(endsAt).toISOString(), closedAt: null }]
+    harness.model.cycles = [{ key, endsAt: new Date(endsAt).toISOString(), closedAt: null }]
     const workflowId = monthEndTimerId(TENANT)
     const input = { tenantId: TENANT, billingCycle: 'P1M' }
-    await house.workflowClient.start({ type: 'month-end-timer', workflowId, input })
+    await harness.workflowClient.start({ type: 'month-end-timer', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({
       activities: ['listMissed', 'startMonthEnd', 'awaitWorkflow'],
@@ -80,10 +80,10 @@ describe('the normal path', () => {
 
   test('of the month end of an empty cycle is four activities, in five workflow tasks', async () => {
     const endsAt = new Date(Date.now() - 1000).toISOString()
-    house.model.cycles = [{ key: 'empty', endsAt, closedAt: null }]
+    harness.model.cycles = [{ key: 'empty', endsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, 'empty')
     const input = { tenantId: TENANT, cycleKey: 'empty', cycleEndsAt: endsAt, closeAfter: 'PT0S', waits: WAITS }
-    await house.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
+    await harness.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({
       activities: ['lookAtMonthEnd', 'renewCycle', 'listBatches', 'closeCycle'],

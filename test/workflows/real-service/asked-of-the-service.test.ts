@@ -1,24 +1,24 @@
-/** What activities ask of the true service, and what it keeps of who asked. */
+/** What activities ask of the real service, and what it keeps of who asked. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { type Customer, useCustomer } from './customer.ts'
-import type { TrueService } from './service.ts'
+import type { RealService } from './service.ts'
 
-const path = requireJava('what activities ask of the true service')
+const path = requireJava('what activities ask of the real service')
 
 describe.skipIf(path === undefined)('activities', () => {
-  let house: TrueService
+  let harness: RealService
   let customer: Customer
-  let cycle: Awaited<ReturnType<TrueService['skipToMonth']>>
+  let cycle: Awaited<ReturnType<RealService['skipToMonth']>>
   let asked: string[] = []
   useCustomer(path, async (all) => {
-    ;({ house, customer } = all)
-    cycle = await house.skipToMonth(10)
+    ;({ harness, customer } = all)
+    cycle = await harness.skipToMonth(10)
   })
   beforeEach(() => {
     asked = []
-    house.line.fateOf = (line) => {
+    harness.line.fateOf = (line) => {
       asked.push(line)
       return 'through'
     }
@@ -72,7 +72,7 @@ describe.skipIf(path === undefined)('activities', () => {
 
       if (why === 'cleared') await customer.usage(simId, -60, { correction: true })
       else {
-        await house.skipTo(cycle.endsAt)
+        await harness.skipTo(cycle.endsAt)
         await customer.monthEnd(cycle)
       }
       await customer.untilSim(simId, { status: 1 })

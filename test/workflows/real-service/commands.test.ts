@@ -11,7 +11,7 @@ import { cancelWorkflow, retryWorkflow, signalWorkflow, updateWorkflow } from '.
 import { watchWorkflow } from '../../../cli/workflows/watch.ts'
 import { readSettings, type Settings } from '../../../config/index.ts'
 import { failureOf } from '../../setup/command-failure.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { type Service, startService } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
 
@@ -29,7 +29,7 @@ const start = async () => {
   const started = await startService()
   return { ...started, close: started.stop }
 }
-const { giveUp } = useCommonHouse(start, async (started) => {
+const { giveUp } = useCommonHarness(start, async (started) => {
   service = started
   settings = { ...readSettings(), SERVICE_INTERNAL_URL: service.internalUrl, SERVICE_KEY: service.key }
   const body = { name: 'Ours', billingEmail: 'billing@example.com' }

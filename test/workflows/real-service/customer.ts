@@ -1,10 +1,10 @@
-/** A tenant of the true service, and what its people and the operator ask for over HTTP. */
+/** A tenant of the real service, and what its people and the operator ask for over HTTP. */
 import { afterEach, beforeEach, expect } from 'vitest'
 import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { soon } from '../../setup/soon.ts'
-import { startTrueService, type TrueService } from './service.ts'
+import { type RealService, startRealService } from './service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
 type Body = any
@@ -19,14 +19,14 @@ let tenants = 0
 let iccids = 8_944_500_300_000_000_000n
 let records = 0
 
-export async function aCustomer(house: TrueService) {
+export async function aCustomer(harness: RealService) {
   tenants += 1
   const billingEmail = `billing-${tenants}@meadow.example`
   const ask = async (url: string, method: string, path: string, tenantId: string | null, body?: object, more = {}) => {
     const answer = await fetch(url + path, {
       method,
       headers: {
-        authorization: `Bearer ${house.key}`,
+        authorization: `Bearer ${harness.key}`,
         ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...more,
@@ -43,10 +43,10 @@ export async function aCustomer(house: TrueService) {
     return body
   }
   const named = { name: `Meadow ${tenants}`, billingEmail }
-  const { id: tenantId } = await must(ask(house.internalUrl, 'POST', '/internal/tenants', null, named))
-  const api = (method: string, path: string, body?: object) => must(ask(house.apiUrl, method, path, tenantId, body))
+  const { id: tenantId } = await must(ask(harness.internalUrl, 'POST', '/internal/tenants', null, named))
+  const api = (method: string, path: string, body?: object) => must(ask(harness.apiUrl, method, path, tenantId, body))
   const inside = (method: string, path: string, body?: object) =>
-    must(ask(house.internalUrl, method, path, tenantId, body))
+    must(ask(harness.internalUrl, method, path, tenantId, body))
   const workflow = async (id: string) => {
     const read = () => inside('GET', `/internal/workflows/${encodeURIComponent(id)}`)
     let run = await read()
@@ -60,7 +60,7 @@ export async function aCustomer(house: TrueService) {
     api,
     inside,
     /** As `inside`, with the status, whatever it is. */
-    tryInside: (method: string, path: string, body?: object) => ask(house.internalUrl, method, path, tenantId, body),
+    tryInside: (method: string, path: string, body?: object) => ask(harness.internalUrl, method, path, tenantId, body),
     workflow,
     /** Waits until a workflow has ended, in true time; one that is asked for may start a moment later. */
     ended: (id: string): Promise<Body> =>
@@ -100,11 +100,11 @@ export async function aCustomer(house: TrueService) {
     untilSim: (id: number, wanted: object) =>
       soon(async () => expect(await customer.sim(id)).toMatchObject({ processingTicketCount: 0, ...wanted })),
     usage: async (simId: number, megabytes: number, more: object = {}) => {
-      const at = new Date(await house.now()).toISOString()
+      const at = new Date(await harness.now()).toISOString()
       const record = { recordId: `r${records++}`, simId, at, bytesDown: megabytes * MB, ...more }
       const answer = await inside('POST', '/internal/usage', { records: [record] })
       expect(answer).toMatchObject({ rejectedCount: 0 })
-      await house.pump.settled()
+      await harness.pump.settled()
       return record
     },
     suspensionId: (simId: number, cycle: string) => suspendOnOverageId(tenantId, simId, cycle),
@@ -121,7 +121,7 @@ export async function aCustomer(house: TrueService) {
     update: (simId: number, cycle: string, name: string, args: object = {}, key?: string) => {
       const path = `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/updates/${name}`
       const more = key === undefined ? {} : { 'idempotency-key': key }
-      return ask(house.internalUrl, 'POST', path, tenantId, args, more)
+      return ask(harness.internalUrl, 'POST', path, tenantId, args, more)
     },
     startMonthEnd: (cycle: string) => inside('POST', '/internal/workflows/month-end-reprovision', { cycle }),
     /** Runs the month end of a cycle that has ended, its close six hours after that included. @returns its result */
@@ -129,9 +129,9 @@ export async function aCustomer(house: TrueService) {
       await customer.startMonthEnd(cycle.key)
       const id = monthEndId(tenantId, cycle.key)
       await soon(async () => expect((await workflow(id)).state).toMatchObject({ step: 'close' }))
-      await house.skipTo(cycle.endsAt + CLOSE_AFTER_MS)
+      await harness.skipTo(cycle.endsAt + CLOSE_AFTER_MS)
       const { result } = await customer.ended(id)
-      await house.pump.settled()
+      await harness.pump.settled()
       return result
     },
     /** Tickets of a SIM as `type/status`, the oldest first. */
@@ -149,7 +149,7 @@ export async function aCustomer(house: TrueService) {
       return data.map(line).reverse()
     },
     untilLog: (lines: readonly string[]) => soon(async () => expect(await customer.log()).toEqual(lines)),
-    mails: () => house.carrier.mails(billingEmail),
+    mails: () => harness.carrier.mails(billingEmail),
     /** Keys of what was mailed, the oldest first, without the SIM. */
     mailed: async (): Promise<string[]> => {
       const { data } = await inside('GET', '/internal/mails?pageSize=100')
@@ -157,7 +157,7 @@ export async function aCustomer(house: TrueService) {
     },
     /** Every ticket has ended, every notice is in one mail, every mail came once, the carrier did nothing twice. */
     expectEachOnce: async () => {
-      await house.pump.settled()
+      await harness.pump.settled()
       const tickets: { status: number }[] = await api('GET', '/api/tickets')
       expect(tickets.filter(({ status }) => status < 2)).toEqual([])
       const { data } = await inside('GET', '/internal/mails?pageSize=100')
@@ -166,16 +166,16 @@ export async function aCustomer(house: TrueService) {
       expect(data.filter((mail: Body) => mail.status !== 'sent')).toEqual([])
       const received = (await customer.mails()).map(({ headers }) => headers['message-id'])
       expect(received.toSorted()).toEqual(data.map((mail: Body) => mail.id).toSorted())
-      expect(await house.carrier.doubleEffects()).toBe(0)
-      expect(house.pump.faults).toEqual([])
+      expect(await harness.carrier.doubleEffects()).toBe(0)
+      expect(harness.pump.faults).toEqual([])
     },
   }
   return customer
 }
 export type Customer = Awaited<ReturnType<typeof aCustomer>>
 
-interface House {
-  readonly house: TrueService
+interface Harness {
+  readonly harness: RealService
   readonly customer: Customer
 }
 
@@ -186,37 +186,37 @@ interface House {
  * @param path the time-skipping server's program; undefined where the group is skipped
  * @param given is handed what there is, before each test
  * @param begin readies each service that is started
- * @returns as {@link useCommonHouse}
+ * @returns as {@link useCommonHarness}
  */
 export function useCustomer(
   path: string | undefined,
-  given: (all: House) => void | Promise<void>,
-  begin: (house: TrueService) => Promise<unknown> = async () => {},
+  given: (all: Harness) => void | Promise<void>,
+  begin: (harness: RealService) => Promise<unknown> = async () => {},
 ) {
-  let house: TrueService
+  let harness: RealService
   let customer: Customer
-  const start = () => startTrueService(path ?? '')
-  const common = useCommonHouse(start, (started) => {
-    house = started
+  const start = () => startRealService(path ?? '')
+  const common = useCommonHarness(start, (started) => {
+    harness = started
     return begin(started)
   })
   beforeEach(async () => {
-    customer = await aCustomer(house)
-    await given({ house, customer })
+    customer = await aCustomer(harness)
+    await given({ harness, customer })
   })
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') return
-    house.carrier.knobs.before = async () => {}
-    house.line.fateOf = () => 'through'
+    harness.carrier.knobs.before = async () => {}
+    harness.line.fateOf = () => 'through'
     await customer.expectEachOnce()
   })
   return common
 }
 
 /** The same, each customer with a Standard pool of 100 MB. */
-export const usePlainPool = (path: string | undefined, given: (all: House & { readonly poolId: number }) => void) =>
-  useCustomer(path, async ({ house, customer }) => {
-    given({ house, customer, poolId: await customer.pool('plain', await customer.standardTariff(100)) })
+export const usePlainPool = (path: string | undefined, given: (all: Harness & { readonly poolId: number }) => void) =>
+  useCustomer(path, async ({ harness, customer }) => {
+    given({ harness, customer, poolId: await customer.pool('plain', await customer.standardTariff(100)) })
   })
 
 const TYPES = ['activate', 'suspend', 'provision', 'sms', 'refresh']

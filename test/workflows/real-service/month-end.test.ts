@@ -1,4 +1,4 @@
-/** The month end on the true service in skipped time: what fails, what is away, what is stopped in the middle. */
+/** The month end on the real service in skipped time: what fails, what is away, what is stopped in the middle. */
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { monthEndId, monthEndTimerId } from '../../../domain/temporal/ids.ts'
@@ -8,9 +8,9 @@ import { inTenant } from '../../../store/tenancy.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aCustomer, type Customer, MB, useCustomer } from './customer.ts'
-import type { TrueService } from './service.ts'
+import type { RealService } from './service.ts'
 
-const path = requireJava('the month end on the true service in skipped time')
+const path = requireJava('the month end on the real service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
 /** Of `begun`: 5 SIMs provisioned and activated, one suspended and brought back, 4 changed. */
 const ALL_TICKETS = 16
@@ -18,11 +18,11 @@ const ALL_TICKETS = 16
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
 type Body = any
 
-describe.skipIf(path === undefined)('a month end on the true service', () => {
-  let house: TrueService
+describe.skipIf(path === undefined)('a month end on the real service', () => {
+  let harness: RealService
   let customer: Customer
   const { giveUp } = useCustomer(path, (all) => {
-    ;({ house, customer } = all)
+    ;({ harness, customer } = all)
   })
   const gates: (() => void)[] = []
   // Of the hooks after a test the last runs first: the carrier is let go before everything has to be done.
@@ -49,15 +49,15 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     })
   const closed = async (cycle: Cycle) => {
     await untilStep(cycle, 'close')
-    await house.skipTo(cycle.endsAt + 6 * HOUR)
+    await harness.skipTo(cycle.endsAt + 6 * HOUR)
     const ended = await customer.ended(idOf(cycle))
-    await house.pump.settled()
+    await harness.pump.settled()
     return ended
   }
   /** The carrier keeps what these SIMs' lines are asked for until it is let go. */
   const keep = (operation: string, iccids?: readonly string[]) => {
     const gate = Promise.withResolvers<void>()
-    house.carrier.knobs.before = async (request) => {
+    harness.carrier.knobs.before = async (request) => {
       if (request.operation === operation && iccids?.includes(request.iccid) !== false) await gate.promise
     }
     gates.push(gate.resolve)
@@ -76,15 +76,15 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
   }
 
   test('a change that fails for good stays queued with its reason while all others go on; retried, it takes effect at the boundary', async () => {
-    const cycle = await house.skipToMonth(28)
+    const cycle = await harness.skipToMonth(28)
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [moving = 0, failing = 0, leaving = 0] = await customer.active(3, old)
     const { iccid } = await customer.sim(failing)
     await queueMove(moving, target)
     await queueMove(failing, target)
     await queueUnassign(leaving)
-    await house.carrier.lose(iccid)
-    await house.skipTo(cycle.endsAt + MINUTE)
+    await harness.carrier.lose(iccid)
+    await harness.skipTo(cycle.endsAt + MINUTE)
     await customer.usage(failing, 7, { at: new Date(cycle.endsAt).toISOString() })
     await customer.startMonthEnd(cycle.key)
     const state = await untilStep(cycle, 'close')
@@ -105,7 +105,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     // Still in vain: nothing more is told of it.
     expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
     await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ failed: 1 }))
-    await house.carrier.find(iccid)
+    await harness.carrier.find(iccid)
     await untilStep(cycle, 'close')
     expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
     await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ complete: 2 }))
@@ -130,7 +130,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
   })
 
   test('a carrier that is away for some keeps no suspended SIM from coming back', async () => {
-    const cycle = await house.skipToMonth(20)
+    const cycle = await harness.skipToMonth(20)
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [first = 0, second = 0] = await suspended(2, old, cycle)
     const [leaving = 0, moving = 0] = await customer.active(2, old)
@@ -139,7 +139,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     await queueMove(second, target)
     const { iccid } = await customer.sim(leaving)
     const letGo = keep('unprovision', [iccid])
-    await house.skipTo(cycle.endsAt)
+    await harness.skipTo(cycle.endsAt)
     await customer.startMonthEnd(cycle.key)
 
     await customer.untilSim(first, { status: 1 })
@@ -165,14 +165,14 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
   })
 
   test('a suspended SIM whose unassignment fails comes back after all', async () => {
-    const cycle = await house.skipToMonth(20)
+    const cycle = await harness.skipToMonth(20)
     const [simId = 0] = await suspended(1, await plainPool(), cycle)
     await queueUnassign(simId)
     const answer = Promise.withResolvers<void>()
-    house.carrier.knobs.before = async ({ operation }) => {
+    harness.carrier.knobs.before = async ({ operation }) => {
       if (operation === 'unprovision') await answer.promise
     }
-    await house.skipTo(cycle.endsAt)
+    await harness.skipTo(cycle.endsAt)
     await customer.startMonthEnd(cycle.key)
     // It is released from its suspension, because it leaves.
     expect(await customer.ended(customer.suspensionId(simId, cycle.key))).toMatchObject({
@@ -194,7 +194,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     await queueUnassign(leaving)
     for (const id of moving) await queueMove(id, target)
     const letGo = keep('move')
-    await house.skipTo(cycle.endsAt)
+    await harness.skipTo(cycle.endsAt)
     await customer.startMonthEnd(cycle.key)
     await untilStep(cycle, 'settle')
     return { target, returning, leaving, letGo }
@@ -202,7 +202,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
 
   describe('is stopped in the middle', () => {
     test('cancelled it leaves what is opened, and goes on when it is started again', async () => {
-      const cycle = await house.skipToMonth(20)
+      const cycle = await harness.skipToMonth(20)
       const { target, letGo } = await begun(cycle)
       await customer.inside('POST', `/internal/workflows/${idOf(cycle)}/cancel`)
       expect(await customer.ended(idOf(cycle))).toMatchObject({
@@ -218,7 +218,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
     })
 
     test('cancelled before the close it does not close', async () => {
-      const cycle = await house.skipToMonth(20)
+      const cycle = await harness.skipToMonth(20)
       const { letGo } = await begun(cycle)
       letGo()
       await untilStep(cycle, 'close')
@@ -234,12 +234,12 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
   test('five hundred changes go through several runs, and the progress adds up at every look', {
     timeout: 300_000,
   }, async () => {
-    const cycle = await house.skipToMonth(20)
+    const cycle = await harness.skipToMonth(20)
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const sims = await customer.unprovisioned(500)
-    for (const { iccid } of sims) await house.carrier.find(iccid)
+    for (const { iccid } of sims) await harness.carrier.find(iccid)
     // As five hundred tickets and calls would leave them: provisioned, and a change of each queued.
-    await inTenant(house.store, customer.tenantId, async (tx) => {
+    await inTenant(harness.store, customer.tenantId, async (tx) => {
       await sql`
         update sims set status = 2, pool_id = ${old}, provisioned_at = ${tx.now}, pending_since = ${tx.now},
                         pending_unassign = id % 10 = 0, pending_pool_id = case when id % 10 <> 0 then ${target}::integer end
@@ -248,7 +248,7 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
         tx.q,
       )
     })
-    await house.skipTo(cycle.endsAt)
+    await harness.skipTo(cycle.endsAt)
     await customer.startMonthEnd(cycle.key)
 
     const looks: Body[] = []
@@ -265,34 +265,34 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
       expect(left === undefined ? queued + open + complete + failed : done + failed + left).toBe(total)
       if (unassign !== null) expect([unassign.total, move.total, total]).toEqual([50, 450, 500])
     }
-    expect(await house.countRuns(idOf(cycle))).toBeGreaterThan(2)
+    expect(await harness.countRuns(idOf(cycle))).toBeGreaterThan(2)
     expect(await closed(cycle)).toMatchObject({ result: { moved: 450, unassigned: 50, changesFailed: 0 } })
     expect(await ticketsWithStatus(2)).toBe(500)
     expect([await memberships(old), await memberships(target)]).toEqual([0, 450])
-    const { events } = await house.runOf(idOf(cycle)).fetchHistory()
+    const { events } = await harness.runOf(idOf(cycle)).fetchHistory()
     expect(events?.length).toBeLessThan(400)
   })
 
   test('two missed months are made up for in order; an empty one costs a row and no mail', async () => {
-    const first = await house.skipToMonth(20)
+    const first = await harness.skipToMonth(20)
     // Its first cycle is this one.
-    customer = await aCustomer(house)
+    customer = await aCustomer(harness)
     const [second, third] = [nextCycle('P1M', first), nextCycle('P1M', nextCycle('P1M', first))]
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [moving = 0, returning = 0] = [...(await customer.active(1, old)), ...(await suspended(1, old, first))]
     await queueMove(moving, target)
-    const empty = await aCustomer(house)
+    const empty = await aCustomer(harness)
     // No worker was there at the two boundaries; at the second only the service was, and took usage.
-    await house.skipTo(second.endsAt + 3 * 24 * HOUR)
+    await harness.skipTo(second.endsAt + 3 * 24 * HOUR)
     await customer.usage(moving, 7, { at: new Date(first.endsAt).toISOString() })
     await customer.usage(moving, 9, { at: new Date(second.endsAt).toISOString() })
 
-    for (const { tenantId } of [customer, empty]) await house.timer(tenantId)
+    for (const { tenantId } of [customer, empty]) await harness.timer(tenantId)
     const timer = await customer.ended(monthEndTimerId(customer.tenantId))
     const completed = [first, second].map(({ key }) => ({ cycle: key, status: 'completed' }))
     expect(timer).toMatchObject({ status: 'completed', result: { cycles: completed } })
     await empty.ended(monthEndTimerId(empty.tenantId))
-    await house.pump.settled()
+    await harness.pump.settled()
 
     expect(await customer.sim(returning)).toMatchObject({ status: 1, usageMB: 0 })
     expect(await customer.sim(moving)).toMatchObject({ poolId: target, usageMB: 9 })
@@ -323,15 +323,15 @@ describe.skipIf(path === undefined)('a month end on the true service', () => {
   test('terminated and started again it does nothing twice', async () => {
     // The server's time stands still from then on: it waits for what the terminated run had under way.
     giveUp()
-    const cycle = await house.skipToMonth(20)
+    const cycle = await harness.skipToMonth(20)
     const { target, returning, letGo } = await begun(cycle)
-    await house.runOf(idOf(cycle)).terminate('as a test')
+    await harness.runOf(idOf(cycle)).terminate('as a test')
     expect(await customer.ended(idOf(cycle))).toMatchObject({ status: 'terminated' })
     await customer.startMonthEnd(cycle.key)
     await untilStep(cycle, 'settle')
     letGo()
     await untilStep(cycle, 'close')
-    await house.runOf(idOf(cycle)).terminate('as a test')
+    await harness.runOf(idOf(cycle)).terminate('as a test')
     expect(await customer.startMonthEnd(cycle.key)).toMatchObject({ status: 'running' })
     const { progress } = await untilStep(cycle, 'close')
 

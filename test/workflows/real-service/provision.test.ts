@@ -1,4 +1,4 @@
-/** provision-and-activate over the true service: refusals, cancels in each state, outages, keys that are forgotten. */
+/** provision-and-activate over the real service: refusals, cancels in each state, outages, keys that are forgotten. */
 import { describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
@@ -6,19 +6,19 @@ import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import type { Fate } from '../model/server-clock.ts'
 import { type Customer, usePlainPool } from './customer.ts'
-import type { TrueService } from './service.ts'
+import type { RealService } from './service.ts'
 
-const path = requireJava('provision-and-activate on the true service in skipped time')
+const path = requireJava('provision-and-activate on the real service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
 const START = '/internal/workflows/provision-and-activate'
 const BOTH = ['provision/complete', 'activate/complete']
 
-describe.skipIf(path === undefined)('provision-and-activate on the true service', () => {
-  let house: TrueService
+describe.skipIf(path === undefined)('provision-and-activate on the real service', () => {
+  let harness: RealService
   let customer: Customer
   let poolId = 0
   usePlainPool(path, (all) => {
-    ;({ house, customer, poolId } = all)
+    ;({ harness, customer, poolId } = all)
   })
 
   const aSim = async () => {
@@ -30,18 +30,18 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
   const untilTickets = (sim: OneSim, wanted: readonly string[]) =>
     soon(async () => expect(await tickets(sim)).toEqual(wanted))
   const cancel = (sim: OneSim) => customer.inside('POST', `/internal/workflows/${sim.workflowId}/cancel`)
-  const effects = (sim: OneSim) => house.carrier.effects(sim.iccid)
+  const effects = (sim: OneSim) => harness.carrier.effects(sim.iccid)
   /** Waits until it waits for something that is called so. */
   const untilWaits = (sim: OneSim, what: RegExp) =>
     soon(async () => expect((await customer.workflow(sim.workflowId)).state?.waitsFor?.what).toMatch(what))
   /** Has the carrier hang on an operation until it is let go. */
   const hangOn = (operation: CarrierRequest['operation']) => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    house.carrier.knobs.before = (request) => (request.operation === operation ? promise : Promise.resolve())
+    harness.carrier.knobs.before = (request) => (request.operation === operation ? promise : Promise.resolve())
     return resolve
   }
   const failOn = (...operations: CarrierRequest['operation'][]) => {
-    house.carrier.knobs.before = async ({ operation }) => {
+    harness.carrier.knobs.before = async ({ operation }) => {
       if (!operations.includes(operation)) return
       throw new CarrierError(`the carrier will not ${operation}`, { code: 'line_barred', retryable: false })
     }
@@ -107,11 +107,11 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
         await customer.standardTariff(1),
         await customer.pool('p', await customer.standardTariff(1)),
       ]
-      house.line.fateOf = () => 'away'
+      harness.line.fateOf = () => 'away'
       await customer.inside('POST', START, { simId: sim.id, poolId: pool, tariffId })
       if (code === 'pool_not_found') await customer.api('DELETE', `/api/pools/${pool}`)
       else await customer.inside('PATCH', `/internal/tariffs/${tariffId}`, { isActive: false })
-      house.line.fateOf = () => 'through'
+      harness.line.fateOf = () => 'through'
 
       const { result, state } = await customer.ended(sim.workflowId)
       expect(result).toMatchObject({ outcome: 'failed', failure: { step, code, ticketId: null } })
@@ -121,12 +121,12 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
 
     test('a SIM that somebody has provisioned elsewhere since', async () => {
       const sim = await aSim()
-      house.line.fateOf = () => 'away'
+      harness.line.fateOf = () => 'away'
       await customer.start(sim.id, poolId)
       const other = await customer.pool('other', await customer.standardTariff(100))
       await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId: other })
       await untilTickets(sim, ['provision/complete'])
-      house.line.fateOf = () => 'through'
+      harness.line.fateOf = () => 'through'
 
       const { result } = await customer.ended(sim.workflowId)
       expect(result).toMatchObject({ outcome: 'failed', failure: { step: 'check', code: 'sim_already_assigned' } })
@@ -233,11 +233,11 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
 
     test('while it checks: what the service does of it all the same is taken back', async () => {
       const sim = await aSim()
-      house.line.fateOf = () => 'away'
-      const letGo = house.pump.hold('tickets')
+      harness.line.fateOf = () => 'away'
+      const letGo = harness.pump.hold('tickets')
       await customer.start(sim.id, poolId)
       await cancel(sim)
-      house.line.fateOf = () => 'through'
+      harness.line.fateOf = () => 'through'
       await isCancelled(sim)
       letGo()
 
@@ -267,7 +267,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
       await customer.start(sim.id, poolId)
       if (at === 'Pending') {
         await untilTickets(sim, ['provision/processing'])
-        const go = house.pump.hold('tickets')
+        const go = harness.pump.hold('tickets')
         letGo()
         await untilTickets(sim, ['provision/complete', 'activate/pending'])
         await cancel(sim)
@@ -287,7 +287,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
     test('while it undoes a failure: that goes on to its end, and the outcome is the failure’s', async () => {
       const sim = await aSim()
       const slow = Promise.withResolvers<void>()
-      house.carrier.knobs.before = async ({ operation }) => {
+      harness.carrier.knobs.before = async ({ operation }) => {
         if (operation === 'unprovision') await slow.promise
         if (operation === 'activate') throw new CarrierError('no', { code: 'line_barred', retryable: false })
       }
@@ -354,7 +354,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
     failOn('activate')
     await customer.start(sim.id, poolId)
     const first = await customer.ended(sim.workflowId)
-    house.carrier.knobs.before = async () => {}
+    harness.carrier.knobs.before = async () => {}
     await customer.start(sim.id, poolId)
 
     const second = await customer.ended(sim.workflowId)
@@ -371,15 +371,15 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
     ] as const)('%s: nothing is lost, and each ticket is opened once', async (_, at) => {
       const sim = await aSim()
       const letGo = hangOn(at.length === 1 ? 'provision' : 'activate')
-      if (at.length === 0) house.line.fateOf = () => 'away'
+      if (at.length === 0) harness.line.fateOf = () => 'away'
       await customer.start(sim.id, poolId)
       await untilTickets(sim, at)
-      house.line.fateOf = () => 'away'
+      harness.line.fateOf = () => 'away'
       letGo()
-      await house.skipTo((await house.now()) + HOUR)
+      await harness.skipTo((await harness.now()) + HOUR)
       expect((await customer.workflow(sim.workflowId)).status).toBe('running')
-      house.line.fateOf = () => 'through'
-      await house.skipTo((await house.now()) + 2 * MINUTE)
+      harness.line.fateOf = () => 'through'
+      await harness.skipTo((await harness.now()) + 2 * MINUTE)
 
       expect(await customer.ended(sim.workflowId)).toMatchObject({ result: { outcome: 'activated', failure: null } })
       expect(await tickets(sim)).toEqual(BOTH)
@@ -391,7 +391,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
     /** Loses the answer to the first ticket of a kind that is asked for, and then all of them until the fate is set again. */
     const loseResponseTo = (kind: string) => {
       let lost = false
-      house.line.fateOf = (line): Fate => {
+      harness.line.fateOf = (line): Fate => {
         if (lost) return 'away'
         lost = line.startsWith('POST') && line.includes(`/tickets/${kind}`)
         return lost ? 'lost' : 'through'
@@ -408,9 +408,9 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
       loseResponseTo(kind)
       await customer.start(sim.id, poolId)
       await untilTickets(sim, kind === 'provision' ? ['provision/complete'] : BOTH)
-      await house.skipTo((await house.now()) + after)
-      house.line.fateOf = () => 'through'
-      await house.skipTo((await house.now()) + 2 * MINUTE)
+      await harness.skipTo((await harness.now()) + after)
+      harness.line.fateOf = () => 'through'
+      await harness.skipTo((await harness.now()) + 2 * MINUTE)
 
       const { result } = await customer.ended(sim.workflowId)
       expect(result).toMatchObject({ outcome: 'activated', failure: null })
@@ -423,17 +423,17 @@ describe.skipIf(path === undefined)('provision-and-activate on the true service'
   test('comes again when Retry-After says so, and not before', async () => {
     const sim = await aSim()
     const asked: number[] = []
-    house.line.fateOf = (line): Fate => {
+    harness.line.fateOf = (line): Fate => {
       if (!line.startsWith('POST')) return 'through'
       asked.push(Date.now())
       return asked.length === 1 ? { retryAfter: 600 } : 'through'
     }
-    const startedAt = await house.now()
+    const startedAt = await harness.now()
     await customer.start(sim.id, poolId)
     await soon(() => expect(asked).toHaveLength(1))
-    await house.skipTo(startedAt + 9 * MINUTE)
+    await harness.skipTo(startedAt + 9 * MINUTE)
     expect(asked).toHaveLength(1)
-    await house.skipTo(startedAt + 11 * MINUTE)
+    await harness.skipTo(startedAt + 11 * MINUTE)
 
     expect(await customer.ended(sim.workflowId)).toMatchObject({ result: { outcome: 'activated' } })
   })

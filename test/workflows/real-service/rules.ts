@@ -1,4 +1,4 @@
-/** The rules of the tests on the true service: the shipped ones that suspend, and one of them with a grace. */
+/** The rules of the tests on the real service: the shipped ones that suspend, and one of them with a grace. */
 import { readFile } from 'node:fs/promises'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import type { Store } from '../../../store/tenancy.ts'

@@ -4,13 +4,13 @@ import { nextCycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, MB, useCustomer } from './customer.ts'
-import type { TrueService } from './service.ts'
+import type { RealService } from './service.ts'
 
-const path = requireJava('the three workflows on the true service in skipped time')
+const path = requireJava('the three workflows on the real service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
-describe.skipIf(path === undefined)('on the true service', () => {
-  let house: TrueService
+describe.skipIf(path === undefined)('on the real service', () => {
+  let harness: RealService
   let customer: Customer
   beforeAll(() => {
     // Cycles end in UTC, wherever the service runs: here the day begins 14 hours earlier.
@@ -19,7 +19,7 @@ describe.skipIf(path === undefined)('on the true service', () => {
   })
   afterAll(() => vi.unstubAllEnvs())
   useCustomer(path, (all) => {
-    ;({ house, customer } = all)
+    ;({ harness, customer } = all)
   })
 
   const plainPool = async () => customer.pool('plain', await customer.standardTariff(100))
@@ -41,13 +41,13 @@ describe.skipIf(path === undefined)('on the true service', () => {
       await customer.start(id, poolId)
       expect(await customer.ended(workflowId)).toMatchObject({ result: { outcome: 'alreadyActive' } })
       expect(await customer.tickets(id)).toEqual(['provision/complete', 'activate/complete'])
-      expect(await house.carrier.effects(iccid)).toEqual(['provision', 'activate'])
+      expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'activate'])
     })
 
     test('is undone when the carrier refuses the activation for good', async () => {
       const { id, iccid, workflowId } = await oneSim()
-      house.carrier.knobs.before = async ({ operation }) => {
-        if (operation === 'activate') await house.carrier.lose(iccid)
+      harness.carrier.knobs.before = async ({ operation }) => {
+        if (operation === 'activate') await harness.carrier.lose(iccid)
       }
       await customer.start(id, await plainPool())
 
@@ -62,7 +62,7 @@ describe.skipIf(path === undefined)('on the true service', () => {
 
     test('cancelled while its ticket is Pending it takes the ticket back, and the carrier hears of nothing', async () => {
       const { id, iccid, workflowId } = await oneSim()
-      const letGo = house.pump.hold('tickets')
+      const letGo = harness.pump.hold('tickets')
       await customer.start(id, await plainPool())
       await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/pending']))
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
@@ -71,20 +71,20 @@ describe.skipIf(path === undefined)('on the true service', () => {
       letGo()
       expect(ended).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
       expect(await customer.tickets(id)).toEqual(['provision/cancelled'])
-      expect(await house.carrier.effects(iccid)).toEqual([])
+      expect(await harness.carrier.effects(iccid)).toEqual([])
     })
 
     test('cancelled while the carrier works it waits for the end, and undoes it', async () => {
       const { id, iccid, workflowId } = await oneSim()
       const slow = Promise.withResolvers<void>()
-      house.carrier.knobs.before = () => slow.promise
+      harness.carrier.knobs.before = () => slow.promise
       await customer.start(id, await plainPool())
       await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing']))
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
       slow.resolve()
 
       expect(await customer.ended(workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
-      expect(await house.carrier.effects(iccid)).toEqual(['provision', 'unprovision'])
+      expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'unprovision'])
       expect(await customer.sim(id)).toMatchObject({ status: 0, poolId: null })
     })
   })
@@ -99,17 +99,17 @@ describe.skipIf(path === undefined)('on the true service', () => {
     const OVER = ['2 SIM is 50 MB over its limit', '2 SIM was suspended']
 
     test('suspends for the rest of a month of 31 days; the month end brings back, once, at the boundary', async () => {
-      const cycle = await house.skipToMonth(1, is31)
+      const cycle = await harness.skipToMonth(1, is31)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
       await customer.untilLog(OVER)
       expect(await customer.sim(simId)).toMatchObject({ status: 2, usageMB: 150, overageMB: 50, isOverage: true })
 
-      await house.skipTo(cycle.endsAt - 5 * SECOND)
+      await harness.skipTo(cycle.endsAt - 5 * SECOND)
       const early = await customer.tryInside('POST', '/internal/workflows/month-end-reprovision', { cycle: cycle.key })
       expect(early).toMatchObject({ status: 409, body: { code: 'cycle_open' } })
       expect(await customer.sim(simId)).toMatchObject({ status: 2, usageMB: 150 })
-      await house.skipTo(cycle.endsAt)
+      await harness.skipTo(cycle.endsAt)
       expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 1, moved: 0, changesFailed: 0, statement: true })
 
       expect(await customer.ended(customer.suspensionId(simId, cycle.key))).toMatchObject({
@@ -123,28 +123,28 @@ describe.skipIf(path === undefined)('on the true service', () => {
 
       const again = await customer.startMonthEnd(cycle.key)
       expect(again).toMatchObject({ status: 'completed' })
-      await house.skipTo(cycle.endsAt + DAY)
+      await harness.skipTo(cycle.endsAt + DAY)
       expect(await customer.log()).toEqual(log)
       expect(await customer.mailed()).toEqual(mailed)
       expect(await customer.tickets(simId)).toHaveLength(4)
     })
 
     test('a grace of two days warns at its start and an hour before its end, then suspends', async () => {
-      const cycle = await house.skipToMonth(10)
+      const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit('patient')
       const { state } = await customer.untilPhase(simId, cycle.key, 'grace')
       const graceEndsAt = Date.parse(state.graceEndsAt)
       const begun = ['2 SIM is 50 MB over its limit', '1 The grace period of SIM has begun']
       await customer.untilLog(begun)
 
-      await house.skipTo(graceEndsAt - HOUR - MINUTE)
+      await harness.skipTo(graceEndsAt - HOUR - MINUTE)
       expect(await customer.log()).toEqual(begun)
-      await house.skipTo(graceEndsAt - HOUR + SECOND)
+      await harness.skipTo(graceEndsAt - HOUR + SECOND)
       await customer.untilLog([...begun, '1 The grace period of SIM ends'])
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
-      await house.skipTo(graceEndsAt)
+      await harness.skipTo(graceEndsAt)
       await customer.untilLog([...begun, '1 The grace period of SIM ends', '2 SIM was suspended'])
-      await house.skipTo(graceEndsAt + 2 * HOUR)
+      await harness.skipTo(graceEndsAt + 2 * HOUR)
       const mails = await customer.mails()
       expect(mails.map(({ subject }) => subject)).toEqual([
         expect.stringMatching(/^\[Simherd\] Critical: SIM .* over its limit/),
@@ -155,12 +155,12 @@ describe.skipIf(path === undefined)('on the true service', () => {
     })
 
     test('a correction within the grace releases the SIM, and nothing happens at its end', async () => {
-      const cycle = await house.skipToMonth(10)
+      const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit('patient')
       await customer.untilPhase(simId, cycle.key, 'grace')
       await customer.usage(simId, -60, { correction: true })
       await customer.untilPhase(simId, cycle.key, 'idle')
-      await house.skipTo(cycle.startsAt + 14 * DAY)
+      await harness.skipTo(cycle.startsAt + 14 * DAY)
 
       expect(await customer.sim(simId)).toMatchObject({ status: 1, usageMB: 90 })
       expect(await customer.log()).toEqual([
@@ -172,13 +172,13 @@ describe.skipIf(path === undefined)('on the true service', () => {
     })
 
     test('a correction during the suspension brings the SIM back, more usage suspends it again', async () => {
-      const cycle = await house.skipToMonth(10)
+      const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
       await customer.usage(simId, -60, { correction: true })
       await customer.untilSim(simId, { status: 1 })
       await customer.untilPhase(simId, cycle.key, 'idle')
-      await house.skipTo((await house.now()) + DAY)
+      await harness.skipTo((await harness.now()) + DAY)
       await customer.usage(simId, 20)
       await customer.untilPhase(simId, cycle.key, 'suspended')
 
@@ -187,23 +187,23 @@ describe.skipIf(path === undefined)('on the true service', () => {
       expect(await customer.tickets(simId)).toEqual(
         ['provision', 'activate', 'suspend', 'activate', 'suspend'].map((type) => `${type}/complete`),
       )
-      await house.skipTo(cycle.endsAt)
+      await harness.skipTo(cycle.endsAt)
       expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 1 })
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
     })
 
     test('resume brings the SIM back and means: not again in this cycle, but again in the next', async () => {
-      const cycle = await house.skipToMonth(10)
+      const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
       await customer.update(simId, cycle.key, 'resume')
       const { result } = await customer.ended(customer.suspensionId(simId, cycle.key))
       expect(result).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
       await customer.usage(simId, 500)
-      await house.skipTo(cycle.startsAt + 20 * DAY)
+      await harness.skipTo(cycle.startsAt + 20 * DAY)
       expect(await customer.sim(simId)).toMatchObject({ status: 1, overageMB: 550 })
 
-      await house.skipTo(cycle.endsAt + HOUR)
+      await harness.skipTo(cycle.endsAt + HOUR)
       await customer.usage(simId, 101)
       const next = new Date(cycle.endsAt).toISOString().slice(0, 7)
       await customer.untilPhase(simId, next, 'suspended')
@@ -211,14 +211,14 @@ describe.skipIf(path === undefined)('on the true service', () => {
     })
 
     test("a person's own ticket releases the SIM from the watchdog for the cycle", async () => {
-      const cycle = await house.skipToMonth(10)
+      const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
       await customer.api('POST', '/api/tickets/activate', { simId })
       const { result } = await customer.ended(customer.suspensionId(simId, cycle.key))
       expect(result).toMatchObject({ outcome: 'personActed', suspended: 1, broughtBack: 0 })
       await customer.usage(simId, 500)
-      await house.skipTo(cycle.endsAt)
+      await harness.skipTo(cycle.endsAt)
 
       expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 0 })
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
@@ -227,7 +227,7 @@ describe.skipIf(path === undefined)('on the true service', () => {
     })
 
     test('a pool stops its largest user, and a raised capacity brings it back', async () => {
-      const cycle = await house.skipToMonth(10)
+      const cycle = await harness.skipToMonth(10)
       const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
       const [large = 0, small = 0] = await customer.active(2, poolId)
       await customer.usage(small, 90)
@@ -246,14 +246,14 @@ describe.skipIf(path === undefined)('on the true service', () => {
         '0 Pool shared is within its capacity again',
         '0 SIM was brought back',
       ])
-      await house.skipTo(cycle.endsAt + MINUTE)
+      await harness.skipTo(cycle.endsAt + MINUTE)
       expect(await customer.ended(enforcePoolId(customer.tenantId, poolId, cycle.key))).toMatchObject({
         result: { over: false },
       })
     })
 
     test('a pool whose overage is of a SIM it must leave alone says so once, and stops whom it may', async () => {
-      const cycle = await house.skipToMonth(10)
+      const cycle = await harness.skipToMonth(10)
       const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
       const [exempt = 0, other = 0] = await customer.active(2, poolId)
       await customer.inside('PATCH', `/internal/sims/${exempt}/watchdog`, { isWatchdogExempt: true })
@@ -262,7 +262,7 @@ describe.skipIf(path === undefined)('on the true service', () => {
       await customer.untilPhase(other, cycle.key, 'suspended')
       const told = ['2 Pool shared is 60 MB over its capacity', '2 Pool shared stays over its capacity']
       await customer.untilLog([...told, '2 SIM was suspended'])
-      await house.skipTo((await house.now()) + HOUR)
+      await harness.skipTo((await harness.now()) + HOUR)
       await customer.usage(exempt, 100)
       const id = enforcePoolId(customer.tenantId, poolId, cycle.key)
       await soon(async () => expect((await customer.workflow(id)).state.rounds).toBeGreaterThan(1))
@@ -274,7 +274,7 @@ describe.skipIf(path === undefined)('on the true service', () => {
 
   describe('month-end-reprovision', () => {
     test('makes up for a month end that is late: all takes effect at the boundary, what fails stays queued', async () => {
-      const cycle = await house.skipToMonth(28)
+      const cycle = await harness.skipToMonth(28)
       const old = await plainPool()
       const target = await customer.pool('plain two', await customer.standardTariff(300))
       const [moving = 0, leaving = 0, failing = 0, staying = 0] = await customer.active(4, old)
@@ -284,9 +284,9 @@ describe.skipIf(path === undefined)('on the true service', () => {
       await customer.api('POST', `/api/sims/${moving}/queue-reprovision`, { poolId: target })
       await customer.api('POST', `/api/sims/${failing}/queue-reprovision`, { poolId: target })
       await customer.api('POST', `/api/sims/${leaving}/queue-unprovision`)
-      await house.carrier.lose(iccid)
+      await harness.carrier.lose(iccid)
       // An hour late: what was used meanwhile counts where the SIM has belonged since the boundary.
-      await house.skipTo(cycle.endsAt + HOUR)
+      await harness.skipTo(cycle.endsAt + HOUR)
       await customer.usage(moving, 7, { at: new Date(cycle.endsAt).toISOString() })
       await customer.api('POST', `/api/sims/${staying}/queue-reprovision`, { poolId: target })
 
@@ -321,15 +321,15 @@ describe.skipIf(path === undefined)('on the true service', () => {
       expect(mails[0]?.text).toContain('the carrier refused it')
 
       expect(await customer.startMonthEnd(cycle.key)).toMatchObject({ status: 'completed' })
-      await house.skipTo(cycle.endsAt + DAY)
+      await harness.skipTo(cycle.endsAt + DAY)
       expect(await customer.log()).toEqual(log)
       expect(await customer.mails()).toHaveLength(1)
       expect(await customer.inside('GET', `/internal/cycles/${cycle.key}/statement`)).toEqual(statement)
 
       // What stayed queued is carried out by the next month end.
-      await house.carrier.find(iccid)
+      await harness.carrier.find(iccid)
       const next = nextCycle('P1M', cycle)
-      await house.skipTo(next.endsAt)
+      await harness.skipTo(next.endsAt)
       expect(await customer.monthEnd(next)).toMatchObject({ moved: 2, unassigned: 0, changesFailed: 0 })
       expect(await customer.api('GET', `/api/pools/${target}`)).toMatchObject({ totalSimCount: 3 })
       expect(await customer.log()).toEqual(log)
@@ -338,16 +338,16 @@ describe.skipIf(path === undefined)('on the true service', () => {
 
     test('a leap February lasts until the 29th is over', async () => {
       const leap = (at: Date) => at.getUTCMonth() === 1 && new Date(at.getTime() + 28 * DAY).getUTCDate() === 29
-      const cycle = await house.skipToMonth(28, leap)
+      const cycle = await harness.skipToMonth(28, leap)
       const [simId = 0] = await customer.active(1, await plainPool())
       await customer.usage(simId, 150)
       await customer.untilPhase(simId, cycle.key, 'suspended')
       expect(cycle.endsAt - cycle.startsAt).toBe(29 * DAY)
-      await house.skipTo(cycle.endsAt - 5 * SECOND)
-      expect(new Date(await house.now()).toISOString()).toContain('-02-29T23:59:5')
+      await harness.skipTo(cycle.endsAt - 5 * SECOND)
+      expect(new Date(await harness.now()).toISOString()).toContain('-02-29T23:59:5')
       const early = await customer.tryInside('POST', '/internal/workflows/month-end-reprovision', { cycle: cycle.key })
       expect(early).toMatchObject({ status: 409, body: { code: 'cycle_open' } })
-      await house.skipTo(cycle.endsAt)
+      await harness.skipTo(cycle.endsAt)
 
       expect(await customer.monthEnd(cycle)).toMatchObject({ renewed: 1 })
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })

@@ -1,5 +1,5 @@
 /**
- * The true service on the server that skips time: both listeners over real PostgreSQL, workers against the Java
+ * The real service on the server that skips time: both listeners over real PostgreSQL, workers against the Java
  * server, the simulated carrier, an SMTP inbox, and what a worker does besides workflows driven by a pump.
  *
  * One clock for all. The service's is the server's time (server-clock.ts): asked before each request by a proxy in
@@ -99,7 +99,7 @@ async function startOutside(closing: Closing) {
 }
 
 /** Starts all of it. @param path the time-skipping server's program */
-export async function startTrueService(path: string) {
+export async function startRealService(path: string) {
   const closing: Closing = []
   const close = async () => {
     for (const end of closing.toReversed()) await end()
@@ -149,7 +149,7 @@ async function startAll(path: string, closing: Closing) {
 
   /** Runs before the carrier is asked: a test makes the carrier slow, or changes a line behind our back. */
   const carrierKnobs = { before: async (_: CarrierRequest): Promise<void> => {} }
-  /** What a test has the carrier wait for may never come: the end of the house is waited for too. */
+  /** What a test has the carrier wait for may never come: the end of the harness is waited for too. */
   const over = Promise.withResolvers<never>()
   over.promise.catch(() => undefined)
   const network: Network = {
@@ -192,7 +192,7 @@ async function startAll(path: string, closing: Closing) {
     shutdownGraceMs: 100,
   })
   closing.push(() => workers.shutdown())
-  closing.push(async () => over.reject(new Error('the house is closed')))
+  closing.push(async () => over.reject(new Error('the harness is closed')))
   await until('workers that poll', () => workers.isRunning())
 
   const skipTo = async (instant: number) => {
@@ -247,4 +247,4 @@ async function startAll(path: string, closing: Closing) {
     },
   }
 }
-export type TrueService = Awaited<ReturnType<typeof startTrueService>>
+export type RealService = Awaited<ReturnType<typeof startRealService>>

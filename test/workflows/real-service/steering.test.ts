@@ -5,11 +5,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { openWorkflowClient } from '../../../queues/temporal/client.ts'
 import { activeSim } from '../../api/full-tenant.ts'
-import { aPool, aSim, useHouse } from '../../api/harness.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
+import { aPool, aSim, useHarness } from '../../api/harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
-import { clear, startHouse } from '../harness.ts'
+import { clear, startHarness } from '../harness.ts'
 import * as model from '../model/service.ts'
 
 const address = inject('temporalAddress')
@@ -29,27 +29,27 @@ async function aDoor() {
 
 describe('with a worker', async () => {
   const door = await aDoor()
-  const house = useHouse({ workflowClient: door.workflowClient })
-  let workers: Awaited<ReturnType<typeof startHouse>>
+  const harness = useHarness({ workflowClient: door.workflowClient })
+  let workers: Awaited<ReturnType<typeof startHarness>>
   let poolId: number
   beforeAll(async () => {
-    poolId = await aPool(house.tenant)
+    poolId = await aPool(harness.tenant)
   })
   afterAll(async () => {
     await door.workflowClient.close()
     await door.close()
   })
-  useCommonHouse(
-    () => startHouse(address, door.namespace),
+  useCommonHarness(
+    () => startHarness(address, door.namespace),
     (started) => {
       workers = started
-      workers.model.tenantId = house.tenant.id
+      workers.model.tenantId = harness.tenant.id
     },
   )
   beforeEach(() => clear(workers.model))
 
-  const get = async (path: string) => (await house.tenant.inside('GET', `/internal/workflows${path}`)).body
-  const post = (path: string, body?: unknown) => house.tenant.inside('POST', `/internal/workflows${path}`, body)
+  const get = async (path: string) => (await harness.tenant.inside('GET', `/internal/workflows${path}`)).body
+  const post = (path: string, body?: unknown) => harness.tenant.inside('POST', `/internal/workflows${path}`, body)
   const ended = (id: string) =>
     soon(async () => {
       const run = await get(`/${id}`)
@@ -57,9 +57,9 @@ describe('with a worker', async () => {
       return run
     })
   async function aLine() {
-    const { id: simId } = await aSim(house.tenant)
+    const { id: simId } = await aSim(harness.tenant)
     workers.model.sims.set(simId, model.aSim({ status: 0 }))
-    return { simId, workflowId: provisionAndActivateId(house.tenant.id, simId) }
+    return { simId, workflowId: provisionAndActivateId(harness.tenant.id, simId) }
   }
   const start = ({ simId }: { simId: number }) => post('/provision-and-activate', { simId, poolId, tag: 'door 4' })
 
@@ -112,7 +112,7 @@ describe('with a worker', async () => {
       status: 409,
       body: { code: 'workflow_not_retryable', detail: `workflow ${line.workflowId} has ended well: activated` },
     })
-    expect((await house.tenant.inside('GET', '/internal/audit?subject=workflow')).body.data).toContainEqual(
+    expect((await harness.tenant.inside('GET', '/internal/audit?subject=workflow')).body.data).toContainEqual(
       expect.objectContaining({
         action: 'retryWorkflow',
         subjectId: line.workflowId,
@@ -140,9 +140,10 @@ describe('with a worker', async () => {
     await start(line)
     await ended(line.workflowId)
     const headers = { 'idempotency-key': 'again' }
-    const retry = () => house.tenant.inside('POST', `/internal/workflows/${line.workflowId}/retry`, undefined, headers)
+    const retry = () =>
+      harness.tenant.inside('POST', `/internal/workflows/${line.workflowId}/retry`, undefined, headers)
     // As where the API is killed after Temporal has started it.
-    const forget = () => sql`delete from idempotency_keys where key = 'again'`.execute(house.root)
+    const forget = () => sql`delete from idempotency_keys where key = 'again'`.execute(harness.root)
 
     // It runs until the second answer has come.
     workers.model.failing.clear()
@@ -156,7 +157,7 @@ describe('with a worker', async () => {
     await ended(line.workflowId)
     await forget()
     expect(await retry()).toMatchObject({ status: 202, body: { runId: first.body.runId, status: 'completed' } })
-    const { data } = (await house.tenant.inside('GET', '/internal/audit?subject=workflow')).body
+    const { data } = (await harness.tenant.inside('GET', '/internal/audit?subject=workflow')).body
     const retries = data.filter(
       ({ action, subjectId }: { action: string; subjectId: string }) =>
         action === 'retryWorkflow' && subjectId === line.workflowId,
@@ -239,8 +240,8 @@ describe('with a worker', async () => {
 
   test('so does each timer', async () => {
     const { id: simId } = await activeSim({
-      ...house,
-      house,
+      ...harness,
+      harness,
       poolId,
       word: 'w',
       firstId: 1,
@@ -264,34 +265,34 @@ describe('with a worker', async () => {
 
 describe('without a worker', async () => {
   const door = await aDoor()
-  const house = useHouse({ workflowClient: door.workflowClient })
+  const harness = useHarness({ workflowClient: door.workflowClient })
   afterAll(async () => {
     await door.workflowClient.close()
     await door.close()
   })
   async function aRun() {
-    const poolId = await aPool(house.tenant)
+    const poolId = await aPool(harness.tenant)
     const { id: simId } = await activeSim({
-      ...house,
-      house,
+      ...harness,
+      harness,
       poolId,
       word: 'w',
       firstId: 1,
       iccidPrefix: '894450017300',
     })
-    const { body } = await house.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
+    const { body } = await harness.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
     return { simId, workflowId: body.workflowId as string, runId: body.runId as string }
   }
 
   test('a workflow is shown, and that no worker runs', async () => {
     const { workflowId, simId } = await aRun()
 
-    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
+    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
       status: 'running',
       state: null,
       input: { simId },
     })
-    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}/pending`)).body).toMatchObject({
+    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}/pending`)).body).toMatchObject({
       workers: 0,
       task: { attempt: 1, scheduledAt: expect.any(String), lastFailure: null },
       activities: [],
@@ -299,15 +300,15 @@ describe('without a worker', async () => {
   })
 
   test('a pool’s workflow takes each of its signals', async () => {
-    const [poolId, cycleKey] = [await aPool(house.tenant), '2026-11']
-    const workflowId = enforcePoolId(house.tenant.id, poolId, cycleKey)
+    const [poolId, cycleKey] = [await aPool(harness.tenant), '2026-11']
+    const workflowId = enforcePoolId(harness.tenant.id, poolId, cycleKey)
     const rule = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', target: 'self', grace: 'PT0S' } as const
-    const subject = { tenantId: house.tenant.id, poolId, cycleKey, cycleEndsAt: '2026-12-01T00:00:00Z' }
+    const subject = { tenantId: harness.tenant.id, poolId, cycleKey, cycleEndsAt: '2026-12-01T00:00:00Z' }
     const input = { ...subject, ...rule, until: 'renewal' } as const
     await door.workflowClient.start({ type: 'enforce-pool', workflowId, input })
 
     for (const name of ['overLimit', 'cleared', 'standDown', 'guardReleased', 'guardDiscarded']) {
-      const { status } = await house.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)
+      const { status } = await harness.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)
       expect([name, status]).toEqual([name, 202])
     }
   })
@@ -315,15 +316,15 @@ describe('without a worker', async () => {
   test('a suspension that was stopped at Temporal is started again, told to take over, in the same cycle', async () => {
     const { workflowId, runId } = await aRun()
     await door.temporal.getHandle(workflowId).terminate('for the test')
-    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
+    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
       status: 'terminated',
       failure: { code: 'internal_error', detail: expect.any(String) },
     })
 
-    const again = await house.tenant.inside('POST', `/internal/workflows/${workflowId}/retry`)
+    const again = await harness.tenant.inside('POST', `/internal/workflows/${workflowId}/retry`)
     expect(again).toMatchObject({ status: 202, body: { workflowId, status: 'running' } })
     expect(again.body.runId).not.toBe(runId)
-    expect((await house.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body.input).toMatchObject({
+    expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body.input).toMatchObject({
       takeOver: true,
     })
   })
@@ -336,7 +337,7 @@ describe('without a worker', async () => {
       ['GET', 'pending'],
       ['POST', 'retry'],
     ] as const) {
-      expect(await house.other.inside(method, `/internal/workflows/${workflowId}/${what}`)).toMatchObject({
+      expect(await harness.other.inside(method, `/internal/workflows/${workflowId}/${what}`)).toMatchObject({
         status: 404,
         body: { code: 'workflow_not_found' },
       })

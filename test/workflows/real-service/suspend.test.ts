@@ -1,20 +1,20 @@
-/** suspend-on-overage on the true service: what people ask of it, what changes behind its back, and a service that is away. */
+/** suspend-on-overage on the real service: what people ask of it, what changes behind its back, and a service that is away. */
 import { describe, expect, test } from 'vitest'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, useCustomer } from './customer.ts'
-import type { TrueService } from './service.ts'
+import type { RealService } from './service.ts'
 
-const path = requireJava('suspend-on-overage on the true service in skipped time')
+const path = requireJava('suspend-on-overage on the real service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
-describe.skipIf(path === undefined)('suspend-on-overage on the true service', () => {
-  let house: TrueService
+describe.skipIf(path === undefined)('suspend-on-overage on the real service', () => {
+  let harness: RealService
   let customer: Customer
-  let cycle: Awaited<ReturnType<TrueService['skipToMonth']>>
+  let cycle: Awaited<ReturnType<RealService['skipToMonth']>>
   useCustomer(path, async (all) => {
-    ;({ house, customer } = all)
-    cycle = await house.skipToMonth(10)
+    ;({ harness, customer } = all)
+    cycle = await harness.skipToMonth(10)
   })
 
   /** A SIM, 50 MB over its 100 MB: in a pool `patient` with two days of grace, in others suspended at once. */
@@ -39,7 +39,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
     (await customer.inside('GET', `/internal/sims/${simId}/enforcement?cycle=${cycle.key}`)).passedOver
   const iso = (at: number) => new Date(at).toISOString()
   const monthEnd = async () => {
-    await house.skipTo(cycle.endsAt)
+    await harness.skipTo(cycle.endsAt)
     return customer.monthEnd(cycle)
   }
 
@@ -73,9 +73,9 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
       ],
     ])('%s', async (why, change) => {
       const { simId, graceEndsAt } = await inGrace()
-      const letGo = house.pump.hold('workflows')
+      const letGo = harness.pump.hold('workflows')
       await change(simId)
-      await house.skipTo(graceEndsAt + SECOND)
+      await harness.skipTo(graceEndsAt + SECOND)
 
       await soon(async () => {
         const { steps, phase } = (await runOf(simId)).state
@@ -119,7 +119,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
 
     test('extends a grace: its new end is warned of by a mail of its own, and comes', async () => {
       const { simId, graceEndsAt } = await inGrace()
-      await house.skipTo(graceEndsAt - HOUR + MINUTE)
+      await harness.skipTo(graceEndsAt - HOUR + MINUTE)
       await customer.untilLog([...BEGUN, ENDING])
       const beyond = await customer.update(simId, cycle.key, 'extendGrace', { by: 'P30D' })
       expect(beyond).toMatchObject({ status: 409, body: { code: 'update_refused' } })
@@ -128,11 +128,11 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
       const answer = await customer.update(simId, cycle.key, 'extendGrace', { until: iso(later) })
       expect(answer.body).toMatchObject({ phase: 'grace', graceEndsAt: iso(later) })
 
-      await house.skipTo(graceEndsAt + HOUR)
+      await harness.skipTo(graceEndsAt + HOUR)
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
-      await house.skipTo(later - MINUTE)
+      await harness.skipTo(later - MINUTE)
       await customer.untilLog([...BEGUN, ENDING, ENDING])
-      await house.skipTo(later + 2 * HOUR)
+      await harness.skipTo(later + 2 * HOUR)
       await customer.untilPhase(simId, cycle.key, 'suspended')
       const mails = (await customer.mails()).map(({ subject }) => subject)
       expect(mails.map((subject) => /over its limit|begun|ends/.exec(subject)?.[0])).toEqual([
@@ -202,7 +202,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
 
     test('cancels the suspend ticket: the SIM is left alone for the rest of the cycle', async () => {
       const [simId = 0] = await customer.active(1, await customer.pool('plain', await customer.standardTariff(100)))
-      const letGo = house.pump.hold('tickets')
+      const letGo = harness.pump.hold('tickets')
       await customer.usage(simId, 150)
       await customer.untilPhase(simId, cycle.key, 'suspending')
       await soon(async () => expect(await customer.tickets(simId)).toContain('suspend/pending'))
@@ -259,9 +259,9 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
   })
 
   test('a grace that the end of the cycle overtakes is released by it', async () => {
-    await house.skipTo(cycle.endsAt - DAY)
+    await harness.skipTo(cycle.endsAt - DAY)
     const { simId } = await inGrace()
-    await house.skipTo(cycle.endsAt + MINUTE)
+    await harness.skipTo(cycle.endsAt + MINUTE)
 
     expect(await resultOf(simId)).toMatchObject({ outcome: 'released', suspended: 0 })
     await customer.untilLog([...BEGUN, '0 SIM was released'])
@@ -271,21 +271,21 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
   describe('a service that is away', () => {
     test('for an hour when the grace ends, and again at the return, delays both and loses nothing', async () => {
       const { simId, graceEndsAt } = await inGrace()
-      await house.skipTo(graceEndsAt - MINUTE)
-      house.line.fateOf = () => 'away'
-      await house.skipTo(graceEndsAt + HOUR)
+      await harness.skipTo(graceEndsAt - MINUTE)
+      harness.line.fateOf = () => 'away'
+      await harness.skipTo(graceEndsAt + HOUR)
       expect((await runOf(simId)).state).toMatchObject({ phase: 'suspending', waitsFor: { what: 'the service' } })
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
-      house.line.fateOf = () => 'through'
-      await house.skipTo(graceEndsAt + HOUR + 2 * MINUTE)
+      harness.line.fateOf = () => 'through'
+      await harness.skipTo(graceEndsAt + HOUR + 2 * MINUTE)
       await customer.untilPhase(simId, cycle.key, 'suspended')
 
-      house.line.fateOf = () => 'away'
+      harness.line.fateOf = () => 'away'
       expect((await customer.update(simId, cycle.key, 'resume')).body).toMatchObject({ phase: 'activating' })
-      await house.skipTo((await house.now()) + HOUR)
+      await harness.skipTo((await harness.now()) + HOUR)
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
-      house.line.fateOf = () => 'through'
-      await house.skipTo((await house.now()) + 2 * MINUTE)
+      harness.line.fateOf = () => 'through'
+      await harness.skipTo((await harness.now()) + 2 * MINUTE)
       expect(await resultOf(simId)).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
       await customer.untilLog([...BEGUN, ENDING, '2 SIM was suspended', '0 SIM was brought back'])
     })
@@ -303,19 +303,19 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
           }
           return lost && asks.some((part) => line.includes(part)) ? { retryAfter: 3600 } : 'through'
         }
-        if (kind === 'suspend') house.line.fateOf = fateOf
+        if (kind === 'suspend') harness.line.fateOf = fateOf
         const simId = await overLimit()
         if (kind === 'activate') {
           await customer.untilPhase(simId, cycle.key, 'suspended')
-          house.line.fateOf = fateOf
+          harness.line.fateOf = fateOf
           await customer.update(simId, cycle.key, 'resume')
         }
         await customer.untilSim(simId, { status: kind === 'suspend' ? 2 : 1 })
         await soon(() => expect(lost).toBe(true))
-        await house.skipTo((await house.now()) + 25 * HOUR)
+        await harness.skipTo((await harness.now()) + 25 * HOUR)
         expect((await runOf(simId)).state.waitsFor).toMatchObject({ what: 'the service' })
-        house.line.fateOf = () => 'through'
-        await house.skipTo((await house.now()) + 2 * HOUR)
+        harness.line.fateOf = () => 'through'
+        await harness.skipTo((await harness.now()) + 2 * HOUR)
 
         if (kind === 'suspend') {
           await customer.untilPhase(simId, cycle.key, 'suspended')
@@ -323,7 +323,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the true service', ()
         }
         expect(await resultOf(simId)).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
         const { iccid } = await customer.sim(simId)
-        expect(await house.carrier.effects(iccid)).toEqual(['provision', 'activate', 'suspend', 'activate'])
+        expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'activate', 'suspend', 'activate'])
         expect(await customer.tickets(simId)).toHaveLength(4)
       },
     )

@@ -10,8 +10,8 @@ import type {
   SuspendUpdateResult,
   SuspendUpdates,
 } from '../../../domain/temporal/suspend-on-overage.ts'
-import { useCommonHouse } from '../../setup/common-harness.ts'
-import { clear, type SkippingHouse, startSkippingHouse } from '../harness.ts'
+import { useCommonHarness } from '../../setup/common-harness.ts'
+import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000] as const
@@ -31,33 +31,33 @@ async function patiently<T>(call: () => Promise<T>): Promise<T> {
 
 /** Call in a describe. @param path the time-skipping server's program */
 export function useSuspensions(path: string | undefined) {
-  let house: SkippingHouse
+  let harness: SkippingHarness
   let cycle = 0
   let id = ''
   let endsAt = 0
-  useCommonHouse(
-    () => startSkippingHouse(path ?? ''),
+  useCommonHarness(
+    () => startSkippingHarness(path ?? ''),
     (started) => {
-      house = started
+      harness = started
     },
   )
   // A run that a test leaves behind would work on the SIM of the next. Terminated while an activity runs, it
   // would keep the server from skipping time.
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') return
-    house.model.pending.clear()
-    house.model.processing.clear()
-    house.model.outages = 0
-    house.model.before = async () => {}
-    await house.workflowClient.cancel(id).catch(() => undefined)
+    harness.model.pending.clear()
+    harness.model.processing.clear()
+    harness.model.outages = 0
+    harness.model.before = async () => {}
+    await harness.workflowClient.cancel(id).catch(() => undefined)
     await run.result().catch(() => undefined)
   })
   beforeEach(async () => {
-    clear(house.model)
-    house.model.sims.set(1, aSim())
+    clear(harness.model)
+    harness.model.sims.set(1, aSim())
     cycle += 1
     id = suspendOnOverageId(TENANT, 1, `c${cycle}`)
-    endsAt = (await house.env.currentTimeMs()) + 31 * DAY
+    endsAt = (await harness.env.currentTimeMs()) + 31 * DAY
   })
 
   const inputOf = (more: Partial<SuspendOnOverageInput> = {}): SuspendOnOverageInput => ({
@@ -74,11 +74,11 @@ export function useSuspensions(path: string | undefined) {
   })
   let updates = 0
   const run = {
-    get house() {
-      return house
+    get harness() {
+      return harness
     },
     get model() {
-      return house.model
+      return harness.model
     },
     get id() {
       return id
@@ -91,22 +91,22 @@ export function useSuspensions(path: string | undefined) {
     ask: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
       const input = inputOf(more)
       const start = { type: 'suspend-on-overage', workflowId: id, input, signal } as const
-      return patiently(() => house.workflowClient.signalWithStart({ do: 'signalWithStart', ...start }))
+      return patiently(() => harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start }))
     },
-    signal: (name: SuspendSignal) => house.workflowClient.signal(id, name),
+    signal: (name: SuspendSignal) => harness.workflowClient.signal(id, name),
     /** An update, each under an id of its own where none is given. */
     update: async <Name extends keyof SuspendUpdates>(
       name: Name,
       args: SuspendUpdates[Name],
       updateId = `u${updates++}`,
-    ) => (await patiently(() => house.workflowClient.update(id, name, args, updateId))) as SuspendUpdateResult,
-    until: async (phase: string) => (await house.untilState(id, { phase })) as SuspendOnOverageState,
-    state: async () => (await house.handleOf(id).query('state')) as SuspendOnOverageState,
-    result: (): Promise<SuspendOnOverageResult> => house.handleOf(id).result(),
-    cancel: () => house.workflowClient.cancel(id),
-    actions: () => house.model.actionsOf(`c${cycle}`),
-    sim: () => house.model.sims.get(1),
-    tickets: () => house.model.ticketsOf(1),
+    ) => (await patiently(() => harness.workflowClient.update(id, name, args, updateId))) as SuspendUpdateResult,
+    until: async (phase: string) => (await harness.untilState(id, { phase })) as SuspendOnOverageState,
+    state: async () => (await harness.handleOf(id).query('state')) as SuspendOnOverageState,
+    result: (): Promise<SuspendOnOverageResult> => harness.handleOf(id).result(),
+    cancel: () => harness.workflowClient.cancel(id),
+    actions: () => harness.model.actionsOf(`c${cycle}`),
+    sim: () => harness.model.sims.get(1),
+    tickets: () => harness.model.ticketsOf(1),
   }
   return run
 }

@@ -29,7 +29,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     run.model.permits = 'held'
     await ask('overLimit', { grace: 'PT10H' })
     await until('grace')
-    await run.house.leap(10 * HOUR)
+    await run.harness.leap(10 * HOUR)
     await until('held')
     run.model.permits = 'granted'
     await signal('guardReleased')
@@ -144,6 +144,6 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     await held()
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
-    expect(await run.house.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
+    expect(await run.harness.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
   })
 })

@@ -17,7 +17,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
     const { graceEndsAt } = await until('grace')
     await waits({ until: graceEndsAt, why: 'over its limit; rule sim-overage gives it PT10H' })
     run.model.processing.add('suspend')
-    await run.house.leap(10 * HOUR)
+    await run.harness.leap(10 * HOUR)
     await until('suspending')
     await waits({ until: null, why: 'the carrier has to suspend the SIM' })
     expect((await state()).waitsFor?.what).toBe(`ticket ${ticketId('suspend')}`)
@@ -35,7 +35,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
       why: expect.stringMatching(/carrier_rejected.*tried again/),
     })
     run.model.failing.clear()
-    await run.house.leap(HOUR)
+    await run.harness.leap(HOUR)
     await until('idle')
     await waits({ what: 'its next overage', until: endsAt(), why: 'active again' })
     await update('resume', {})
@@ -57,13 +57,13 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
     run.model.failing.set('suspend', 'carrier_rejected')
     await ask('overLimit', { grace: 'PT10H' })
     await until('grace')
-    await run.house.leap(10 * HOUR)
+    await run.harness.leap(10 * HOUR)
     await waits({
       what: 'the next attempt to suspend it',
       why: 'suspending failed 1 time(s), the last with carrier_rejected: the carrier said no',
     })
     run.model.failing.clear()
-    await run.house.leap(HOUR)
+    await run.harness.leap(HOUR)
 
     await until('suspended')
     await soon(() =>
@@ -80,7 +80,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
 
   test('that the way from the first signal to the return takes eight workflow tasks and six activities', async () => {
     type Kind = 'workflowTaskCompleted' | 'activityTaskScheduled' | 'activityTaskCompleted'
-    const history = async () => (await run.house.handleOf(run.id).fetchHistory()).events ?? []
+    const history = async () => (await run.harness.handleOf(run.id).fetchHistory()).events ?? []
     const count = (events: Awaited<ReturnType<typeof history>>, kind: Kind) =>
       events.filter((event) => event[`${kind}EventAttributes`]).length
     await ask('overLimit')

@@ -25,10 +25,10 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   test('waits the grace out and warns at its start and before its end', async () => {
     await ask('overLimit', { grace: 'P2D' })
     await until('grace')
-    await run.house.leap(47 * 3_600_000 + 60_000)
+    await run.harness.leap(47 * 3_600_000 + 60_000)
     await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0']))
     expect(run.model.tickets).toEqual([])
-    await run.house.leap(3_600_000)
+    await run.harness.leap(3_600_000)
 
     await until('suspended')
     expect(sim()?.status).toBe(2)
@@ -202,7 +202,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await signal('cleared')
 
     expect(await result()).toMatchObject({ outcome: 'manual', suspended: 1, broughtBack: 0 })
-    expect(await run.house.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
+    expect(await run.harness.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
     expect(sim()?.status).toBe(2)
   })
 
@@ -218,10 +218,10 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('a ticket that is Processing when the cycle ends is waited for, and the SIM comes back', async () => {
     run.model.processing.add('suspend')
-    const endsAt = (await run.house.env.currentTimeMs()) + LEFT
+    const endsAt = (await run.harness.env.currentTimeMs()) + LEFT
     await ask('overLimit', { cycleEndsAt: new Date(endsAt).toISOString() })
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
-    await soon(async () => expect(await run.house.env.currentTimeMs()).toBeGreaterThan(endsAt))
+    await soon(async () => expect(await run.harness.env.currentTimeMs()).toBeGreaterThan(endsAt))
     run.model.processing.clear()
 
     expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 1, broughtBack: 1 })
@@ -229,7 +229,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('a ticket that is Pending when the cycle ends is taken back, and the next cycle finds the SIM Active', async () => {
     run.model.pending.add('suspend')
-    await ask('overLimit', { cycleEndsAt: new Date((await run.house.env.currentTimeMs()) + LEFT).toISOString() })
+    await ask('overLimit', { cycleEndsAt: new Date((await run.harness.env.currentTimeMs()) + LEFT).toISOString() })
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
@@ -263,7 +263,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await ask('overLimit')
     await soon(() => expect(actions()).toEqual(['suspendFailed/0']))
     run.model.failing.clear()
-    await run.house.leap(61_000)
+    await run.harness.leap(61_000)
 
     await until('suspended')
     expect(run.model.ticketsOf(1)).toEqual(['suspend:3', 'suspend:2'])
@@ -303,11 +303,11 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     await run.cancel()
     if (hold === 'processing') await soon(() => expect(run.model.calls('DELETE')).toBe(1))
     if (hold === 'processing') run.model.processing.clear()
-    await soon(async () => expect((await run.house.workflowClient.describe(run.id, TENANT)).status).toBe('cancelled'))
+    await soon(async () => expect((await run.harness.workflowClient.describe(run.id, TENANT)).status).toBe('cancelled'))
 
     expect(sim()?.status).toBe(status)
     expect(run.model.ticketsOf(1)).toEqual(tickets)
-    expect((await run.house.workflowClient.describe(run.id, TENANT)).result).toMatchObject({ outcome: 'cancelled' })
+    expect((await run.harness.workflowClient.describe(run.id, TENANT)).result).toMatchObject({ outcome: 'cancelled' })
   })
 
   test('a signal that is there before its workflow is heeded', async () => {

@@ -13,8 +13,8 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
   const suspendedBy = (workflowId: string, until: 'renewal' | 'manual' = 'renewal') =>
     run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until } }))
   const again = (more: Parameters<typeof run.inputOf>[0] = {}) =>
-    run.house.start('suspend-on-overage', run.id, run.inputOf({ takeOver: true, ...more }))
-  const past = async () => new Date((await run.house.env.currentTimeMs()) - DAY).toISOString()
+    run.harness.start('suspend-on-overage', run.id, run.inputOf({ takeOver: true, ...more }))
+  const past = async () => new Date((await run.harness.env.currentTimeMs()) - DAY).toISOString()
 
   test('owns the return of a SIM that the last run has suspended', async () => {
     suspendedBy(run.id)

@@ -121,7 +121,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       await signal('cleared')
 
       expect(await result()).toMatchObject({ outcome: 'manual', suspended: 1, broughtBack: 0 })
-      expect(await run.house.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
+      expect(await run.harness.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
       expect(sim()?.status).toBe(2)
       expect(tickets()).toEqual(['suspend:2'])
     })
@@ -150,7 +150,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
     })
 
     test('taken back so late that the month end has passed it over, the SIM comes back all the same', async () => {
-      const endsAt = (await run.house.env.currentTimeMs()) + 12 * SECOND
+      const endsAt = (await run.harness.env.currentTimeMs()) + 12 * SECOND
       await ask('overLimit', { cycleEndsAt: iso(endsAt) })
       await until('suspended')
       await update('keepSuspended', {})
@@ -158,7 +158,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       const { promise: mayRecord, resolve: record } = Promise.withResolvers<void>()
       run.model.before = (line) => (line.startsWith('PATCH') ? mayRecord : Promise.resolve())
       await update('keepSuspended', { until: 'renewal' })
-      await soon(async () => expect(await run.house.env.currentTimeMs()).toBeGreaterThan(endsAt))
+      await soon(async () => expect(await run.harness.env.currentTimeMs()).toBeGreaterThan(endsAt))
       record()
 
       expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
@@ -231,16 +231,16 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
         until: 'renewal',
         reason: `a person has extended the grace period to ${iso(moved)}`,
       })
-      await run.house.leap(moved - HOUR - MINUTE - (await run.house.env.currentTimeMs()))
+      await run.harness.leap(moved - HOUR - MINUTE - (await run.harness.env.currentTimeMs()))
       expect(actions()).toEqual(['graceStarted/0'])
-      await run.house.leap(2 * MINUTE)
+      await run.harness.leap(2 * MINUTE)
       await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0']))
       await update('extendGrace', { until: iso(moved + DAY) })
-      await run.house.leap(DAY)
+      await run.harness.leap(DAY)
       await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0', 'graceEnding/1']))
       expect(tickets()).toEqual([])
       expect(run.model.actions.at(-1)?.['detail']).toBe(`suspended at ${iso(moved + DAY)}`)
-      await run.house.leap(HOUR + SECOND)
+      await run.harness.leap(HOUR + SECOND)
 
       await until('suspended')
     })
@@ -312,7 +312,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
     await expect(update('extendGrace', { by: 'PT1H' })).rejects.toMatchObject({ code: 'update_refused' })
     await update('keepSuspended', {})
 
-    const { events = [] } = await run.house.handleOf(run.id).fetchHistory()
+    const { events = [] } = await run.harness.handleOf(run.id).fetchHistory()
     const accepted = events?.map((event) => event.workflowExecutionUpdateAcceptedEventAttributes).filter(Boolean)
     expect(accepted?.map((each) => each?.acceptedRequest?.input?.name)).toEqual(['keepSuspended'])
   })
