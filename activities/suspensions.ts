@@ -1,4 +1,5 @@
 /** Activities over a suspension that a workflow owns: what is there of it, and how long it lasts. */
+import type { SuspendedUntil } from '../domain/suspend.ts'
 import type { Waits } from '../domain/temporal/waits.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { isStateConflict } from './tickets.ts'
@@ -20,7 +21,7 @@ export interface PassOverInput {
 export interface SuspensionFound {
   /** `this`: by the workflow that asks, in an earlier run. */
   readonly suspendedBy: 'this' | 'another workflow' | 'a person' | 'nobody'
-  readonly until: 'renewal' | 'manual'
+  readonly until: SuspendedUntil
   readonly overLimit: boolean
 }
 
@@ -55,7 +56,7 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
    *
    * @returns false where it is not suspended by that workflow any more
    */
-  async setSuspensionUntil(ask: SuspensionRef & { readonly until: 'renewal' | 'manual' }): Promise<boolean> {
+  async setSuspensionUntil(ask: SuspensionRef & { readonly until: SuspendedUntil }): Promise<boolean> {
     const { internal } = clientOf(ask.tenantId)
     const { until, workflowId } = ask
     try {

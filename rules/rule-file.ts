@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { LogLevel, TariffType } from '../domain/codes.ts'
 import { strictObject } from '../domain/schema.ts'
+import { SUSPEND_TARGETS, SUSPENDED_UNTIL } from '../domain/suspend.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
 
@@ -15,8 +16,7 @@ const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
 const ACTIONS = ['log', 'email', 'suspend'] as const
 export const STAGES = ['off', 'shadow', 'log', 'notify', 'enforce'] as const
 export type Stage = (typeof STAGES)[number]
-export const TARGETS = ['self', 'largestExcess', 'aboveShare', 'all'] as const
-export type SuspendTarget = (typeof TARGETS)[number]
+export type SuspendTarget = (typeof SUSPEND_TARGETS)[number]
 const ONCE = ['cycle', 'episode', 'occurrence'] as const
 export const RESOLVE = ['log', 'email', 'none'] as const
 export type Resolve = (typeof RESOLVE)[number]
@@ -55,14 +55,14 @@ export type Match = Static<typeof Match>
 /** Whom a rule suspends, after how long, and until when. */
 const Suspend = strictObject(
   {
-    target: oneOf(TARGETS, 'Whom to stop; self for a SIM, the others for a pool'),
+    target: oneOf(SUSPEND_TARGETS, 'Whom to stop; self for a SIM, the others for a pool'),
     grace: Type.Optional(
       Type.String({
         pattern: DURATION_PATTERN,
         description: 'Time before it is suspended, such as PT2H; left out: none',
       }),
     ),
-    until: oneOf(['renewal', 'manual'], 'What brings it back'),
+    until: oneOf(SUSPENDED_UNTIL, 'What brings it back'),
   },
   { description: 'Whom to suspend, how soon and until when' },
 )

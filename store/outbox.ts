@@ -1,5 +1,7 @@
 /** Starts and signals of workflows that happen after the commit that asks for them. */
+
 import { sql } from 'kysely'
+import type { SuspendedUntil } from '../domain/suspend.ts'
 import type { OutboxRequest } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
@@ -108,7 +110,7 @@ export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]):
 export interface SuspensionStarted {
   readonly rule: string | null
   readonly cycle: string
-  readonly until: 'renewal' | 'manual'
+  readonly until: SuspendedUntil
 }
 
 /** What a suspend-on-overage was started with. @returns undefined where it was started at no time */

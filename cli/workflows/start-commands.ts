@@ -1,6 +1,8 @@
 /** `simherd workflows start …`: what can be started, and with what. */
+
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
+import { SUSPENDED_UNTIL } from '../../domain/suspend.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { MonthEndFlags, ProvisionFlags, SuspendFlags, UndoFlags } from './start.ts'
@@ -63,7 +65,7 @@ Example:
     .requiredOption('--sim <id>', 'the SIM, by its id', id)
     .option('--grace <duration>', 'how long it may stay over, such as PT2H; left out: it is suspended at once')
     .addOption(
-      new Option('--until <when>', 'comes back with the renewal, or by a person only').choices(['renewal', 'manual']),
+      new Option('--until <when>', 'comes back with the renewal, or by a person only').choices(SUSPENDED_UNTIL),
     )
     .option('--rule <name>', 'the rule it is done for')
     .option('--cycle <key>', 'of this billing cycle; left out: the running one')

@@ -1,5 +1,7 @@
 /** `simherd workflows start …`: a second start of what runs, or may not run again, says so and is no failure. */
+
 import type { Settings } from '../../config/index.ts'
+import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { type FetchResult, type InternalClient, responseOf } from '../service.ts'
@@ -25,7 +27,7 @@ export interface SuspendFlags extends StartFlags {
   readonly cycle?: string
   readonly rule?: string
   readonly grace?: string
-  readonly until?: 'renewal' | 'manual'
+  readonly until?: SuspendedUntil
 }
 export interface MonthEndFlags extends StartFlags {
   readonly cycle?: string

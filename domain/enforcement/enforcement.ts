@@ -1,7 +1,9 @@
 /** What the enforcing workflows are told of SIMs and pools. Source: the internal interface. */
+
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { Until } from '../suspend.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
@@ -11,7 +13,7 @@ const SuspensionInfo = strictObject({
   cause: Type.Unsafe<'user' | 'watchdog'>({ type: 'string', enum: ['user', 'watchdog'] }),
   rule: nullable(Name),
   cycle: nullable(CycleKey),
-  until: nullable(Type.Unsafe<'renewal' | 'manual'>({ type: 'string', enum: ['renewal', 'manual'] })),
+  until: nullable(Until()),
   workflowId: nullable(Type.String()),
   openedAt: Instant('Since when'),
 })
@@ -20,11 +22,7 @@ export type SuspensionInfo = Static<typeof SuspensionInfo>
 /** How long a suspension by the watchdog is to last from now on. */
 export const SuspensionChange = strictObject(
   {
-    until: Type.Unsafe<'renewal' | 'manual'>({
-      type: 'string',
-      enum: ['renewal', 'manual'],
-      description: 'renewal: the month end brings it back; manual: stays until a person acts',
-    }),
+    until: Until('renewal: the month end brings it back; manual: stays until a person acts'),
     workflowId: Type.String({ maxLength: 300, description: 'The workflow that has suspended it' }),
   },
   { examples: [{ until: 'manual', workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11' }] },

@@ -1,4 +1,5 @@
 /** Input and state of enforce-pool. */
+import type { SuspendedUntil, SuspendTarget } from '../../domain/suspend.ts'
 import type { Timeline } from './timeline.ts'
 
 export interface EnforcePoolInput {
@@ -8,9 +9,9 @@ export interface EnforcePoolInput {
   readonly cycleEndsAt: string
   readonly rule: string
   readonly ruleFile: string
-  readonly target: 'self' | 'largestExcess' | 'aboveShare' | 'all'
+  readonly target: SuspendTarget
   readonly grace: string
-  readonly until: 'renewal' | 'manual'
+  readonly until: SuspendedUntil
 }
 
 export interface EnforcePoolState extends Timeline {

@@ -1,5 +1,6 @@
 /** Input, state, result and updates of suspend-on-overage. */
 
+import type { SuspendedUntil } from '../../domain/suspend.ts'
 import type { Timeline } from './timeline.ts'
 import type { Waits } from './waits.ts'
 
@@ -14,7 +15,7 @@ export interface SuspendOnOverageInput {
   /** How long the SIM may stay over its limit; `PT0S` suspends at once. */
   readonly grace: string
   /** `renewal`: comes back with the next cycle. `manual`: stays until a person acts. */
-  readonly until: 'renewal' | 'manual'
+  readonly until: SuspendedUntil
   /**
    * Started again under its id after the last run failed, was cancelled or terminated: it begins by looking at
    * the SIM, and owns its return where the last run had suspended it.
@@ -28,7 +29,7 @@ export interface SuspendOnOverageState extends Timeline {
   /** End of the grace period; null when none runs. */
   readonly graceEndsAt: string | null
   /** How long a suspension of this run lasts: as it was asked for, or as a person has decided since. */
-  readonly until: 'renewal' | 'manual'
+  readonly until: SuspendedUntil
   readonly suspendTickets: readonly string[]
   readonly activateTickets: readonly string[]
   /** Why it is in this phase. */
@@ -47,7 +48,7 @@ export interface SuspendUpdates {
   /** Brings the SIM back, and not again in this cycle. */
   readonly resume: Readonly<Record<string, never>>
   /** `manual`, where nothing is said: the SIM stays suspended beyond the renewal. `renewal` takes that back. */
-  readonly keepSuspended: { readonly until?: 'renewal' | 'manual' | null }
+  readonly keepSuspended: { readonly until?: SuspendedUntil | null }
   /** A longer grace, by a duration or until an instant: one of the two. */
   readonly extendGrace: { readonly by?: string | null; readonly until?: string | null }
 }

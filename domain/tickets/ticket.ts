@@ -1,8 +1,10 @@
 /** Tickets: operations on a SIM that take their time. Source: service document, sections 2.5 and 4.4. */
+
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
 import { codeList } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Until } from '../suspend.ts'
 
 const ProvisioningInfo = strictObject({
   pendingPoolId: nullable(Id('Target pool')),
@@ -47,7 +49,7 @@ export const Cause = Type.Union(
       by: by('watchdog'),
       rule: nullable(Type.String({ description: 'The rule that asks; null where a person started the workflow' })),
       cycle: CycleKey,
-      until: Type.Unsafe<'renewal' | 'manual'>({ type: 'string', enum: ['renewal', 'manual'] }),
+      until: Until(),
       workflowId: WorkflowId,
     }),
     strictObject({ by: by('workflow'), workflowId: WorkflowId }),

@@ -1,6 +1,8 @@
 /** What running workflows can be asked to change, by the type that their id begins with: Temporal's updates. */
+
 import { type Static, type TSchema, Type } from 'typebox'
 import { Instant, optional, strictObject } from '../schema.ts'
+import { Until } from '../suspend.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 export interface WorkflowUpdate {
@@ -14,11 +16,7 @@ const Nothing = strictObject({})
 
 const KeepSuspended = strictObject({
   until: optional(
-    Type.Unsafe<'renewal' | 'manual'>({
-      type: 'string',
-      enum: ['renewal', 'manual'],
-      description: 'manual (left out: this): stays beyond the renewal, until a person acts; renewal: takes that back',
-    }),
+    Until('manual (left out: this): stays beyond the renewal, until a person acts; renewal: takes that back'),
   ),
 })
 

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { Until } from '../suspend.ts'
 import { WORKFLOW_TYPES } from '../temporal/ids.ts'
 import { ALERT_SIGNALS, type AlertSignal } from '../temporal/signals.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
@@ -10,11 +11,7 @@ import { DURATION_PATTERN } from '../time/duration.ts'
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Name of the rule that asks' })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of a billing cycle' })
 const Grace = Type.String({ pattern: DURATION_PATTERN, description: 'ISO 8601 duration; PT0S acts at once' })
-const Until = Type.Unsafe<'renewal' | 'manual'>({
-  type: 'string',
-  enum: ['renewal', 'manual'],
-  description: 'renewal: comes back with the next cycle; manual: stays until a person acts',
-})
+const UntilField = Until('renewal: comes back with the next cycle; manual: stays until a person acts')
 
 export const StartProvision = strictObject(
   {
@@ -33,7 +30,7 @@ export const StartSuspend = strictObject({
   cycle: optional(CycleKey),
   rule: optional(Rule),
   grace: optional(Grace),
-  until: Type.Optional(Type.Union([Until, Type.Null()])),
+  until: Type.Optional(Type.Union([UntilField, Type.Null()])),
 })
 export type StartSuspend = Static<typeof StartSuspend>
 
@@ -53,7 +50,7 @@ export const ArmRequest = strictObject({
   rule: Rule,
   ruleFile: Type.String({ maxLength: 300 }),
   grace: Grace,
-  until: Until,
+  until: UntilField,
   signal: Type.Unsafe<AlertSignal>({
     type: 'string',
     enum: [...ALERT_SIGNALS],

@@ -1,7 +1,9 @@
 /** What enforcement reads of SIMs and pools. */
+
 import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
+import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { UNPICKED_MODES } from '../../domain/watchdog/settings.ts'
 import type { TenantTx } from '../tenancy.ts'
@@ -19,7 +21,7 @@ export interface EnforcedSim {
     readonly cause: 'user' | 'watchdog'
     readonly rule: string | null
     readonly cycle: string | null
-    readonly until: 'renewal' | 'manual' | null
+    readonly until: SuspendedUntil | null
     readonly workflowId: string | null
     readonly openedAt: Date
   } | null

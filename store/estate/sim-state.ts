@@ -1,6 +1,8 @@
 /** A SIM as tickets see it: its state under a lock, what it belonged to, when it was Active, who suspended it. */
+
 import { sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
+import type { SuspendedUntil } from '../../domain/suspend.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
 import type { TenantTx } from '../tenancy.ts'
 
@@ -94,7 +96,7 @@ export interface Suspension {
   readonly cause: 'user' | 'watchdog'
   readonly rule: string | null
   readonly cycle: string | null
-  readonly until: 'renewal' | 'manual' | null
+  readonly until: SuspendedUntil | null
   readonly workflowId: string | null
 }
 
@@ -121,7 +123,7 @@ export async function writeSuspension(tx: TenantTx, simId: number, suspension: S
 export async function setSuspensionUntil(
   tx: TenantTx,
   simId: number,
-  { workflowId, until }: { readonly workflowId: string; readonly until: 'renewal' | 'manual' },
+  { workflowId, until }: { readonly workflowId: string; readonly until: SuspendedUntil },
 ): Promise<Suspension['until'] | undefined> {
   const { rows } = await sql<{ before: Suspension['until'] }>`
     with was as (

@@ -1,5 +1,7 @@
 /** A suspend-on-overage that was started again under its id: finds out what the last run has left behind. */
+
 import { workflowInfo } from '@temporalio/workflow'
+import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { failureOf, waiting } from '../run/activities.ts'
 import { end } from './messages.ts'
 import { phaseTo, type SuspendRun } from './run.ts'
@@ -32,7 +34,7 @@ export async function takeOver(run: SuspendRun): Promise<void> {
 }
 
 /** @param wanted false: the SIM came back under its limit while no run listened */
-function own(run: SuspendRun, until: 'renewal' | 'manual', wanted: boolean): void {
+function own(run: SuspendRun, until: SuspendedUntil, wanted: boolean): void {
   run.isSuspended = true
   run.state.until = until
   run.recordedUntil = until
