@@ -1,7 +1,9 @@
 /** One table decides what Temporal tries again: HTTP status, and the `retryable` column of domain/errors.ts. */
+
 import { ApplicationFailure } from '@temporalio/activity'
 import { ApplicationFailureCategory } from '@temporalio/common'
 import { ERRORS } from '../domain/errors.ts'
+import { retryAfterMs } from '../domain/http.ts'
 
 /** Statuses that another attempt may not meet again; every other 4xx is final unless its code says otherwise. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])
@@ -28,18 +30,6 @@ const ANSWERS: ReadonlySet<number> = new Set([404, 409, 422])
 /** Longest Retry-After that is believed, in milliseconds: an hour. */
 const RETRY_AFTER_MAX_MS = 3_600_000
 
-/**
- * Milliseconds a Retry-After header asks for: seconds, or an HTTP date.
- *
- * @returns undefined where there is none or it cannot be read
- */
-export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
-  if (header === null || header.trim() === '') return undefined
-  const seconds = Number(header)
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - nowMs
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS) : undefined
-}
-
 const textAt = (problem: unknown, key: string): string | undefined => {
   if (typeof problem !== 'object' || problem === null) return undefined
   const value: unknown = Reflect.get(problem, key)
@@ -52,7 +42,8 @@ export function failureOfResponse(response: Response, problem: unknown): Applica
   const detail = textAt(problem, 'detail') ?? textAt(problem, 'title') ?? response.statusText
   const isRefused = isKeyRefusal(response.status, code)
   const delay =
-    retryAfterMs(response.headers.get('retry-after'), Date.now()) ?? (isRefused ? KEY_REFUSED_RETRY_MS : undefined)
+    retryAfterMs(response.headers.get('retry-after'), Date.now(), RETRY_AFTER_MAX_MS) ??
+    (isRefused ? KEY_REFUSED_RETRY_MS : undefined)
   return ApplicationFailure.create({
     type: code,
     message: detail,

@@ -1,6 +1,8 @@
 /** Waiting inside an activity: heard by the server, and ended by a cancellation. */
+
 import { heartbeat, sleep } from '@temporalio/activity'
 import type { Waits } from '../domain/temporal/waits.ts'
+import { backoffMs } from '../domain/time/backoff.ts'
 import { durationMs } from '../domain/time/duration.ts'
 
 /** Well under the heartbeat timeout of 30 s. */
@@ -20,11 +22,11 @@ async function pause(ms: number, details: unknown): Promise<void> {
  * @throws CancelledFailure when the activity is cancelled
  */
 export async function poll<T>(waits: Waits, ask: () => Promise<T | undefined>, details?: unknown): Promise<T> {
-  const longest = durationMs(waits.pollMax)
-  for (let ms = durationMs(waits.pollMin); ; ms = Math.min(ms * 2, longest)) {
+  const pauses = { firstMs: durationMs(waits.pollMin), longestMs: durationMs(waits.pollMax) }
+  for (let looks = 1; ; looks++) {
     heartbeat(details)
     const answer = await ask()
     if (answer !== undefined) return answer
-    await pause(Math.max(ms, 10), details)
+    await pause(Math.max(backoffMs(looks, pauses), 10), details)
   }
 }

@@ -2,6 +2,7 @@
  * The service's internal interface, as commands call it: by a client whose types are those of its OpenAPI document,
  * patient with a service that is restarted.
  */
+
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import createClient, { type Client } from 'openapi-fetch'
@@ -9,6 +10,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { paths as InternalPaths } from '../client/internal.d.ts'
 import type { paths as PublicPaths } from '../client/public.d.ts'
+import { backoffMs } from '../domain/time/backoff.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 
 export type PublicClient = Client<PublicPaths>
@@ -31,8 +33,7 @@ export class ProblemResponse extends Error {
 
 /** A minute: a killed API is back within seconds, and its database within some more. */
 const PATIENCE_MS = 60_000
-const PAUSE_FIRST_MS = 200
-const PAUSE_LONGEST_MS = 5000
+const PAUSES = { firstMs: 200, longestMs: 5000 }
 const REQUEST_TIMEOUT_MS = 30_000
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
@@ -86,7 +87,7 @@ async function fetchPatiently(
   options: { readonly patienceMs: number; readonly timeoutMs: number; readonly streams: boolean },
 ): Promise<Response> {
   const deadline = performance.now() + options.patienceMs
-  for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
+  for (let failures = 1; ; failures++) {
     const answer = await attempt(request.clone(), options)
     if (answer.response !== undefined && !(await mayHelp(answer.response))) return answer.response
     request.signal.throwIfAborted()
@@ -98,7 +99,7 @@ async function fetchPatiently(
       const { origin } = new URL(request.url)
       throw new CommandFailure(`${origin} does not answer ${nameOf(request)}: ${why}`, ExitCode.unreachable)
     }
-    await sleep(pauseMs, undefined, { signal: request.signal })
+    await sleep(backoffMs(failures, PAUSES), undefined, { signal: request.signal })
   }
 }
 

@@ -1,4 +1,5 @@
 /** Reading what a bridge to the carrier answered. It is somebody else's program: nothing is taken on trust. */
+import { retryAfterMs } from '../domain/http.ts'
 import { storable } from '../domain/text.ts'
 import { CarrierError, type CarrierResponse } from './network.ts'
 
@@ -36,7 +37,7 @@ export async function readBounded(response: Response): Promise<string> {
 export function readResponse(ticketId: string, response: Response, text: string): CarrierResponse {
   const { status } = response
   const body = parse(text)
-  const pause = retryAfterMs(response.headers.get('retry-after'))
+  const pause = retryAfterMs(response.headers.get('retry-after'), Date.now(), MAX_PAUSE_MS)
   const again = (code: string, message: string) =>
     new CarrierError(message, { code, retryable: true, ...(pause === undefined ? {} : { retryAfterMs: pause }) })
 
@@ -99,11 +100,4 @@ export function quote(text: string): string {
   const shown = plain(text)
   if (shown === '') return 'an empty body'
   return shown.length > QUOTED_CHARS ? `“${plain(shown, QUOTED_CHARS)}…”` : `“${shown}”`
-}
-
-/** Seconds or an HTTP date, as milliseconds from now; undefined where it is neither. */
-function retryAfterMs(header: string | null): number | undefined {
-  if (header === null) return undefined
-  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now()
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_PAUSE_MS)
 }

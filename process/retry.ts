@@ -1,9 +1,10 @@
 /** Trying until it works: a dependency that is away must not end the process. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { backoffMs } from '../domain/time/backoff.ts'
 
-const PAUSE_FIRST_MS = 500
-const PAUSE_LONGEST_MS = 15_000
+const PAUSES = { firstMs: 500, longestMs: 15_000 }
 
 /**
  * Does something until it succeeds, with pauses that double from half a second to 15 s; each failure is logged.
@@ -16,10 +17,11 @@ export async function untilDone<T>(
   attempt: () => Promise<T>,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<T | undefined> {
-  for (let pauseMs = PAUSE_FIRST_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)) {
+  for (let failures = 1; !signal.aborted; failures++) {
     try {
       return await attempt()
     } catch (error) {
+      const pauseMs = backoffMs(failures, PAUSES)
       log.warn({ reason: reasonOf(error), pauseMs }, `waiting for ${what}: trying again in ${pauseMs / 1000} s`)
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
     }

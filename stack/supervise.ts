@@ -4,12 +4,13 @@
  *   start ──ready──▶ running ──dies──▶ pause (0.5 s … 30 s) ──▶ start
  *                       └──stop()──▶ SIGTERM ──timeout──▶ SIGKILL
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffMs } from '../domain/time/backoff.ts'
 
-const PAUSE_FIRST_MS = 500
-const PAUSE_LONGEST_MS = 30_000
+const PAUSES = { firstMs: 500, longestMs: 30_000 }
 /** A process that ran this long was well: its next death begins with the first pause again. */
 const HEALTHY_AFTER_MS = 30_000
 const READY_TIMEOUT_MS = 60_000
@@ -65,17 +66,17 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
   }
 
   const keepRunning = async () => {
-    let pauseMs = PAUSE_FIRST_MS
+    let failures = 0
     let startedAt = Date.now()
     while (run !== undefined) {
       const how = await run.ended
       run = undefined
       if (stopping.signal.aborted) return
-      if (Date.now() - startedAt >= HEALTHY_AFTER_MS) pauseMs = PAUSE_FIRST_MS
+      failures = Date.now() - startedAt >= HEALTHY_AFTER_MS ? 1 : failures + 1
+      const pauseMs = backoffMs(failures, PAUSES)
       options.onLine(`${options.name} | ended unasked (${how}); starting it again in ${pauseMs / 1000} s`)
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return
-      pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)
       startedAt = Date.now()
       run = startRun(options)
     }

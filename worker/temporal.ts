@@ -1,9 +1,11 @@
 /** The Temporal workers of this process: one for workflows and short activities, one for activities that wait. */
+
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import type { Logger } from 'pino'
 import type { ServiceAddress } from '../activities/client.ts'
 import { createActivities } from '../activities/index.ts'
 import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/temporal/start.ts'
+import { backoffMs } from '../domain/time/backoff.ts'
 import { registerSearchAttributes } from '../queues/temporal/attributes.ts'
 import { pickTargets } from '../rules/alerts/pick-sims.ts'
 
@@ -26,8 +28,7 @@ export interface TemporalWorkers {
 }
 
 /** Pauses between attempts to reach the server or to run again after a fatal error, in milliseconds. */
-const RETRY_FIRST_MS = 500
-const RETRY_MAX_MS = 15_000
+const PAUSES = { firstMs: 500, longestMs: 15_000 }
 
 /** After the grace period: activities that do not end by themselves are left to other workers. */
 const FORCED_AFTER_MS = 5000
@@ -97,15 +98,18 @@ export function startTemporalWorkers(options: TemporalWorkerOptions): TemporalWo
   }
 
   const forever = async () => {
-    for (let pauseMs = RETRY_FIRST_MS; !stop.signal.aborted; pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS)) {
+    for (let failures = 1; !stop.signal.aborted; failures++) {
       const began = Date.now()
       try {
         await once()
       } catch (error) {
-        log.warn({ err: error, address, retryInMs: pauseMs }, `no Temporal server at ${address}; trying again`)
+        log.warn(
+          { err: error, address, retryInMs: backoffMs(failures, PAUSES) },
+          `no Temporal server at ${address}; trying again`,
+        )
       }
-      if (Date.now() - began > 60_000) pauseMs = RETRY_FIRST_MS
-      await pause(pauseMs, stop.signal)
+      if (Date.now() - began > 60_000) failures = 1
+      await pause(backoffMs(failures, PAUSES), stop.signal)
     }
   }
 

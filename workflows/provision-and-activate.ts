@@ -8,6 +8,7 @@
  * nothing to do, or no way. Undone is only what a ticket of this run has completed. One run at a time for each SIM: the
  * workflow id says which.
  */
+
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { NextResult, SimNow } from '../activities/provision.ts'
 import type { TicketEnd } from '../activities/tickets.ts'
@@ -16,14 +17,14 @@ import type {
   ProvisionAndActivateResult,
   ProvisionAndActivateState,
 } from '../domain/temporal/provision-and-activate.ts'
+import { backoffMs } from '../domain/time/backoff.ts'
 import { failureOf, short, stepKey, waiting } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
 import { endOfTicket, orWithdrawn } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /** How often a SIM is asked again on which tickets of others are open, in milliseconds: they end within seconds. */
-const AGAIN_FIRST_MS = 1000
-const AGAIN_MAX_MS = 60_000
+const PAUSES = { firstMs: 1000, longestMs: 60_000 }
 
 type Failure = NonNullable<ProvisionAndActivateResult['failure']>
 type Step = 'provision' | 'activate' | 'unassign'
@@ -108,7 +109,7 @@ const told = (failure: Failure | null, cancel: Cancel): Failure | null =>
 /** Opens the next ticket; where others have tickets open on the SIM, waits until it is settled. */
 async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next> {
   const { timeline, cancel, input, tickets } = run
-  for (let pauseMs = AGAIN_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, AGAIN_MAX_MS)) {
+  for (let looks = 1; ; looks++) {
     if (cancel.requested) return { do: 'cancelled' }
     const answer = await ask(from, run)
     if (answer.do !== 'later') {
@@ -118,6 +119,7 @@ async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next>
       return answer
     }
     const why = 'what the SIM will be is open until they have ended'
+    const pauseMs = backoffMs(looks, PAUSES)
     const until = new Date(Date.now() + pauseMs).toISOString()
     timeline.waits({ what: `open tickets of SIM ${input.simId}`, until, why })
     await condition(() => cancel.requested, pauseMs)

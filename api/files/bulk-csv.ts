@@ -1,9 +1,11 @@
 /** The SIMs of a bulk run as CSV: read into the body that JSON has, rows unchecked. */
+
 import { parse } from 'csv-parse/sync'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { digitsOf } from '../../domain/spreadsheet.ts'
 import type { BulkRow } from '../../domain/tickets/bulk.ts'
+import { delimiterOf } from './delimiter.ts'
 import { refuseLongLines } from './lines.ts'
 import { AS_SAVED } from './sim-csv.ts'
 
@@ -39,7 +41,7 @@ export function readSimRows(text: string, taken: Readonly<Record<string, string>
     rows = parse<Record<string, string>>(text, {
       columns,
       ...AS_SAVED,
-      delimiter: [',', ';', '\t'],
+      delimiter: delimiterOf(text),
     })
   } catch (error) {
     if (error instanceof ServiceError) throw error

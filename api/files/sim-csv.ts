@@ -1,9 +1,11 @@
 /** A list of SIMs as CSV, from whatever program: records that are not checked yet, each with its line. */
+
 import { parse } from 'csv-parse/sync'
 import { ServiceError } from '../../domain/errors.ts'
 import { digitsOf } from '../../domain/spreadsheet.ts'
 import { DIGIT_FIELDS, SIM_FIELDS, unknownField } from '../../operations/estate/check-sim.ts'
 import type { SimFile } from '../../operations/estate/import-sims.ts'
+import { delimiterOf } from './delimiter.ts'
 import { refuseLongLines } from './lines.ts'
 
 /** Records and where they stand. */
@@ -67,7 +69,7 @@ function rowsOf(text: string, skipped: number): Row[] {
   try {
     const rows = parse(text, {
       ...AS_SAVED,
-      delimiter: separatorOf(text),
+      delimiter: delimiterOf(text),
       on_record: (record: string[], { lines }) => {
         ends.push(lines)
         return record
@@ -83,13 +85,6 @@ function rowsOf(text: string, skipped: number): Row[] {
 const breaksIn = (cells: readonly string[]): number =>
   cells.reduce((sum, cell) => sum + (cell.includes('\n') || cell.includes('\r') ? breaks(cell) : 0), 0)
 const breaks = (cell: string): number => cell.match(/\r\n|\n|\r/g)?.length ?? 0
-
-/** The one that stands most often in the first line: names of columns have none of them. */
-function separatorOf(text: string): string {
-  const first = /[^\r\n]+/.exec(text)?.[0] ?? ''
-  const count = (separator: string) => first.split(separator).length
-  return [',', ';', '\t'].reduce((best, other) => (count(other) > count(best) ? other : best))
-}
 
 /** The names of a SIM's fields, column by column; empty for a column without a name. */
 function columnsOf({ cells }: Row): string[] {

@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { Unreadable, UsageRecord } from '../../domain/usage/usage-record.ts'
 import { shapeFault, wrongShape } from '../http/json-shape.ts'
+import { delimiterOfStream } from './delimiter.ts'
 import { LINE_TOO_LONG, linesOf, measuredCsv } from './lines.ts'
 
 /** Most bytes of a JSON body once it is unpacked. */
@@ -142,17 +143,18 @@ const COLUMNS = new Set(Object.keys(UsageRecord.properties))
 const NUMBERS = new Set(['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'])
 
 async function* fromCsv(body: Readable): AsyncGenerator<unknown> {
-  const rows = parse({
-    columns: (header: string[]) => header.map(knownColumn),
-    bom: true,
-    delimiter: [',', ';', '\t'],
-    skip_empty_lines: true,
-    trim: true,
-    relax_column_count: true,
-  })
-  // Whoever fails, the other ends with it; the reader below is told.
-  pipeline(Readable.from(measuredCsv(body)), rows, () => undefined)
   try {
+    const { delimiter, all } = await delimiterOfStream(measuredCsv(body))
+    const rows = parse({
+      columns: (header: string[]) => header.map(knownColumn),
+      bom: true,
+      delimiter,
+      skip_empty_lines: true,
+      trim: true,
+      relax_column_count: true,
+    })
+    // Whoever fails, the other ends with it; the reader below is told.
+    pipeline(Readable.from(all), rows, () => undefined)
     for await (const row of rows) yield toRecord(row)
   } catch (error) {
     throw error instanceof ServiceError ? error : broken('CSV', error)

@@ -1,5 +1,7 @@
 /** Keeping an embedded server up: one that dies is started again, over the same data and on the same port. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import { startedAt } from '../../stack/pids.ts'
 import { wordsOf } from '../failures.ts'
 import type { Reporter } from '../reporter.ts'
@@ -10,8 +12,7 @@ interface Server {
 }
 
 const LOOK_EVERY_MS = 1000
-const PAUSE_FIRST_MS = 1000
-const PAUSE_LONGEST_MS = 30_000
+const PAUSES = { firstMs: 1000, longestMs: 30_000 }
 
 /**
  * Watches a server that runs, and starts it again when its process is gone.
@@ -27,11 +28,11 @@ export function keepServer(
 ): { readonly stop: () => Promise<void>; readonly pid: () => number } {
   const stopping = new AbortController()
   let server = first
-  let pauseMs = PAUSE_FIRST_MS
+  let failures = 0
 
   const look = async () => {
     if ((await startedAt(server.pid)) !== undefined) {
-      pauseMs = PAUSE_FIRST_MS
+      failures = 0
       return LOOK_EVERY_MS
     }
     reporter.warn(`${name} has ended unasked; starting it again`)
@@ -41,8 +42,9 @@ export function keepServer(
       reporter.say(`${name} runs again`)
       return LOOK_EVERY_MS
     } catch (error) {
+      failures += 1
+      const pauseMs = backoffMs(failures, PAUSES)
       reporter.warn(`${name} did not start again: ${wordsOf(error)}; next attempt in ${pauseMs / 1000} s`)
-      pauseMs = Math.min(pauseMs * 2, PAUSE_LONGEST_MS)
       return pauseMs
     }
   }

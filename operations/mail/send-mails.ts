@@ -6,8 +6,10 @@
  * At least once, in practice once: where the sender dies between SMTP's answer and the mark, the mail goes out
  * again under the same Message-ID. One critical notice leaves at once; others are grouped.
  */
+
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import { storable } from '../../domain/text.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import type { Notification } from '../../notify/notification.ts'
 import type { Mail } from '../../notify/render.ts'
 import type { MailError, Transport } from '../../notify/transport.ts'
@@ -168,7 +170,7 @@ async function send(
         )
   const subject = 'error' in written ? '' : storable(written.mail.subject)
   await inTenant(store, tenantId, async (tx) => {
-    const pauseMs = Math.min(options.retryMaxMs, RETRY_MIN_MS * 2 ** (mail.attempts - 1))
+    const pauseMs = backoffMs(mail.attempts, { firstMs: RETRY_MIN_MS, longestMs: options.retryMaxMs })
     await noteDelivery(tx, mail.id, { ...outcome, subject, nextAt: new Date(tx.now.getTime() + pauseMs) })
     if (outcome.status !== 'pending')
       await recordDeliveryEvent(tx, mail, subject || 'notices that cannot be written', outcome)

@@ -6,8 +6,10 @@
  * Safe to run twice and at once: the SIM's row lock orders the claims, the lease keeps others off while the
  * carrier is asked, and the carrier knows the ticket's id. A worker that dies leaves a lease that runs out.
  */
+
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../../network/network.ts'
 import { poolName } from '../../store/estate/pools.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
@@ -158,7 +160,7 @@ const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure =
 
 /** Doubles with each attempt; the carrier's own wish is honoured where it is longer. */
 function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions): number {
-  const own = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** (attempts - 1))
+  const own = backoffMs(attempts, { firstMs: options.retryMinMs, longestMs: options.retryMaxMs })
   return Math.max(own, failure.retryAfterMs ?? 0)
 }
 

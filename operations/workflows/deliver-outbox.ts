@@ -1,6 +1,8 @@
 /** Carrying out starts and signals of workflows that commits have asked for. */
+
 import { ServiceError } from '../../domain/errors.ts'
 import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../../domain/temporal/outbox.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } from '../../store/outbox.ts'
 import { inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { type FailedRun, failedRun, logFailedRun } from './failed-runs.ts'
@@ -30,8 +32,7 @@ export interface WorkflowDoor {
 
 const BATCH = 50
 const LEASE_MS = 60_000
-const RETRY_MIN_MS = 1000
-const RETRY_MAX_MS = 60_000
+const PAUSES = { firstMs: 1000, longestMs: 60_000 }
 
 /**
  * Works off requests that are due, until none is. Safe to run twice and at once: starts go by fixed ids, and
@@ -59,7 +60,7 @@ export async function carryOutWorkflowRequests(
           return true
         } catch (error) {
           onRequestFailed(request.workflowId, error)
-          const pauseMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (attempts - 1))
+          const pauseMs = backoffMs(attempts, PAUSES)
           await inPlatform(store, (tx) => postponeWorkflowRequest(tx, id, new Date(tx.now.getTime() + pauseMs)))
           return false
         }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { refusalOf } from '../../activities/enforcement.ts'
-import { failureOfResponse, isRetryable, retryAfterMs } from '../../activities/failures.ts'
+import { failureOfResponse, isRetryable } from '../../activities/failures.ts'
 import { ERRORS } from '../../domain/errors.ts'
+import { retryAfterMs } from '../../domain/http.ts'
 
 const answer = (status: number, headers: Record<string, string> = {}) => {
   const response = new Response('', { status, headers })
@@ -39,9 +40,9 @@ describe('what Temporal tries again', () => {
   test('not before Retry-After, in seconds or as a date, and not later than an hour', () => {
     const now = Date.parse('2026-11-21T08:00:00Z')
     expect(failureOfResponse(answer(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)
-    expect(retryAfterMs('Sat, 21 Nov 2026 08:00:30 GMT', now)).toBe(30_000)
-    expect(retryAfterMs('86400', now)).toBe(3_600_000)
-    expect(retryAfterMs('soon', now)).toBeUndefined()
+    expect(retryAfterMs('Sat, 21 Nov 2026 08:00:30 GMT', now, 3_600_000)).toBe(30_000)
+    expect(retryAfterMs('86400', now, 3_600_000)).toBe(3_600_000)
+    expect(retryAfterMs('soon', now, 3_600_000)).toBeUndefined()
   })
 })
 

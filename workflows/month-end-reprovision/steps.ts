@@ -1,4 +1,5 @@
 /** The steps of a month end: begin what there is to do in batches, wait for its tickets, close. */
+
 import {
   ApplicationFailure,
   allHandlersFinished,
@@ -13,6 +14,7 @@ import { monthEndBatchId } from '../../domain/temporal/ids.ts'
 import type { MonthEndBatchInput, MonthEndBatchResult } from '../../domain/temporal/month-end-batch.ts'
 import type { MonthEndResult, MonthEndWork } from '../../domain/temporal/month-end-reprovision.ts'
 import { startOf } from '../../domain/temporal/start.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import { begunText, type monthEndBatch } from '../month-end-batch.ts'
 import { cancellable, short, slow } from '../run/activities.ts'
 import { unlessCancelled } from '../run/cancellation.ts'
@@ -24,8 +26,7 @@ const PAGES_AHEAD = 4
 /** How long SIMs that come back are waited for at least: a cycle may be closed at its very end. */
 const RETURN_MS = 60_000
 /** First and longest pause between two looks at the tickets' ends, in seconds: so old the progress may be. */
-const LOOK_MIN_S = 5
-const LOOK_MAX_S = 60
+const LOOKS = { firstMs: 5000, longestMs: 60_000 }
 
 /** Waits for the boundary, and sees what there is to do. */
 export async function awaitBoundary(run: MonthEndRun): Promise<void> {
@@ -113,9 +114,15 @@ export async function settle(run: MonthEndRun): Promise<void> {
   // The last look is of before the tickets that were opened again.
   if (run.retried && patched('retries-are-awaited')) run.look = null
   run.retried = false
-  for (let seconds = LOOK_MIN_S; !isSettled(run); seconds = Math.min(seconds * 2, LOOK_MAX_S)) {
+  for (let looks = 1; !isSettled(run); looks++) {
     waitForTickets(run)
-    const ask = { tenantId, cycleKey, waits, returns: run.look?.open === 0, longest: `PT${seconds}S` }
+    const ask = {
+      tenantId,
+      cycleKey,
+      waits,
+      returns: run.look?.open === 0,
+      longest: `PT${backoffMs(looks, LOOKS) / 1000}S`,
+    }
     const look = await unlessCancelled(run.cancel, () => cancellable.awaitSettled(ask))
     if (look === null) return
     note(run, look)

@@ -1,9 +1,11 @@
 /** Bringing a suspended SIM back, and keeping it where a person wants that. */
+
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import { failureOf, short } from '../run/activities.ts'
 import { end } from './messages.ts'
-import { backoffMs, logAction, phaseTo, type SuspendRun } from './run.ts'
+import { logAction, PAUSES, phaseTo, type SuspendRun } from './run.ts'
 import { ticketOf, waitFor } from './steps.ts'
 
 /** After two days of failed activations the run gives up, and says so: someone has to look. */
@@ -80,7 +82,7 @@ async function pauseAfter(run: SuspendRun, attempt: number, { code, detail }: Ti
   run.failure = { step: 'activate', code, detail }
   const why = `activation ${attempt} failed (${code}: ${detail}) and is tried again`
   phaseTo(run, 'activating', why)
-  const pauseMs = backoffMs(attempt)
+  const pauseMs = backoffMs(attempt, PAUSES)
   const until = new Date(Date.now() + pauseMs).toISOString()
   run.timeline.waits({ what: 'the next attempt to bring it back', until, why })
   await condition(keep, pauseMs)

@@ -138,5 +138,5 @@ export async function logAction(
   }
 }
 
-/** Pause before the next attempt: a minute, doubled with each failure in a row, an hour at the longest. */
-export const backoffMs = (failures: number): number => Math.min(60_000 * 2 ** Math.max(0, failures - 1), 3_600_000)
+/** Pauses before the next attempt of the run: a minute at first, an hour at the longest. */
+export const PAUSES = { firstMs: 60_000, longestMs: 3_600_000 }

@@ -1,11 +1,13 @@
 /** Suspending the SIM: asked for as long as it is wanted, held by the guard where that says so. */
+
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionResult } from '../../activities/enforcement.ts'
 import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import { failureOf, short, stepKey, waiting } from '../run/activities.ts'
 import { orWithdrawn, type Waited } from '../run/tickets.ts'
 import { end } from './messages.ts'
-import { backoffMs, beforeBoundary, isWanted, logAction, phaseTo, type SuspendRun } from './run.ts'
+import { beforeBoundary, isWanted, logAction, PAUSES, phaseTo, type SuspendRun } from './run.ts'
 
 type Refused = Extract<SuspensionResult, { do: 'refuse' }>
 
@@ -127,7 +129,7 @@ async function failed(
   run.timeline.done(step, `${code}: ${detail}`, ticketId)
   phaseTo(run, 'idle', `suspending failed (${code}: ${detail})`)
   await logAction(run, 'suspendFailed', `${code}: ${detail}`, ticketId)
-  const at = Math.min(Date.now() + backoffMs(run.failures), run.boundaryAt)
+  const at = Math.min(Date.now() + backoffMs(run.failures, PAUSES), run.boundaryAt)
   const why = `suspending failed ${run.failures} time(s), the last with ${code}: ${detail}`
   run.timeline.waits({ what: 'the next attempt to suspend it', until: new Date(at).toISOString(), why })
   if (at > Date.now()) await condition(() => !isWanted(run), at - Date.now())

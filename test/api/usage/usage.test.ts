@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { useHarness } from '../harness.ts'
+import { anIccid, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const AT = '2026-11-20T10:00:00Z'
@@ -36,6 +36,23 @@ describe('POST /internal/usage', () => {
     ])
     const sim = await harness.tenant.ask('GET', `/api/sims/${simId}`)
     expect(sim.body).toMatchObject({ usageMB: 0.000603, smsCount: 2, voiceMins: 1 })
+  })
+
+  test.each([
+    ['semicolons', ';', 'a,b'],
+    ['tabs', '\t', 'a;b'],
+  ])('splits CSV by the %s of its first line only', async (_, delimiter, recordId) => {
+    const iccid = anIccid()
+    await aSim(iccid)
+    const rows = [
+      ['recordId', 'iccid', 'at', 'bytesUp'],
+      [recordId, iccid, AT, '1'],
+    ]
+    const csv = `\n\n${rows.map((cells) => cells.join(delimiter)).join('\r\n')}\r\n`
+
+    const { body } = await send(csv, { 'content-type': 'text/csv' })
+
+    expect(body).toMatchObject({ accepted: 1, rejectedCount: 0 })
   })
 
   test('rejects bad records by their place, and counts the rest', async () => {

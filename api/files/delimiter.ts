@@ -1,0 +1,31 @@
+/** What separates the cells of a CSV: comma, semicolon or tab, as spreadsheet programs write them. */
+import { MOST_LINE } from './lines.ts'
+
+const DELIMITERS = [',', ';', '\t']
+
+/** The one that stands most often in the first line: names of columns have none of them. */
+export function delimiterOf(text: string): string {
+  const first = /[^\r\n]+/.exec(text)?.[0] ?? ''
+  const count = (delimiter: string) => first.split(delimiter).length
+  return DELIMITERS.reduce((best, other) => (count(other) > count(best) ? other : best))
+}
+
+/** The same of a stream. @returns it, and all of the stream from its beginning */
+export async function delimiterOfStream(
+  parts: AsyncGenerator<Buffer>,
+): Promise<{ readonly delimiter: string; readonly all: AsyncGenerator<Buffer> }> {
+  const read: Buffer[] = []
+  let text = ''
+  while (!/[^\r\n][\r\n]/.test(text) && text.length <= MOST_LINE) {
+    const next = await parts.next()
+    if (next.done === true) break
+    read.push(next.value)
+    // Byte by byte: what is looked for is ASCII, and a part may end within a character.
+    text += next.value.toString('latin1')
+  }
+  async function* all() {
+    yield* read
+    yield* parts
+  }
+  return { delimiter: delimiterOf(text), all: all() }
+}
