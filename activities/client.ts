@@ -1,8 +1,6 @@
 /** The service's REST interfaces, as activities call them: for one tenant, with the operator key. */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
-import createClient, { type Client } from 'openapi-fetch'
-import type { paths as InternalPaths } from '../client/internal.d.ts'
-import type { paths as PublicPaths } from '../client/public.d.ts'
+import * as client from '../client/client.ts'
 import { failureOfConnection, failureOfResponse } from './failures.ts'
 import { fixedKey, type ServiceKey, sendWithKey } from './service-key.ts'
 
@@ -16,8 +14,8 @@ export interface ServiceAddress {
 }
 
 export interface ServiceClient {
-  readonly api: Client<PublicPaths>
-  readonly internal: Client<InternalPaths>
+  readonly api: client.PublicClient
+  readonly internal: client.InternalClient
 }
 
 /**
@@ -53,16 +51,10 @@ export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress)
   return (tenantId) => {
     const headers = { 'x-tenant-id': tenantId }
     return {
-      api: createClient<PublicPaths>({ baseUrl: serviceUrl, headers, fetch }),
-      internal: createClient<InternalPaths>({ baseUrl: internalUrl, headers, fetch }),
+      api: client.publicClient({ baseUrl: serviceUrl, headers, fetch }),
+      internal: client.internalClient({ baseUrl: internalUrl, headers, fetch }),
     }
   }
-}
-
-interface FetchResult<T> {
-  readonly data?: T
-  readonly error?: unknown
-  readonly response: Response
 }
 
 /**
@@ -70,11 +62,5 @@ interface FetchResult<T> {
  *
  * @throws ApplicationFailure of the problem's code; retried where domain/errors.ts or the status says so
  */
-export async function bodyOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
-  const { data, error, response } = await request
-  if (!response.ok || data === undefined) throw failureOfResponse(response, error)
-  return data
-}
-
-/** Header of a POST that may be sent more than once. */
-export const idempotent = (key: string) => ({ header: { 'Idempotency-Key': key } })
+export const bodyOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
+  client.bodyOf(request, failureOfResponse)

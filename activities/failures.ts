@@ -2,6 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/activity'
 import { ApplicationFailureCategory } from '@temporalio/common'
+import { textIn } from '../client/problem.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { retryAfterMs } from '../domain/http.ts'
 
@@ -30,16 +31,10 @@ const ANSWERS: ReadonlySet<number> = new Set([404, 409, 422])
 /** Longest Retry-After that is believed, in milliseconds: an hour. */
 const RETRY_AFTER_MAX_MS = 3_600_000
 
-const textAt = (problem: unknown, key: string): string | undefined => {
-  if (typeof problem !== 'object' || problem === null) return undefined
-  const value: unknown = Reflect.get(problem, key)
-  return typeof value === 'string' ? value : undefined
-}
-
 /** The failure an answer stands for; its type is the problem's stable code. */
 export function failureOfResponse(response: Response, problem: unknown): ApplicationFailure {
-  const code = textAt(problem, 'code') ?? `http_${response.status}`
-  const detail = textAt(problem, 'detail') ?? textAt(problem, 'title') ?? response.statusText
+  const code = textIn(problem, 'code') || `http_${response.status}`
+  const detail = textIn(problem, 'detail') || textIn(problem, 'title') || response.statusText
   const isRefused = isKeyRefusal(response.status, code)
   const delay =
     retryAfterMs(response.headers.get('retry-after'), Date.now(), RETRY_AFTER_MAX_MS) ??

@@ -1,5 +1,6 @@
 /** Activities of the month end: what there is to do, open its tickets, bring back, see how far it is, close. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
+import { idempotent } from '../client/client.ts'
 import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
 import type { MonthEndBatchInput, MonthEndBatchResult } from '../domain/temporal/month-end-batch.ts'
 import type {
@@ -12,7 +13,7 @@ import type {
 import type { Waits } from '../domain/temporal/waits.ts'
 import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import { bodyOf, idempotent, type ServiceClient } from './client.ts'
+import { bodyOf, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
 import { poll } from './waits.ts'
 

@@ -1,4 +1,5 @@
 /** The key that activities ask the service with: it may be rotated while they run. */
+import { textIn } from '../client/problem.ts'
 import { isKeyRefusal } from './failures.ts'
 
 export interface ServiceKey {
@@ -20,11 +21,6 @@ export const fixedKey = (key: string): ServiceKey => ({
   refused: async () => undefined,
   taken: () => {},
 })
-
-const textIn = (problem: unknown, name: string): string => {
-  const value: unknown = typeof problem === 'object' && problem !== null ? Reflect.get(problem, name) : undefined
-  return typeof value === 'string' ? value : ''
-}
 
 /** Why an answer refuses the key; undefined where it does not. The answer can still be read. */
 async function refusalIn(response: Response): Promise<string | undefined> {

@@ -1,10 +1,11 @@
 /** Activities over tickets: open one, take it back, wait for its end. */
 import { ApplicationFailure } from '@temporalio/activity'
+import { idempotent } from '../client/client.ts'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
 import type { Waits } from '../domain/temporal/waits.ts'
 import { ticketIdOfStep } from '../domain/tickets/id.ts'
 import type { Cause } from '../domain/tickets/ticket.ts'
-import { bodyOf, idempotent, type ServiceClient } from './client.ts'
+import { bodyOf, type ServiceClient } from './client.ts'
 import { poll } from './waits.ts'
 
 export type TicketKind = 'provision' | 'activate' | 'suspend' | 'unassign'

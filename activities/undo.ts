@@ -1,7 +1,8 @@
 /** Activities of undoing what one rule has suspended. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
+import { idempotent } from '../client/client.ts'
 import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
-import { bodyOf, idempotent, type ServiceClient } from './client.ts'
+import { bodyOf, type ServiceClient } from './client.ts'
 
 export interface UndoPageInput {
   readonly tenantId: string

@@ -5,16 +5,10 @@
 
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import createClient, { type Client } from 'openapi-fetch'
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
-import type { paths as InternalPaths } from '../client/internal.d.ts'
-import type { paths as PublicPaths } from '../client/public.d.ts'
+import * as client from '../client/client.ts'
+import { faultsOf, textIn } from '../client/problem.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
-
-export type PublicClient = Client<PublicPaths>
-export type InternalClient = Client<InternalPaths>
 
 /** The service answered, but not with what was asked for. */
 export class ProblemResponse extends Error {
@@ -24,7 +18,7 @@ export class ProblemResponse extends Error {
   readonly faults: readonly string[]
   constructor(status: number, code: string, message: string, faults: readonly string[] = []) {
     super(message)
-    this.name = 'ServiceAnswer'
+    this.name = 'ProblemResponse'
     this.status = status
     this.code = code
     this.faults = faults
@@ -37,7 +31,7 @@ const PAUSES = { firstMs: 200, longestMs: 5000 }
 const REQUEST_TIMEOUT_MS = 30_000
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
-export interface ClientOptions {
+export interface ServiceOptions {
   /** One listener. */
   readonly url: string
   readonly key: string
@@ -51,26 +45,24 @@ export interface ClientOptions {
 }
 
 /** The public listener. */
-export const publicClient = (options: ClientOptions): PublicClient => createClient<PublicPaths>(termsOf(options))
+export const publicClient = (options: ServiceOptions): client.PublicClient => client.publicClient(patient(options))
 
 /** The internal listener. */
-export const internalClient = (options: ClientOptions): InternalClient => createClient<InternalPaths>(termsOf(options))
+export const internalClient = (options: ServiceOptions): client.InternalClient =>
+  client.internalClient(patient(options))
 
-const termsOf = ({
+const patient = ({
   url,
   key,
   tenantId,
   patienceMs = PATIENCE_MS,
   timeoutMs = REQUEST_TIMEOUT_MS,
   streams = false,
-}: ClientOptions) => ({
+}: ServiceOptions) => ({
   baseUrl: url,
   headers: { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
   fetch: (request: Request) => fetchPatiently(request, { patienceMs, timeoutMs, streams }),
 })
-
-/** Parameters of a POST that is safe to repeat. */
-export const idempotent = (key: string) => ({ header: { 'Idempotency-Key': key } })
 
 /** Options of a request whose body is bytes as they are, not JSON. */
 export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>) => ({
@@ -139,23 +131,15 @@ async function bodyIn(response: Response): Promise<unknown> {
   }
 }
 
-/** An answer with its body. */
-export interface FetchResult<T> {
-  readonly data?: T
-  readonly error?: unknown
-  readonly response: Response
-}
-
 /** The body of a successful answer. @throws ProblemResponse for a problem, CommandFailure where the service stays away */
-export async function responseOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
-  const { data, error, response } = await request
-  if (response.ok && data !== undefined) return data
-  const message = `${asked.get(response) ?? response.url}: ${detailOf(response.status, error)}`
-  throw new ProblemResponse(response.status, codeOf(error), message, faultsOf(error))
-}
+export const responseOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
+  client.bodyOf(request, (response, error) => {
+    const message = `${asked.get(response) ?? response.url}: ${detailOf(response.status, error)}`
+    return new ProblemResponse(response.status, codeOf(error), message, faultsOf(error))
+  })
 
 /** The bytes of an answer, while they come. As {@link responseOf} otherwise. */
-export async function streamOf(request: Promise<FetchResult<ReadableStream | null>>): Promise<Readable> {
+export async function streamOf(request: Promise<client.FetchResult<ReadableStream | null>>): Promise<Readable> {
   const stream = await responseOf(request)
   return stream === null ? Readable.from([]) : Readable.fromWeb(stream)
 }
@@ -180,26 +164,6 @@ export function refused(error: unknown): never {
   const exitCode = EXIT_CODES[status] ?? ExitCode.failure
   throw new CommandFailure([message, ...faults].join('\n  '), exitCode, { cause: error })
 }
-
-function textIn(body: unknown, name: 'code' | 'detail'): string {
-  if (typeof body !== 'object' || body === null) return ''
-  const value: unknown = Object.entries(body).find(([key]) => key === name)?.[1]
-  return typeof value === 'string' ? value : ''
-}
-const Faults = Type.Object({
-  errors: Type.Array(
-    Type.Object({
-      pointer: Type.Optional(Type.String()),
-      parameter: Type.Optional(Type.String()),
-      detail: Type.String(),
-    }),
-  ),
-})
-/** The fields that a problem names, a line each. */
-const faultsOf = (body: unknown): string[] =>
-  Value.Check(Faults, body)
-    ? body.errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)
-    : []
 
 /** The code of a problem; empty where it is none. */
 const codeOf = (body: unknown): string => textIn(body, 'code')

@@ -101,12 +101,12 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     why: 'activities/ reach the service through its REST interface, like any client: never its database or its code',
     imports: ['domain', 'client'],
     types: ['rules'],
-    packages: ['@temporalio/activity', '@temporalio/common', 'openapi-fetch'],
+    packages: ['@temporalio/activity', '@temporalio/common'],
   },
   client: {
     why: 'client/ is the REST interfaces as callers see them: it knows none of those who answer',
     imports: ['domain'],
-    packages: ['openapi-fetch'],
+    packages: ['openapi-fetch', 'typebox'],
   },
   process: {
     why: 'process/ is what every long-running process has: it knows no door, and which process it is in is told to it',

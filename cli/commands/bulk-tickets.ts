@@ -1,6 +1,7 @@
 /** `simherd tickets bulk <type>` */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type InternalClient, idempotent } from '../../client/client.ts'
 import type { components } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import type { SimStatus } from '../../domain/codes.ts'
@@ -8,7 +9,7 @@ import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { createReporter } from '../reporter.ts'
-import { delivered, type InternalClient, idempotent, internalClient, refused, responseOf } from '../service.ts'
+import { delivered, internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
 

@@ -1,9 +1,11 @@
 /** `simherd enforcement …`: what a tenant's watchdog may suspend, and what its guard holds. */
+
+import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { idempotent, responseOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
 import { at } from '../workflows/run-text.ts'

@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { delivered, idempotent, internalClient, refused, responseOf } from '../service.ts'
+import { delivered, internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
 

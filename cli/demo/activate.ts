@@ -1,9 +1,10 @@
 /** Step 1: every SIM is taken from unprovisioned to active by a workflow of its own. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { InternalClient } from '../../client/client.ts'
 import { SimStatus } from '../../domain/codes.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
 import type { Reporter } from '../reporter.ts'
-import { type InternalClient, ProblemResponse, responseOf } from '../service.ts'
+import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { allSims, idOf, type SetUp } from './set-up.ts'
 

@@ -1,7 +1,9 @@
 /** What the watchdog writes while the month goes by, told as it comes. */
+
+import type { PublicClient } from '../../client/client.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { Reporter } from '../reporter.ts'
-import { type PublicClient, responseOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 
 /** More at once would scroll away unread; the rest is counted. */
 const MOST_AT_ONCE = 4

@@ -1,13 +1,8 @@
 /** Whether the demonstration is to be played, and the tenant it is played for. */
+
+import type { InternalClient, PublicClient } from '../../client/client.ts'
 import { demoEstate } from '../../examples/estate.ts'
-import {
-  type InternalClient,
-  internalClient,
-  ProblemResponse,
-  type PublicClient,
-  publicClient,
-  responseOf,
-} from '../service.ts'
+import { internalClient, ProblemResponse, publicClient, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
 import { type DemoProgress, newProgress, readProgress, writeProgress } from './progress.ts'
 

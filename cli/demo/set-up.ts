@@ -1,6 +1,8 @@
 /** The demonstration's estate, made through the interfaces: tariffs, pools, SIMs. What is there is left as it is. */
+
+import { idempotent, type PublicClient } from '../../client/client.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
-import { idempotent, type PublicClient, responseOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 

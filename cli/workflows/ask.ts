@@ -1,9 +1,11 @@
 /** Asking the internal interface about workflows, for the commands. */
+
+import type { InternalClient } from '../../client/client.ts'
 import type { components } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { tenantOfWorkflow } from '../../domain/temporal/ids.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
-import { type InternalClient, internalClient, refused, responseOf } from '../service.ts'
+import { internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
 export type Run = components['schemas']['WorkflowInfo']

@@ -1,9 +1,10 @@
 /** `simherd workflows start provision-in-bulk <file>` */
 import { readFile } from 'node:fs/promises'
+import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { delivered, idempotent, responseOf } from '../service.ts'
+import { delivered, responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'

@@ -1,10 +1,11 @@
 /** `simherd workflows start …`: a second start of what runs, or may not run again, says so and is no failure. */
 
+import type { FetchResult, InternalClient } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { type FetchResult, type InternalClient, responseOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { asking, type Started } from './ask.ts'
 import { printPlan } from './plan.ts'
 import { follow, printEnd } from './watch.ts'

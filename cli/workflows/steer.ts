@@ -1,5 +1,6 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
 
+import { type FetchResult, idempotent } from '../../client/client.ts'
 import type { paths } from '../../client/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { workflowTypeOf } from '../../domain/temporal/ids.ts'
@@ -7,7 +8,7 @@ import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { type FetchResult, idempotent, responseOf } from '../service.ts'
+import { responseOf } from '../service.ts'
 import { asking, tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
 import { follow, printEnd } from './watch.ts'

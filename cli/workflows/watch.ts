@@ -1,10 +1,11 @@
 /** `simherd workflows watch <id>`, and following a run that another command has started. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { InternalClient } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { hasFailed } from '../../operations/workflows/retry-workflow.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
-import { type InternalClient, ProblemResponse } from '../service.ts'
+import { ProblemResponse } from '../service.ts'
 import { asking, type Run, readRun, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
