@@ -15,8 +15,6 @@ export interface OutgoingMail {
   readonly html: string
   /** `<…@…>`, the same for every attempt. */
   readonly messageId: string
-  /** Message-IDs this mail belongs to, the oldest first: mail programs show them as one thread. */
-  readonly references?: readonly string[]
   readonly attachments?: readonly MailAttachment[]
 }
 
@@ -93,14 +91,13 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
   })
 
   return {
-    send: async ({ to, references, attachments, ...mail }) => {
+    send: async ({ to, attachments, ...mail }) => {
       try {
         const { accepted, response } = await smtp.sendMail({
           ...mail,
           from,
           // As an object it is one address, whatever commas it holds.
           to: { name: '', address: to },
-          references: [...(references ?? [])],
           attachments: (attachments ?? []).map((attachment) => ({ ...attachment })),
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
           // The timeouts above start anew with each byte; a server that trickles would hold us for ever.

@@ -5,9 +5,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { internalOpenapiDocument, openapiDocument } from '../api/openapi.ts'
-import { ruleFileSchemaText } from '../rules/load/rule-file-schema.ts'
 import { docFiles } from './docs-tables.ts'
 import { compileTemplates, type GeneratedFile } from './mail-templates.ts'
+import { ruleSchemaFile } from './rule-schema.ts'
 import { documentText, isMadeFrom, makeTypes } from './service-types.ts'
 import { specificationTests } from './specification-tests.ts'
 import { usageFile } from './usage-file.ts'
@@ -47,7 +47,7 @@ async function madeFiles(): Promise<GeneratedFile[]> {
     ...(await docFiles(present)),
     await specificationTests(),
     ...(await descriptions()).map(({ document }) => document),
-    { path: 'rules/rule-file.schema.json', content: ruleFileSchemaText() },
+    ruleSchemaFile(),
     { path: 'examples/usage-2026-10.csv', content: usageFile() },
   ]
 }

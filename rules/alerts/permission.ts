@@ -4,7 +4,6 @@ import type { Stage } from '../rule-file.ts'
 
 /** What may happen on behalf of a rule. */
 export interface Permission {
-  readonly evaluate: boolean
   /** Entries in the watchdog log that its tenant reads. */
   readonly log: boolean
   readonly notify: boolean
@@ -12,13 +11,13 @@ export interface Permission {
   readonly suspend: 'no' | 'would' | 'do'
 }
 
-const NOTHING: Permission = { evaluate: false, log: false, notify: false, suspend: 'no' }
+const NOTHING: Permission = { log: false, notify: false, suspend: 'no' }
 const STAGES: Readonly<Record<Stage, Permission>> = {
   off: NOTHING,
-  shadow: { evaluate: true, log: false, notify: false, suspend: 'no' },
-  log: { evaluate: true, log: true, notify: false, suspend: 'would' },
-  notify: { evaluate: true, log: true, notify: true, suspend: 'would' },
-  enforce: { evaluate: true, log: true, notify: true, suspend: 'do' },
+  shadow: { log: false, notify: false, suspend: 'no' },
+  log: { log: true, notify: false, suspend: 'would' },
+  notify: { log: true, notify: true, suspend: 'would' },
+  enforce: { log: true, notify: true, suspend: 'do' },
 }
 
 /**

@@ -120,26 +120,3 @@ export function ruleFileSchema(): Json {
     },
   }
 }
-
-const COLUMNS = 120
-
-/** JSON as the project's formatter leaves it: objects open, lists on one line where they fit. */
-function laidOut(value: unknown, indent: string, column: number): string {
-  const deeper = `${indent}  `
-  if (Array.isArray(value)) {
-    const line = `[${value.map((item) => JSON.stringify(item)).join(', ')}]`
-    const plain = value.every((item) => typeof item !== 'object')
-    // A comma may follow.
-    if (plain && column + line.length < COLUMNS) return line
-    return `[\n${value.map((item) => `${deeper}${laidOut(item, deeper, deeper.length)}`).join(',\n')}\n${indent}]`
-  }
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const fields = Object.entries(value).map(([key, field]) => {
-    const start = `${deeper}${JSON.stringify(key)}: `
-    return `${start}${laidOut(field, deeper, start.length)}`
-  })
-  return fields.length === 0 ? '{}' : `{\n${fields.join(',\n')}\n${indent}}`
-}
-
-/** The schema as `rules/rule-file.schema.json` holds it. */
-export const ruleFileSchemaText = (): string => `${laidOut(ruleFileSchema(), '', 0)}\n`

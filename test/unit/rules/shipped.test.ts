@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Check } from 'typebox/schema'
 import { describe, expect, test } from 'vitest'
 import { loadRuleSet } from '../../../rules/load/load.ts'
-import { ruleFileSchema, ruleFileSchemaText } from '../../../rules/load/rule-file-schema.ts'
+import { ruleFileSchema } from '../../../rules/load/rule-file-schema.ts'
 import { aFile, leaf, shippedFiles } from './samples.ts'
 
 const files = shippedFiles()
@@ -44,7 +44,7 @@ describe('the schema of rule files', () => {
   test('is the one that is shipped', () => {
     const shipped = readFileSync(new URL('../../../rules/rule-file.schema.json', import.meta.url), 'utf8')
 
-    expect(shipped).toBe(ruleFileSchemaText())
+    expect(JSON.parse(shipped)).toEqual(ruleFileSchema())
   })
 
   test.each(files.map(({ file, text }) => [file, text]))('accepts %s', (_, text) => {
