@@ -1,0 +1,1164 @@
+-- The schema as the migrations leave it: made by `npm run schema`, compared in test/store/. Do not edit.
+
+create table active_spans (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  sim_id bigint not null,
+  from_at timestamp with time zone not null,
+  to_at timestamp with time zone,
+  constraint active_spans_pkey PRIMARY KEY (id),
+  constraint active_spans_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id)
+);
+CREATE UNIQUE INDEX active_spans_open ON public.active_spans USING btree (sim_id) WHERE (to_at IS NULL);
+CREATE INDEX active_spans_sim ON public.active_spans USING btree (sim_id, from_at);
+alter table active_spans enable row level security;
+alter table active_spans force row level security;
+create policy own on active_spans for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on active_spans to simherd_tenant;
+
+create table alerts (
+  tenant_id text default app_tenant() not null,
+  rule text not null,
+  subject_kind smallint not null,
+  subject_id bigint not null,
+  scope text not null,
+  state jsonb not null,
+  firing boolean not null,
+  asked text,
+  asked_at timestamp with time zone,
+  rule_version integer not null,
+  evaluated_at timestamp with time zone not null,
+  explanation jsonb,
+  constraint alerts_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id, scope),
+  constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+);
+CREATE INDEX alerts_subject ON public.alerts USING btree (tenant_id, subject_kind, subject_id);
+alter table alerts enable row level security;
+alter table alerts force row level security;
+create policy own on alerts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on alerts to simherd_tenant;
+
+create table api_keys (
+  id text not null,
+  tenant_id text,
+  name text not null,
+  scopes text[] not null,
+  secret_hash bytea not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  replaced_by text,
+  constraint api_keys_pkey PRIMARY KEY (id),
+  constraint api_keys_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES api_keys(id),
+  constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX api_keys_tenant ON public.api_keys USING btree (tenant_id, created_at);
+alter table api_keys enable row level security;
+alter table api_keys force row level security;
+create policy all_keys on api_keys for all to simherd_platform using (true) with check (true);
+grant insert, select, update on api_keys to simherd_platform;
+
+create table audit_log (
+  id bigint generated always as identity not null,
+  tenant_id text,
+  at timestamp with time zone not null,
+  key_id text,
+  request_id text not null,
+  action text not null,
+  subject text not null,
+  subject_id text not null,
+  before jsonb,
+  after jsonb,
+  workflow_id text,
+  actor text,
+  constraint audit_log_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_log_subject ON public.audit_log USING btree (tenant_id, subject, subject_id, id DESC);
+CREATE INDEX audit_log_tenant ON public.audit_log USING btree (tenant_id, id DESC);
+CREATE INDEX audit_log_workflow ON public.audit_log USING btree (tenant_id, workflow_id, id DESC) WHERE (workflow_id IS NOT NULL);
+alter table audit_log enable row level security;
+alter table audit_log force row level security;
+create policy own on audit_log for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own_read on audit_log for select to simherd_platform using ((tenant_id IS NULL));
+create policy written_of_all on audit_log for insert to simherd_platform with check (true);
+grant insert, select on audit_log to simherd_platform;
+grant insert, select on audit_log to simherd_tenant;
+
+create table bulk_ticket_items (
+  tenant_id text default app_tenant() not null,
+  bulk_id uuid not null,
+  index integer not null,
+  sim_id bigint,
+  named text,
+  outcome text not null,
+  code text,
+  detail text,
+  constraint bulk_ticket_items_pkey PRIMARY KEY (bulk_id, index),
+  constraint bulk_ticket_items_bulk_id_tenant FOREIGN KEY (tenant_id, bulk_id) REFERENCES bulk_tickets(tenant_id, id),
+  constraint bulk_ticket_items_outcome_check CHECK ((outcome = ANY (ARRAY['waiting'::text, 'opened'::text, 'refused'::text, 'dropped'::text])))
+);
+CREATE UNIQUE INDEX bulk_ticket_items_waiting ON public.bulk_ticket_items USING btree (bulk_id, sim_id) WHERE (outcome = 'waiting'::text);
+alter table bulk_ticket_items enable row level security;
+alter table bulk_ticket_items force row level security;
+create policy own on bulk_ticket_items for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on bulk_ticket_items to simherd_tenant;
+
+create table bulk_tickets (
+  id uuid not null,
+  tenant_id text default app_tenant() not null,
+  seq bigint generated always as identity not null,
+  type text not null,
+  pool_id integer,
+  tariff_id integer,
+  tag text,
+  message text,
+  state text not null,
+  created_at timestamp with time zone not null,
+  opened_at timestamp with time zone,
+  total integer default 0 not null,
+  waiting integer default 0 not null,
+  refused integer default 0 not null,
+  dropped integer default 0 not null,
+  constraint bulk_tickets_pkey PRIMARY KEY (id),
+  constraint bulk_tickets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint bulk_tickets_state_check CHECK ((state = ANY (ARRAY['opening'::text, 'opened'::text, 'cancelling'::text, 'cancelled'::text]))),
+  constraint bulk_tickets_type_check CHECK ((type = ANY (ARRAY['activate'::text, 'suspend'::text, 'refresh'::text, 'send-sms'::text, 'provision'::text, 'unassign'::text])))
+);
+CREATE INDEX bulk_tickets_open ON public.bulk_tickets USING btree (tenant_id, seq) WHERE (state = ANY (ARRAY['opening'::text, 'cancelling'::text]));
+CREATE INDEX bulk_tickets_tenant ON public.bulk_tickets USING btree (tenant_id, seq DESC);
+CREATE UNIQUE INDEX bulk_tickets_tenant_id ON public.bulk_tickets USING btree (tenant_id, id);
+alter table bulk_tickets enable row level security;
+alter table bulk_tickets force row level security;
+create policy own on bulk_tickets for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on bulk_tickets to simherd_tenant;
+
+create table bulk_work (
+  tenant_id text default app_tenant() not null,
+  bulk_id uuid not null,
+  due_at timestamp with time zone not null,
+  constraint bulk_work_pkey PRIMARY KEY (tenant_id, bulk_id)
+);
+CREATE INDEX bulk_work_due ON public.bulk_work USING btree (due_at);
+alter table bulk_work enable row level security;
+alter table bulk_work force row level security;
+create policy all_tenants on bulk_work for all to simherd_platform using (true);
+create policy own on bulk_work for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on bulk_work to simherd_tenant;
+grant select on bulk_work to simherd_platform;
+
+create table cycles (
+  tenant_id text default app_tenant() not null,
+  key text not null,
+  starts_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  opened_at timestamp with time zone not null,
+  closed_at timestamp with time zone,
+  records_accepted bigint default 0 not null,
+  records_duplicate bigint default 0 not null,
+  records_rejected bigint default 0 not null,
+  version bigint default 1 not null,
+  settled_at timestamp with time zone,
+  bytes bigint default 0 not null,
+  voice_seconds bigint default 0 not null,
+  sms_count bigint default 0 not null,
+  constraint cycles_pkey PRIMARY KEY (tenant_id, key),
+  constraint cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
+);
+alter table cycles enable row level security;
+alter table cycles force row level security;
+create policy own on cycles for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on cycles to simherd_tenant;
+
+create table due_subjects (
+  tenant_id text default app_tenant() not null,
+  subject_kind smallint not null,
+  subject_id bigint not null,
+  due_at timestamp with time zone not null,
+  seq bigint not null,
+  failures integer default 0 not null,
+  not_before timestamp with time zone,
+  constraint due_subjects_pkey PRIMARY KEY (tenant_id, subject_kind, subject_id),
+  constraint due_subjects_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+);
+CREATE INDEX due_subjects_due ON public.due_subjects USING btree (tenant_id, due_at);
+alter table due_subjects enable row level security;
+alter table due_subjects force row level security;
+create policy all_tenants on due_subjects for all to simherd_platform using (true);
+create policy own on due_subjects for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on due_subjects to simherd_tenant;
+grant select on due_subjects to simherd_platform;
+
+create table events (
+  id bigint generated always as identity not null,
+  tenant_id text,
+  type smallint not null,
+  severity smallint not null,
+  title text not null,
+  description text not null,
+  at timestamp with time zone not null,
+  constraint events_pkey PRIMARY KEY (id),
+  constraint events_severity_check CHECK ((severity = ANY (ARRAY[0, 1, 2]))),
+  constraint events_type_check CHECK ((type = ANY (ARRAY[0, 1, 2])))
+);
+CREATE INDEX events_tenant ON public.events USING btree (tenant_id, at DESC, id DESC);
+alter table events enable row level security;
+alter table events force row level security;
+create policy own on events for insert to simherd_tenant with check ((tenant_id = app_tenant()));
+create policy platform on events for all to simherd_platform using ((tenant_id IS NULL)) with check ((tenant_id IS NULL));
+create policy readable on events for select to simherd_tenant using (((tenant_id = app_tenant()) OR (tenant_id IS NULL)));
+grant insert, select on events to simherd_platform;
+grant insert, select on events to simherd_tenant;
+
+create table guard_holds (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  rule text not null,
+  rule_version integer not null,
+  pool_id integer,
+  cycle_key text not null,
+  cycle_ends_at timestamp with time zone not null,
+  suspended integer not null,
+  allowed integer not null,
+  state text default 'held'::text not null,
+  opened_at timestamp with time zone not null,
+  decided_at timestamp with time zone,
+  decided_by text,
+  constraint guard_holds_pkey PRIMARY KEY (id),
+  constraint guard_holds_state_check CHECK ((state = ANY (ARRAY['held'::text, 'released'::text, 'discarded'::text])))
+);
+CREATE UNIQUE INDEX guard_holds_open ON public.guard_holds USING btree (tenant_id, rule, rule_version, cycle_key, COALESCE(pool_id, 0)) WHERE (state = 'held'::text);
+CREATE UNIQUE INDEX guard_holds_tenant_id ON public.guard_holds USING btree (tenant_id, id);
+alter table guard_holds enable row level security;
+alter table guard_holds force row level security;
+create policy own on guard_holds for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on guard_holds to simherd_tenant;
+
+create table guard_permits (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  rule text not null,
+  rule_version integer not null,
+  pool_id integer,
+  cycle_key text not null,
+  sim_id bigint not null,
+  workflow_id text not null,
+  state text not null,
+  hold_id bigint,
+  counts boolean not null,
+  at timestamp with time zone not null,
+  over_at timestamp with time zone,
+  constraint guard_permits_pkey PRIMARY KEY (id),
+  constraint guard_permits_hold_id_tenant FOREIGN KEY (tenant_id, hold_id) REFERENCES guard_holds(tenant_id, id),
+  constraint guard_permits_state_check CHECK ((state = ANY (ARRAY['granted'::text, 'held'::text, 'discarded'::text])))
+);
+CREATE INDEX guard_permits_counted ON public.guard_permits USING btree (tenant_id, rule, rule_version, pool_id, at) WHERE counts;
+CREATE INDEX guard_permits_hold ON public.guard_permits USING btree (hold_id) WHERE (hold_id IS NOT NULL);
+CREATE UNIQUE INDEX guard_permits_open ON public.guard_permits USING btree (tenant_id, sim_id, rule, cycle_key, rule_version) WHERE (over_at IS NULL);
+CREATE INDEX guard_permits_pool ON public.guard_permits USING btree (tenant_id, pool_id, rule) WHERE ((over_at IS NULL) AND (pool_id IS NOT NULL));
+CREATE INDEX guard_permits_rule ON public.guard_permits USING btree (tenant_id, rule, sim_id) WHERE (over_at IS NULL);
+alter table guard_permits enable row level security;
+alter table guard_permits force row level security;
+create policy own on guard_permits for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on guard_permits to simherd_tenant;
+
+create table idempotency_keys (
+  tenant_id text default app_tenant() not null,
+  key text not null,
+  fingerprint text not null,
+  status smallint not null,
+  body jsonb,
+  created_at timestamp with time zone not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (tenant_id, key)
+);
+CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+alter table idempotency_keys enable row level security;
+alter table idempotency_keys force row level security;
+create policy all_tenants on idempotency_keys for all to simherd_platform using (true) with check (true);
+create policy own on idempotency_keys for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select on idempotency_keys to simherd_platform;
+grant delete, insert, select on idempotency_keys to simherd_tenant;
+
+create table mail_work (
+  tenant_id text default app_tenant() not null,
+  due_at timestamp with time zone not null,
+  constraint mail_work_pkey PRIMARY KEY (tenant_id)
+);
+CREATE INDEX mail_work_due ON public.mail_work USING btree (due_at);
+alter table mail_work enable row level security;
+alter table mail_work force row level security;
+create policy all_tenants on mail_work for all to simherd_platform using (true);
+create policy own on mail_work for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on mail_work to simherd_tenant;
+grant select on mail_work to simherd_platform;
+
+create table mails (
+  id text not null,
+  tenant_id text default app_tenant() not null,
+  recipient text not null,
+  status text default 'pending'::text not null,
+  grouped boolean not null,
+  subject text default ''::text not null,
+  attempts integer default 0 not null,
+  next_attempt_at timestamp with time zone not null,
+  response text,
+  created_at timestamp with time zone not null,
+  sent_at timestamp with time zone,
+  constraint mails_pkey PRIMARY KEY (id),
+  constraint mails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
+);
+CREATE INDEX mails_tenant ON public.mails USING btree (tenant_id, created_at DESC);
+alter table mails enable row level security;
+alter table mails force row level security;
+create policy own on mails for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on mails to simherd_tenant;
+
+create table memberships (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  sim_id bigint not null,
+  pool_id integer not null,
+  tariff_id integer,
+  from_at timestamp with time zone not null,
+  to_at timestamp with time zone,
+  constraint memberships_pkey PRIMARY KEY (id),
+  constraint memberships_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id)
+);
+CREATE UNIQUE INDEX memberships_open ON public.memberships USING btree (sim_id) WHERE (to_at IS NULL);
+CREATE INDEX memberships_sim ON public.memberships USING btree (sim_id, from_at);
+alter table memberships enable row level security;
+alter table memberships force row level security;
+create policy own on memberships for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on memberships to simherd_tenant;
+
+create table month_end_changes (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  kind text not null,
+  sim_id bigint not null,
+  ticket_id uuid,
+  outcome text not null,
+  code text,
+  detail text,
+  attempts integer default 1 not null,
+  constraint month_end_changes_pkey PRIMARY KEY (tenant_id, cycle_key, kind, sim_id),
+  constraint month_end_changes_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id),
+  constraint month_end_changes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint month_end_changes_kind_check CHECK ((kind = ANY (ARRAY['unassign'::text, 'move'::text, 'return'::text]))),
+  constraint month_end_changes_outcome_check CHECK ((outcome = ANY (ARRAY['open'::text, 'complete'::text, 'failed'::text])))
+);
+CREATE INDEX month_end_changes_open ON public.month_end_changes USING btree (sim_id) WHERE (outcome = 'open'::text);
+CREATE INDEX month_end_changes_outcome ON public.month_end_changes USING btree (tenant_id, cycle_key, kind, outcome, sim_id);
+CREATE UNIQUE INDEX month_end_changes_ticket ON public.month_end_changes USING btree (ticket_id) WHERE (ticket_id IS NOT NULL);
+alter table month_end_changes enable row level security;
+alter table month_end_changes force row level security;
+create policy own on month_end_changes for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on month_end_changes to simherd_tenant;
+
+create table notifications (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  dedupe_key text not null,
+  level smallint not null,
+  body jsonb not null,
+  due_at timestamp with time zone not null,
+  mail_id text,
+  created_at timestamp with time zone not null,
+  constraint notifications_pkey PRIMARY KEY (id),
+  constraint notifications_tenant_id_dedupe_key_key UNIQUE (tenant_id, dedupe_key),
+  constraint notifications_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))
+);
+CREATE INDEX notifications_mail ON public.notifications USING btree (mail_id);
+CREATE INDEX notifications_waiting ON public.notifications USING btree (tenant_id, due_at) WHERE (mail_id IS NULL);
+alter table notifications enable row level security;
+alter table notifications force row level security;
+create policy own on notifications for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on notifications to simherd_tenant;
+
+create table order_prices (
+  tenant_id text,
+  type smallint not null,
+  price bigint not null,
+  updated_at timestamp with time zone not null,
+  constraint order_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint order_prices_price_check CHECK ((price >= 0)),
+  constraint order_prices_type_check CHECK ((type = ANY (ARRAY[1, 2])))
+);
+CREATE UNIQUE INDEX order_prices_owner ON public.order_prices USING btree (COALESCE(tenant_id, ''::text), type);
+alter table order_prices enable row level security;
+alter table order_prices force row level security;
+create policy own_delete on order_prices for delete to simherd_tenant using ((tenant_id = app_tenant()));
+create policy own_insert on order_prices for insert to simherd_tenant with check ((tenant_id = app_tenant()));
+create policy own_update on order_prices for update to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy platform on order_prices for all to simherd_platform using ((tenant_id IS NULL)) with check ((tenant_id IS NULL));
+create policy readable on order_prices for select to simherd_tenant using (((tenant_id = app_tenant()) OR (tenant_id IS NULL)));
+grant delete, insert, select, update on order_prices to simherd_platform;
+grant delete, insert, select, update on order_prices to simherd_tenant;
+
+create table orders (
+  id integer generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  type smallint not null,
+  quantity integer not null,
+  unit_price bigint not null,
+  total bigint not null,
+  status text default 'Pending'::text not null,
+  payment_invoice_id text,
+  payment_receipt_url text,
+  shipping_company text,
+  shipping_line1 text,
+  shipping_line2 text,
+  shipping_city text,
+  shipping_country text,
+  shipping_postcode text,
+  shipping_extra_info text,
+  tracking_number text,
+  shipping_carrier text,
+  failure_reason text,
+  version integer default 1 not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint orders_pkey PRIMARY KEY (id),
+  constraint orders_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint orders_check CHECK ((total = (quantity * unit_price))),
+  constraint orders_quantity_check CHECK (((quantity >= 1) AND (quantity <= 10000))),
+  constraint orders_status_check CHECK ((status = ANY (ARRAY['Pending'::text, 'Processing'::text, 'Shipped'::text, 'Delivered'::text, 'Completed'::text, 'Cancelled'::text, 'Failed'::text]))),
+  constraint orders_type_check CHECK ((type = ANY (ARRAY[1, 2]))),
+  constraint orders_unit_price_check CHECK ((unit_price >= 0))
+);
+CREATE INDEX orders_tenant ON public.orders USING btree (tenant_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX orders_tenant_id ON public.orders USING btree (tenant_id, id);
+alter table orders enable row level security;
+alter table orders force row level security;
+create policy own on orders for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on orders to simherd_tenant;
+
+create table pool_cycles (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  pool_id integer not null,
+  bytes bigint default 0 not null,
+  voice_seconds bigint default 0 not null,
+  sms_count bigint default 0 not null,
+  contributing integer default 0 not null,
+  usage_version bigint default 1 not null,
+  divided_version bigint default 0 not null,
+  limit_bytes bigint default 0 not null,
+  overage_bytes bigint default 0 not null,
+  remaining_bytes bigint default 0 not null,
+  constraint pool_cycles_pkey PRIMARY KEY (tenant_id, cycle_key, pool_id),
+  constraint pool_cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
+);
+alter table pool_cycles enable row level security;
+alter table pool_cycles force row level security;
+create policy own on pool_cycles for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on pool_cycles to simherd_tenant;
+
+create table pools (
+  id integer generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  name text not null,
+  type smallint not null,
+  tariff_id integer not null,
+  watchdog_mode smallint not null,
+  warning_threshold_pct smallint,
+  enable_burn_rate_alerts boolean,
+  status smallint default 1 not null,
+  active_sim_count integer default 0 not null,
+  total_sim_count integer default 0 not null,
+  version integer default 1 not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  activated_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
+  constraint pools_pkey PRIMARY KEY (id),
+  constraint pools_tariff_id_fkey FOREIGN KEY (tariff_id) REFERENCES tariffs(id),
+  constraint pools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint pools_status_check CHECK ((status = ANY (ARRAY[0, 1]))),
+  constraint pools_type_check CHECK ((type = ANY (ARRAY[0, 1]))),
+  constraint pools_warning_threshold_pct_check CHECK (((warning_threshold_pct >= 1) AND (warning_threshold_pct <= 100))),
+  constraint pools_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2])))
+);
+CREATE UNIQUE INDEX pools_tenant_id ON public.pools USING btree (tenant_id, id);
+alter table pools enable row level security;
+alter table pools force row level security;
+create policy own on pools for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on pools to simherd_tenant;
+
+create table processes (
+  id text not null,
+  kind text not null,
+  host text not null,
+  pid integer not null,
+  newest_migration text not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  constraint processes_pkey PRIMARY KEY (id),
+  constraint processes_kind_check CHECK ((kind = ANY (ARRAY['api'::text, 'worker'::text])))
+);
+grant delete, insert, select, update on processes to simherd_platform;
+
+create table provision_batch_sims (
+  tenant_id text default app_tenant() not null,
+  batch_id uuid not null,
+  index integer not null,
+  sim_id bigint,
+  named text,
+  pool_id bigint,
+  tariff_id bigint,
+  tag text,
+  outcome text not null,
+  provision_ticket uuid,
+  activate_ticket uuid,
+  unassign_ticket uuid,
+  step text,
+  code text,
+  detail text,
+  ended_at timestamp with time zone,
+  constraint provision_batch_sims_pkey PRIMARY KEY (batch_id, index),
+  constraint provision_batch_sims_batch_id_tenant FOREIGN KEY (tenant_id, batch_id) REFERENCES provision_batches(tenant_id, id),
+  constraint provision_batch_sims_outcome_check CHECK ((outcome = ANY (ARRAY['refused'::text, 'waiting'::text, 'running'::text, 'activated'::text, 'alreadyActive'::text, 'compensated'::text, 'cancelled'::text, 'failed'::text])))
+);
+CREATE UNIQUE INDEX provision_batch_sims_once ON public.provision_batch_sims USING btree (batch_id, sim_id) WHERE (outcome <> 'refused'::text);
+CREATE INDEX provision_batch_sims_outcome ON public.provision_batch_sims USING btree (batch_id, outcome, index);
+alter table provision_batch_sims enable row level security;
+alter table provision_batch_sims force row level security;
+create policy own on provision_batch_sims for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on provision_batch_sims to simherd_tenant;
+
+create table provision_batches (
+  id uuid not null,
+  tenant_id text default app_tenant() not null,
+  parallel integer not null,
+  total integer default 0 not null,
+  created_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint provision_batches_pkey PRIMARY KEY (id),
+  constraint provision_batches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint provision_batches_parallel_check CHECK (((parallel >= 1) AND (parallel <= 200)))
+);
+CREATE INDEX provision_batches_tenant ON public.provision_batches USING btree (tenant_id, created_at DESC);
+CREATE UNIQUE INDEX provision_batches_tenant_id ON public.provision_batches USING btree (tenant_id, id);
+alter table provision_batches enable row level security;
+alter table provision_batches force row level security;
+create policy own on provision_batches for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on provision_batches to simherd_tenant;
+
+create table restatements (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  pool_id integer not null,
+  constraint restatements_pkey PRIMARY KEY (tenant_id, cycle_key, pool_id)
+);
+alter table restatements enable row level security;
+alter table restatements force row level security;
+create policy own on restatements for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select on restatements to simherd_tenant;
+
+create table rule_sets (
+  version integer generated always as identity not null,
+  hash text not null,
+  rules jsonb not null,
+  author text not null,
+  created_at timestamp with time zone not null,
+  activated_at timestamp with time zone,
+  active boolean default false not null,
+  refused_at timestamp with time zone,
+  constraint rule_sets_pkey PRIMARY KEY (version),
+  constraint rule_sets_hash_key UNIQUE (hash)
+);
+CREATE UNIQUE INDEX rule_sets_active ON public.rule_sets USING btree (active) WHERE active;
+alter table rule_sets enable row level security;
+alter table rule_sets force row level security;
+create policy all_sets on rule_sets for all to simherd_platform using (true) with check (true);
+create policy readable on rule_sets for select to simherd_tenant using (true);
+grant insert, select, update on rule_sets to simherd_platform;
+grant select on rule_sets to simherd_tenant;
+
+create table sims (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  iccid text not null,
+  imsi text default ''::text not null,
+  msisdn text default ''::text not null,
+  imei text default ''::text not null,
+  imei_seen_at timestamp with time zone,
+  previous_imei text default ''::text not null,
+  tag text default ''::text not null,
+  type smallint not null,
+  status smallint default 0 not null,
+  status_since timestamp with time zone not null,
+  pool_id integer,
+  tariff_id integer,
+  provisioned_at timestamp with time zone,
+  last_seen_at timestamp with time zone,
+  esim_qr_payload text,
+  esim_qr_data_url text,
+  pending_pool_id integer,
+  pending_tariff_id integer,
+  pending_unassign boolean default false not null,
+  pending_since timestamp with time zone,
+  watchdog_mode smallint,
+  warning_threshold_pct smallint,
+  enable_burn_rate_alerts boolean,
+  is_watchdog_exempt boolean default false not null,
+  version integer default 1 not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  order_id integer,
+  constraint sims_pkey PRIMARY KEY (id),
+  constraint sims_iccid_key UNIQUE (iccid),
+  constraint sims_order_id_tenant FOREIGN KEY (tenant_id, order_id) REFERENCES orders(tenant_id, id),
+  constraint sims_pending_pool_id_tenant FOREIGN KEY (tenant_id, pending_pool_id) REFERENCES pools(tenant_id, id),
+  constraint sims_pending_tariff_id_fkey FOREIGN KEY (pending_tariff_id) REFERENCES tariffs(id),
+  constraint sims_pool_id_tenant FOREIGN KEY (tenant_id, pool_id) REFERENCES pools(tenant_id, id),
+  constraint sims_tariff_id_fkey FOREIGN KEY (tariff_id) REFERENCES tariffs(id),
+  constraint sims_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint sims_status_check CHECK ((status = ANY (ARRAY[0, 1, 2]))),
+  constraint sims_type_check CHECK ((type = ANY (ARRAY[0, 1]))),
+  constraint sims_warning_threshold_pct_check CHECK (((warning_threshold_pct >= 1) AND (warning_threshold_pct <= 100))),
+  constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2])))
+);
+CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_id IS NOT NULL);
+CREATE INDEX sims_outside_pools ON public.sims USING btree (tenant_id, id) WHERE ((pool_id IS NULL) AND (status <> 0));
+CREATE INDEX sims_pending ON public.sims USING btree (tenant_id, id) WHERE (pending_since IS NOT NULL);
+CREATE INDEX sims_pool ON public.sims USING btree (pool_id, id);
+CREATE UNIQUE INDEX sims_tenant_id ON public.sims USING btree (tenant_id, id);
+CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims FOR EACH ROW WHEN (((old.pool_id IS DISTINCT FROM new.pool_id) OR (old.status <> new.status))) EXECUTE FUNCTION count_pool_sims();
+alter table sims enable row level security;
+alter table sims force row level security;
+create policy own on sims for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on sims to simherd_tenant;
+
+create table statement_totals (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  lines integer not null,
+  total_micro bigint not null,
+  constraint statement_totals_pkey PRIMARY KEY (tenant_id, cycle_key)
+);
+alter table statement_totals enable row level security;
+alter table statement_totals force row level security;
+create policy own on statement_totals for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select on statement_totals to simherd_tenant;
+
+create table statements (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  pool_id integer not null,
+  pool_name text not null,
+  sim_id bigint,
+  iccid text,
+  kind text not null,
+  tariff_id integer,
+  bytes bigint not null,
+  voice_seconds bigint not null,
+  sms_count bigint not null,
+  limit_bytes bigint not null,
+  overage_bytes bigint not null,
+  fee_micro bigint not null,
+  sms_micro bigint not null,
+  voice_micro bigint not null,
+  overage_micro bigint not null,
+  adjusts text,
+  constraint statements_pkey PRIMARY KEY (id),
+  constraint statements_adjusts_check CHECK (((kind = 'adjustment'::text) = (adjusts IS NOT NULL))),
+  constraint statements_kind_check CHECK ((kind = ANY (ARRAY['sim'::text, 'pool'::text, 'empty'::text, 'adjustment'::text])))
+);
+CREATE INDEX statements_adjusts ON public.statements USING btree (tenant_id, adjusts, pool_id) WHERE (adjusts IS NOT NULL);
+CREATE INDEX statements_cycle ON public.statements USING btree (tenant_id, cycle_key, pool_id, sim_id);
+CREATE INDEX statements_lines ON public.statements USING btree (tenant_id, cycle_key, id);
+CREATE INDEX statements_sim ON public.statements USING btree (tenant_id, sim_id, cycle_key) WHERE (sim_id IS NOT NULL);
+alter table statements enable row level security;
+alter table statements force row level security;
+create policy own on statements for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select on statements to simherd_tenant;
+
+create table suspensions (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  sim_id bigint not null,
+  cause text not null,
+  rule text,
+  cycle_key text,
+  until text,
+  workflow_id text,
+  opened_at timestamp with time zone not null,
+  closed_at timestamp with time zone,
+  closed_because text,
+  constraint suspensions_pkey PRIMARY KEY (id),
+  constraint suspensions_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id),
+  constraint suspensions_cause_check CHECK ((cause = ANY (ARRAY['user'::text, 'watchdog'::text]))),
+  constraint suspensions_until_check CHECK ((until = ANY (ARRAY['renewal'::text, 'manual'::text])))
+);
+CREATE UNIQUE INDEX suspensions_open ON public.suspensions USING btree (sim_id) WHERE (closed_at IS NULL);
+CREATE INDEX suspensions_renewed ON public.suspensions USING btree (tenant_id, closed_at) WHERE ((cause = 'watchdog'::text) AND (until = 'renewal'::text) AND (closed_at IS NOT NULL));
+CREATE INDEX suspensions_rule ON public.suspensions USING btree (tenant_id, rule, sim_id) WHERE ((closed_at IS NULL) AND (cause = 'watchdog'::text));
+CREATE INDEX suspensions_tenant ON public.suspensions USING btree (tenant_id, sim_id) WHERE (closed_at IS NULL);
+alter table suspensions enable row level security;
+alter table suspensions force row level security;
+create policy own on suspensions for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on suspensions to simherd_tenant;
+
+create table tariffs (
+  id integer generated always as identity not null,
+  tenant_id text,
+  display_name text not null,
+  description text not null,
+  is_active boolean default true not null,
+  type smallint not null,
+  allowance_bytes bigint not null,
+  sim_monthly_fee bigint not null,
+  fixed_bucket_cost bigint default 0 not null,
+  sms_fee bigint not null,
+  voice_fee bigint not null,
+  overage_fee_per_gb bigint not null,
+  created_at timestamp with time zone not null,
+  version integer default 1 not null,
+  constraint tariffs_pkey PRIMARY KEY (id),
+  constraint tariffs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint tariffs_allowance_bytes_check CHECK ((allowance_bytes >= 0)),
+  constraint tariffs_type_check CHECK ((type = ANY (ARRAY[0, 1, 2])))
+);
+CREATE INDEX tariffs_tenant ON public.tariffs USING btree (tenant_id, id);
+alter table tariffs enable row level security;
+alter table tariffs force row level security;
+create policy own on tariffs for insert to simherd_tenant with check ((tenant_id = app_tenant()));
+create policy own_offer on tariffs for update to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy platform on tariffs for all to simherd_platform using ((tenant_id IS NULL)) with check ((tenant_id IS NULL));
+create policy readable on tariffs for select to simherd_tenant using (((tenant_id = app_tenant()) OR (tenant_id IS NULL)));
+grant insert, select on tariffs to simherd_platform;
+grant insert, select on tariffs to simherd_tenant;
+grant update (is_active, version) on tariffs to simherd_platform;
+grant update (is_active, version) on tariffs to simherd_tenant;
+
+create table tenants (
+  id text not null,
+  name text not null,
+  billing_email text not null,
+  billing_cycle text not null,
+  enforcement_enabled boolean default true not null,
+  version integer default 1 not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  guard_least integer default 20 not null,
+  guard_pct double precision default 5 not null,
+  constraint tenants_pkey PRIMARY KEY (id),
+  constraint tenants_guard_least_check CHECK ((guard_least >= 0)),
+  constraint tenants_guard_pct_check CHECK (((guard_pct >= (0)::double precision) AND (guard_pct <= (100)::double precision)))
+);
+alter table tenants enable row level security;
+alter table tenants force row level security;
+create policy all_tenants on tenants for all to simherd_platform using (true) with check (true);
+create policy own on tenants for all to simherd_tenant using ((id = app_tenant())) with check ((id = app_tenant()));
+grant insert, select, update on tenants to simherd_platform;
+grant select, update on tenants to simherd_tenant;
+
+create table ticket_work (
+  tenant_id text default app_tenant() not null,
+  sim_id bigint not null,
+  due_at timestamp with time zone not null,
+  constraint ticket_work_pkey PRIMARY KEY (tenant_id, sim_id)
+);
+CREATE INDEX ticket_work_due ON public.ticket_work USING btree (due_at);
+alter table ticket_work enable row level security;
+alter table ticket_work force row level security;
+create policy all_tenants on ticket_work for all to simherd_platform using (true) with check (true);
+create policy own on ticket_work for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on ticket_work to simherd_tenant;
+grant select, update on ticket_work to simherd_platform;
+
+create table tickets (
+  id uuid not null,
+  tenant_id text default app_tenant() not null,
+  seq bigint generated always as identity not null,
+  sim_id bigint not null,
+  type smallint not null,
+  status smallint default 0 not null,
+  created_at timestamp with time zone not null,
+  pool_id integer,
+  tariff_id integer,
+  unassign boolean default false not null,
+  tag text,
+  message text,
+  cause jsonb not null,
+  effective_at timestamp with time zone,
+  attempts integer default 0 not null,
+  next_attempt_at timestamp with time zone not null,
+  lease_until timestamp with time zone,
+  failure_code text,
+  failure_text text,
+  finished_at timestamp with time zone,
+  bulk_id uuid,
+  failure_detail text,
+  counts boolean default false not null,
+  withdrawn_by text,
+  constraint tickets_pkey PRIMARY KEY (id),
+  constraint tickets_bulk_id_tenant FOREIGN KEY (tenant_id, bulk_id) REFERENCES bulk_tickets(tenant_id, id),
+  constraint tickets_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id),
+  constraint tickets_status_check CHECK ((status = ANY (ARRAY[0, 1, 2, 3, 4]))),
+  constraint tickets_type_check CHECK ((type = ANY (ARRAY[0, 1, 2, 3, 4])))
+);
+CREATE UNIQUE INDEX tickets_bulk ON public.tickets USING btree (bulk_id, sim_id) WHERE (bulk_id IS NOT NULL);
+CREATE INDEX tickets_bulk_status ON public.tickets USING btree (bulk_id, status) WHERE (bulk_id IS NOT NULL);
+CREATE INDEX tickets_counted ON public.tickets USING btree (tenant_id) WHERE (counts AND (status = ANY (ARRAY[0, 1])));
+CREATE INDEX tickets_open ON public.tickets USING btree (sim_id, seq) WHERE (status = ANY (ARRAY[0, 1]));
+CREATE INDEX tickets_tenant ON public.tickets USING btree (tenant_id, seq DESC);
+alter table tickets enable row level security;
+alter table tickets force row level security;
+create policy own on tickets for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on tickets to simherd_tenant;
+
+create table usage_buckets (
+  tenant_id text default app_tenant() not null,
+  subject_kind smallint not null,
+  subject_id bigint not null,
+  starts_at timestamp with time zone not null,
+  bytes bigint default 0 not null,
+  voice_seconds bigint default 0 not null,
+  sms_count bigint default 0 not null,
+  constraint usage_buckets_pkey PRIMARY KEY (tenant_id, subject_kind, subject_id, starts_at),
+  constraint usage_buckets_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3]))),
+  constraint usage_buckets_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
+);
+alter table usage_buckets enable row level security;
+alter table usage_buckets force row level security;
+create policy own on usage_buckets for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on usage_buckets to simherd_tenant;
+
+create table usage_deliveries (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  began_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  actor text not null,
+  key_id text,
+  request_id text not null,
+  outcome text,
+  accepted bigint default 0 not null,
+  duplicates bigint default 0 not null,
+  rejected bigint default 0 not null,
+  bytes bigint default 0 not null,
+  sha256 text,
+  constraint usage_deliveries_pkey PRIMARY KEY (id),
+  constraint usage_deliveries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint usage_deliveries_outcome_check CHECK ((outcome = ANY (ARRAY['complete'::text, 'broken'::text])))
+);
+CREATE INDEX usage_deliveries_tenant ON public.usage_deliveries USING btree (tenant_id, id DESC);
+alter table usage_deliveries enable row level security;
+alter table usage_deliveries force row level security;
+create policy own on usage_deliveries for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select on usage_deliveries to simherd_tenant;
+grant update (accepted, bytes, duplicates, ended_at, outcome, rejected, sha256) on usage_deliveries to simherd_tenant;
+
+create table usage_ledger (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  sim_id bigint not null,
+  pool_id integer not null,
+  tariff_id integer,
+  contributing boolean default false not null,
+  bytes bigint default 0 not null,
+  voice_seconds bigint default 0 not null,
+  sms_count bigint default 0 not null,
+  overage_bytes bigint default 0 not null,
+  constraint usage_ledger_pkey PRIMARY KEY (tenant_id, cycle_key, sim_id, pool_id),
+  constraint usage_ledger_bytes_check CHECK ((bytes >= 0)),
+  constraint usage_ledger_sms_count_check CHECK ((sms_count >= 0)),
+  constraint usage_ledger_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID,
+  constraint usage_ledger_voice_seconds_check CHECK ((voice_seconds >= 0))
+);
+CREATE INDEX usage_ledger_pool ON public.usage_ledger USING btree (tenant_id, cycle_key, pool_id, sim_id);
+alter table usage_ledger enable row level security;
+alter table usage_ledger force row level security;
+create policy own on usage_ledger for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on usage_ledger to simherd_tenant;
+
+create table usage_records (
+  tenant_id text default app_tenant() not null,
+  record_id text not null,
+  at timestamp with time zone not null,
+  sim_id bigint not null,
+  pool_id integer not null,
+  cycle_key text not null,
+  bytes_up bigint not null,
+  bytes_down bigint not null,
+  voice_seconds bigint not null,
+  sms_count bigint not null,
+  imei text,
+  correction boolean default false not null,
+  received_at timestamp with time zone not null,
+  delivery_id bigint,
+  constraint usage_records_pkey PRIMARY KEY (tenant_id, record_id, at)
+) partition by RANGE (at);
+CREATE INDEX usage_records_sim ON ONLY public.usage_records USING btree (sim_id, at);
+alter table usage_records enable row level security;
+alter table usage_records force row level security;
+create policy own on usage_records for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on usage_records to simherd_tenant;
+
+create table watchdog_log (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  dedupe_key text not null,
+  rule text,
+  rule_version integer,
+  sim_id bigint,
+  pool_id integer,
+  level smallint not null,
+  message text not null,
+  at timestamp with time zone not null,
+  cycle_key text,
+  explanation jsonb,
+  constraint watchdog_log_pkey PRIMARY KEY (id),
+  constraint watchdog_log_tenant_id_dedupe_key_key UNIQUE (tenant_id, dedupe_key),
+  constraint watchdog_log_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))
+);
+CREATE INDEX watchdog_log_pool ON public.watchdog_log USING btree (tenant_id, pool_id, at DESC, id DESC);
+CREATE INDEX watchdog_log_sim ON public.watchdog_log USING btree (tenant_id, sim_id, at DESC, id DESC);
+CREATE INDEX watchdog_log_tenant ON public.watchdog_log USING btree (tenant_id, at DESC, id DESC);
+alter table watchdog_log enable row level security;
+alter table watchdog_log force row level security;
+create policy own on watchdog_log for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select on watchdog_log to simherd_tenant;
+
+create table workflow_outbox (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  workflow_id text not null,
+  request jsonb not null,
+  due_at timestamp with time zone not null,
+  attempts integer default 0 not null,
+  created_at timestamp with time zone not null,
+  done_at timestamp with time zone,
+  constraint workflow_outbox_pkey PRIMARY KEY (id)
+);
+CREATE INDEX workflow_outbox_due ON public.workflow_outbox USING btree (due_at) WHERE (done_at IS NULL);
+CREATE INDEX workflow_outbox_open ON public.workflow_outbox USING btree (id) WHERE (done_at IS NULL);
+CREATE INDEX workflow_outbox_order ON public.workflow_outbox USING btree (workflow_id, id) WHERE (done_at IS NULL);
+alter table workflow_outbox enable row level security;
+alter table workflow_outbox force row level security;
+create policy all_tenants on workflow_outbox for all to simherd_platform using (true) with check (true);
+create policy own on workflow_outbox for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on workflow_outbox to simherd_tenant;
+grant select, update on workflow_outbox to simherd_platform;
+
+create table workflow_starts (
+  tenant_id text default app_tenant() not null,
+  workflow_id text not null,
+  started_at timestamp with time zone not null,
+  held boolean default false not null,
+  input jsonb,
+  constraint workflow_starts_pkey PRIMARY KEY (tenant_id, workflow_id)
+);
+alter table workflow_starts enable row level security;
+alter table workflow_starts force row level security;
+create policy own on workflow_starts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on workflow_starts to simherd_tenant;
+
+-- Views
+
+create view ledger_figures with (security_invoker=true) as
+SELECT l.tenant_id,
+    l.cycle_key,
+    l.sim_id,
+    l.pool_id,
+    l.tariff_id,
+    l.contributing,
+    l.bytes,
+    l.voice_seconds,
+    l.sms_count,
+    g.id AS governing_tariff_id,
+    g.type AS governing_type,
+        CASE
+            WHEN ((NOT l.contributing) OR (g.id IS NULL)) THEN (0)::bigint
+            WHEN (g.type = 2) THEN
+            CASE
+                WHEN (pc.contributing > 0) THEN (g.allowance_bytes / pc.contributing)
+                ELSE (0)::bigint
+            END
+            ELSE g.allowance_bytes
+        END AS limit_bytes,
+        CASE
+            WHEN (g.id IS NULL) THEN (0)::bigint
+            WHEN (g.type = 0) THEN GREATEST((0)::bigint, (l.bytes -
+            CASE
+                WHEN l.contributing THEN g.allowance_bytes
+                ELSE (0)::bigint
+            END))
+            ELSE l.overage_bytes
+        END AS overage_bytes
+   FROM (((((usage_ledger l
+     LEFT JOIN pools p ON ((p.id = l.pool_id)))
+     LEFT JOIN tariffs pt ON ((pt.id = p.tariff_id)))
+     LEFT JOIN tariffs own ON ((own.id = l.tariff_id)))
+     LEFT JOIN tariffs g ON ((g.id =
+        CASE
+            WHEN (l.pool_id = 0) THEN own.id
+            WHEN (pt.type <> 0) THEN pt.id
+            WHEN (own.type = 0) THEN own.id
+            ELSE pt.id
+        END)))
+     LEFT JOIN pool_cycles pc ON (((pc.tenant_id = l.tenant_id) AND (pc.cycle_key = l.cycle_key) AND (pc.pool_id = l.pool_id))));
+grant select on ledger_figures to simherd_tenant;
+
+-- Functions
+
+CREATE OR REPLACE FUNCTION public.app_tenant()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN NULLIF(current_setting('app.tenant'::text, true), ''::text);
+
+CREATE OR REPLACE FUNCTION public.count_pool_sims()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare d record;
+begin
+  for d in
+    select pool_id, sum(active)::integer as active, sum(total)::integer as total
+      from (values (old.pool_id, case when old.status = 1 then -1 else 0 end, -1),
+                   (new.pool_id, case when new.status = 1 then 1 else 0 end, 1)) v(pool_id, active, total)
+     where pool_id is not null
+     group by pool_id
+    having sum(active) <> 0 or sum(total) <> 0
+     order by pool_id
+  loop
+    update pools
+       set active_sim_count = active_sim_count + d.active, total_sim_count = total_sim_count + d.total
+     where id = d.pool_id;
+  end loop;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.divide_overage(cycle text, pool_ids integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  locked integer[];
+begin
+  select array_agg(pool_id) into locked
+    from (select pool_id from pool_cycles
+           where tenant_id = app_tenant() and cycle_key = cycle and pool_id = any(pool_ids)
+             and divided_version < usage_version
+           order by pool_id
+             for update) stale;
+  if locked is null then
+    return;
+  end if;
+  with stale as (
+    select pc.pool_id, pc.usage_version, pc.bytes, pc.contributing, pc.overage_bytes as divided_bytes, t.type,
+           case when t.type = 2 then t.allowance_bytes else t.allowance_bytes * pc.contributing end as capacity
+      from pool_cycles pc
+      left join pools p on p.id = pc.pool_id
+      left join tariffs t on t.id = p.tariff_id
+     where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = any(locked)
+  ), divided as (
+    update usage_ledger l set overage_bytes = d.overage_bytes
+      from divided_overage(cycle, array(select pool_id from stale where type <> 0 and bytes > capacity)) d
+     where l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = d.pool_id and l.sim_id = d.sim_id
+       and l.overage_bytes <> d.overage_bytes
+  ), no_longer_over as (
+    update usage_ledger l set overage_bytes = 0
+      from stale s
+     where s.type <> 0 and s.bytes <= s.capacity and s.divided_bytes > 0
+       and l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = s.pool_id and l.overage_bytes <> 0
+  ), standard as (
+    select s.pool_id, coalesce(sum(f.limit_bytes), 0)::bigint as limit_bytes,
+           coalesce(sum(f.overage_bytes), 0)::bigint as overage_bytes,
+           coalesce(sum(greatest(0, f.limit_bytes - f.bytes)), 0)::bigint as remaining_bytes
+      from stale s
+      left join ledger_figures f on f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = s.pool_id
+     where s.type is null or s.type = 0
+     group by s.pool_id
+  )
+  update pool_cycles pc
+     set divided_version = s.usage_version,
+         limit_bytes = case when s.type <> 0 then s.capacity else st.limit_bytes end,
+         overage_bytes = case when s.type <> 0 then greatest(0, s.bytes - s.capacity) else st.overage_bytes end,
+         remaining_bytes = case when s.type <> 0 then greatest(0, s.capacity - s.bytes) else st.remaining_bytes end
+    from stale s
+    left join standard st on st.pool_id = s.pool_id
+   where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = s.pool_id;
+end $function$;
+grant execute on function divide_overage(text,integer[]) to public;
+grant execute on function divide_overage(text,integer[]) to simherd_tenant;
+
+CREATE OR REPLACE FUNCTION public.divided_overage(cycle text, pool_ids integer[])
+ RETURNS TABLE(pool_id integer, sim_id bigint, overage_bytes bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with shared as (
+    select pc.pool_id,
+           pc.bytes - case when t.type = 2 then t.allowance_bytes else t.allowance_bytes * pc.contributing end as overage
+      from pool_cycles pc
+      join pools p on p.id = pc.pool_id
+      join tariffs t on t.id = p.tariff_id
+     where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = any(pool_ids) and t.type <> 0
+       and pc.bytes > case when t.type = 2 then t.allowance_bytes else t.allowance_bytes * pc.contributing end
+  ), weighted as (
+    select f.pool_id, f.sim_id, s.overage,
+           greatest(0, f.bytes - f.limit_bytes)::numeric as excess, f.bytes::numeric as bytes,
+           sum(greatest(0, f.bytes - f.limit_bytes)::numeric) over (partition by f.pool_id) as all_excess,
+           sum(f.bytes::numeric) over (partition by f.pool_id) as all_bytes
+      from shared s
+      join ledger_figures f on f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = s.pool_id
+  ), parts as (
+    select w.pool_id, w.sim_id, w.overage, div(w.overage * w.weight, w.total) as part,
+           mod(w.overage * w.weight, w.total) as remainder
+      from (select pool_id, sim_id, overage,
+                   case when all_excess > 0 then excess else bytes end as weight,
+                   greatest(1, case when all_excess > 0 then all_excess else all_bytes end) as total
+              from weighted) w
+  ), ranked as (
+    select pool_id, sim_id, part,
+           overage - sum(part) over (partition by pool_id) as left_over,
+           row_number() over (partition by pool_id order by remainder desc, sim_id) as place
+      from parts
+  )
+  select r.pool_id, r.sim_id, (r.part + case when r.place <= r.left_over then 1 else 0 end)::bigint
+    from ranked r
+$function$;
+grant execute on function divided_overage(text,integer[]) to public;
+grant execute on function divided_overage(text,integer[]) to simherd_tenant;
+
+CREATE OR REPLACE FUNCTION public.make_usage_partition(first_day date)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET lock_timeout TO '3s'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  name constant text := usage_partition(first_day);
+  until constant date := first_day + interval '1 month';
+  found boolean;
+begin
+  if extract(day from first_day) <> 1 then
+    raise exception 'make_usage_partition: got %, expected the first day of a month', first_day;
+  end if;
+  perform pg_advisory_xact_lock(hashtext('simherd.partitions'));
+  -- Of the table of tables itself: a session's cache of names does not know yet what another made while this one waited.
+  if exists (select from pg_class where relname = name and relnamespace = 'public'::regnamespace) then return null; end if;
+  if to_regclass('usage_records_default') is not null then
+    execute 'select exists (select from usage_records_default where at >= $1 and at < $2)'
+      into found using first_day::timestamptz, until::timestamptz;
+    if found then return null; end if;
+  end if;
+  execute format('create table %I (like usage_records including all)', name);
+  execute format('alter table usage_records attach partition %I for values from (%L) to (%L)',
+                 name, first_day::timestamptz, until::timestamptz);
+  return name;
+end $function$;
+grant execute on function make_usage_partition(date) to simherd_platform;
+
+CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN ('usage_records_'::text || to_char((first_day)::timestamp with time zone, 'YYYY_MM'::text));
