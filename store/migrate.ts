@@ -7,7 +7,7 @@
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { connect } from './connect.ts'
-import { type MigrationFile, migrationNames, readMigrationFiles, statementsOf } from './migration-files.ts'
+import { type MigrationFile, namesOfThisRelease, readAllFiles, statementsOf } from './migration-files.ts'
 import type { Db } from './tenancy.ts'
 
 const LOCK_TIMEOUT_MS = 3000
@@ -35,7 +35,7 @@ export interface MigrateOptions {
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
   const { contract = true, lockPatienceMs = LOCK_PATIENCE_MS, log } = options
-  const files = options.files ?? (await readMigrationFiles())
+  const files = options.files ?? (await readAllFiles())
   const wanted = files.filter(({ phase }) => contract || phase === 'expand')
   const { db, close } = connect(databaseUrl, { max: 2, unlimited: true, lockTimeoutMs: LOCK_TIMEOUT_MS })
   try {
@@ -112,12 +112,12 @@ async function pendingOf(db: Db, files: readonly MigrationFile[]): Promise<Migra
 
 /** Files that a database still lacks. @param files default: those of this release */
 export const pendingFiles = async (db: Db, files?: readonly MigrationFile[]): Promise<MigrationFile[]> =>
-  pendingOf(db, files ?? (await readMigrationFiles()))
+  pendingOf(db, files ?? (await readAllFiles()))
 
 /** Names of the migrations that a database lacks for this release to work on it. Files are read only where some are. */
 export async function pendingMigrations(db: Db): Promise<string[]> {
   const applied = new Set(await appliedNames(db))
-  if ((await migrationNames()).every((name) => applied.has(name))) return []
+  if ((await namesOfThisRelease()).every((name) => applied.has(name))) return []
   return (await pendingFiles(db)).filter(({ phase }) => phase === 'expand').map(({ name }) => name)
 }
 

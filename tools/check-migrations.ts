@@ -7,7 +7,7 @@
  * first nineteen files are released as they are.
  */
 import { loadModule, type Node, parse } from 'libpg-query'
-import { type MigrationFile, readMigrationFiles, statementsOf } from '../store/migration-files.ts'
+import { type MigrationFile, readFunctionFiles, readMigrationFiles, statementsOf } from '../store/migration-files.ts'
 
 const RELEASED = '0019_guard_at_scale'
 const SAYS_WHY = /^-- blocks: \S.{20,}/m
@@ -128,9 +128,23 @@ function newConstraint({ contype, skip_validation, indexname }: Constraint, tabl
   ]
 }
 
+/** A function's file replaces the function that it is named after, and does nothing else. */
+export async function functionFaultsOf({ name, text }: MigrationFile): Promise<Fault[]> {
+  const wanted = name.replace(/^functions\//, '').replace(/@.*$/, '')
+  const nodes = await nodesOf(text)
+  const isRight = (node: Node) =>
+    'CreateFunctionStmt' in node &&
+    node.CreateFunctionStmt.replace === true &&
+    JSON.stringify(node.CreateFunctionStmt.funcname).includes(`"${wanted}"`)
+  if (nodes.length === 1 && nodes.every(isRight)) return []
+  const what = `${nodes.length} statement(s)`
+  return [{ file: name, what, instead: `one statement: create or replace function ${wanted}(…)` }]
+}
+
 if (process.argv[1] === import.meta.filename) {
   const files = (await readMigrationFiles()).filter(({ name }) => name > RELEASED)
-  const faults = (await Promise.all(files.map(faultsOf))).flat()
+  const functions = await readFunctionFiles()
+  const faults = (await Promise.all([...files.map(faultsOf), ...functions.map(functionFaultsOf)])).flat()
   for (const { file, what, instead } of faults) console.log(`${file}: ${what}; instead: ${instead}`)
   process.exitCode = faults.length === 0 ? 0 : 1
 }

@@ -5,7 +5,7 @@ import { readSettings } from '../../config/index.ts'
 import { startPresence } from '../../process/presence.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles, pendingMigrations } from '../../store/migrate.ts'
-import { readMigrationFiles } from '../../store/migration-files.ts'
+import { readAllFiles, readMigrationFiles } from '../../store/migration-files.ts'
 import { processesBefore, sayAtWork, sayEnded } from '../../store/processes.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { emptyDatabase } from '../setup/database.ts'
@@ -41,7 +41,7 @@ describe('simherd migrate', () => {
     await migrateDatabase(settings, { plan: true })
     expect(lines.join('\n')).toMatch(/0001_tenants +expand +one/)
     expect(lines.join('\n')).toMatch(/0031_no_default_partition +contract +one/)
-    expect((await pendingFiles(db)).length).toBe((await readMigrationFiles()).length)
+    expect((await pendingFiles(db)).length).toBe((await readAllFiles()).length)
     await migrateDatabase(settings, {})
 
     expect(lines.at(-2)).toMatch(/^left: 0031_no_default_partition, .*run "simherd migrate --contract" once/)

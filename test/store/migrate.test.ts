@@ -1,8 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles } from '../../store/migrate.ts'
-import { migrationFile, statementsOf } from '../../store/migration-files.ts'
+import { migrationFile, readFunctionFiles, statementsOf } from '../../store/migration-files.ts'
 import { emptyDatabase } from '../setup/database.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -122,5 +126,40 @@ select nonsense;
 
     expect(await migrate(url, { files })).toEqual(['0002_gone'])
     expect(await tablesOf(client)).toEqual(['later'])
+  })
+})
+
+describe('functions of the database', () => {
+  const folder = async (text: string) => {
+    const path = await mkdtemp(join(tmpdir(), 'simherd-functions-'))
+    closing.push(() => rm(path, { recursive: true }))
+    await writeFile(join(path, 'answer.sql'), text)
+    return readFunctionFiles(pathToFileURL(`${path}/`))
+  }
+  const answering = (n: number) => folder(`create or replace function answer() returns integer return ${n};`)
+
+  test('run after the numbered files, and again when their text is new', async () => {
+    const { url, client } = await aDatabase()
+    const answer = async () => (await client.query('select answer()')).rows[0].answer
+
+    await migrate(url, { files: [first, ...(await answering(1))] })
+    expect(await answer()).toBe(1)
+    expect(await migrate(url, { files: [first, ...(await answering(1))] })).toEqual([])
+
+    expect(await migrate(url, { files: [first, second, ...(await answering(2))] })).toEqual([
+      '0002_second',
+      expect.stringMatching(/^functions\/answer@[0-9a-f]{12}$/),
+    ])
+    expect(await answer()).toBe(2)
+  })
+
+  test('stay as a newer release has them', async () => {
+    const { url, client } = await aDatabase()
+    await migrate(url, { files: await answering(1) })
+    await migrate(url, { files: await answering(2) })
+
+    expect(await migrate(url, { files: await answering(1) })).toEqual([])
+
+    expect((await client.query('select answer()')).rows).toEqual([{ answer: 2 }])
   })
 })

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { migrationFile, readMigrationFiles } from '../../../store/migration-files.ts'
-import { faultsOf } from '../../../tools/check-migrations.ts'
+import { faultsOf, functionFaultsOf } from '../../../tools/check-migrations.ts'
 
 const faults = async (text: string) => (await faultsOf(migrationFile('0099_test', text))).map(({ what }) => what)
 
@@ -58,4 +58,23 @@ test('the files of this release are read with their phases', async () => {
   expect(files.filter(({ phase }) => phase === 'contract').map(({ name }) => name)).toEqual([
     '0031_no_default_partition',
   ])
+})
+
+describe('a function’s file', () => {
+  const faults = async (text: string) => functionFaultsOf(migrationFile('functions/answer@0123456789ab', text))
+
+  test('may replace the function it is named after', async () => {
+    expect(await faults('create or replace function answer() returns integer return 1;')).toEqual([])
+  })
+
+  test.each([
+    ['another function', 'create or replace function other() returns integer return 1;'],
+    ['a function that must be new', 'create function answer() returns integer return 1;'],
+    ['a second statement', 'create or replace function answer() returns integer return 1; drop table sims;'],
+    ['nothing', '-- nothing'],
+  ])('may not be %s', async (_, text) => {
+    expect(await faults(text)).toMatchObject([
+      { instead: expect.stringContaining('create or replace function answer') },
+    ])
+  })
 })
