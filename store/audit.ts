@@ -56,7 +56,7 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
   const page = pageRequest(query)
   const equal = (column: RawBuilder<unknown>, value: string | undefined) =>
     value === undefined ? sql`` : sql`and ${column} = ${value}`
-  const owner = 'tenantId' in tx ? sql`tenant_id = app_tenant()` : sql`tenant_id is null`
+  const owner = 'tenantId' in tx ? sql`tenant_id = ${tx.tenantId}` : sql`tenant_id is null`
   const { rows, totalItems } = await readPage<AuditRow>(
     tx,
     {

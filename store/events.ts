@@ -61,7 +61,7 @@ export const listEvents = (store: Store, tenantId: string, query: EventQuery): A
        order by at desc, id desc limit ${KEYSET_PAGE})`
     const { rows } = await sql<EventRow & Instant>`
       select id, type, severity, title, description, at, place
-        from (${newest(sql`tenant_id = app_tenant()`)} union all ${newest(sql`tenant_id is null`)}) e
+        from (${newest(sql`tenant_id = ${tx.tenantId}`)} union all ${newest(sql`tenant_id is null`)}) e
        order by at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
     return { items: rows.map(toEvent), next: placeAfter(rows, instantOf) }
   })

@@ -9,26 +9,26 @@ export type Resource =
   | { readonly kind: 'tenant' }
 
 /** Where a version stands. A ticket only ever goes on to a higher status, so that is its version. */
-function rowOf(resource: Resource): RawBuilder<unknown> {
+function rowOf({ tenantId }: TenantTx, resource: Resource): RawBuilder<unknown> {
   switch (resource.kind) {
     case 'pool':
-      return sql`version from pools where tenant_id = app_tenant() and id = ${resource.id}::bigint and deleted_at is null`
+      return sql`version from pools where tenant_id = ${tenantId} and id = ${resource.id}::bigint and deleted_at is null`
     case 'sim':
-      return sql`version from sims where tenant_id = app_tenant() and id = ${resource.id}::bigint`
+      return sql`version from sims where tenant_id = ${tenantId} and id = ${resource.id}::bigint`
     case 'order':
-      return sql`version from orders where tenant_id = app_tenant() and id = ${resource.id}::bigint`
+      return sql`version from orders where tenant_id = ${tenantId} and id = ${resource.id}::bigint`
     case 'tariff':
       return sql`version from tariffs where id = ${resource.id}::bigint`
     case 'ticket':
-      return sql`status as version from tickets where tenant_id = app_tenant() and id = ${resource.id}::uuid`
+      return sql`status as version from tickets where tenant_id = ${tenantId} and id = ${resource.id}::uuid`
     case 'tenant':
-      return sql`version from tenants where id = app_tenant()`
+      return sql`version from tenants where id = ${tenantId}`
   }
 }
 
 /** A resource's version now; undefined where there is none. */
 export async function versionOf(tx: TenantTx, resource: Resource): Promise<number | undefined> {
-  const { rows } = await sql<{ version: number }>`select ${rowOf(resource)}`.execute(tx.q)
+  const { rows } = await sql<{ version: number }>`select ${rowOf(tx, resource)}`.execute(tx.q)
   return rows[0]?.version
 }
 
@@ -39,11 +39,11 @@ export async function versionOf(tx: TenantTx, resource: Resource): Promise<numbe
  */
 export async function lockVersion(tx: TenantTx, resource: Resource): Promise<number | undefined> {
   if (resource.kind !== 'ticket') {
-    const { rows } = await sql<{ version: number }>`select ${rowOf(resource)} for update`.execute(tx.q)
+    const { rows } = await sql<{ version: number }>`select ${rowOf(tx, resource)} for update`.execute(tx.q)
     return rows[0]?.version
   }
   await sql`
-    select 1 from sims where id = (select sim_id from tickets where tenant_id = app_tenant() and id = ${resource.id}::uuid)
+    select 1 from sims where id = (select sim_id from tickets where tenant_id = ${tx.tenantId} and id = ${resource.id}::uuid)
        for update`.execute(tx.q)
   return versionOf(tx, resource)
 }

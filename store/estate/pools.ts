@@ -39,9 +39,9 @@ const columns = sql`p.id, p.name, p.type, p.watchdog_mode, p.warning_threshold_p
   p.created_at, p.updated_at, p.activated_at, p.active_sim_count, p.total_sim_count, p.tariff_id,
   t.display_name as tariff_name, t.type as tariff_type`
 
-const fromPools = (where: RawBuilder<unknown>) => sql`
+const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from pools p join tariffs t on t.id = p.tariff_id
- where p.tenant_id = app_tenant() and p.deleted_at is null ${where}`
+ where p.tenant_id = ${tx.tenantId} and p.deleted_at is null ${where}`
 
 const NO_FIGURES = { limitBytes: 0, usageBytes: 0, remainingBytes: 0, overageBytes: 0, voiceSeconds: 0, smsCount: 0 }
 
@@ -84,7 +84,7 @@ async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool
 /** A page of the pools, by id. */
 export async function pageOfPools(tx: TenantTx, query: PageQuery): Promise<Page<Pool>> {
   const page = pageRequest(query)
-  const select = { columns, from: fromPools(sql``), orderBy: sql`id` }
+  const select = { columns, from: fromPools(tx, sql``), orderBy: sql`id` }
   const { rows, totalItems } = await readPage<PoolRow>(tx, select, page)
   return toPage(page, totalItems, await withFigures(tx, rows))
 }
@@ -94,13 +94,13 @@ export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const where = after === null ? sql`` : sql`and p.id > ${after}`
     const { rows } = await sql<PoolRow>`
-      select ${columns} ${fromPools(where)} order by p.id limit ${KEYSET_PAGE}`.execute(tx.q)
+      select ${columns} ${fromPools(tx, where)} order by p.id limit ${KEYSET_PAGE}`.execute(tx.q)
     return { items: await withFigures(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
 
 /** A pool with its figures. */
 export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefined> {
-  const { rows } = await sql<PoolRow>`select ${columns} ${fromPools(sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
+  const { rows } = await sql<PoolRow>`select ${columns} ${fromPools(tx, sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
   const [pool] = await withFigures(tx, rows)
   return pool
 }
@@ -132,7 +132,7 @@ async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBu
   const { rows } = await sql<PoolTariff & { id: number }>`
     select p.id, p.tariff_id as "tariffId", t.type
       from pools p join tariffs t on t.id = p.tariff_id
-     where p.tenant_id = app_tenant() and p.deleted_at is null and p.id = any(${[...ids]}::bigint[]) ${lock}`.execute(
+     where p.tenant_id = ${tx.tenantId} and p.deleted_at is null and p.id = any(${[...ids]}::bigint[]) ${lock}`.execute(
     tx.q,
   )
   return new Map(rows.map(({ id, ...tariff }) => [id, tariff]))
@@ -143,14 +143,14 @@ async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown
     select id, name, type, watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
            enable_burn_rate_alerts as "enableBurnRateAlerts", status, tariff_id as "tariffId"
       from pools
-     where tenant_id = app_tenant() and id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
+     where tenant_id = ${tx.tenantId} and id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
   return rows[0]
 }
 
 /** The name of a pool, a deleted one too. */
 export async function poolName(tx: TenantTx, id: number): Promise<string | undefined> {
   const { rows } = await sql<{ name: string }>`
-    select name from pools where tenant_id = app_tenant() and id = ${id}::bigint`.execute(tx.q)
+    select name from pools where tenant_id = ${tx.tenantId} and id = ${id}::bigint`.execute(tx.q)
   return rows[0]?.name
 }
 
@@ -174,9 +174,11 @@ export async function poolUses(
   const { rows } = await sql<{ sims: number; queued: number; tickets: number }>`
     select (select total_sim_count from pools where id = ${id}) as sims,
            (select count(*) from sims
-             where tenant_id = app_tenant() and pending_since is not null and pending_pool_id = ${id})::integer as queued,
+             where tenant_id = ${tx.tenantId} and pending_since is not null and pending_pool_id = ${id})::integer as queued,
            (select count(*) from tickets
-             where tenant_id = app_tenant() and status in (0, 1) and pool_id = ${id})::integer as tickets`.execute(tx.q)
+             where tenant_id = ${tx.tenantId} and status in (0, 1) and pool_id = ${id})::integer as tickets`.execute(
+    tx.q,
+  )
   return rows[0] ?? { sims: 0, queued: 0, tickets: 0 }
 }
 

@@ -23,7 +23,7 @@ export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | 
 /** Locks SIMs, in the order of their ids. */
 export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise<void> {
   await sql`
-    select 1 from sims where tenant_id = app_tenant() and id = any(${[...simIds]}::bigint[])
+    select 1 from sims where tenant_id = ${tx.tenantId} and id = any(${[...simIds]}::bigint[])
      order by id for update`.execute(tx.q)
 }
 
@@ -33,7 +33,7 @@ export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Pr
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
            (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
       from sims s
-     where s.tenant_id = app_tenant() and s.id = any(${[...simIds]}::bigint[])
+     where s.tenant_id = ${tx.tenantId} and s.id = any(${[...simIds]}::bigint[])
      order by s.id`.execute(tx.q)
   return rows
 }

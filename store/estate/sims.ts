@@ -50,9 +50,9 @@ const columns = sql`s.id, s.tag, s.iccid, s.pool_id, s.tariff_id, s.imsi, s.msis
   s.is_watchdog_exempt, p.tariff_id as pool_tariff_id, pt.type as pool_tariff_type, p.watchdog_mode as pool_watchdog_mode,
   p.warning_threshold_pct as pool_warning_threshold_pct, p.enable_burn_rate_alerts as pool_enable_burn_rate_alerts`
 
-const fromSims = (where: RawBuilder<unknown>) => sql`
+const fromSims = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
- where s.tenant_id = app_tenant() ${where}`
+ where s.tenant_id = ${tx.tenantId} ${where}`
 
 const NO_FIGURES: SimFigures = {
   limitBytes: 0,
@@ -165,7 +165,7 @@ interface SimFilter {
 /** A page of the SIMs, by id. */
 export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Sim>> {
   const page = pageRequest(query)
-  const from = fromSims(simsMatching(query))
+  const from = fromSims(tx, simsMatching(query))
   const { rows, totalItems } = await readPage<SimRow>(tx, { columns, from, orderBy: sql`id` }, page)
   return toPage(page, totalItems, await toSims(tx, rows))
 }
@@ -175,13 +175,13 @@ export const listSims = (store: Store, tenantId: string, filter: SimFilter): Asy
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const where = sql`${after === null ? sql`` : sql`and s.id > ${after}`} ${simsMatching(filter)}`
     const { rows } = await sql<SimRow>`
-      select ${columns} ${fromSims(where)} order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
+      select ${columns} ${fromSims(tx, where)} order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
     return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
 
 /** A SIM with all that is shown of it. */
 export async function readSim(tx: TenantTx, id: number): Promise<Sim | undefined> {
-  const { rows } = await sql<SimRow>`select ${columns} ${fromSims(sql`and s.id = ${id}`)}`.execute(tx.q)
+  const { rows } = await sql<SimRow>`select ${columns} ${fromSims(tx, sql`and s.id = ${id}`)}`.execute(tx.q)
   const [sim] = await toSims(tx, rows)
   return sim
 }
@@ -189,7 +189,7 @@ export async function readSim(tx: TenantTx, id: number): Promise<Sim | undefined
 /** All SIMs that are in a pool now, by id. */
 export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSummary[]> {
   const { rows } = await sql<SimRow>`
-    select ${columns} ${fromSims(sql`and s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
+    select ${columns} ${fromSims(tx, sql`and s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
   if (rows.length === 0) return []
   const cycle = await currentCycle(tx)
   const figures = await simFigures(
@@ -224,7 +224,7 @@ export interface NamedSim {
 export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
   const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`
     select id, iccid, tag, pool_id as "poolId" from sims
-     where tenant_id = app_tenant() and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+     where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
   return new Map(
     rows.map(({ id, iccid, tag, poolId }) => [id, { label: tag === '' ? iccid : `${iccid} (${tag})`, poolId }]),
   )
@@ -242,13 +242,13 @@ export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
 export async function missingSims(tx: TenantTx, ids: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select a.id from unnest(${[...ids]}::bigint[]) as a(id)
-     where not exists (select 1 from sims s where s.tenant_id = app_tenant() and s.id = a.id)`.execute(tx.q)
+     where not exists (select 1 from sims s where s.tenant_id = ${tx.tenantId} and s.id = a.id)`.execute(tx.q)
   return rows.map(({ id }) => id)
 }
 
 /** @returns whether there is such a SIM */
 export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
-  const { rows } = await sql`select 1 from sims where tenant_id = app_tenant() and id = ${id}`.execute(tx.q)
+  const { rows } = await sql`select 1 from sims where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
   return rows.length > 0
 }
 
@@ -256,7 +256,7 @@ export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
 export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number | undefined> {
   const which = lookup.by === 'id' ? sql`id = ${lookup.id}` : sql`iccid = ${lookup.iccid}`
   const { rows } = await sql<{ id: number }>`
-    select id from sims where tenant_id = app_tenant() and ${which}`.execute(tx.q)
+    select id from sims where tenant_id = ${tx.tenantId} and ${which}`.execute(tx.q)
   return rows[0]?.id
 }
 
@@ -264,7 +264,7 @@ export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number
 export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select distinct pool_id as id from sims
-     where tenant_id = app_tenant() and id = any(${[...simIds]}::bigint[]) and pool_id is not null`.execute(tx.q)
+     where tenant_id = ${tx.tenantId} and id = any(${[...simIds]}::bigint[]) and pool_id is not null`.execute(tx.q)
   return rows.map(({ id }) => id)
 }
 

@@ -35,7 +35,7 @@ export async function pageOfMails(tx: TenantTx, query: PageQuery): Promise<Page<
         m.sent_at as "sentAt",
         array(select n.dedupe_key from notifications n
                where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id) as keys`,
-      from: sql`from mails m where m.tenant_id = app_tenant()`,
+      from: sql`from mails m where m.tenant_id = ${tx.tenantId}`,
       orderBy: sql`"createdAt" desc, id`,
     },
     page,

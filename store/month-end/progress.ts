@@ -145,7 +145,7 @@ export async function failedChanges(
     select s.iccid, m.kind as what, coalesce(m.detail, '') as reason
       from month_end_changes m
       join sims s on s.id = m.sim_id
-     where m.tenant_id = app_tenant() and m.cycle_key = ${cycleKey} and m.outcome = 'failed' and m.kind in ('unassign', 'move')
+     where m.tenant_id = ${tx.tenantId} and m.cycle_key = ${cycleKey} and m.outcome = 'failed' and m.kind in ('unassign', 'move')
      order by m.kind desc, m.sim_id limit ${MOST_FAILURES}`.execute(tx.q)
   return rows
 }

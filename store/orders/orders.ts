@@ -96,7 +96,7 @@ export async function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<P
     tx,
     {
       columns,
-      from: sql`from orders where tenant_id = app_tenant() ${matching(filter)}`,
+      from: sql`from orders where tenant_id = ${tx.tenantId} ${matching(filter)}`,
       orderBy: sql`"createdAt" desc, id desc`,
     },
     filter.page,
@@ -114,22 +114,22 @@ export const listOrders = (
     const { rows } = await sql<OrderRecord & Instant>`
       select ${columns}, created_at::text as place
         from orders
-       where tenant_id = app_tenant() ${olderThan(sql`created_at`, after)} ${matching(filter)}
+       where tenant_id = ${tx.tenantId} ${olderThan(sql`created_at`, after)} ${matching(filter)}
        order by created_at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
     return { items: rows.map(toOrder), next: placeAfter(rows, instantOf) }
   })
 
-const oneOrder = (id: number) => sql<OrderRecord>`
-  select ${columns} from orders where tenant_id = app_tenant() and id = ${id}::bigint`
+const oneOrder = (tx: TenantTx, id: number) => sql<OrderRecord>`
+  select ${columns} from orders where tenant_id = ${tx.tenantId} and id = ${id}::bigint`
 
 export async function findOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
-  const { rows } = await oneOrder(id).execute(tx.q)
+  const { rows } = await oneOrder(tx, id).execute(tx.q)
   return rows[0]
 }
 
 /** Locks an order, before any of its SIMs, and reads it. */
 export async function lockOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
-  const { rows } = await sql<OrderRecord>`${oneOrder(id)} for update`.execute(tx.q)
+  const { rows } = await sql<OrderRecord>`${oneOrder(tx, id)} for update`.execute(tx.q)
   return rows[0]
 }
 
@@ -166,5 +166,5 @@ export async function writeOrder(tx: TenantTx, order: OrderRecord): Promise<void
            shipping_postcode = ${order.shippingPostcode}, shipping_extra_info = ${order.shippingExtraInfo},
            tracking_number = ${order.trackingNumber}, shipping_carrier = ${order.shippingCarrier},
            failure_reason = ${order.failureReason}, version = version + 1, updated_at = ${tx.now}
-     where tenant_id = app_tenant() and id = ${order.id}`.execute(tx.q)
+     where tenant_id = ${tx.tenantId} and id = ${order.id}`.execute(tx.q)
 }

@@ -13,7 +13,7 @@ export async function pricesInForce(tx: TenantTx): Promise<OrderPrice[]> {
   const { rows } = await sql<OrderPrice>`
     select distinct on (type) type, price as "priceMicro"
       from order_prices
-     where tenant_id = app_tenant() or tenant_id is null
+     where tenant_id = ${tx.tenantId} or tenant_id is null
      order by type, tenant_id nulls last`.execute(tx.q)
   return rows
 }

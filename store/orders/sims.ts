@@ -12,7 +12,7 @@ export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: Page
     tx,
     {
       columns: sql`id, iccid`,
-      from: sql`from sims where tenant_id = app_tenant() and order_id = ${orderId}::bigint`,
+      from: sql`from sims where tenant_id = ${tx.tenantId} and order_id = ${orderId}::bigint`,
       orderBy: sql`id`,
     },
     page,
@@ -23,14 +23,14 @@ export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: Page
 export async function orderSimCount(tx: TenantTx, orderId: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from sims
-     where tenant_id = app_tenant() and order_id = ${orderId}::bigint`.execute(tx.q)
+     where tenant_id = ${tx.tenantId} and order_id = ${orderId}::bigint`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
 /** Says of SIMs just written that they came with an order. */
 export async function linkSims(tx: TenantTx, orderId: number, simIds: readonly number[]): Promise<void> {
   await sql`
-    update sims set order_id = ${orderId} where tenant_id = app_tenant() and id = any(${simIds}::bigint[])`.execute(
+    update sims set order_id = ${orderId} where tenant_id = ${tx.tenantId} and id = any(${simIds}::bigint[])`.execute(
     tx.q,
   )
 }

@@ -65,20 +65,20 @@ const toRun = (row: RunRow): BulkRun => ({
 /** A page of the runs, newest first. */
 export async function pageOfRuns(tx: TenantTx, query: PageQuery): Promise<Page<BulkRun>> {
   const page = pageRequest(query)
-  const from = sql`from bulk_tickets r where r.tenant_id = app_tenant()`
+  const from = sql`from bulk_tickets r where r.tenant_id = ${tx.tenantId}`
   const { rows, totalItems } = await readPage<RunRow>(tx, { columns, from, orderBy: sql`seq desc` }, page)
   return toPage(page, totalItems, rows.map(toRun))
 }
 
 export async function runExists(tx: TenantTx, id: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from bulk_tickets where tenant_id = app_tenant() and id = ${id}`.execute(tx.q)
+  const { rows } = await sql`select 1 from bulk_tickets where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
   return rows.length > 0
 }
 
 /** A run with its counts by outcome. */
 export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail | undefined> {
   const { rows } = await sql<RunRow>`
-    select ${columns} from bulk_tickets r where r.tenant_id = app_tenant() and r.id = ${id}`.execute(tx.q)
+    select ${columns} from bulk_tickets r where r.tenant_id = ${tx.tenantId} and r.id = ${id}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) return undefined
   const tickets = await sql<{ status: TicketStatus; count: number }>`
@@ -154,7 +154,7 @@ export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQ
         from bulk_ticket_items i
         left join tickets t on t.bulk_id = i.bulk_id and t.sim_id = i.sim_id and i.outcome = 'opened'
         left join sims s on s.id = i.sim_id
-       where i.tenant_id = app_tenant() and i.bulk_id = ${bulkId}
+       where i.tenant_id = ${tx.tenantId} and i.bulk_id = ${bulkId}
              ${query.outcome === undefined ? sql`` : CONDITIONS[query.outcome]}`,
       orderBy: sql`index`,
     },

@@ -44,9 +44,9 @@ export async function findNamedSims(
 ): Promise<FoundSim[]> {
   // Two lists, each looked up by its own index: joins would be planned by statistics that a fresh estate has none of.
   const { rows } = await sql<FoundSim>`
-    select id as "simId", iccid from sims where tenant_id = app_tenant() and id = any(${[...ids]}::bigint[])
+    select id as "simId", iccid from sims where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])
      union
-    select id, iccid from sims where tenant_id = app_tenant() and iccid = any(${[...iccids]}::text[])`.execute(tx.q)
+    select id, iccid from sims where tenant_id = ${tx.tenantId} and iccid = any(${[...iccids]}::text[])`.execute(tx.q)
   return rows
 }
 
@@ -59,7 +59,7 @@ export async function findMatchingSims(
 ): Promise<FoundSim[]> {
   const { rows } = await sql<FoundSim>`
     select s.id as "simId", s.iccid from sims s
-     where s.tenant_id = app_tenant() and s.id > ${afterId} ${simsMatching(filter)}
+     where s.tenant_id = ${tx.tenantId} and s.id > ${afterId} ${simsMatching(filter)}
      order by s.id limit ${limit}`.execute(tx.q)
   return rows
 }
@@ -118,7 +118,7 @@ const lockedRow = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", ta
 export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
     select ${lockedRow} from bulk_tickets
-     where tenant_id = app_tenant() and state in ('opening', 'cancelling') order by seq limit 1 for update`.execute(
+     where tenant_id = ${tx.tenantId} and state in ('opening', 'cancelling') order by seq limit 1 for update`.execute(
     tx.q,
   )
   return rows[0]
@@ -126,7 +126,7 @@ export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> 
 
 export async function lockRun(tx: TenantTx, id: string): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
-    select ${lockedRow} from bulk_tickets where tenant_id = app_tenant() and id = ${id} for update`.execute(tx.q)
+    select ${lockedRow} from bulk_tickets where tenant_id = ${tx.tenantId} and id = ${id} for update`.execute(tx.q)
   return rows[0]
 }
 
@@ -229,12 +229,12 @@ async function cancelPending(
   const { rows } = await sql<{ simId: number }>`
     with work as (
       select sim_id from ticket_work
-       where tenant_id = app_tenant() and sim_id = any(${[...simIds]}::bigint[]) order by sim_id for update
+       where tenant_id = ${tx.tenantId} and sim_id = any(${[...simIds]}::bigint[]) order by sim_id for update
     ), open as (
       select distinct sim_id from tickets where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
     ), gone as (
       delete from ticket_work w using work
-       where w.tenant_id = app_tenant() and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
+       where w.tenant_id = ${tx.tenantId} and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
     )
     select sim_id as "simId" from open`.execute(tx.q)
   for (const { simId } of rows) tx.enqueue({ queue: 'tickets', simId })

@@ -201,7 +201,7 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
   const { rows } = await sql<{ open: number }>`
     select count(*)::integer as open
       from (select 1 from tickets
-             where tenant_id = app_tenant() and counts and status in (0, 1) limit ${atMost}) as counted`.execute(tx.q)
+             where tenant_id = ${tx.tenantId} and counts and status in (0, 1) limit ${atMost}) as counted`.execute(tx.q)
   return rows[0]?.open ?? 0
 }
 
