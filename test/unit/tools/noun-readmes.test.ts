@@ -1,0 +1,33 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const MOST_LINES = 40
+const HEADINGS = ['For', 'Words', 'Walk', 'Files', 'Tables', 'Never', 'Not here', 'Begin with']
+
+const nouns = readdirSync(join(ROOT, 'operations'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+const readme = (noun: string): string => readFileSync(join(ROOT, 'operations', noun, 'README.md'), 'utf8')
+
+/** Paths that stand in backticks, from the root: `floor/file.ts`, or `file.ts` beside the README. */
+const pathsOf = (noun: string): string[] =>
+  [...readme(noun).matchAll(/`([^`]+)`/g)]
+    .map(([, code = '']) => code)
+    .filter((code) => code.includes('/') || code.endsWith('.ts'))
+    .map((path) => (existsSync(join(ROOT, path.split('/')[0] ?? '')) ? path : `operations/${noun}/${path}`))
+
+describe.each(nouns)('the README of %s', (noun) => {
+  test(`has at most ${MOST_LINES} lines`, () => {
+    expect(readme(noun).trimEnd().split('\n').length).toBeLessThanOrEqual(MOST_LINES)
+  })
+
+  test('has all headings, in order', () => {
+    expect([...readme(noun).matchAll(/^\*\*(.+?)\*\*/gm)].map(([, heading]) => heading)).toEqual(HEADINGS)
+  })
+
+  test('names no path that does not exist', () => {
+    expect(pathsOf(noun).filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+})
