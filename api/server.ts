@@ -2,7 +2,7 @@
  * The two listeners. The public one has the paths of the service document under `/api`; the internal one has
  * everything else under `/internal`, and asks for an operator key.
  *
- * A new resource is a file in routes/ or internal/ and its line in the list here.
+ * A new resource is a file in public/ or internal/<noun>/ and its line in the list here.
  */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Dependency, healthRoutes } from '../process/health.ts'
@@ -22,6 +22,7 @@ import { undoRoutes } from './internal/enforcement/undo.ts'
 import { exportRoutes } from './internal/estate/exports.ts'
 import { simRoutes as internalSimRoutes } from './internal/estate/sims.ts'
 import { tariffRoutes as internalTariffRoutes } from './internal/estate/tariffs.ts'
+import { mailRoutes } from './internal/mail/mails.ts'
 import { cycleRoutes } from './internal/month-end/cycles.ts'
 import { scheduleRoutes } from './internal/month-end/schedules.ts'
 import { statementRoutes } from './internal/month-end/statements.ts'
@@ -80,6 +81,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   workflowRetryRoutes,
   scheduleRoutes,
   countRoutes,
+  mailRoutes,
   ruleRoutes,
   exportRoutes,
   auditRoutes,
