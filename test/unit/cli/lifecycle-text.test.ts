@@ -46,8 +46,8 @@ const anActivity = (over: Partial<Pending['activities'][number]>): Pending['acti
   ...over,
 })
 
-describe('a run in lines', () => {
-  test('says what it is, its steps with their tickets, and what it waits for, until when and why', () => {
+describe('runLines', () => {
+  test('shows the steps, their tickets and the wait', () => {
     const lines = runLines(aRun())
 
     expect(lines[0]).toBe('provision-and-activate of SIM 7, pool 3: running, activating')
@@ -58,7 +58,7 @@ describe('a run in lines', () => {
     expect(lines.filter((line) => /^ {2}(?:steps|waitsFor)\b/.test(line))).toEqual([])
   })
 
-  test('says of one that has ended how, after how long, and waits for nothing', () => {
+  test('shows the outcome and duration of an ended run', () => {
     const failure = { step: 'activate', ticketId: TICKET, code: 'line_unknown', detail: 'no such line' }
     const lines = runLines(
       aRun({
@@ -80,7 +80,7 @@ describe('a run in lines', () => {
     expect(lines.filter((line) => line.startsWith('Waits'))).toEqual([])
   })
 
-  test('shows only its word where no worker has answered, and says so', () => {
+  test('shows only the status when no worker answers', () => {
     const lines = runLines(aRun({ state: 'suspended' }), { pending: aPending({ workers: 0 }) })
 
     expect(lines[0]).toBe('provision-and-activate of SIM 7, pool 3: running, suspended')
@@ -90,7 +90,7 @@ describe('a run in lines', () => {
   })
 })
 
-describe('what a run hangs on', () => {
+describe('pendingLines', () => {
   const { state } = aRun()
   test.each([
     [
@@ -102,16 +102,16 @@ describe('what a run hangs on', () => {
     ],
     [anActivity({ status: 'running' }), '  readSim: attempt 4 runs since 2026-11-21 15:00:10'],
     [anActivity({}), '  readSim: attempt 4 waits for a worker'],
-  ])('an activity %#', (activity, line) => {
+  ])('shows attempt and state of activity %#', (activity, line) => {
     expect(pendingLines(aPending({ activities: [activity] }), state)).toEqual([line])
   })
 
-  test('ten activities, and how many more', () => {
+  test('shows ten activities and counts the rest', () => {
     const lines = pendingLines(aPending({ activities: Array.from({ length: 12 }, () => anActivity({})) }), state)
     expect([lines.length, lines.at(-1)]).toEqual([11, '  … and 2 more'])
   })
 
-  test('its own code', () => {
+  test('shows a failed attempt of the workflow’s code', () => {
     const lastFailure = { code: 'internal_error', detail: '[TMPRL1100] Nondeterminism' }
     expect(pendingLines(aPending({ task: { attempt: 9, scheduledAt: null, lastFailure } }), state)).toEqual([
       '  its own code: attempt 9 failed: internal_error: [TMPRL1100] Nondeterminism',
@@ -119,7 +119,7 @@ describe('what a run hangs on', () => {
   })
 })
 
-describe('where a run stands', () => {
+describe('standOf', () => {
   const figures = {
     done: 12_400,
     failed: 3,
@@ -131,26 +131,30 @@ describe('where a run stands', () => {
 
   test.each<[string, Partial<Run>, string]>([
     [
-      'what it waits for',
+      'the wait',
       {},
       `activating; waits for ticket ${TICKET} until 2026-11-22 15:00:00: the carrier has to activate it`,
     ],
-    ['its outcome', { status: 'completed', result: { outcome: 'activated' } }, 'completed, activated'],
-    ['its status alone', { status: 'cancelled', state: null, result: { outcome: 'cancelled' } }, 'cancelled'],
-    ['running, where nothing more is known', { state: null }, 'running'],
-    ['counts and pace', { state: figures }, `running: 12,400 done, 3 failed, 87,597 left${pace}`],
+    ['the outcome', { status: 'completed', result: { outcome: 'activated' } }, 'completed, activated'],
     [
-      'the outcomes of a batch',
+      'the status alone, if the outcome repeats it',
+      { status: 'cancelled', state: null, result: { outcome: 'cancelled' } },
+      'cancelled',
+    ],
+    ['running, if nothing more is known', { state: null }, 'running'],
+    ['counts and rate', { state: figures }, `running: 12,400 done, 3 failed, 87,597 left${pace}`],
+    [
+      'the outcomes in a batch',
       { state: { counts: { waiting: 5, running: 2, activated: 9, failed: 1, cancelled: 0 }, left: 7 } },
       'running: 9 activated, 1 failed, 7 left',
     ],
     [
-      'the figures of the step it is in',
+      'the figures of the current step',
       { state: { step: 'move', progress: { unassign: { done: 1, failed: 0, left: 0 }, move: figures } } },
       `move: 12,400 done, 3 failed, 87,597 left${pace}`,
     ],
     [
-      'all that was counted, and what it waits for, between steps',
+      'all counts and the wait, between steps',
       {
         state: {
           step: 'close',
@@ -161,11 +165,11 @@ describe('where a run stands', () => {
       },
       'close: move 8 done, 2 failed, 0 left; waits for the close until 2026-12-01 06:00:00: late records',
     ],
-  ])('%s', (_, over, line) => {
+  ])('shows on one line %s', (_, over, line) => {
     expect(standOf(aRun(over)).line).toBe(line)
   })
 
-  test('counts and pace are no news, another state is', () => {
+  test('treats a new status as news, not new counts', () => {
     const later = { ...figures, done: 12_500, ratePerSecond: 50 }
     const [now, then, end] = [
       aRun({ state: figures }),
@@ -178,13 +182,13 @@ describe('where a run stands', () => {
   })
 })
 
-describe('a line that is kept up to date', () => {
+describe('liveLine', () => {
   function anOutput(more: { isTTY?: boolean; columns?: number } = {}) {
     const written: string[] = []
     return { written, write: (text: string) => written.push(text), ...more }
   }
 
-  test('is rewritten on a terminal, never wider than it, and left standing in the end', () => {
+  test('rewrites its line on a terminal, cut to width', () => {
     const output = anOutput({ isTTY: true, columns: 12 })
     const live = liveLine(output)
 
@@ -196,7 +200,7 @@ describe('a line that is kept up to date', () => {
     expect(output.written).toEqual(['\r\u001b[2Kone', '\r\u001b[2Ka line too…', '\n'])
   })
 
-  test('is a new line in a pipe where there is news, and now and then where it has changed', () => {
+  test('writes to a pipe on news, else every 10 s', () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(20_000)
     const output = anOutput()
     const live = liveLine(output)

@@ -6,13 +6,13 @@ import { dueUpTo } from '../../../cli/demo/replay.ts'
 const at = (time: string) => Date.parse(`2026-11-21T${time}Z`)
 const OCTOBER = { from: Date.parse('2026-10-01T00:00:00Z'), to: Date.parse('2026-11-01T00:00:00Z') }
 
-describe('the cycle that is played in', () => {
+describe('chooseCycle', () => {
   test.each([
-    ['runs, where two minutes are left', '09:03:00', '20261121T0900Z', 0],
-    ['runs, right after its start', '09:00:00', '20261121T0900Z', 0],
-    ['is the next one, where less is left', '09:03:00.001', '20261121T0905Z', 119_999],
-    ['is the next one, a moment before the end', '09:04:59', '20261121T0905Z', 1000],
-  ])('%s', (_, time, key, waitMs) => {
+    ['current cycle with two minutes left', '09:03:00', '20261121T0900Z', 0],
+    ['current cycle right after its start', '09:00:00', '20261121T0900Z', 0],
+    ['next cycle with less than two minutes left', '09:03:00.001', '20261121T0905Z', 119_999],
+    ['next cycle a moment before the end', '09:04:59', '20261121T0905Z', 1000],
+  ])('chooses the %s', (_, time, key, waitMs) => {
     const choice = chooseCycle('PT5M', at(time))
 
     expect(choice.cycle.key).toBe(key)
@@ -20,26 +20,26 @@ describe('the cycle that is played in', () => {
   })
 })
 
-describe('the mapping of a month onto a cycle', () => {
+describe('mapOnto', () => {
   const { cycle } = chooseCycle('PT5M', at('09:01:00'))
   const mapping = mapOnto(cycle, at('09:01:00'), OCTOBER)
 
-  test('goes from the last activation to half a minute before the end of the cycle', () => {
+  test('maps from last activation to 30 s before cycle end', () => {
     expect(mapInstant(mapping, OCTOBER.from)).toBe(at('09:01:00'))
     expect(mapInstant(mapping, OCTOBER.to)).toBe(at('09:04:30'))
   })
 
-  test('is linear', () => {
+  test('maps linearly between the two ends', () => {
     expect(mapInstant(mapping, Date.parse('2026-10-16T12:00:00Z'))).toBe(at('09:02:45'))
   })
 
-  test('begins with the cycle where that is waited for', () => {
+  test('begins with the cycle if it has not started', () => {
     const next = chooseCycle('PT5M', at('09:04:00')).cycle
 
     expect(mapOnto(next, at('09:04:00'), OCTOBER).onto).toEqual({ from: at('09:05:00'), to: at('09:09:30') })
   })
 
-  test('keeps the order of instants and stays within both ends', () => {
+  test('keeps instants in order and within both ends', () => {
     const instant = fc.integer({ min: OCTOBER.from, max: OCTOBER.to })
     fc.assert(
       fc.property(instant, instant, (a, b) => {
@@ -52,19 +52,19 @@ describe('the mapping of a month onto a cycle', () => {
   })
 })
 
-describe('delivery', () => {
+describe('deliveryTimes and dueUpTo', () => {
   const { cycle } = chooseCycle('PT5M', at('09:01:00'))
   const mapping = mapOnto(cycle, at('09:01:00'), OCTOBER)
   const day = (n: number) => OCTOBER.from + n * 86_400_000
 
-  test('keeps the order of the file: a late record comes with those around it', () => {
+  test('deliver a late record with its neighbours in the file', () => {
     const times = deliveryTimes(mapping, [day(1), day(10), day(2), day(11)])
 
     expect(times[2]).toBe(times[1])
     expect(times).toEqual(times.toSorted((a, b) => a - b))
   })
 
-  test('takes what is due, and no more than fits into one', () => {
+  test('take due records, up to the limit', () => {
     const times = [10, 20, 30, 40, 50]
 
     expect(dueUpTo(times, 0, 5, 10)).toBe(0)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeOwnFolder } from '../../../cli/files.ts'
 
-test('the data folder is its owner’s alone, also one that was open to all', async () => {
+test('makeOwnFolder closes new and existing folders to others', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'simherd-folder-'))
   onTestFinished(() => rm(parent, { recursive: true }))
   const folder = join(parent, 'data', 'more')
@@ -15,7 +15,7 @@ test('the data folder is its owner’s alone, also one that was open to all', as
   await chmod(folder, 0o755)
   await makeOwnFolder(folder)
 
-  // The embedded database of root runs as another user, who has to come through.
+  // Under root the embedded database runs as another user, who has to pass through the folder.
   const expected = process.getuid?.() === 0 ? '711' : '700'
   expect([made, await modeOf()]).toEqual([expected, expected])
 })

@@ -6,26 +6,26 @@ import { liveLine } from '../../../cli/workflows/live-line.ts'
 
 const TAG = 'meter\u001b[2J\u009b1;31m\r\u202e17\nsecond line'
 
-test('what a terminal would obey is shown instead', () => {
+test('printable escapes what a terminal would obey', () => {
   expect(printable(TAG)).toBe('meter\\u001b[2J\\u009b1;31m\\u000d\\u202e17\nsecond line')
   expect(printable('Zähler\t№ 7 🐑')).toBe('Zähler\t№ 7 🐑')
 })
 
-test('a cell of a table stays on its line', () => {
+test('table keeps each cell on its line', () => {
   const lines = table(['tag'], [[TAG]])
 
   expect(lines).toHaveLength(3)
   expect(lines[2]).toBe('meter\\u001b[2J\\u009b1;31m\\u000d\\u202e17\\nsecond line')
 })
 
-test.each([true, false])('a line that is kept up to date shows it too (on a terminal: %s)', (isTTY) => {
+test.each([true, false])('liveLine escapes control characters (on a terminal: %s)', (isTTY) => {
   const written: string[] = []
   liveLine({ isTTY, write: (text) => written.push(text) }).show('meter\u001b[31m17')
 
   expect(written.join('')).toContain('meter\\u001b[31m17')
 })
 
-test('and so does what a start and the demonstration tell', async () => {
+test('a reporter escapes control characters in every line', async () => {
   const lines: string[] = []
   const reporter = createReporter((line) => lines.push(line))
   for (const say of [reporter.say, reporter.warn, reporter.heading, reporter.title]) say('meter\u001b[31m17')

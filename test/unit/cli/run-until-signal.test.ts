@@ -1,4 +1,4 @@
-/** How a process ends. */
+/** How a process ends on a signal. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 
 const MODULE = new URL('../../../cli/run-until-signal.ts', import.meta.url).href
 
-/** Runs something whose stop is this expression, and tells it to end. */
+/** Runs a process with this expression as its stop, and sends it SIGTERM. */
 async function ended(stop: string): Promise<{ code: number | null; said: string; tookMs: number }> {
   const script = `
     const { runUntilSignal } = await import(${JSON.stringify(MODULE)})
@@ -22,14 +22,14 @@ async function ended(stop: string): Promise<{ code: number | null; said: string;
   return { code, said: await said, tookMs: performance.now() - from }
 }
 
-describe('a process that is told to end', () => {
-  test('stops in order', async () => {
+describe('runUntilSignal', () => {
+  test('stops in order on SIGTERM', async () => {
     const { code, said } = await ended('Promise.resolve()')
 
     expect([code, said]).toEqual([0, expect.stringMatching(/SIGTERM: stopping in order\nstopped\n$/)])
   })
 
-  test('ends all the same where something does not stop', async () => {
+  test('exits after a timeout if something does not stop', async () => {
     const { code, said, tookMs } = await ended('new Promise(() => undefined)')
 
     expect([code, said]).toEqual([0, expect.stringContaining('not stopped within 0.3 s')])

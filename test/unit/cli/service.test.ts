@@ -1,4 +1,4 @@
-/** The client that commands call the service by. */
+/** The client through which commands call the service. */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ import { exampleOf, problemOf, standInCheck } from '../../setup/documents.ts'
 
 const fault = standInCheck()
 
-/** A service that gives these answers, one after the other, and what it was sent. */
+/** A service that sends these responses in turn, and the bodies that it received. */
 async function aService(...answers: RequestListener[]) {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
@@ -24,7 +24,7 @@ async function aService(...answers: RequestListener[]) {
   return { bodies, client: internalClient({ url: `http://127.0.0.1:${port}`, key: 'k', patienceMs: 5000 }) }
 }
 
-/** An answer of the service. */
+/** A response of the service. */
 const json = (status: number, body: object): RequestListener => {
   const type = status < 400 ? 'application/json' : 'application/problem+json'
   const headers = { 'content-type': type, 'x-request-id': 'r' }
@@ -33,14 +33,14 @@ const json = (status: number, body: object): RequestListener => {
     response.writeHead(status, headers).end(JSON.stringify(body))
   }
 }
-/** What stands before it, where it is away. */
+/** The response of a proxy while the service is away. */
 const nobody: RequestListener = (_request, response) => void response.writeHead(503).end('nobody there')
 const breaksOff: RequestListener = (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 }).write('{"id"')
   setTimeout(() => response.destroy(), 20)
 }
 
-test('asks again, with the same body, while the service is away, busy or breaks off in the middle of an answer', async () => {
+test('internalClient resends its body after 503, 409 or a break', async () => {
   const busy = json(409, problemOf('idempotency_in_progress', 'It is under way.', '/internal/tenants'))
   const made = exampleOf('createTenant')
   const { bodies, client } = await aService(nobody, busy, breaksOff, json(201, made))
@@ -52,7 +52,7 @@ test('asks again, with the same body, while the service is away, busy or breaks 
   expect(bodies).toEqual(Array(4).fill(JSON.stringify(body)))
 })
 
-test('says what was asked for and what was wrong with it', async () => {
+test('responseOf names the request and its faults', async () => {
   const errors = [{ pointer: '/name', detail: 'is required' }]
   const { client } = await aService(
     json(400, problemOf('invalid_request', '/name is required.', '/internal/cycles', errors)),

@@ -1,4 +1,4 @@
-/** Commands that steer a workflow, over a service whose answers get lost. */
+/** Commands that steer a workflow, against a service that loses responses. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,14 +10,14 @@ import { standInCheck } from '../../setup/documents.ts'
 const WORKFLOW = 'suspend-on-overage:t0123456789ab:7:2026-11'
 
 const fault = standInCheck()
-/** What each is answered. */
+/** The response to each request. */
 const ANSWERS: Readonly<Record<string, readonly [status: number, body: object]>> = {
   extendGrace: [200, { phase: 'grace' }],
   cancel: [202, {}],
   retry: [202, { workflowId: WORKFLOW, runId: 'r', status: 'running' }],
 }
 
-/** A service that loses its first answers. The keys it was asked under are noted. */
+/** A service that loses its first responses and records the keys of the requests. */
 async function aService(lost: number) {
   const keys: unknown[] = []
   const faults: unknown[] = []
@@ -48,8 +48,8 @@ describe.each([
   ['update', (to: Asked, key?: string) => updateWorkflow(to, WORKFLOW, 'extendGrace', { by: 'PT1H', ...options(key) })],
   ['cancel', (to: Asked, key?: string) => cancelWorkflow(to, WORKFLOW, options(key))],
   ['retry', (to: Asked, key?: string) => retryWorkflow(to, WORKFLOW, options(key))],
-])('%s', (_, ask) => {
-  test('asks again under the same key', async () => {
+])('%sWorkflow', (_, ask) => {
+  test('repeats a lost request under the same key', async () => {
     const { keys, settings } = await aService(1)
 
     await ask(settings)
@@ -57,9 +57,9 @@ describe.each([
     expect(keys).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), keys[0]])
   })
 
-  test('names its key where it gets no answer, and takes it then', async () => {
+  test('names its key on failure, accepts it next time', async () => {
     const { keys, settings } = await aService(1)
-    // A person's patience is at its end after the first.
+    // The patience for retries ends after the first request.
     let now = 0
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 20_000))
 

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { readSettings } from '../../../config/index.ts'
 import { ENQUEUERS } from '../../../queues/backend.ts'
 
-/** PostgreSQL's own default, less what it keeps for its superuser, and some for commands and whoever looks. */
+/** PostgreSQL's default, less 3 that it reserves for superusers, and 7 for commands and people who look. */
 const ROOM = 100 - 3 - 7
 
-test('two APIs and two workers find room in a PostgreSQL as it is installed', () => {
+test('two APIs and two workers fit PostgreSQL’s default connections', () => {
   const { DATABASE_POOL, QUEUE_POOL } = readSettings({})
 
   expect(2 * (DATABASE_POOL + ENQUEUERS) + 2 * (DATABASE_POOL + ENQUEUERS + QUEUE_POOL)).toBeLessThanOrEqual(ROOM)

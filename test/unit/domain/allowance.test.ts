@@ -20,7 +20,7 @@ const rows = fc
 const sumOf = (numbers: Iterable<number>) => [...numbers].reduce((sum, n) => sum + BigInt(n), 0n)
 
 describe('poolFigures', () => {
-  test("adds the rows' overage up to the pool's, to the byte, for every tariff type", () => {
+  test('gives rows that add up to the pool', () => {
     fc.assert(
       fc.property(allowance, rows, (tariff, ledger) => {
         const figures = poolFigures(tariff, ledger)
@@ -30,7 +30,7 @@ describe('poolFigures', () => {
     )
   })
 
-  test('never leaves a shared pool with something remaining and in overage', () => {
+  test('never gives a shared pool both remaining and overage', () => {
     fc.assert(
       fc.property(shared, rows, (tariff, ledger) => {
         const { remainingBytes, overageBytes, limitBytes, usageBytes } = poolFigures(tariff, ledger)
@@ -40,7 +40,7 @@ describe('poolFigures', () => {
     )
   })
 
-  test('lets a Standard pool be in overage below its total', () => {
+  test('allows overage in a Standard pool below its limit', () => {
     const row = (simId: number, usageBytes: number): LedgerRow => ({ simId, usageBytes, contributing: true, own: null })
 
     const figures = poolFigures({ type: TariffType.Standard, allowanceBytes: 100 }, [row(1, 130), row(2, 10)])
@@ -48,7 +48,7 @@ describe('poolFigures', () => {
     expect(figures).toMatchObject({ limitBytes: 200, usageBytes: 140, overageBytes: 30, remainingBytes: 90 })
   })
 
-  test('keeps the capacity of a Fixed pool whatever the number of SIMs', () => {
+  test('shares one capacity among the SIMs of a Fixed pool', () => {
     const row = (simId: number): LedgerRow => ({ simId, usageBytes: 40, contributing: true, own: null })
 
     const figures = poolFigures({ type: TariffType['Fixed Pool'], allowanceBytes: 100 }, [row(1), row(2), row(3)])
@@ -58,7 +58,7 @@ describe('poolFigures', () => {
     expect(figures.rows.map((r) => r.overageBytes)).toEqual([7, 7, 6])
   })
 
-  test('divides the overage of a shared pool by what each used above its share, whoever is below has none', () => {
+  test('divides a shared pool’s overage by excess over share', () => {
     fc.assert(
       fc.property(shared, rows, (tariff, ledger) => {
         const figures = poolFigures(tariff, ledger)
@@ -76,7 +76,7 @@ describe('poolFigures', () => {
 })
 
 describe('divideBytes', () => {
-  test('gives every byte to somebody, never more than one above the exact part', () => {
+  test('gives out every byte, each part rounded within one', () => {
     const weights = fc
       .array(bytes, { minLength: 1, maxLength: 30 })
       .map((list) => list.map((weight, i) => ({ simId: i + 1, weight })))
@@ -115,19 +115,19 @@ describe('governingTariff', () => {
   ].map((type) => ({ type, allowanceBytes: 1 }))
 
   test.each([
-    ['outside a pool, the own one', standardTariff, null, standardTariff],
-    ['outside a pool without an own one, none', null, null, null],
-    ['in a Dynamic pool, the pool’s', standardTariff, dynamic, dynamic],
-    ['in a Fixed pool, the pool’s', standardTariff, fixed, fixed],
+    ['the own tariff outside a pool', standardTariff, null, standardTariff],
+    ['none outside a pool without an own tariff', null, null, null],
+    ['the pool’s in a Dynamic pool', standardTariff, dynamic, dynamic],
+    ['the pool’s in a Fixed pool', standardTariff, fixed, fixed],
     [
-      'in a Standard pool, the own Standard one',
+      'the own Standard tariff in a Standard pool',
       { type: 0 as const, allowanceBytes: 2 },
       standardTariff,
       { type: 0, allowanceBytes: 2 },
     ],
-    ['in a Standard pool with an own Dynamic one, the pool’s', dynamic, standardTariff, standardTariff],
-    ['in a Standard pool without an own one, the pool’s', null, standardTariff, standardTariff],
-  ])('%s', (_, own, pool, governs) => {
+    ['the pool’s over an own Dynamic tariff', dynamic, standardTariff, standardTariff],
+    ['the pool’s in a Standard pool without an own tariff', null, standardTariff, standardTariff],
+  ])('picks %s', (_, own, pool, governs) => {
     expect(governingTariff(own ?? null, pool ?? null)).toEqual(governs)
   })
 })
@@ -139,6 +139,6 @@ test.each([
   [PoolType.Standard, TariffType.Standard, true],
   [PoolType.Standard, TariffType['Fixed Pool'], true],
   [PoolType.Standard, TariffType['Dynamic Pool'], false],
-])('a pool of type %i takes a tariff of type %i: %s', (pool, tariff, takes) => {
+])('poolTakesTariff(%i, %i) is %s', (pool, tariff, takes) => {
   expect(poolTakesTariff(pool, tariff)).toBe(takes)
 })

@@ -14,7 +14,7 @@ const instant = fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) })
 const billingCycle = fc.constantFrom('P1M', 'P7D', 'P1D', 'PT6H', 'PT5M', 'PT1M')
 
 describe('cycleAt', () => {
-  test('puts every instant into exactly one cycle, whose neighbours touch it', () => {
+  test('puts every instant into one cycle, without gaps', () => {
     fc.assert(
       fc.property(billingCycle, instant, (length, at) => {
         const cycle = cycleAt(length, at)
@@ -26,7 +26,7 @@ describe('cycleAt', () => {
     )
   })
 
-  test('names cycles so that their keys sort like time and name them back', () => {
+  test('gives keys that sort by time and read back', () => {
     fc.assert(
       fc.property(billingCycle, instant, (length, at) => {
         const cycle = cycleAt(length, at)
@@ -48,7 +48,7 @@ describe('cycleAt', () => {
   })
 })
 
-test.each(['2026-13', '2026-1', '20261121T0212Z', '20261121', ''])('%j names no cycle of PT5M or P1M', (key) => {
+test.each(['2026-13', '2026-1', '20261121T0212Z', '20261121', ''])('cycleOfKey finds no cycle for %j', (key) => {
   expect(cycleOfKey(key.includes('T') ? 'PT5M' : 'P1M', key)).toBeUndefined()
 })
 
@@ -64,13 +64,13 @@ test.each([
   expect(parseBillingCycle(text)).toBe(length)
 })
 
-test('days until renewal are rounded up', () => {
+test('daysUntilRenewal rounds up to whole days', () => {
   const cycle = cycleAt('P1M', Date.parse('2026-11-10T00:00:00Z'))
 
   expect(daysUntilRenewal(cycle, Date.parse('2026-11-29T23:00:00Z'))).toBe(2)
   expect(daysUntilRenewal(cycle, Date.parse('2026-11-30T23:59:59Z'))).toBe(1)
 })
 
-test('buckets are five minutes wide, or a sixtieth of a short cycle', () => {
+test('bucketMs is five minutes, or a sixtieth of the cycle', () => {
   expect([bucketMs('P1M'), bucketMs('PT6H'), bucketMs('PT5M')]).toEqual([300_000, 360_000, 5000])
 })

@@ -11,16 +11,16 @@ describe('check digits', () => {
     ['490154203237518', 'IMEI of the standard’s example'],
     ['79927398713', 'the usual Luhn example'],
     ['00', 'the shortest'],
-  ])('%s (%s) is right', (number) => {
+  ])('are right in %s (%s)', (number) => {
     expect(luhnOk(number)).toBe(true)
     expect(checkDigit(number.slice(0, -1))).toBe(number.at(-1))
   })
 
-  test.each(['', '0', '490154203237517', '49015420323751x', ' 490154203237518', '-18'])('%j is not', (text) => {
+  test.each(['', '0', '490154203237517', '49015420323751x', ' 490154203237518', '-18'])('are wrong in %j', (text) => {
     expect(luhnOk(text)).toBe(false)
   })
 
-  test('the digit that checkDigit gives is the only one that luhnOk accepts', () => {
+  test('are the only digits that luhnOk accepts', () => {
     fc.assert(
       fc.property(digits(1, 24), (payload) => {
         const accepted = '0123456789'.split('').filter((last) => luhnOk(payload + last))
@@ -30,7 +30,7 @@ describe('check digits', () => {
     )
   })
 
-  test('one digit misread is always noticed', () => {
+  test('reveal any single misread digit', () => {
     fc.assert(
       fc.property(digits(18), fc.nat(17), fc.integer({ min: 1, max: 9 }), (payload, place, by) => {
         const whole = payload + checkDigit(payload)
@@ -41,7 +41,7 @@ describe('check digits', () => {
     )
   })
 
-  test('two neighbours swapped are noticed, but for 0 and 9', () => {
+  test('reveal swapped neighbours, except 0 and 9', () => {
     fc.assert(
       fc.property(digits(18), fc.nat(16), (payload, place) => {
         const whole = payload + checkDigit(payload)
@@ -53,13 +53,13 @@ describe('check digits', () => {
     )
   })
 
-  test.each(['', '12a', '1 2', '１２'])('checkDigit refuses %j', (text) => {
+  test.each(['', '12a', '1 2', '１２'])('cannot be computed for %j', (text) => {
     expect(() => checkDigit(text)).toThrow(RangeError)
   })
 })
 
 describe('identifiers', () => {
-  test('an ICCID made from 18 digits is 19 digits with a right check digit', () => {
+  test('iccidOf adds the check digit to 18 digits', () => {
     fc.assert(
       fc.property(digits(16), (rest) => {
         const iccid = iccidOf(`89${rest}`)
@@ -71,7 +71,7 @@ describe('identifiers', () => {
     )
   })
 
-  test('an IMEI made from 14 digits is 15 digits with a right check digit', () => {
+  test('imeiOf adds the check digit to 14 digits', () => {
     fc.assert(
       fc.property(digits(14), (device) => {
         const imei = imeiOf(device)
@@ -83,7 +83,7 @@ describe('identifiers', () => {
     )
   })
 
-  test('numbers of the wrong length or prefix are refused by name and length', () => {
+  test('iccidOf and imeiOf refuse a wrong length or prefix', () => {
     expect(() => iccidOf('8'.repeat(18))).toThrow(
       "ICCID of '888888888888888888': expected 18 digits that begin with 89",
     )
@@ -96,7 +96,7 @@ describe('identifiers', () => {
     ['IMEI', IMEI, ['49015420323751', '4901542032375101'], ['4901542032375', '49015420323751010', '']],
     ['IMSI', IMSI, ['001010000000001', '001011'], ['00101', '0010100000000012', '+001010000']],
     ['MSISDN', MSISDN, ['+49151123456', '999100000000001'], ['+0491511234', '1234', '9991000000000012']],
-  ])('%s: form', (_name, pattern, right, wrong) => {
+  ])('%s accepts only its own form', (_name, pattern, right, wrong) => {
     expect(right.filter((text) => !pattern.test(text))).toEqual([])
     expect(wrong.filter((text) => pattern.test(text))).toEqual([])
   })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { instantMs, isDay } from '../../../domain/instant.ts'
 
-describe('instantMs', () => {
-  test('reads back every instant that can be written', () => {
+describe('instantMs and isDay', () => {
+  test('read back every instant that can be written', () => {
     const instant = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59.999Z'),
@@ -18,7 +18,7 @@ describe('instantMs', () => {
     )
   })
 
-  test('knows no day that is not in the calendar, of any year', () => {
+  test('accept only days of the calendar, in any year', () => {
     const parts = fc.tuple(
       fc.integer({ min: 1, max: 9999 }),
       fc.integer({ min: 0, max: 13 }),
@@ -41,7 +41,7 @@ describe('instantMs', () => {
     ['2026-11-30T12:00:00.5+01:00', '2026-11-30T11:00:00.500Z'],
     ['2026-11-30t12:00:00z', '2026-11-30T12:00:00Z'],
     ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00Z'],
-  ])('reads %s', (text, as) => {
+  ])('read %s as an instant', (text, as) => {
     expect(instantMs(text)).toBe(Date.parse(as))
   })
 
@@ -58,7 +58,7 @@ describe('instantMs', () => {
     '2026-11-30',
     '+012026-11-30T12:00:00Z',
     '',
-  ])('takes %j for none', (text) => {
+  ])('read no instant from %j', (text) => {
     expect(instantMs(text)).toBeUndefined()
   })
 })

@@ -15,7 +15,7 @@ import { fromMoney, toMoney } from '../../../domain/units.ts'
 const { 'Physical SIM': PHYSICAL, eSIM } = OrderType
 const STEPS = Object.keys(ORDER_STEPS) as OrderStep[]
 
-/** What each step makes of an order of each type in each status; a code where it is refused. */
+/** For each step and type: the status it leads to from each status, and the error code from all others. */
 const TABLE: readonly [
   step: OrderStep,
   type: OrderType,
@@ -36,24 +36,24 @@ const TABLE: readonly [
   ['fail', eSIM, { Pending: 'Failed', Processing: 'Failed' }, 'order_state_conflict'],
 ]
 
-describe('steps of an order', () => {
+describe('whyNot', () => {
   test.each(
     TABLE.flatMap(([step, type, outcomes, otherwise]) =>
       ORDER_STATUSES.map((status) => [step, type, status, outcomes[status] ?? otherwise] as const),
     ),
-  )('%s of type %i from %s: %s', (step, type, status, outcome) => {
+  )('decides %s of type %i from %s: %s', (step, type, status, outcome) => {
     const refusal = whyNot(step, { type, status })
 
     expect(refusal?.code ?? ORDER_STEPS[step].to).toBe(outcome)
   })
 
-  test('every step is in the table, for both types', () => {
+  test('is tested for every step and type', () => {
     expect(TABLE.map(([step, type]) => `${step} ${type}`).sort()).toEqual(
       STEPS.flatMap((step) => [`${step} ${PHYSICAL}`, `${step} ${eSIM}`]).sort(),
     )
   })
 
-  test('a refusal says what the order is and what the step takes', () => {
+  test('says what the order is and the step takes', () => {
     expect(whyNot('ship', { type: PHYSICAL, status: 'Pending' })?.detail).toBe(
       'is Pending: "ship" takes one that is Processing',
     )
@@ -65,7 +65,7 @@ describe('steps of an order', () => {
   const anyType = fc.constantFrom(PHYSICAL, eSIM)
   const anySteps = fc.array(fc.constantFrom(...STEPS), { maxLength: 30 })
 
-  test('whatever is asked for in whatever order, an order ends, and in an end of its type', () => {
+  test('leads every order through distinct statuses of its type', () => {
     fc.assert(
       fc.property(anyType, anySteps, (type, steps) => {
         const seen: OrderStatus[] = ['Pending']
@@ -81,7 +81,7 @@ describe('steps of an order', () => {
     )
   })
 
-  test('what is cancelled was never processed', () => {
+  test('never cancels an order that was processed', () => {
     fc.assert(
       fc.property(anyType, anySteps, (type, steps) => {
         let status: OrderStatus = 'Pending'
@@ -97,8 +97,8 @@ describe('steps of an order', () => {
   })
 })
 
-describe('cost', () => {
-  test('is exact for every price and quantity, and comes out as the number nearest to it', () => {
+describe('totalMicroOf', () => {
+  test('is exact for every price and quantity', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 100_000_000_000 }),
@@ -115,7 +115,7 @@ describe('cost', () => {
 })
 
 describe('fulfilment', () => {
-  test('takes as many SIMs as were ordered, and names both numbers else', () => {
+  test('takes exactly as many SIMs as were ordered', () => {
     expect(whyNotSoMany(3, 3)).toBeUndefined()
     expect(whyNotSoMany(2, 3)).toMatchObject({ code: 'order_quantity_mismatch', detail: expect.stringMatching(/3.*2/) })
     expect(whyNotSoMany(4, 3)).toMatchObject({ code: 'order_quantity_mismatch', detail: expect.stringMatching(/3.*4/) })
@@ -136,7 +136,7 @@ describe('fulfilment', () => {
     ['a blank one', { shippingLine1: ' \t' }, false],
     ['a country alone', { shippingCountry: 'DE' }, false],
     ['a first line', { shippingLine1: '1 Meadow Lane' }, true],
-  ])('an address: %s', (_which, address, enough) => {
+  ])('needs a first line in the address: %s', (_which, address, enough) => {
     expect(whyNotThere({ ...NOWHERE, ...address }) === undefined).toBe(enough)
   })
 })
@@ -149,11 +149,11 @@ describe('filterOf', () => {
     ['ESIM', eSIM],
     ['Physical SIM', PHYSICAL],
     ['physical sim', PHYSICAL],
-  ])('type %j is %i', (type, code) => {
+  ])('reads type %j as %i', (type, code) => {
     expect(filterOf({ type }).type).toBe(code)
   })
 
-  test.each(['0', '3', '01', '1.0', 'physical', 'toString', ' 1', '%'])('type %j is refused by name', (type) => {
+  test.each(['0', '3', '01', '1.0', 'physical', 'toString', ' 1', '%'])('refuses type %j by name', (type) => {
     expect(() => filterOf({ type })).toThrow(
       expect.objectContaining({ code: 'invalid_request', errors: [expect.objectContaining({ parameter: 'type' })] }),
     )
@@ -167,17 +167,17 @@ describe('filterOf', () => {
           [status.toUpperCase(), status],
         ] as const,
     ),
-  )('status %j is %s', (text, status) => {
+  )('reads status %j as %s', (text, status) => {
     expect(filterOf({ status: text }).status).toBe(status)
   })
 
-  test.each(['0', 'Open', 'Pend', 'toString'])('status %j is refused by name', (status) => {
+  test.each(['0', 'Open', 'Pend', 'toString'])('refuses status %j by name', (status) => {
     expect(() => filterOf({ status })).toThrow(
       expect.objectContaining({ code: 'invalid_request', errors: [expect.objectContaining({ parameter: 'status' })] }),
     )
   })
 
-  test('asks for the first ten, newest first, where it says nothing', () => {
+  test('defaults to the first ten orders, unfiltered', () => {
     expect(filterOf({})).toEqual({
       search: undefined,
       type: undefined,

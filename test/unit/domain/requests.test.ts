@@ -15,7 +15,7 @@ describe('lookupOf', () => {
     ['-7', undefined],
     ['7a', undefined],
     ['', undefined],
-  ])('%j is %j', (segment, found) => {
+  ])('reads %j as %j', (segment, found) => {
     expect(lookupOf(segment)).toEqual(found)
   })
 })
@@ -35,7 +35,7 @@ describe('spanOf', () => {
     ['2026-02-29', undefined],
     ['2026-13-01', undefined],
     ['2026-11-20T25:00:00Z', undefined],
-  ])('%s is %j', (text, span) => {
+  ])('reads %s as %j', (text, span) => {
     expect(iso(text)).toEqual(span)
   })
 })
@@ -47,7 +47,7 @@ describe('toPage', () => {
     [1, 10, 11, { totalPages: 2, hasNextPage: true, hasPreviousPage: false }],
     [2, 10, 11, { totalPages: 2, hasNextPage: false, hasPreviousPage: true }],
     [3, 10, 0, { totalPages: 0, hasNextPage: false, hasPreviousPage: false }],
-  ])('page %i of %i a page, %i in all', (page, pageSize, totalItems, pagination) => {
+  ])('describes page %i of size %i, %i items in all', (page, pageSize, totalItems, pagination) => {
     expect(toPage({ page, pageSize }, totalItems, []).pagination).toEqual({ page, pageSize, totalItems, ...pagination })
   })
 })
@@ -64,7 +64,7 @@ describe('allows', () => {
     [['admin'], 'esim', false],
     [['read', 'esim'], 'esim', true],
     [['read', 'esim'], 'write', false],
-  ] as const)('a key for %j may do what needs %s: %s', (scopes, needed, allowed) => {
+  ] as const)('lets scopes %j do what needs %s: %s', (scopes, needed, allowed) => {
     expect(allows(scopes, needed)).toBe(allowed)
   })
 })

@@ -14,7 +14,7 @@ const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
 )
 
-/** All texts of up to some letters. */
+/** All texts of up to `most` of these letters. */
 const textsOf = (letters: readonly string[], most: number): string[] =>
   most === 0 ? [''] : ['', ...textsOf(letters, most - 1).flatMap((rest) => letters.map((letter) => letter + rest))]
 
@@ -41,11 +41,11 @@ describe('neutralised', () => {
     ["it's", "it's"],
     ["'quoted'", "'quoted'"],
     ['', ''],
-  ])('%j becomes %j', (cell, expected) => {
+  ])('turns %j into %j', (cell, expected) => {
     expect(neutralised(cell)).toBe(expected)
   })
 
-  test('no cell begins like a formula, wherever a program splits it', () => {
+  test('leaves no part that begins like a formula', () => {
     fc.assert(
       fc.property(text, (cell) => {
         for (const part of neutralised(cell).split(/[;\t\r\n]/)) {
@@ -57,13 +57,13 @@ describe('neutralised', () => {
     )
   })
 
-  test('different texts stay different, so that nothing is lost', () => {
+  test('keeps different texts different', () => {
     const texts = new Set(textsOf(['=', "'", ';', '1', 'a', '\t'], 6))
 
     expect(new Set([...texts].map(neutralised)).size).toBe(texts.size)
   })
 
-  test('only apostrophes are added', () => {
+  test('adds nothing but apostrophes', () => {
     fc.assert(
       fc.property(text, (cell) => {
         const made = neutralised(cell)
@@ -72,7 +72,7 @@ describe('neutralised', () => {
     )
   })
 
-  test('goes through a CSV file and back', () => {
+  test('comes back unchanged from a CSV file', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text), { minLength: 1 }), (rows) => {
         const cells = rows.map((row) => row.map(neutralised))
@@ -83,8 +83,8 @@ describe('neutralised', () => {
   })
 })
 
-describe('digits that stay text', () => {
-  test('come back as they were', () => {
+describe('asTextCell and digitsOf', () => {
+  test('return the digits of a cell unchanged', () => {
     expect(digitsOf(asTextCell('8944500102198304826'))).toBe('8944500102198304826')
     expect(asTextCell('')).toBe('')
   })
@@ -95,7 +95,7 @@ describe('digits that stay text', () => {
     ["'89445001", '89445001'],
     ['+49 170', '+49170'],
     ['8.94E+18', '8.94E+18'],
-  ])('%j are read as %j', (cell, digits) => {
+  ])('read %j as %j', (cell, digits) => {
     expect(digitsOf(cell)).toBe(digits)
   })
 })
@@ -108,11 +108,11 @@ test.each([
   ['8944500102198304826', false],
   ['E18', false],
   ['8.94', false],
-])('%j is a rounded number: %j', (cell, expected) => {
+])('isRounded finds %j rounded: %j', (cell, expected) => {
   expect(isRounded(cell)).toBe(expected)
 })
 
-test('zeros from the 16th digit on look rounded', () => {
+test('looksRounded finds zeros from the 16th digit on', () => {
   expect(looksRounded('8944500102198300000')).toBe(true)
   expect(looksRounded('8944500102198304826')).toBe(false)
 })

@@ -7,23 +7,23 @@ type Mode = WatchdogMode | null
 
 describe('modeInForce', () => {
   test.each<[string, Mode, Mode, WatchdogMode]>([
-    ['the pool’s without an own', null, Enforce, Enforce],
-    ['an own that is weaker', Monitor, Enforce, Monitor],
-    ['an own that is stronger', Enforce, Monitor, Enforce],
-    ['an own in a pool that is off', Monitor, Disabled, Monitor],
+    ['the pool’s without an own mode', null, Enforce, Enforce],
+    ['a weaker own mode', Monitor, Enforce, Monitor],
+    ['a stronger own mode', Enforce, Monitor, Enforce],
+    ['an own mode in a pool that is off', Monitor, Disabled, Monitor],
     ['Monitor outside pools', null, null, Monitor],
     ['an own Enforce outside pools', Enforce, null, Enforce],
     ['an own Disabled', Disabled, null, Disabled],
-  ])('for a rule of SIMs is %s', (_, own, pool, expected) => {
+  ])('gives a rule of SIMs %s', (_, own, pool, expected) => {
     expect(modeInForce('sim', own, pool)).toBe(expected)
   })
 
   test.each<[string, Mode, WatchdogMode, WatchdogMode]>([
     ['the pool’s', null, Enforce, Enforce],
-    ['a weaker one of the SIM', Monitor, Enforce, Monitor],
-    ['never a stronger one of the SIM', Enforce, Monitor, Monitor],
+    ['a weaker mode of the SIM', Monitor, Enforce, Monitor],
+    ['no stronger mode of the SIM', Enforce, Monitor, Monitor],
     ['Disabled in a pool that is off', Monitor, Disabled, Disabled],
-  ])('for a rule of pools is %s', (_, own, pool, expected) => {
+  ])('gives a rule of pools %s', (_, own, pool, expected) => {
     expect(modeInForce('pool', own, pool)).toBe(expected)
   })
 })
@@ -34,7 +34,7 @@ describe('mayBePicked', () => {
     [Disabled, false],
     [Monitor, false],
     [Enforce, true],
-  ])('of a SIM with the own mode %j: %j; never where it is exempt', (ownMode, expected) => {
+  ])('decides own mode %j as %j, never an exempt SIM', (ownMode, expected) => {
     expect(mayBePicked({ exempt: false, ownMode })).toBe(expected)
     expect(mayBePicked({ exempt: true, ownMode })).toBe(false)
     expect(UNPICKED_MODES.some((mode) => mode === ownMode)).toBe(!expected)
@@ -45,12 +45,12 @@ describe('settingsInForce', () => {
   const none = { watchdogMode: null, warningThresholdPct: null, enableBurnRateAlerts: null }
   const pool = { watchdogMode: Enforce, warningThresholdPct: 80, enableBurnRateAlerts: true }
 
-  test('inherits threshold and burn rate alerts where a Standard tariff governs', () => {
+  test('inherits all settings under a Standard tariff', () => {
     expect(settingsInForce(none, { ...pool, tariffType: TariffType.Standard })).toEqual(pool)
   })
 
   test.each([TariffType['Dynamic Pool'], TariffType['Fixed Pool']])(
-    'inherits only the mode of a shared pool (%i)',
+    'inherits only the mode from a shared pool (%i)',
     (tariffType) => {
       expect(settingsInForce(none, { ...pool, tariffType })).toEqual({
         watchdogMode: Enforce,
@@ -60,14 +60,14 @@ describe('settingsInForce', () => {
     },
   )
 
-  test('lets own settings go before, whatever governs', () => {
+  test('prefers own settings under every tariff type', () => {
     const own = { watchdogMode: Monitor, warningThresholdPct: 50, enableBurnRateAlerts: false }
     for (const tariffType of Object.values(TariffType)) {
       expect(settingsInForce(own, { ...pool, tariffType })).toEqual(own)
     }
   })
 
-  test('is Monitor and nothing else outside pools', () => {
+  test('falls back to Monitor alone outside pools', () => {
     const expected = { watchdogMode: Monitor, warningThresholdPct: null, enableBurnRateAlerts: false }
     expect(settingsInForce(none, null)).toEqual(expected)
   })

@@ -31,16 +31,16 @@ const IDS = {
   'month-end-timer': `${monthEndTimerId(TENANT)}-2026-12-01T00:00:00Z`,
 }
 
-test.each(WORKFLOW_TYPES)('the id of a %s says whose it is', (type) => {
+test.each(WORKFLOW_TYPES)('tenantOfWorkflow reads the tenant of a %s', (type) => {
   expect(tenantOfWorkflow(IDS[type])).toBe(TENANT)
 })
 
-test('a timer that was started by hand says it too', () => {
+test('tenantOfWorkflow reads a timer started by hand', () => {
   expect(tenantOfWorkflow(monthEndTimerId(TENANT))).toBe(TENANT)
 })
 
 test.each(['', 'enforce-pool', 'enforce-pool:', `enforce-pools:${TENANT}:7`, TENANT, monthEndScheduleId(TENANT)])(
-  'what is no workflow of ours is nobody’s: %j',
+  'tenantOfWorkflow finds no tenant in %j',
   (id) => {
     expect(tenantOfWorkflow(id)).toBeUndefined()
   },
@@ -52,7 +52,7 @@ const cycleKey = fc.constantFrom('2026-11', '20261121T0210Z')
 const tenantId = fc.stringMatching(/^t[0-9a-f]{12}$/)
 const of = <T extends object>(parts: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record<T>(parts)
 
-/** For each type: parts of an id, and what its builder makes of them. */
+/** For each type: parts of an id, and the id that its builder makes of them. */
 const BUILT: { readonly [T in WorkflowIdParts['type']]: fc.Arbitrary<[WorkflowIdParts, string]> } = {
   'provision-and-activate': of({ tenantId, simId: number }).map((p) => [
     { type: 'provision-and-activate', ...p },
@@ -88,7 +88,7 @@ const BUILT: { readonly [T in WorkflowIdParts['type']]: fc.Arbitrary<[WorkflowId
   'month-end-timer': of({ tenantId }).map((p) => [{ type: 'month-end-timer', ...p }, monthEndTimerId(p.tenantId)]),
 }
 
-test.each(WORKFLOW_TYPES)('an id of %s is read as what it was built of', (type) => {
+test.each(WORKFLOW_TYPES)('parseWorkflowId reads back the id of %s', (type) => {
   fc.assert(
     fc.property(BUILT[type], ([parts, id]) => {
       expect(parseWorkflowId(id)).toEqual(parts)
@@ -105,6 +105,6 @@ test.each([
   `month-end-batch:${TENANT}:2026-11:run`,
   `undo-suspensions:${TENANT}:rule`,
   `provision-in-bulk:${TENANT}:`,
-])('no builder makes %s', (id) => {
+])('parseWorkflowId finds no parts in %s', (id) => {
   expect(parseWorkflowId(id)).toBeUndefined()
 })

@@ -14,17 +14,17 @@ const tariffOf = new Map(tariffs.map((tariff) => [tariff.key, tariff]))
 const poolOf = new Map(pools.map((pool) => [pool.key, pool]))
 const simOf = new Map(sims.map((sim) => [sim.iccid, sim]))
 
-/** What is the estate's own beside the fields of the interface. */
+/** Drops fields that only the estate has: the interface does not know them. */
 const without = (thing: object, ...keys: readonly string[]) =>
   Object.fromEntries(Object.entries(thing).filter(([key]) => !keys.includes(key)))
 
-describe('the demonstration estate', () => {
-  test('is the same every time, and another one for another seed', () => {
+describe('demoEstate', () => {
+  test('is the same for the same seed only', () => {
     expect(demoEstate()).toEqual(estate)
     expect(demoEstate(7)).not.toEqual(estate)
   })
 
-  test('has every kind of tariff, pool and SIM, and pools in every mode', () => {
+  test('has every type of tariff, pool, SIM and mode', () => {
     expect(new Set(tariffs.map(({ type }) => type))).toEqual(new Set(Object.values(TariffType)))
     expect(new Set(pools.map(({ type }) => type))).toEqual(new Set(Object.values(PoolType)))
     expect(new Set(pools.map(({ tariff }) => tariffOf.get(tariff)?.type))).toEqual(new Set(Object.values(TariffType)))
@@ -35,7 +35,7 @@ describe('the demonstration estate', () => {
     }
   })
 
-  test('is accepted as it stands: tariffs, pools and SIMs fit their schemas', () => {
+  test('fits the schemas of tariffs, pools and SIMs', () => {
     const refused = [
       ...tariffs.filter((tariff) => !Value.Check(NewTariff, without(tariff, 'key'))),
       ...pools.filter((pool) => !Value.Check(NewPool, { ...without(pool, 'key', 'tariff'), tariffId: 1 })),
@@ -46,7 +46,7 @@ describe('the demonstration estate', () => {
     expect(tariffs.map((tariff) => termsOf(tariff).allowanceBytes > 0)).not.toContain(false)
   })
 
-  test('gives each pool a tariff it can have, and a SIM outside pools a Standard one', () => {
+  test('gives every pool and SIM a fitting tariff', () => {
     const wrong = pools.filter(({ type, tariff }) => {
       const given = tariffOf.get(tariff)
       return given === undefined || !poolTakesTariff(type, given.type)
@@ -60,7 +60,7 @@ describe('the demonstration estate', () => {
     expect(outside.filter(({ tariff }) => tariffOf.get(tariff ?? '')?.type !== TariffType.Standard)).toEqual([])
   })
 
-  test('names no tariff for a SIM where its pool’s governs', () => {
+  test('gives SIMs in shared pools no own tariff', () => {
     const queued = monthEnd.flatMap((change) => {
       const { pool, tariff } = { pool: undefined, tariff: undefined, ...change }
       return [{ pool: pool ?? simOf.get(change.iccid)?.pool ?? null, tariff: tariff ?? null }]
@@ -74,7 +74,7 @@ describe('the demonstration estate', () => {
     expect(queued.filter(({ tariff }) => tariff !== null)).toHaveLength(2)
   })
 
-  test('numbers its SIMs and devices well-formed, with right check digits, each once', () => {
+  test('has unique, well-formed numbers with right check digits', () => {
     const imeis = sims.flatMap(({ device }) => [device.imei, ...(device.swap === null ? [] : [device.swap.imei])])
 
     expect(sims.filter(({ iccid }) => !/^89\d{17}$/.test(iccid) || !ICCID.test(iccid) || !luhnOk(iccid))).toEqual([])
@@ -92,7 +92,7 @@ describe('the demonstration estate', () => {
     }
   })
 
-  test('has a few exempt SIMs, device swaps and devices that are never seen or fall silent', () => {
+  test('has a few exempt SIMs, swaps and silent devices', () => {
     const count = (of: (sim: (typeof sims)[number]) => boolean) => sims.filter(of).length
 
     expect(count((sim) => sim.isWatchdogExempt === true)).toBe(4)
@@ -102,7 +102,7 @@ describe('the demonstration estate', () => {
     expect(count(({ device }) => device.runawayAfterDays !== null)).toBeGreaterThan(10)
   })
 
-  test('queues eleven changes for the month’s end, one a SIM, each to something else', () => {
+  test('queues eleven real changes, at most one a SIM', () => {
     expect(monthEnd).toHaveLength(11)
     expect(new Set(monthEnd.map(({ iccid }) => iccid)).size).toBe(monthEnd.length)
     for (const change of monthEnd) {

@@ -5,7 +5,7 @@ import { generateUsage, usageCsv } from '../../../examples/usage.ts'
 import { usageFile } from '../../../tools/usage-file.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from './usage-sums.ts'
 
-/** A guard holds what is more than this, per rule and hour, in an estate of 300. */
+/** Above these numbers a guard opens a hold: per rule and hour, in an estate of 300 SIMs. */
 const NEWLY_FIRING = 50
 const SUSPENDED = 20
 const HOUR = 3_600_000
@@ -23,7 +23,7 @@ const watched = (sim: EstateSim) => sim.isWatchdogExempt !== true && poolOf(sim)
 const poolOf = (sim: EstateSim) => estate.pools.find(({ key }) => key === sim.pool)
 const enforced = (sim: EstateSim) => watched(sim) && poolOf(sim)?.watchdogMode === WatchdogMode.Enforce
 
-/** Type of the tariff that governs, its bytes for one SIM and, where it is shared, for all. */
+/** Of the governing tariff: its type, the bytes for one SIM and, for a Fixed pool, the bytes for all SIMs. */
 function termsFor(sim: EstateSim) {
   const named = (key: string | null | undefined) => estate.tariffs.find((tariff) => tariff.key === key)
   const [own, pools] = [named(sim.tariff), named(poolOf(sim)?.tariff)]
@@ -46,15 +46,15 @@ const pools = estate.pools.map((pool) => {
 const sharedOver = pools.filter(({ tariffType, pct }) => tariffType !== TariffType.Standard && pct > 100)
 
 describe('the shipped usage file', () => {
-  test('is what its generator makes', () => {
+  test('equals the output of its generator', () => {
     expect(usageFile() === csv).toBe(true)
   })
 
-  test('is another one for another seed', () => {
+  test('differs for another seed', () => {
     expect(usageCsv(generateUsage({ seed: 1, estate, cycle: OCTOBER })) === csv).toBe(false)
   })
 
-  test('has the columns that usage is ingested with, and about 50,000 records, in under 6 MB', () => {
+  test('has the ingest columns and about 50,000 records', () => {
     expect(csv.split('\n', 1)).toEqual(['recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,imei'])
     expect(lines.length).toBeGreaterThan(45_000)
     expect(lines.length).toBeLessThan(55_000)
@@ -64,7 +64,7 @@ describe('the shipped usage file', () => {
     ).toBeUndefined()
   })
 
-  test('covers its month and no instant outside it', () => {
+  test('covers its month and nothing outside it', () => {
     const first = records.reduce((least, { at }) => Math.min(least, at), Infinity)
     const last = records.reduce((most, { at }) => Math.max(most, at), 0)
 
@@ -74,7 +74,7 @@ describe('the shipped usage file', () => {
     expect(last).toBeGreaterThan(OCTOBER.endsAt - HOUR)
   })
 
-  test('repeats some records word for word, later', () => {
+  test('repeats some records word for word', () => {
     const repeated = lines.length - records.length
 
     expect(repeated).toBeGreaterThan(300)
@@ -83,7 +83,7 @@ describe('the shipped usage file', () => {
     expect(new Set(records.map(({ id }) => id)).size).toBe(records.length)
   })
 
-  test('delivers nearly in order of time, and some records hours late', () => {
+  test('delivers some records over an hour late', () => {
     const seen = new Set<string>()
     let newest = 0
     const late = lines.filter(({ id, at }) => {
@@ -97,7 +97,7 @@ describe('the shipped usage file', () => {
     expect(late.length).toBeLessThan(lines.length / 20)
   })
 
-  test('holds what each device was made to use, to a byte per record', () => {
+  test('adds up to each device’s usage, within rounding', () => {
     const counts = new Map<string, number>()
     for (const { iccid } of records) counts.set(iccid, (counts.get(iccid) ?? 0) + 1)
     const off = estate.sims.filter(
@@ -108,7 +108,7 @@ describe('the shipped usage file', () => {
     expect([...bySim.keys()].filter((iccid) => !estate.sims.some((sim) => sim.iccid === iccid))).toEqual([])
   })
 
-  test('has more traffic by day than by night for vans, and less at the weekend', () => {
+  test('gives vans more traffic by day and on weekdays', () => {
     const vans = new Set(simsIn('vans').map(({ iccid }) => iccid))
     const hours = records.filter(({ iccid }) => vans.has(iccid)).map(({ at }) => new Date(at))
     const count = (of: (at: Date) => boolean) => hours.filter(of).length
@@ -120,14 +120,14 @@ describe('the shipped usage file', () => {
     expect(perDay([0, 6], 9)).toBeLessThan(0.7 * perDay([1, 2, 3, 4, 5], 22))
   })
 
-  test('has a heavy tail: a hundredth of the records carries more than a tenth of the bytes', () => {
+  test('has a heavy tail of record sizes', () => {
     const sizes = records.map(({ bytes }) => bytes).toSorted((a, b) => b - a)
     const sum = (of: readonly number[]) => of.reduce((acc, bytes) => acc + bytes, 0)
 
     expect(sum(sizes.slice(0, sizes.length / 100))).toBeGreaterThan(sum(sizes) / 10)
   })
 
-  test('lets silent devices fall silent and leaves the others no gap of a day', () => {
+  test('has gaps of a day for silent devices only', () => {
     const bySimOf = Map.groupBy(records, ({ iccid }) => iccid)
     const gaps = estate.sims.map((sim) => {
       const times = (bySimOf.get(sim.iccid) ?? []).map(({ at }) => at).toSorted((a, b) => a - b)
@@ -140,7 +140,7 @@ describe('the shipped usage file', () => {
     expect(gaps.filter(({ gap, after }) => gap > 24 * HOUR || after > 0)).toEqual([])
   })
 
-  test('shows a SIM in another device, the old one’s last record after the new one’s first', () => {
+  test('delivers an old device’s last records after its swap', () => {
     const swapped = estate.sims.filter(({ device }) => device.swap !== null)
     for (const { iccid, device } of swapped) {
       const its = lines.filter((line) => line.iccid === iccid)
@@ -158,15 +158,15 @@ describe('the shipped usage file', () => {
   })
 })
 
-describe('what the watchdog has to find in it', () => {
-  test('a watched pool of each kind crosses its warning threshold', () => {
+describe('the shipped usage file, for the watchdog', () => {
+  test('takes watched pools of each type past their thresholds', () => {
     const crossed = pools.filter((pool) => pool.pct >= (pool.warningThresholdPct ?? Infinity))
 
     expect(new Set(crossed.map(({ tariffType }) => tariffType))).toEqual(new Set(Object.values(TariffType)))
     expect(crossed.map(({ key }) => key)).toEqual(['vans', 'lamps', 'wells', 'weather', 'chargers'])
   })
 
-  test('a Dynamic pool in Enforce and a Fixed one in Monitor go over, and no other shared pool', () => {
+  test('puts one Dynamic and one Fixed pool into overage', () => {
     expect(sharedOver.map(({ key, tariffType, watchdogMode }) => [key, tariffType, watchdogMode])).toEqual([
       ['vans', TariffType['Dynamic Pool'], WatchdogMode.Enforce],
       ['lamps', TariffType['Fixed Pool'], WatchdogMode.Monitor],
@@ -176,7 +176,7 @@ describe('what the watchdog has to find in it', () => {
   test.each([
     ['vans', 4],
     ['lamps', 2],
-  ])('the largest excesses that cover the overage of %s are %i SIMs', (key, expected) => {
+  ])('has the overage of %s covered by %i SIMs', (key, expected) => {
     const pool = sharedOver.find((over) => over.key === key)
     const excesses = (pool?.sims ?? [])
       .filter(watched)
@@ -193,7 +193,7 @@ describe('what the watchdog has to find in it', () => {
     expect(excesses.filter((excess) => excess > 0).length).toBeLessThanOrEqual(10)
   })
 
-  test('a handful of SIMs in Standard pools exceed their own allowance, most of them in Enforce', () => {
+  test('puts a few SIMs over their own allowance', () => {
     const over = estate.sims.filter(
       (sim) => termsFor(sim).type === TariffType.Standard && watched(sim) && excessOf(sim) > 0,
     )
@@ -203,13 +203,13 @@ describe('what the watchdog has to find in it', () => {
     expect(new Set(over.map(({ pool }) => pool))).toEqual(new Set(['households', 'chargers', null]))
   })
 
-  test('an exempt SIM is over in a Standard and in a shared pool', () => {
+  test('puts exempt SIMs over in Standard and shared pools', () => {
     const over = estate.sims.filter((sim) => sim.isWatchdogExempt === true && excessOf(sim) > 0)
 
     expect(over.map(({ pool }) => pool)).toEqual(['households', 'vans'])
   })
 
-  test('no guard is reached: what can fire for SIMs, and be suspended, stays below per rule', () => {
+  test('stays below the guards for firing and suspending', () => {
     const sims = estate.sims.filter(watched)
     const atThreshold = sims.filter((sim) => {
       const threshold = sim.warningThresholdPct ?? poolOf(sim)?.warningThresholdPct ?? Infinity
@@ -244,7 +244,7 @@ describe('generateUsage', () => {
     expect(() => [...generateUsage({ seed: 1, estate, cycle })]).toThrow('expected whole days in UTC')
   })
 
-  test('gives a SIM the same usage whatever other SIMs there are', () => {
+  test('gives a SIM the same usage beside any others', () => {
     const [first, second] = estate.sims
     if (first === undefined || second === undefined) throw new Error('the estate is empty')
     const of = (sims: EstateSim[]) =>

@@ -1,4 +1,4 @@
-/** A bridge to a carrier that answers what the test tells it to. */
+/** A carrier's bridge that responds as the test tells it to. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -33,7 +33,7 @@ export async function startBridge(answer: Answering) {
   }
 }
 
-/** Answers with this status and body, JSON unless it is text. */
+/** Responds with this status and body: text as it is, all else as JSON. */
 export const answering =
   (status: number, body: unknown, headers: Record<string, string> = {}): Answering =>
   (response) => {

@@ -29,8 +29,8 @@ const failureOf = async (asking: Promise<unknown>): Promise<CarrierError> => {
   return failure as CarrierError
 }
 
-describe('asking the carrier', () => {
-  test('posts the request as JSON with the secret, and answers with the effect', async () => {
+describe('perform', () => {
+  test('posts JSON with the secret, returns the effect', async () => {
     const network = await networkTo(answering(200, DONE))
 
     const answer = await network.perform({ ...SUSPEND, operation: 'provision', pool: 'meters-eu', tariff: 'EU 500' })
@@ -50,7 +50,7 @@ describe('asking the carrier', () => {
     })
   })
 
-  test('keeps the path of the address, with or without a slash at its end', async () => {
+  test('keeps the path of the address, trailing slash or not', async () => {
     bridge = await startBridge(answering(200, DONE))
 
     await httpNetwork({ url: `${bridge.url}/bridge/`, secret: SECRET, timeoutMs: 2000 }).perform(SUSPEND)
@@ -59,15 +59,15 @@ describe('asking the carrier', () => {
     expect(bridge.asked.map(({ url }) => url)).toEqual(['/bridge/operations', '/bridge/operations'])
   })
 
-  test('passes on that there was nothing to do', async () => {
+  test('passes on the effect `already`', async () => {
     const network = await networkTo(answering(200, { ...DONE, effect: 'already', note: 'ours to ignore' }))
 
     expect(await network.perform(SUSPEND)).toEqual({ ticketId: TICKET, effect: 'already' })
   })
 })
 
-describe('a refusal', () => {
-  test.each([400, 404, 409, 422])('%i with a code is final and says why', async (status) => {
+describe('a refusal by the carrier', () => {
+  test.each([400, 404, 409, 422])('is final with status %i and a code', async (status) => {
     const network = await networkTo(answering(status, { code: 'line_unknown', detail: 'no line\r\nwith this ICCID' }))
 
     const failure = await failureOf(network.perform(SUSPEND))
@@ -77,10 +77,10 @@ describe('a refusal', () => {
   })
 
   test.each([
-    ['cut in the middle of a character', 409, { code: 'line_busy', detail: `x${'\u{1F4A9}'.repeat(400)}` }],
-    ['with half a character', 409, { code: 'line_busy', detail: 'half \ud800' }],
-    ['with half a character for a code', 503, { code: 'half \ud800', detail: 'later' }],
-  ])('%s is told in text that can be kept', async (_, status, body) => {
+    ['it is cut within a character', 409, { code: 'line_busy', detail: `x${'\u{1F4A9}'.repeat(400)}` }],
+    ['it holds half a character', 409, { code: 'line_busy', detail: 'half \ud800' }],
+    ['its code is half a character', 503, { code: 'half \ud800', detail: 'later' }],
+  ])('gives a well-formed message if %s', async (_, status, body) => {
     const network = await networkTo(answering(status, body))
 
     const failure = await failureOf(network.perform(SUSPEND))
@@ -88,7 +88,7 @@ describe('a refusal', () => {
     expect(failure.message.isWellFormed()).toBe(true)
   })
 
-  test('with a code that is no code gets one of ours', async () => {
+  test('becomes carrier_refused if its code is malformed', async () => {
     const network = await networkTo(answering(409, { code: 'not a code\n', detail: 'x'.repeat(2000) }))
 
     const failure = await failureOf(network.perform(SUSPEND))
@@ -97,7 +97,7 @@ describe('a refusal', () => {
     expect(failure.message.length).toBeLessThan(600)
   })
 
-  test('of our secret is tried again, and names the setting', async () => {
+  test('is retryable for a 401, naming CARRIER_SECRET', async () => {
     const network = await networkTo(answering(401, { code: 'unauthorized', detail: 'who are you' }))
 
     const failure = await failureOf(network.perform(SUSPEND))
@@ -108,7 +108,7 @@ describe('a refusal', () => {
   })
 })
 
-describe('a failure that may pass', () => {
+describe('a retryable failure', () => {
   test.each([
     [408, 'carrier_unavailable'],
     [425, 'carrier_unavailable'],
@@ -116,7 +116,7 @@ describe('a failure that may pass', () => {
     [500, 'carrier_unavailable'],
     [502, 'carrier_unavailable'],
     [503, 'carrier_unavailable'],
-  ])('%i is tried again', async (status, code) => {
+  ])('is reported for status %i', async (status, code) => {
     const network = await networkTo(answering(status, { code: 'maintenance', detail: 'until noon' }))
 
     const failure = await failureOf(network.perform(SUSPEND))
@@ -130,7 +130,7 @@ describe('a failure that may pass', () => {
     ['a date', () => new Date(Date.now() + 60_000).toUTCString(), 57_000, 60_000],
     ['a date that has passed', 'Wed, 21 Oct 2015 07:28:00 GMT', 0, 0],
     ['years, cut down to an hour', '99999999', 3_600_000, 3_600_000],
-  ])('Retry-After in %s says how long', async (_, header, least, most) => {
+  ])('takes its delay from Retry-After in %s', async (_, header, least, most) => {
     const value = typeof header === 'string' ? header : header()
     const network = await networkTo(answering(503, {}, { 'retry-after': value }))
 
@@ -140,13 +140,13 @@ describe('a failure that may pass', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(most)
   })
 
-  test('Retry-After that cannot be read is left out', async () => {
+  test('omits a Retry-After that it cannot read', async () => {
     const network = await networkTo(answering(503, {}, { 'retry-after': 'soon' }))
 
     expect((await failureOf(network.perform(SUSPEND))).retryAfterMs).toBeUndefined()
   })
 
-  test('nobody there is unreachable', async () => {
+  test('is carrier_unreachable if nobody listens', async () => {
     const network = await networkTo(answering(200, DONE))
     await bridge?.stop()
 
@@ -156,13 +156,13 @@ describe('a failure that may pass', () => {
     expect(failure.message).toContain('ECONNREFUSED')
   })
 
-  test('a connection that breaks before the answer is unreachable', async () => {
+  test('is carrier_unreachable if the connection breaks', async () => {
     const network = await networkTo((response) => void response.destroy())
 
     expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_unreachable', retryable: true })
   })
 
-  test('an answer that does not come in time is a timeout', async () => {
+  test('is carrier_timeout if no response comes in time', async () => {
     const network = await networkTo(() => {}, 50)
 
     const failure = await failureOf(network.perform(SUSPEND))
@@ -171,13 +171,13 @@ describe('a failure that may pass', () => {
     expect(failure.message).toContain('50 ms')
   })
 
-  test('an answer that begins and never ends is a timeout too', async () => {
+  test('is carrier_timeout if the response never ends', async () => {
     const network = await networkTo((response) => void response.writeHead(200).write('{"ticketId":'), 50)
 
     expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_timeout', retryable: true })
   })
 
-  test('the caller may stop waiting', async () => {
+  test('is carrier_timeout if the caller aborts', async () => {
     const network = await networkTo(() => {})
     const stop = new AbortController()
     const asking = failureOf(network.perform(SUSPEND, { signal: stop.signal }))
@@ -189,7 +189,7 @@ describe('a failure that may pass', () => {
   })
 })
 
-describe('an answer that makes no sense', () => {
+describe('an unreadable response', () => {
   test.each([
     ['text', 200, 'OK', '“OK”'],
     ['nothing', 200, '', 'an empty body'],
@@ -200,7 +200,7 @@ describe('an answer that makes no sense', () => {
     ['an accepted request', 202, DONE, '202'],
     ["a proxy's page", 404, '<html>nginx</html>', '404 with “<html>nginx</html>”'],
     ['a refusal without a code', 409, { detail: 'no' }, '409'],
-  ])('%s is tried again, and the failure says what came', async (_, status, body, shown) => {
+  ])('is retryable, and the failure shows it: %s', async (_, status, body, shown) => {
     const network = await networkTo(answering(status, body))
 
     const failure = await failureOf(network.perform(SUSPEND))
@@ -209,7 +209,7 @@ describe('an answer that makes no sense', () => {
     expect(failure.message).toContain(shown)
   })
 
-  test('a redirect is not followed: the secret stays here', async () => {
+  test('includes a redirect, which is never followed', async () => {
     const elsewhere = await startBridge(answering(200, DONE))
     const network = await networkTo(answering(307, '', { location: `${elsewhere.url}/operations` }))
 
@@ -220,7 +220,7 @@ describe('an answer that makes no sense', () => {
     expect(elsewhere.asked).toEqual([])
   })
 
-  test('one without end is cut off', async () => {
+  test('is cut off if it never ends', async () => {
     let sentBytes = 0
     const network = await networkTo((response) => {
       response.writeHead(200)
@@ -243,7 +243,7 @@ describe('an answer that makes no sense', () => {
 })
 
 describe('ping', () => {
-  test('asks for the health without the secret', async () => {
+  test('requests /healthz without the secret', async () => {
     const network = await networkTo(answering(200, { ok: true }))
 
     await network.ping()
@@ -252,7 +252,7 @@ describe('ping', () => {
     expect(bridge?.asked[0]?.headers.authorization).toBeUndefined()
   })
 
-  test('fails when the bridge is not well', async () => {
+  test('fails if the bridge responds 503', async () => {
     const network = await networkTo(answering(503, 'no uplink'))
 
     const failure = await failureOf(network.ping())
@@ -261,7 +261,7 @@ describe('ping', () => {
     expect(failure.message).toContain('503 with “no uplink”')
   })
 
-  test('fails when nobody is there', async () => {
+  test('fails if nobody listens', async () => {
     const network = await networkTo(answering(200, {}))
     await bridge?.stop()
 
@@ -269,12 +269,12 @@ describe('ping', () => {
   })
 })
 
-describe('settings', () => {
-  test.each(['ftp://carrier', 'carrier:8090', '', 'http://user:pw@carrier'])('the address %j is refused', (url) => {
+describe('httpNetwork', () => {
+  test.each(['ftp://carrier', 'carrier:8090', '', 'http://user:pw@carrier'])('refuses the address %j', (url) => {
     expect(() => httpNetwork({ url, secret: SECRET, timeoutMs: 1 })).toThrow('CARRIER_URL')
   })
 
-  test.each(['', 'with blank', 'line\nbreak'])('the secret %j is refused without being shown', (secret) => {
+  test.each(['', 'with blank', 'line\nbreak'])('refuses the secret %j without showing it', (secret) => {
     expect(() => httpNetwork({ url: 'http://carrier', secret, timeoutMs: 1 })).toThrow(
       /^((?!line|blank\b).)*CARRIER_SECRET$/,
     )

@@ -1,4 +1,4 @@
-/** A real SMTP server on a free port that keeps what it is sent, or does with it what the test says. */
+/** A real SMTP server on a free port that keeps each mail, or handles it as the test says. */
 import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'

@@ -1,4 +1,4 @@
-/** Notifications that are right in every field; a test names only what it is about. */
+/** Valid notifications: a test sets only the fields it is about. */
 import { LogLevel } from '../../../domain/codes.ts'
 import type { AlertNotification, SummaryNotification } from '../../../notify/notification.ts'
 

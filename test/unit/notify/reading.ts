@@ -10,7 +10,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&#x3D;': '=',
 }
 
-/** Words of the HTML without its mark-up; a blank where an element ends. */
+/** The text of the HTML without its mark-up, with a blank for each tag. */
 export const wordsOf = (html: string): string =>
   html
     .replace(/<!--.*?-->/gs, ' ')

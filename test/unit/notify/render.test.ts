@@ -19,18 +19,18 @@ const aWarningOf = (i: number, rule = 'sim-usage-warning') =>
 const MAILS: readonly (readonly [string, readonly Notification[]])[] = [
   ['an alert', [anAlert()]],
   ['an alert with a forecast', [aWarning()]],
-  ['an alert that is resolved', [aWarning({ kind: 'resolved', pace: null, at: '2026-11-22T10:00:00.000Z' })]],
-  ['a grace that begins', [anAlert({ kind: 'graceStarted' })]],
-  ['a grace that ends', [anAlert({ kind: 'graceEnding' })]],
+  ['a resolved alert', [aWarning({ kind: 'resolved', pace: null, at: '2026-11-22T10:00:00.000Z' })]],
+  ['a starting grace', [anAlert({ kind: 'graceStarted' })]],
+  ['an ending grace', [anAlert({ kind: 'graceEnding' })]],
   ['a digest', [anAlert(), aWarning(), aWarning({ kind: 'resolved', pace: null })]],
   ['a month end', [aSummary({ statementCsv: 'iccid\n' })]],
   ['a month end within a digest', [aSummary({ statementCsv: 'iccid\n' }), aWarning()]],
 ]
 
-describe.each(MAILS)('%s', (_, notifications) => {
+describe.each(MAILS)('renderMail of %s', (_, notifications) => {
   const mail = renderMail(notifications, LINKS)
 
-  test('has every number and link of its HTML in its text', () => {
+  test('repeats every number and link in its text', () => {
     const numbers = numbersOf(wordsOf(mail.html))
     expect(numbers.length).toBeGreaterThan(5)
     expect(numbers.filter((number) => !mail.text.includes(number))).toEqual([])
@@ -41,7 +41,7 @@ describe.each(MAILS)('%s', (_, notifications) => {
     expect(mail.text).toContain(`Open Simherd: ${LINKS.serviceUrl}`)
   })
 
-  test('reads on small and dark screens, by ear, and without asking anybody for anything', () => {
+  test('fits small and dark screens, and loads nothing', () => {
     expect(mail.html).toContain('lang="en"')
     expect(mail.html).toContain('<meta name="color-scheme" content="light dark">')
     expect(mail.html).toContain('@media (prefers-color-scheme: dark)')
@@ -51,11 +51,11 @@ describe.each(MAILS)('%s', (_, notifications) => {
     expect(mail.html).not.toMatch(/<(img|script|link|iframe|form)\b|@import|@font-face|url\(/i)
   })
 
-  test('is the same however often it is made', () => {
+  test('gives the same mail each time', () => {
     expect(renderMail(notifications, LINKS)).toEqual(mail)
   })
 
-  test('has no button where there is nowhere to go', () => {
+  test('has no button without a service URL', () => {
     const without = renderMail(notifications)
 
     expect(linksOf(without.html)).toEqual([])
@@ -63,29 +63,29 @@ describe.each(MAILS)('%s', (_, notifications) => {
   })
 })
 
-describe('one alert', () => {
+describe('a mail of one alert', () => {
   test.each([
     ['its level', anAlert(), '[Simherd] Critical: Pool meters-eu is 12 MB over its 500 MB (Acme)'],
     [
-      'that it is resolved',
+      'the resolution',
       aWarning({ kind: 'resolved', message: 'It is under its limit again.' }),
       '[Simherd] Resolved: SIM 8944000000000000041: It is under its limit again (Acme)',
     ],
     [
-      'that its grace has begun',
+      'the start of grace',
       anAlert({ kind: 'graceStarted' }),
       '[Simherd] Grace started: Pool meters-eu is 12 MB over its 500 MB (Acme)',
     ],
     [
-      'that its grace ends',
+      'the end of grace',
       anAlert({ kind: 'graceEnding' }),
       '[Simherd] Grace ending: Pool meters-eu is 12 MB over its 500 MB (Acme)',
     ],
-  ])('says in its subject %s, what it is about, and whose it is', (_, alert, subject) => {
+  ])('states %s, message and tenant in its subject', (_, alert, subject) => {
     expect(renderMail([alert]).subject).toBe(subject)
   })
 
-  test('says what, how much, of what, since when, until when, what next, why, and how to stop it', () => {
+  test('states usage, reasons and what happens next', () => {
     const { text } = renderMail([aWarning()])
 
     expect(text).toContain('Warning: SIM 8944000000000000041 has used 84.2 % of 50 MB.')
@@ -99,7 +99,7 @@ describe('one alert', () => {
     expect(text).toContain('How to stop this: Raise the warning threshold of the SIM')
   })
 
-  test('leaves out what is not known', () => {
+  test('leaves out facts that are unknown', () => {
     const unknown = { usageMB: null, limitMB: null, usagePct: null, overageMB: null }
 
     const { text, html } = renderMail([aWarning({ facts: unknown, pace: null })])
@@ -108,7 +108,7 @@ describe('one alert', () => {
     expect(wordsOf(html)).not.toMatch(/Usage|pace|null|Over the limit/)
   })
 
-  test('is read in a list by what happens next', () => {
+  test('shows what happens next as preview text', () => {
     const [, preheader] = /<div style="display:none[^>]*>([^<]*)</.exec(renderMail([anAlert()]).html) ?? []
 
     expect(preheader).toBe(anAlert().whatNext)
@@ -120,19 +120,19 @@ describe('one alert', () => {
     ['almost all', { usageMB: 499.99, limitMB: 500, usagePct: 99.998, overageMB: 0 }, '(99.9 %)'],
     ['all', { usageMB: 500, limitMB: 500, usagePct: 100, overageMB: 0 }, '(100 %)'],
     ['a tenth that binary cannot hold', { usageMB: 64.1, limitMB: 100, usagePct: 64.1, overageMB: 0 }, '(64.1 %)'],
-  ])('writes %s so that it is not misread', (_, facts, written) => {
+  ])('writes %s so that nobody misreads it', (_, facts, written) => {
     expect(renderMail([anAlert({ facts })]).text).toContain(written)
   })
 })
 
-describe('several', () => {
-  test('are counted in the subject, worst first', () => {
+describe('a mail of several alerts', () => {
+  test('counts them in the subject, worst first', () => {
     const { subject } = renderMail([aWarningOf(1), aWarning({ kind: 'resolved' }), anAlert(), aWarningOf(2)])
 
     expect(subject).toBe('[Simherd] 4 notices: 1 Critical, 2 Warning, 1 Resolved (Acme)')
   })
 
-  test('stand by rule, the worst rule first, and within it the furthest over', () => {
+  test('groups them by rule, worst rule first', () => {
     const { text } = renderMail([aWarningOf(1), aWarningOf(5, 'other'), aWarningOf(3), anAlert(), aWarningOf(2)])
 
     const seen = text.match(/^(Critical|Warning): \S+|^- \S+:/gm)
@@ -148,20 +148,20 @@ describe('several', () => {
     ])
   })
 
-  test('of one rule that say the same next say it once', () => {
+  test('states a shared next step only once', () => {
     const { text } = renderMail([aWarningOf(1), aWarningOf(2), aWarningOf(3)])
 
     expect(text.match(/What happens next/g)).toHaveLength(1)
   })
 
-  test('of one rule that say different things say how often', () => {
+  test('counts the alerts of each next step', () => {
     const { text } = renderMail([aWarningOf(1), aWarningOf(2), aWarning({ whatNext: 'It will be suspended.' })])
 
     expect(text).toContain('What happens next: Nothing: this is for your information. (2)')
     expect(text).toContain('What happens next: It will be suspended. (1)')
   })
 
-  test('that are very many become a bounded table and a number', () => {
+  test('lists at most 200 and counts the rest', () => {
     const { text, html, subject } = renderMail(
       Array.from({ length: 5000 }, (_, i) => aWarningOf(i)),
       LINKS,
@@ -171,11 +171,11 @@ describe('several', () => {
     expect(text.match(/^- /gm)).toHaveLength(200)
     expect(text).toContain('and 4800 more')
     expect(wordsOf(html)).toContain('and 4800 more')
-    // Where a well-known mail program cuts a mail off.
+    // A well-known mail program cuts mails off at this size.
     expect(Buffer.byteLength(html)).toBeLessThan(102_000)
   })
 
-  test('of one rule do not hide those of another', () => {
+  test('keeps one rule from crowding out another', () => {
     const many = Array.from({ length: 500 }, (_, i) => anAlert({ subject: { kind: 'sim', id: i, label: `sim-${i}` } }))
 
     const { text } = renderMail([...many, aWarningOf(1)])
@@ -185,7 +185,7 @@ describe('several', () => {
     expect(text).toContain('- 8944000000000010001:')
   })
 
-  test('of very many rules end in a number too', () => {
+  test('lists at most 20 rules and counts the rest', () => {
     const { text, html } = renderMail(Array.from({ length: 60 }, (_, i) => aWarningOf(i, `rule-${i}`)))
 
     expect(text.match(/^Warning: /gm)).toHaveLength(20)
@@ -193,13 +193,13 @@ describe('several', () => {
     expect(Buffer.byteLength(html)).toBeLessThan(102_000)
   })
 
-  test('cannot be none', () => {
+  test('needs at least one notification', () => {
     expect(() => renderMail([])).toThrow('at least one notification')
   })
 })
 
-describe('a month end', () => {
-  test('says its figures, what failed, and what each pool costs', () => {
+describe('a mail of a month end', () => {
+  test('states figures, failures and charges by pool', () => {
     const { subject, text } = renderMail([aSummary()])
 
     expect(subject).toBe('[Simherd] Billing cycle 2026-11 is closed, 2 failed (Acme)')
@@ -212,7 +212,7 @@ describe('a month end', () => {
     expect(text).toContain('- meters-eu: 512 MB of 500 MB, over by 12 MB, charge 212.00')
   })
 
-  test('carries the statement where it is given', () => {
+  test('attaches the statement if there is one', () => {
     const [statement] = renderMail([aSummary({ statementCsv: 'iccid,tag\n' })]).attachments ?? []
 
     expect(statement).toEqual({
@@ -223,7 +223,7 @@ describe('a month end', () => {
     expect(renderMail([aSummary()])).not.toHaveProperty('attachments')
   })
 
-  test('with very much to say points to the statement', () => {
+  test('cuts long lists of pools and failures', () => {
     const [pool] = aSummary().pools
     const [failure] = aSummary().failures
     const { text, html } = renderMail([
@@ -236,7 +236,7 @@ describe('a month end', () => {
   })
 })
 
-describe('words from outside', () => {
+describe('untrusted text', () => {
   const mean = '<script>alert(1)</script>"\' {{rule}} \r\nBcc: thief@example.org\u202egnp\u0000\u2028x'
 
   const everywhere: readonly (readonly [string, readonly Notification[]])[] = [
@@ -269,7 +269,7 @@ describe('words from outside', () => {
     })
   }
 
-  test.each(everywhere)('are only words in %s', (_, notifications) => {
+  test.each(everywhere)('stays plain text in %s', (_, notifications) => {
     const { subject, text, html, attachments } = renderMail(notifications)
 
     expect(html).not.toMatch(/<script/i)
@@ -282,7 +282,7 @@ describe('words from outside', () => {
     for (const { filename } of attachments ?? []) expect(filename).toMatch(/^statement-[\w-]*\.csv$/)
   })
 
-  test('are cut between characters where a subject would be too long', () => {
+  test('is cut between characters in a long subject', () => {
     const family = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}'
 
     const { subject } = renderMail([anAlert({ tenantName: family.repeat(30), message: 'word '.repeat(100) })])
@@ -293,7 +293,7 @@ describe('words from outside', () => {
     expect(subject.length).toBeGreaterThan(170)
   })
 
-  test('never make a subject long or broken', () => {
+  test('never makes a subject too long or malformed', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 400 }),
@@ -309,7 +309,7 @@ describe('words from outside', () => {
     )
   })
 
-  test('and numbers of every size are the same in both parts', () => {
+  test('has the same numbers in text and HTML', () => {
     const amount = fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }))
     const facts = fc.record({ usageMB: amount, limitMB: amount, usagePct: amount, overageMB: amount })
     fc.assert(

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { compileTemplates } from '../../../tools/mail-templates.ts'
 
-describe('compiled mail templates', () => {
-  test('are those their sources make', async () => {
+describe('compileTemplates', () => {
+  test('makes the templates that are committed', async () => {
     const made = await compileTemplates()
 
     const folder = readdirSync('notify/templates').filter((name) => name.endsWith('.generated.html'))
@@ -11,7 +11,7 @@ describe('compiled mail templates', () => {
     for (const { path, content } of made) expect(readFileSync(path, 'utf8'), path).toBe(content)
   })
 
-  test('say on their first line that they are made', async () => {
+  test('marks each template as generated', async () => {
     for (const { content } of await compileTemplates()) {
       expect(content.split('\n')[0]).toMatch(/^\{\{!-- Generated from \w+\.mjml by .*: do not edit\. --\}\}$/)
     }

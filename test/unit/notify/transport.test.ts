@@ -42,11 +42,11 @@ const failureOf = async (sending: Promise<unknown>): Promise<MailError> => {
   return failure as MailError
 }
 
-describe('a server on another machine', () => {
-  // Reaches this machine, under an address that is not its own name for itself.
+describe('a remote SMTP server', () => {
+  // Reaches this machine, under an address that does not count as local.
   const elsewhere = (url: string) => url.replace(/127\.0\.0\.1|localhost/, '0.0.0.0')
 
-  test('that offers no encryption is sent nothing, and the mail waits', async () => {
+  test('receives nothing unless it offers encryption', async () => {
     const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
 
     const failure = await failureOf(transportTo(elsewhere(mailbox.url)).send(aMail()))
@@ -55,7 +55,7 @@ describe('a server on another machine', () => {
     expect(mailbox.received).toEqual([])
   })
 
-  test('is sent to in the clear where the operator says so', async () => {
+  test('receives clear text if the operator allows it', async () => {
     const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
     const transport = createTransport({ smtpUrl: elsewhere(mailbox.url), from: FROM, timeoutMs: 3000, plain: true })
     cleanups.push(() => transport.close())
@@ -66,8 +66,8 @@ describe('a server on another machine', () => {
   })
 })
 
-describe('a mail that is sent', () => {
-  test('arrives with both parts as they were rendered', async () => {
+describe('send', () => {
+  test('delivers both parts as they were rendered', async () => {
     const { mailbox, transport } = await mailboxAndTransport()
     const mail = aMail()
 
@@ -86,7 +86,7 @@ describe('a mail that is sent', () => {
     expect(received?.mail.html?.trimEnd()).toBe(mail.html.trimEnd())
   })
 
-  test('says that no person wrote it', async () => {
+  test('marks the mail as automatic', async () => {
     const { mailbox, transport } = await mailboxAndTransport()
 
     await transport.send(aMail())
@@ -96,7 +96,7 @@ describe('a mail that is sent', () => {
     expect(headers.get('x-auto-response-suppress')).toBe('All')
   })
 
-  test('keeps its Message-ID when it is sent again', async () => {
+  test('keeps the Message-ID of a repeated mail', async () => {
     const { mailbox, transport } = await mailboxAndTransport()
 
     await transport.send(aMail())
@@ -105,7 +105,7 @@ describe('a mail that is sent', () => {
     expect(mailbox.received.map(({ mail }) => mail.messageId)).toEqual(['<0d5fb0d3@simherd>', '<0d5fb0d3@simherd>'])
   })
 
-  test('carries the statement', async () => {
+  test('attaches the statement as CSV', async () => {
     const { mailbox, transport } = await mailboxAndTransport()
 
     await transport.send(aMail(renderMail([aSummary({ statementCsv: 'iccid,tag\n8944,zähler-1\n' })])))
@@ -115,7 +115,7 @@ describe('a mail that is sent', () => {
     expect(new TextDecoder().decode(statement?.content as ArrayBuffer)).toBe('iccid,tag\n8944,zähler-1\n')
   })
 
-  test('cannot gain a header or a recipient from what it holds', async () => {
+  test('lets no content add headers or recipients', async () => {
     const { mailbox, transport } = await mailboxAndTransport()
     const mean = 'x\r\nBcc: thief@example.org\r\n\r\nbody'
 
@@ -129,7 +129,7 @@ describe('a mail that is sent', () => {
   })
 })
 
-describe('a mail that is not taken', () => {
+describe('a failure to send', () => {
   test.each([
     ['greylisting', 451, 'temporary'],
     ['a full mailbox', 452, 'temporary'],
@@ -137,7 +137,7 @@ describe('a mail that is not taken', () => {
     ['a refused message', 554, 'permanent'],
     ['a muddled session', 503, 'temporary'],
     ['a demand for a password', 530, 'temporary'],
-  ])('%s (%i at RCPT) is %s', async (_, code, kind) => {
+  ])('after %s (%i at RCPT) is %s', async (_, code, kind) => {
     const { transport } = await mailboxAndTransport({ onRcptTo: (_to, _s, done) => done(refusal(code, 'not now')) })
 
     const failure = await failureOf(transport.send(aMail()))
@@ -149,7 +149,7 @@ describe('a mail that is not taken', () => {
   test.each([
     [451, 'temporary'],
     [554, 'permanent'],
-  ])('%i after the message is %s', async (code, kind) => {
+  ])('with %i after the message is %s', async (code, kind) => {
     const { transport } = await mailboxAndTransport({
       onData: (stream, _s, done) => void stream.resume().on('end', () => done(refusal(code, 'no'))),
     })
@@ -157,7 +157,7 @@ describe('a mail that is not taken', () => {
     expect(await failureOf(transport.send(aMail()))).toMatchObject({ kind, responseCode: code })
   })
 
-  test('a refused password is temporary: the mail waits until it is mended', async () => {
+  test('is temporary for a refused password', async () => {
     const mailbox = await startMailbox({
       authOptional: false,
       allowInsecureAuth: true,
@@ -172,7 +172,7 @@ describe('a mail that is not taken', () => {
     expect(failure.message).not.toContain('s3cret')
   })
 
-  test('nobody there is temporary', async () => {
+  test('is temporary if nobody listens', async () => {
     const mailbox = await startMailbox()
     await mailbox.stop()
 
@@ -182,15 +182,15 @@ describe('a mail that is not taken', () => {
     expect(failure.message).toContain('ECONNREFUSED')
   })
 
-  test('no address at all is permanent', async () => {
+  test('is permanent without an address', async () => {
     const { transport } = await mailboxAndTransport()
 
     expect(await failureOf(transport.send(aMail({ to: '' })))).toMatchObject({ kind: 'permanent' })
   })
 })
 
-describe('a server that misbehaves', () => {
-  /** Speaks just enough SMTP; `onMessage` is told of every mail's last line. */
+describe('an SMTP server that misbehaves', () => {
+  /** Speaks just enough SMTP; calls `onMessage` at the last line of each mail. */
   async function aServer(onConnect: (socket: Socket) => void, onMessage: (socket: Socket) => void = () => {}) {
     const sockets = new Set<Socket>()
     let messages = 0
@@ -225,7 +225,7 @@ describe('a server that misbehaves', () => {
     }
   }
 
-  test('a connection that dies before the answer is temporary, and the mail is not sent again unasked', async () => {
+  test('gets no second copy if its connection dies', async () => {
     const server = await aServer(
       (socket) => socket.write('220 hello\r\n'),
       (socket) => socket.destroy(),
@@ -237,13 +237,13 @@ describe('a server that misbehaves', () => {
     expect(server.messages()).toBe(1)
   })
 
-  test('one that never greets is given up', async () => {
+  test('is given up if it never greets', async () => {
     const server = await aServer(() => {})
 
     expect((await failureOf(transportTo(server.url, 200).send(aMail()))).kind).toBe('temporary')
   })
 
-  test('one that trickles is given up as a whole', async () => {
+  test('is given up in time if it trickles', async () => {
     const server = await aServer((socket) => {
       socket.write('220 hello\r\n')
       const drip = setInterval(() => socket.write('250-wait\r\n'), 40)
@@ -259,9 +259,9 @@ describe('a server that misbehaves', () => {
   })
 })
 
-describe('settings', () => {
+describe('createTransport', () => {
   test.each(['', 'mail.example.net:25', 'http://u:s3cret@mail'])(
-    'the server %j is refused without being shown',
+    'refuses the server %j without showing it',
     (smtpUrl) => {
       expect(() => createTransport({ smtpUrl, from: FROM })).toThrow(/^((?!s3cret).)*SMTP_URL$/)
     },

@@ -7,7 +7,7 @@ const INPUT = { tenantId: 't0123456789ab', simId: 7, tag: 'door 4' }
 const retry = (type: WorkflowType, status: RunStatus, outcome: string | null, input: unknown = INPUT) =>
   retryOf({ workflowId: `${type}:x`, type, status, result: outcome === null ? null : { outcome }, input })
 
-describe('a run is started again', () => {
+describe('retryOf', () => {
   test.each<[WorkflowType, RunStatus, string | null]>([
     ['provision-and-activate', 'completed', 'failed'],
     ['provision-and-activate', 'completed', 'compensated'],
@@ -18,7 +18,7 @@ describe('a run is started again', () => {
     ['enforce-pool', 'failed', null],
     ['undo-suspensions', 'completed', 'doneWithFailures'],
     ['month-end-timer', 'failed', null],
-  ])('%s that is %s with outcome %s', (type, status, outcome) => {
+  ])('restarts %s that is %s with outcome %s', (type, status, outcome) => {
     expect(retry(type, status, outcome)).toMatchObject({ type, workflowId: `${type}:x`, input: INPUT })
   })
 
@@ -28,37 +28,37 @@ describe('a run is started again', () => {
     ['provision-and-activate', 'completed', 'alreadyActive', 'has ended well: alreadyActive'],
     ['suspend-on-overage', 'completed', 'renewed', 'has ended well: renewed'],
     ['month-end-reprovision', 'completed', null, 'has ended well'],
-  ])('but not %s that is %s with outcome %s', (type, status, outcome, why) => {
+  ])('refuses %s that is %s with outcome %s', (type, status, outcome, why) => {
     expect(() => retry(type, status, outcome)).toThrow(
       expect.objectContaining({ code: 'workflow_not_retryable', message: `workflow ${type}:x ${why}` }),
     )
   })
 
-  test('a batch of a month end is started again by the month end alone', () => {
+  test('refuses a batch of a month end', () => {
     expect(() => retry('month-end-batch', 'failed', null)).toThrow(/a part of a month end: start that again/)
   })
 
   test.each<[RunStatus, string]>([
     ['completed', 'doneWithFailures'],
     ['cancelled', 'cancelled'],
-  ])('a batch that is %s with outcome %s is not: each of its SIMs has its own', (status, outcome) => {
+  ])('refuses a batch that is %s with outcome %s', (status, outcome) => {
     expect(() => retry('provision-in-bulk', status, outcome)).toThrow(/is through its list/)
   })
 
-  test('a batch that was stopped halfway is', () => {
+  test('restarts a batch that was terminated', () => {
     expect(retry('provision-in-bulk', 'terminated', null).input).toMatchObject(INPUT)
   })
 
-  test('not where nothing says any more what it was started with', () => {
+  test('refuses a run without its input', () => {
     expect(() => retry('provision-and-activate', 'failed', null, null)).toThrow(/what it was started with/)
   })
 })
 
-test('a suspension takes over what the run before has left', () => {
+test('retryOf has a suspension take over the last run', () => {
   expect(retry('suspend-on-overage', 'failed', null).input).toEqual({ ...INPUT, takeOver: true })
 })
 
-test('a month end begins at its first step', () => {
+test('retryOf restarts a month end at its first step', () => {
   const input = {
     tenantId: 't0123456789ab',
     cycleKey: '2026-10',

@@ -21,7 +21,7 @@ const line = {
   overageMicro: 0,
 } as const
 
-test('a statement runs no formula, and keeps its amounts as numbers', () => {
+test('statementCsv neutralises formulas, but keeps amounts as numbers', () => {
   const csv = statementCsv([
     { ...line, poolName: '=HYPERLINK("http://x")' },
     { ...line, poolName: '-5', feeMicro: -1_500_000 },

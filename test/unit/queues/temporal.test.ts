@@ -1,4 +1,4 @@
-/** What the service makes of a Temporal server's refusals; a small one of our own that refuses as hosted ones do. */
+/** How the service treats refusals of a Temporal server. The server here is our own: it refuses as hosted ones do. */
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -11,14 +11,14 @@ const OK = 0
 const INVALID_ARGUMENT = 3
 const PERMISSION_DENIED = 7
 const UNAUTHENTICATED = 16
-/** A message in its frame: not compressed, and how long it is. */
+/** A message in its gRPC frame: a flag (not compressed), its length, the message. */
 function framed(message: Uint8Array): Buffer {
   const head = Buffer.alloc(5)
   head.writeUInt32BE(message.length, 1)
   return Buffer.concat([head, message])
 }
 
-/** A server that gives each call the status of its name; to the others their answer, or an empty one. Calls are noted. */
+/** A server that records its calls. It responds with the status of the call's name, else with its answer, else empty. */
 async function startServer(statuses: Record<string, number>, answers: Record<string, Uint8Array> = {}) {
   const calls: string[] = []
   const asked: Buffer[] = []
@@ -51,7 +51,7 @@ async function startServer(statuses: Record<string, number>, answers: Record<str
 const input: WorkflowInput = { tenantId: 't1', simId: 7 }
 const aStart = { type: 'provision-and-activate', workflowId: 'provision-and-activate:t1:7', input } as const
 
-test('a request that the server finds wrong is no `unavailable`: asking again would not help', async ({ expect }) => {
+test('start does not call an invalid request `unavailable`', async ({ expect }) => {
   const { workflowClient } = await startServer({ StartWorkflowExecution: INVALID_ARGUMENT })
 
   await expect(workflowClient.start(aStart)).rejects.toMatchObject({
@@ -61,13 +61,13 @@ test('a request that the server finds wrong is no `unavailable`: asking again wo
   await expect(workflowClient.start(aStart)).rejects.not.toHaveProperty('code')
 })
 
-test('nor is a fault of our own', async ({ expect }) => {
+test('start does not call our own fault `unavailable`', async ({ expect }) => {
   const { workflowClient } = await startServer({})
 
   await expect(workflowClient.start({ ...aStart, input: JSON.parse('null') })).rejects.toBeInstanceOf(TypeError)
 })
 
-test('what may be otherwise the next time is `unavailable`, with the reason', async ({ expect }) => {
+test('start calls a refusal that may pass `unavailable`', async ({ expect }) => {
   const { workflowClient } = await startServer({ StartWorkflowExecution: UNAUTHENTICATED })
 
   await expect(workflowClient.start(aStart)).rejects.toMatchObject({
@@ -76,7 +76,7 @@ test('what may be otherwise the next time is `unavailable`, with the reason', as
   })
 })
 
-test('a namespace without the search attributes is not ready, until its owner has added them', async ({ expect }) => {
+test('check fails until the search attributes are there', async ({ expect }) => {
   const { workflowClient, statuses } = await startServer({ AddSearchAttributes: PERMISSION_DENIED })
 
   await expect(workflowClient.check()).rejects.toMatchObject({
@@ -88,7 +88,7 @@ test('a namespace without the search attributes is not ready, until its owner ha
   await expect(workflowClient.check()).resolves.toBeUndefined()
 })
 
-test('one that does not let its users look is taken to have them, and is looked at once', async ({ expect }) => {
+test('check passes if listing attributes is denied', async ({ expect }) => {
   const { workflowClient, calls } = await startServer({
     ListSearchAttributes: PERMISSION_DENIED,
     AddSearchAttributes: PERMISSION_DENIED,
@@ -100,7 +100,7 @@ test('one that does not let its users look is taken to have them, and is looked 
   expect(calls.filter((call) => call === 'ListSearchAttributes')).toHaveLength(1)
 })
 
-test('a late page of a list is reached with a thousand of the ones before it a call', async ({ expect }) => {
+test('list reads at most 1,000 runs a call', async ({ expect }) => {
   const { CountWorkflowExecutionsResponse, ListWorkflowExecutionsRequest } = temporal.api.workflowservice.v1
   const count = CountWorkflowExecutionsResponse.encode({ count: 5000 as never }).finish()
   const { workflowClient, asked } = await startServer(

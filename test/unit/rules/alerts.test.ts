@@ -52,22 +52,22 @@ beforeAll(async () => {
   held = await aRule({ name: 'held' }, { for: 'PT2M' })
 })
 
-describe('an alert that is told once a cycle', () => {
-  test('fires and resolves, each told once, however often it comes and goes', () => {
+describe('an alert with `once: cycle`', () => {
+  test('has one transition of each kind a cycle', () => {
     const { phases, told } = play(cycle, [NO, YES, YES, NO, YES, NO])
 
     expect(phases).toEqual(['inactive', 'firing', 'firing', 'resolved', 'firing', 'resolved'])
     expect(told).toEqual(['fired warned/pool/7/2026-11', 'resolved warned/pool/7/2026-11'])
   })
 
-  test('is told again in the next cycle, whose state is another', () => {
+  test('fires again in the next cycle', () => {
     const again = play(cycle, [YES], { cycle: DECEMBER, start: DECEMBER.startsAt })
 
     expect(scopeOf(cycle, '2026-11')).toBe('2026-11')
     expect(again.told).toEqual(['fired warned/pool/7/2026-12'])
   })
 
-  test('says level, how its end is told and since when it is met', () => {
+  test('gives level, start and resolve in its transition', () => {
     const { steps } = play(held, [YES, YES, YES])
 
     expect(steps[2]?.transitions).toEqual([
@@ -76,8 +76,8 @@ describe('an alert that is told once a cycle', () => {
   })
 })
 
-describe('an alert that is told once an episode', () => {
-  test('counts its episodes', () => {
+describe('an alert with `once: episode`', () => {
+  test('counts its episodes in the key', () => {
     expect(scopeOf(episode, '2026-11')).toBe('')
     expect(play(episode, [YES, NO, YES, NO]).told).toEqual([
       'fired grown/pool/7/episode-1',
@@ -87,7 +87,7 @@ describe('an alert that is told once an episode', () => {
     ])
   })
 
-  test('is not over before its clear conditions hold', () => {
+  test('resolves only when its clear conditions are met', () => {
     const { phases } = play(episode, [
       { met: true, clear: false },
       { clear: false },
@@ -98,15 +98,15 @@ describe('an alert that is told once an episode', () => {
     expect(phases).toEqual(['firing', 'firing', 'firing', 'resolved'])
   })
 
-  test('has the cycle in its key where it reads facts of the cycle', async () => {
+  test('has the cycle in its key for cycle facts', async () => {
     const rule = await aRule({ name: 'both' }, { once: 'episode' })
 
     expect(play(rule, [YES]).told).toEqual(['fired both/pool/7/2026-11/episode-1'])
   })
 })
 
-describe('an alert that is told once an occurrence', () => {
-  test('fires for each new one, and for none twice', () => {
+describe('an alert with `once: occurrence`', () => {
+  test('fires once for each new occurrence', () => {
     const seen = ['a', 'a', 'b', 'a', 'b', 'c'].map((name) => ({ met: true, occurrence: name }))
 
     const { told, phases } = play(occurrence, [...seen, NO])
@@ -115,27 +115,27 @@ describe('an alert that is told once an occurrence', () => {
     expect(phases.at(-1)).toBe('resolved')
   })
 
-  test('does not fire where the occurrence is unknown', () => {
+  test('does not fire for an unknown occurrence', () => {
     expect(play(occurrence, [{ met: true, occurrence: null }]).told).toEqual([])
   })
 })
 
-describe('an alert with a for', () => {
-  test('waits until it has held so long, and says when to look again', () => {
+describe('an alert with `for`', () => {
+  test('fires after `for`, and says when to check', () => {
     const { phases, steps } = play(held, [YES, YES, YES])
 
     expect(phases).toEqual(['pending', 'pending', 'firing'])
     expect(steps.map(({ nextCheckAt }) => nextCheckAt)).toEqual([NOON + 2 * MINUTE, NOON + 2 * MINUTE, undefined])
   })
 
-  test('begins anew where it stops to hold meanwhile', () => {
+  test('starts over if it is not met meanwhile', () => {
     const { phases, told } = play(held, [YES, NO, YES, YES, NO])
 
     expect(phases).toEqual(['pending', 'inactive', 'pending', 'pending', 'inactive'])
     expect(told).toEqual([])
   })
 
-  test('may be a share of the cycle', async () => {
+  test('accepts a share of the cycle', async () => {
     const rule = await aRule({}, { for: '10%' })
 
     const { steps } = play(rule, [YES])
@@ -144,8 +144,8 @@ describe('an alert with a for', () => {
   })
 })
 
-describe('an alert that could not be decided', () => {
-  test('stays as it was, and enforces nothing', async () => {
+describe('an alert that cannot be evaluated', () => {
+  test('keeps its state and enforces nothing', async () => {
     const rule = await aRule(
       {},
       { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' }, stage: 'enforce' },
@@ -160,7 +160,7 @@ describe('an alert that could not be decided', () => {
   })
 })
 
-describe('any history of an alert', () => {
+describe('an alert with any history', () => {
   const outcomes = fc.array(
     fc.record({
       met: fc.boolean(),
@@ -175,7 +175,7 @@ describe('any history of an alert', () => {
   )
   const which = fc.constantFrom('cycle', 'episode', 'occurrence', 'held')
 
-  test('tells no key twice, and no end before its beginning', () => {
+  test('repeats no transition, and resolves only what fired', () => {
     fc.assert(
       fc.property(which, histories, (name, history) => {
         const rule = { cycle, episode, occurrence, held }[name]
@@ -191,7 +191,7 @@ describe('any history of an alert', () => {
     )
   })
 
-  test('is the same when its state has been to JSON and back', () => {
+  test('goes on the same from state in JSON', () => {
     fc.assert(
       fc.property(which, histories, (name, history) => {
         const rule = { cycle, episode, occurrence, held }[name]
@@ -206,7 +206,7 @@ describe('any history of an alert', () => {
     )
   })
 
-  test('tells levels of its rule only', () => {
+  test('gives its rule’s level to every transition', () => {
     const levels = play(cycle, [YES, NO]).steps.flatMap(({ transitions }): Transition['level'][] =>
       transitions.map((t) => t.level),
     )

@@ -5,7 +5,7 @@ import { decide, evaluateSubject } from '../../../rules/engine/evaluate.ts'
 import { aRule, leaf } from './samples.ts'
 
 describe('evaluateSubject', () => {
-  test('says of each rule whether it is met, and what was compared', async () => {
+  test('says what is met, and what was compared', async () => {
     const rule = await aRule({
       conditions: {
         all: [
@@ -35,7 +35,7 @@ describe('evaluateSubject', () => {
     ])
   })
 
-  test('says which comparisons were not decided', async () => {
+  test('marks comparisons that were not decided', async () => {
     const conditions: Group = {
       any: [
         { fact: 'a', operator: 'equal', value: 2 },
@@ -48,7 +48,7 @@ describe('evaluateSubject', () => {
     expect([met, leaves.map(({ result }) => result)]).toEqual([true, [null, true]])
   })
 
-  test('goes on where one rule cannot be decided', async () => {
+  test('goes on if one rule cannot be decided', async () => {
     const good = await aRule({ name: 'good' })
     const lacking = await aRule({
       name: 'lacking',
@@ -67,7 +67,7 @@ describe('evaluateSubject', () => {
     ])
   })
 
-  test('says whether what ends the episode is met', async () => {
+  test('says whether the clear conditions are met', async () => {
     const rule = await aRule({}, { once: 'episode', clear: { all: [leaf('usagePct', 'lessThan', 50)] } })
 
     const outcomes = [
@@ -81,7 +81,7 @@ describe('evaluateSubject', () => {
     ])
   })
 
-  test('names the occurrence', async () => {
+  test('names the occurrence, or null if empty', async () => {
     const rule = await aRule({}, { once: 'occurrence', occurrence: 'poolName' })
 
     const named = await evaluateSubject([rule], { usagePct: 90, poolName: 'Vans' })
@@ -110,7 +110,7 @@ describe('decide', () => {
     ),
   }))
 
-  /** The meaning of conditions, in the fewest words. */
+  /** The meaning of conditions, as briefly as possible. */
   const means = (condition: Condition): boolean => {
     if ('all' in condition) return condition.all.every(means)
     if ('any' in condition) return condition.any.some(means)
@@ -137,7 +137,7 @@ describe('decide', () => {
     }
   }
 
-  test('says of any conditions what their words say', async () => {
+  test('agrees with the plain meaning of any conditions', async () => {
     await fc.assert(
       fc.asyncProperty(node, async (condition) => {
         const group: Group = 'fact' in condition ? { all: [condition] } : condition
@@ -148,7 +148,7 @@ describe('decide', () => {
     )
   })
 
-  test('leaves the conditions as they were', async () => {
+  test('does not change the conditions', async () => {
     const group: Group = { all: [Object.freeze({ fact: 'a', operator: 'equal', value: 1, priority: 3 })] }
 
     await decide(Object.freeze(group), facts)

@@ -9,7 +9,7 @@ const sim = (changes: Record<string, unknown> = {}, changed: Record<string, unkn
   aFile({ subject: 'sim', ...changes }, { message: 'SIM {{iccid}}', ...changed })
 
 describe('loadRuleSet', () => {
-  test('gives the rules by name, with their defaults', async () => {
+  test('returns rules by name, with defaults filled in', async () => {
     const { rules, faults } = await loadRuleSet([
       aFile({ name: 'b' }),
       aFile({ name: 'a' }, { for: '5%', level: 'Critical' }),
@@ -22,7 +22,7 @@ describe('loadRuleSet', () => {
     ])
   })
 
-  test('gives no rule where one file has a fault, and every fault of every file', async () => {
+  test('returns every fault and no rule', async () => {
     const { rules, faults } = await loadRuleSet([
       aFile({ name: 'good' }),
       aFile({ name: 'one', subject: 'pol', extra: 1 }),
@@ -47,7 +47,7 @@ describe('loadRuleSet', () => {
   test.each([
     ['U+0000', 'a\u0000b', '"a\\u0000b"'],
     ['half a surrogate pair', 'a\ud83db', '"a\\ud83db"'],
-  ])('refuses %s wherever text stands, which no database keeps', async (_, text, got) => {
+  ])('refuses %s in every text', async (_, text, got) => {
     const faults = await faultsOf(
       aFile(
         {
@@ -75,7 +75,7 @@ describe('loadRuleSet', () => {
     expect(new Set(told.map((fault) => fault.got))).toEqual(new Set([got]))
   })
 
-  test('says what was got and what would be right', async () => {
+  test('says what it got and what it expected', async () => {
     const faults = await faultsOf(aFile({}, { level: 'critical' }))
 
     expect(faults).toEqual([
@@ -89,7 +89,7 @@ describe('loadRuleSet', () => {
     ])
   })
 
-  test('tells more than eight faults of one file', async () => {
+  test('reports more than eight faults of a file', async () => {
     const file = {
       name: 1,
       description: '',
@@ -121,7 +121,7 @@ describe('loadRuleSet', () => {
     )
   })
 
-  test('wants the file’s name, and each name once', async () => {
+  test('requires unique names that match the file', async () => {
     const misnamed = { ...aFile({ name: 'one' }), file: 'pool/two.json' }
     const again = { ...aFile({ name: 'one' }), file: 'sim/one.json' }
 
@@ -133,7 +133,7 @@ describe('loadRuleSet', () => {
     ])
   })
 
-  test('refuses a file that is too large, and too many files', async () => {
+  test('refuses a large file and too many files', async () => {
     const large = { file: 'pool/large.json', text: ' '.repeat(70_000) }
     const many = Array.from({ length: 501 }, (_, n) => aFile({ name: `rule-${n}` }))
 
@@ -160,7 +160,7 @@ describe('the conditions of a rule file', () => {
     ['text for a number', { all: [leaf('usagePct', 'equal', '1')] }, '/conditions/all/0/value'],
     ['a number for text', { all: [leaf('poolName', 'equal', 1)] }, '/conditions/all/0/value'],
     ['order of text', { all: [leaf('poolName', 'lessThan', 'b')] }, '/conditions/all/0/value'],
-    ['a code there is not', { all: [leaf('watchdogMode', 'equal', 7)] }, '/conditions/all/0/value'],
+    ['an unknown code', { all: [leaf('watchdogMode', 'equal', 7)] }, '/conditions/all/0/value'],
     ['an empty list', { all: [leaf('usagePct', 'in', [])] }, '/conditions/all/0/value'],
     ['text as a list', { all: [leaf('poolName', 'in', 'abc')] }, '/conditions/all/0/value'],
     ['a list with a wrong item', { all: [leaf('poolName', 'in', ['a', 1])] }, '/conditions/all/0/value/1'],
@@ -179,13 +179,13 @@ describe('the conditions of a rule file', () => {
     ['not twice', { all: [known('usagePct'), leaf('usagePct', 'not:not:lessThan', 1)] }, '/conditions/all/1/operator'],
     ['a fact of SIMs', { all: [leaf('iccid', 'equal', '1')] }, '/conditions/all/0/fact'],
     ['a property of objects', { all: [leaf('constructor', 'equal', '1')] }, '/conditions/all/0/fact'],
-  ])('%s is refused', async (_, conditions, pointer) => {
+  ])('are refused with %s', async (_, conditions, pointer) => {
     const faults = await withConditions(conditions)
 
     expect(faults.map((fault) => fault.pointer)).toContain(pointer)
   })
 
-  test('are refused beyond their bounds', async () => {
+  test('are refused beyond their limits', async () => {
     const deep = Array.from({ length: 9 }).reduce<unknown>((inner) => ({ all: [inner] }), known('usagePct'))
     const wide = { all: Array.from({ length: 201 }, () => known('usagePct')) }
     const list = {
@@ -203,14 +203,14 @@ describe('the conditions of a rule file', () => {
     expect(await withConditions(list)).toMatchObject([{ pointer: '/conditions/all/0/value' }])
   })
 
-  test('of another subject are told whose fact it is', async () => {
+  test('get a hint for a fact of another subject', async () => {
     expect(await withConditions({ all: [leaf('iccid', 'equal', '1')] })).toMatchObject([
       { hint: 'iccid is a fact of sim' },
     ])
   })
 })
 
-describe('a negation over a fact that may be null', () => {
+describe('a negation over a nullable fact', () => {
   const below = leaf('usagePct', 'lessThan', 80)
 
   test.each<[string, unknown]>([
@@ -259,9 +259,9 @@ describe('the event of a rule file', () => {
     ['a placeholder of another subject', aFile({}, { resolvedMessage: '{{iccid}}' }), '/event/params/resolvedMessage'],
     ['email without log', aFile({}, { actions: ['email'] }), '/event/params/actions'],
     ['an action twice', aFile({}, { actions: ['log', 'log'] }), '/event/params/actions'],
-    ['an action there is not', aFile({}, { actions: ['log', 'mail'] }), '/event/params/actions/1'],
-    ['suspend without whom', aFile({}, { actions: ['log', 'suspend'] }), '/event/params/suspend'],
-    ['whom without suspend', aFile({}, { suspend: { target: 'all', until: 'manual' } }), '/event/params/suspend'],
+    ['an unknown action', aFile({}, { actions: ['log', 'mail'] }), '/event/params/actions/1'],
+    ['suspend without a target', aFile({}, { actions: ['log', 'suspend'] }), '/event/params/suspend'],
+    ['a target without suspend', aFile({}, { suspend: { target: 'all', until: 'manual' } }), '/event/params/suspend'],
     ['enforce without suspend', aFile({}, { stage: 'enforce' }), '/event/params/stage'],
     [
       'a grace in months',
@@ -286,7 +286,7 @@ describe('the event of a rule file', () => {
     ],
     ['an occurrence of a cycle', aFile({}, { occurrence: 'poolName' }), '/event/params/occurrence'],
     ['a for without a unit', aFile({}, { for: '5' }), '/event/params/for'],
-    ['mail at the end only', aFile({}, { actions: ['log'], resolve: 'email' }), '/event/params/resolve'],
+    ['mail for the resolve only', aFile({}, { actions: ['log'], resolve: 'email' }), '/event/params/resolve'],
     [
       'a clear that reads an unknown fact',
       aFile({}, { clear: { all: [leaf('nope', 'equal', 1)] } }),
@@ -294,8 +294,8 @@ describe('the event of a rule file', () => {
     ],
     ['the engine’s own event type', aFile({ event: { type: 'error', params } }), '/event/type'],
     ['a tag of pools', aFile({ match: { tag: 'x' } }), '/match/tag'],
-    ['a tariff type there is not', aFile({ match: { tariffType: ['Dynamic'] } }), '/match/tariffType'],
-  ])('%s is refused', async (_, file, pointer) => {
+    ['an unknown tariff type', aFile({ match: { tariffType: ['Dynamic'] } }), '/match/tariffType'],
+  ])('is refused with %s', async (_, file, pointer) => {
     const faults = await faultsOf(file)
 
     expect(faults.map((fault) => fault.pointer)).toEqual([pointer])
@@ -308,29 +308,29 @@ describe('the examples of a rule file', () => {
 
   test.each<[string, unknown[], string]>([
     ['none that fires', [not, not], '/examples'],
-    ['none that does not', [fires, fires], '/examples'],
-    ['one that comes out otherwise', [fires, { fires: false, facts: { usagePct: 81 } }], '/examples/1/fires'],
+    ['none that does not fire', [fires, fires], '/examples'],
+    ['one with the wrong outcome', [fires, { fires: false, facts: { usagePct: 81 } }], '/examples/1/fires'],
     ['one that lacks a fact', [fires, { fires: false, facts: {} }], '/examples/1/facts/usagePct'],
-    ['a fact there is not', [fires, { fires: false, facts: { usagePct: 1, usagPct: 1 } }], '/examples/1/facts/usagPct'],
+    ['an unknown fact', [fires, { fires: false, facts: { usagePct: 1, usagPct: 1 } }], '/examples/1/facts/usagPct'],
     [
-      'null where it is always known',
+      'null for a fact that is never null',
       [fires, { fires: false, facts: { usagePct: 1, usageMB: null } }],
       '/examples/1/facts/usageMB',
     ],
     ['text for a number', [fires, { fires: false, facts: { usagePct: '1' } }], '/examples/1/facts/usagePct'],
-  ])('%s: refused', async (_, examples, pointer) => {
+  ])('are refused with %s', async (_, examples, pointer) => {
     const faults = await faultsOf(aFile({ examples }))
 
     expect(faults.map((fault) => fault.pointer)).toContain(pointer)
   })
 
-  test('with a field too many are told so once', async () => {
+  test('report an unknown field only once', async () => {
     const faults = await faultsOf(aFile({ examples: [fires, { ...not, fire: true }] }))
 
     expect(faults.map(({ pointer, hint }) => [pointer, hint])).toEqual([['/examples/1/fire', 'did you mean fires?']])
   })
 
-  test('that come out otherwise are told with what was compared', async () => {
+  test('show the comparisons behind a wrong outcome', async () => {
     const faults = await faultsOf(aFile({ examples: [fires, not, { fires: false, facts: { usagePct: 81 } }] }))
 
     expect(faults).toMatchObject([
@@ -346,13 +346,13 @@ describe('shared conditions', () => {
   })
   const high = shared('high', { any: [leaf('usagePct', 'greaterThanInclusive', 80)], priority: 9 })
 
-  test('are ordered by the priority of the reference, and not by their own', async () => {
+  test('do not keep their own priority', async () => {
     const { rules } = await loadRuleSet([aFile({ conditions: { condition: 'high' } }), high])
 
     expect(rules.map(({ conditions }) => conditions)).toEqual([{ any: [leaf('usagePct', 'greaterThanInclusive', 80)] }])
   })
 
-  test('stand where they are named', async () => {
+  test('replace the reference and take its priority', async () => {
     const { rules, faults } = await loadRuleSet([aFile({ conditions: { condition: 'high', priority: 3 } }), high])
 
     expect(faults).toEqual([])
@@ -363,26 +363,26 @@ describe('shared conditions', () => {
 
   test.each<[string, ReturnType<typeof aFile>[], { file: string; pointer: string; hint?: string }]>([
     [
-      'that are not there',
+      'they do not exist',
       [aFile({ conditions: { condition: 'hihg' } }), high],
       { file: 'pool/some-rule.json', pointer: '/conditions/condition', hint: 'did you mean high?' },
     ],
     [
-      'that name themselves',
+      'they refer to themselves',
       [shared('a', { all: [{ condition: 'b' }, { condition: 'b' }] }), shared('b', { any: [{ condition: 'a' }] })],
       { file: 'conditions/b.json', pointer: '/conditions/any/0/condition' },
     ],
     [
-      'of another subject',
+      'they are about another subject',
       [aFile({ conditions: { condition: 's' } }), shared('s', { all: [known('silentPct')] }, 'sim')],
       { file: 'pool/some-rule.json', pointer: '/conditions/condition' },
     ],
     [
-      'that are wrong, though no rule names them',
+      'they are wrong, even if unused',
       [aFile(), shared('x', { all: [] })],
       { file: 'conditions/x.json', pointer: '/conditions/all' },
     ],
-  ])('%s are refused', async (_, files, fault) => {
+  ])('are refused if %s', async (_, files, fault) => {
     const faults = await faultsOf(...files)
 
     expect(faults).toContainEqual(expect.objectContaining(fault))

@@ -19,17 +19,17 @@ describe('fillMessage', () => {
     ['neverSeen', true, 'yes'],
     ['tag', 'a\r\nBcc: x', 'a Bcc: x'],
     ['tag', '{{usageMB}}', '{{usageMB}}'],
-  ])('%s %j: %s', (fact, value, expected) => {
+  ])('writes %s %j as %s', (fact, value, expected) => {
     expect(fillMessage(`<{{${fact}}}>`, { [fact]: value })).toBe(`<${expected}>`)
   })
 
-  test('takes spaces in the braces, and leaves other text alone', () => {
+  test('accepts spaces in braces, leaves other text alone', () => {
     expect(fillMessage('{{ tag }} {tag} }} $& {{tag}}', { tag: '$1' })).toBe('$1 {tag} }} $& $1')
   })
 })
 
-describe('what is said', () => {
-  test('when a rule resolves is its own word, or else what no longer is', async () => {
+describe('firedMessage and resolvedMessage', () => {
+  test('use the rule’s own resolvedMessage or a default', async () => {
     const plain = await aRule()
     const own = await aRule({}, { resolvedMessage: 'Back at {{usagePct}} %.' })
     const facts = { poolName: 'Vans', usagePct: 40 }
@@ -42,7 +42,7 @@ describe('what is said', () => {
   })
 })
 
-describe('paceFacts', () => {
+describe('burnFacts', () => {
   const day = 86_400_000
   const at = NOVEMBER.startsAt + 15 * day
   const used = {
@@ -52,7 +52,7 @@ describe('paceFacts', () => {
     long: { bytes: 10 * MB, ms: 2.5 * day },
   }
 
-  test('tells shares, rates and where they lead', () => {
+  test('gives shares, burn rates and the forecast', () => {
     const facts = burnFacts(used, NOVEMBER, at)
 
     expect(facts.usagePct).toBeCloseTo(60)
@@ -63,11 +63,11 @@ describe('paceFacts', () => {
     expect(cycleFacts(NOVEMBER, at)).toEqual({ elapsedPct: 50, cycleHours: 720, daysUntilRenewal: 15 })
   })
 
-  test('knows nothing at limit 0', () => {
+  test('gives only null at limit 0', () => {
     expect(Object.values(burnFacts({ ...used, limitBytes: 0 }, NOVEMBER, at))).toEqual([null, null, null, null, null])
   })
 
-  test('knows no rate before the cycle has lasted as long as its window', () => {
+  test('gives no rate before its window has passed', () => {
     const facts = burnFacts(used, NOVEMBER, NOVEMBER.startsAt + day)
 
     expect(facts).toMatchObject({ burnLongRatio: null, forecastPct: null })

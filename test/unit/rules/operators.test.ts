@@ -10,7 +10,7 @@ const met = async (operator: string, fact: FactValue, value: string | number | b
   (await decide({ all: [{ fact: 'x', operator, value }] }, { x: fact })).met
 const comparisons = Object.keys(OPERATORS).filter((name) => name !== 'known')
 
-describe('the operators', () => {
+describe('operators', () => {
   test.each<[string, FactValue, string | number | boolean | readonly string[], boolean]>([
     ['equal', 1, 1, true],
     ['equal', '1', 1, false],
@@ -33,11 +33,11 @@ describe('the operators', () => {
     ['known', 0, false, false],
     ['not:equal', 1, 2, true],
     ['not:equal', 1, 1, false],
-  ])('%s of %j and %j: %j', async (operator, fact, value, expected) => {
+  ])('decide %s of %j and %j: %j', async (operator, fact, value, expected) => {
     expect(await met(operator, fact, value)).toBe(expected)
   })
 
-  test('never hold for null, on either side, whatever the other is', async () => {
+  test('are never met for null on either side', async () => {
     const scalar = fc.oneof(fc.integer(), fc.double(), fc.string(), fc.boolean(), fc.constant(null))
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...comparisons), scalar, fc.boolean(), async (operator, other, left) => {
@@ -50,7 +50,7 @@ describe('the operators', () => {
     )
   })
 
-  test('never hold for numbers that are none', async () => {
+  test('are never met for NaN or infinity', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...comparisons),
@@ -62,7 +62,7 @@ describe('the operators', () => {
     )
   })
 
-  test('of the engine that rules may not use are not there', async () => {
+  test('exclude those that rules may not use', async () => {
     for (const operator of ['contains', 'doesNotContain', 'swap:lessThan', 'someFact:equal', 'everyValue:equal']) {
       await expect(met(operator, 1, 1)).rejects.toThrow('Unknown operator')
       expect(operatorNamed(operator)).toBeUndefined()
@@ -70,8 +70,8 @@ describe('the operators', () => {
   })
 })
 
-describe('the facts', () => {
-  test('have a meaning each, and codes only where they are whole numbers', () => {
+describe('facts', () => {
+  test('have a meaning, and codes only as integers', () => {
     for (const subject of ['sim', 'pool', 'tenant'] as const) {
       for (const fact of factsOf(subject).values()) {
         expect(fact.meaning).toMatch(/^[A-Z].*[^.]$/)
@@ -81,7 +81,7 @@ describe('the facts', () => {
     }
   })
 
-  test('are null only where the subject’s may be', () => {
+  test('are nullable only where the subject allows it', () => {
     expect(factsOf('sim').get('poolId')).toMatchObject({ nullable: true })
     expect(factsOf('pool').get('poolId')).toMatchObject({ nullable: false })
     expect(factsOf('tenant').get('poolId')).toBeUndefined()

@@ -16,7 +16,7 @@ describe('permitted', () => {
     ['notify', Enforce, 'log, notify, suspend would'],
     ['enforce', Monitor, 'log, notify, suspend would'],
     ['enforce', Enforce, 'log, notify, suspend do'],
-  ])('a rule of stage %s on a subject in mode %i: %s', (stage, mode, expected) => {
+  ])('gives stage %s in mode %i: %s', (stage, mode, expected) => {
     const { log, notify, suspend } = permitted(stage, mode)
 
     const may = [log && 'log', notify && 'notify', suspend !== 'no' && `suspend ${suspend}`].filter(Boolean)
@@ -37,7 +37,7 @@ describe('fitsPattern', () => {
     ['aa*aa', 'aaa', false],
     ['a.c', 'abc', false],
     ['Meters', 'meters', false],
-  ])('%s and %j: %j', (pattern, text, expected) => {
+  ])('compares %s with %j: %j', (pattern, text, expected) => {
     expect(fitsPattern(pattern, text)).toBe(expected)
   })
 })
@@ -51,11 +51,11 @@ describe('isAttached', () => {
     [{ tariffType: 'Standard' }, false],
     [{ tenant: 't2' }, false],
     [{ pool: 'Lamps' }, false],
-  ])('%j: %j', async (match, expected) => {
+  ])('decides match %j as %j', async (match, expected) => {
     expect(isAttached(await aRule({ match }), to)).toBe(expected)
   })
 
-  test('no rule of pools to a SIM, and no rule that names pools to a SIM outside them', async () => {
+  test('keeps pool rules from SIMs outside pools', async () => {
     const ofPools = await aRule()
     const ofSims = await aRule(
       { subject: 'sim', match: { pool: '*' }, conditions: { all: [leaf('usagePct', 'greaterThanInclusive', 80)] } },

@@ -1,4 +1,4 @@
-/** Rule files and rules that are right in every field: a test names only what it is about. */
+/** Valid rule files and rules: a test sets only the fields it is about. */
 
 import { globSync, readFileSync } from 'node:fs'
 import { cycleAt } from '../../../domain/time/cycle.ts'
@@ -22,7 +22,7 @@ export const params = {
 }
 export const leaf = (fact: string, operator: string, value: unknown) => ({ fact, operator, value })
 
-/** A rule of pools at 80 %. */
+/** A rule about pools, met at 80 % usage. */
 export const aFile = (
   changes: Record<string, unknown> = {},
   changedParams: Record<string, unknown> = {},

@@ -8,7 +8,7 @@ import { aFile, leaf, shippedFiles } from './samples.ts'
 const files = shippedFiles()
 
 describe('the shipped rules', () => {
-  test('pass the load gate, in folders of their subjects', async () => {
+  test('load without fault from folders of their subjects', async () => {
     const { rules, faults } = await loadRuleSet(files)
 
     expect(faults).toEqual([])
@@ -26,7 +26,7 @@ describe('the shipped rules', () => {
     ])
   })
 
-  test('suspend only for overage: SIMs of their own allowance, and in shared pools the largest excess', async () => {
+  test('suspend for nothing but overage', async () => {
     const { rules } = await loadRuleSet(files)
     const suspending = rules.filter(({ event }) => event.params.actions.includes('suspend'))
 
@@ -40,14 +40,14 @@ describe('the shipped rules', () => {
   })
 })
 
-describe('the schema of rule files', () => {
-  test('is the one that is shipped', () => {
+describe('ruleFileSchema', () => {
+  test('equals the schema file that is shipped', () => {
     const shipped = readFileSync(new URL('../../../rules/rule-file.schema.json', import.meta.url), 'utf8')
 
     expect(JSON.parse(shipped)).toEqual(ruleFileSchema())
   })
 
-  test.each(files.map(({ file, text }) => [file, text]))('accepts %s', (_, text) => {
+  test.each(files.map(({ file, text }) => [file, text]))('accepts the shipped rule %s', (_, text) => {
     expect(Check(ruleFileSchema(), JSON.parse(text))).toBe(true)
   })
 
@@ -59,7 +59,7 @@ describe('the schema of rule files', () => {
     ['a comparison at the top', aFile({ conditions: leaf('usagePct', 'lessThan', 1) })],
     ['an unknown level', aFile({}, { level: 'Fatal' })],
     ['an unknown fact in clear', aFile({}, { clear: { all: [leaf('nope', 'lessThan', 1)] } })],
-  ])('refuses %s', (_, { text }) => {
+  ])('refuses a rule file with %s', (_, { text }) => {
     expect(Check(ruleFileSchema(), JSON.parse(aFile().text))).toBe(true)
     expect(Check(ruleFileSchema(), JSON.parse(text))).toBe(false)
   })

@@ -24,42 +24,42 @@ describe('pickTargets', () => {
       { targets: [2, 3], shortfall: false },
     ],
     [
-      'takes one more where they miss it by a byte',
+      'takes one more if a byte is missing',
       51,
       [aRow(1, 10), aRow(2, 30), aRow(3, 20)],
       { targets: [2, 3, 1], shortfall: false },
     ],
     ['gives ties to the lower id', 10, [aRow(9, 10), aRow(3, 10)], { targets: [3], shortfall: false }],
     [
-      'counts those that are stopped',
+      'counts those that are already stopped',
       50,
       [aRow(1, 40, { stopped: true }), aRow(2, 30), aRow(3, 20)],
       { targets: [2], shortfall: false },
     ],
     [
-      'takes nobody where enough are stopped',
+      'takes nobody if enough are stopped',
       40,
       [aRow(1, 40, { stopped: true }), aRow(2, 30)],
       { targets: [], shortfall: false },
     ],
     [
-      'passes over the exempt, the weaker and the held',
+      'skips the exempt, the weaker and the held',
       10,
       [aRow(1, 90, { exempt: true }), aRow(2, 80, { weaker: true }), aRow(3, 70, { held: true }), aRow(4, 10)],
       { targets: [4], shortfall: false },
     ],
     [
-      'says where there is too little to pick',
+      'reports a shortfall if it can take too little',
       50,
       [aRow(1, 90, { exempt: true }), aRow(2, 30), aRow(3, 0)],
       { targets: [2], shortfall: true },
     ],
     ['takes nobody without overage', 0, [aRow(1, 10)], { targets: [], shortfall: false }],
-  ])('largestExcess %s', (_, overage, rows, expected) => {
+  ])('with largestExcess %s', (_, overage, rows, expected) => {
     expect(pickTargets('largestExcess', overage, rows)).toEqual(expected)
   })
 
-  test('aboveShare takes all with excess, all takes all, self nobody', () => {
+  test('takes SIMs by policy: aboveShare, all or self', () => {
     const rows = [aRow(1, 0), aRow(2, 5), aRow(3, 9), aRow(4, 7, { exempt: true }), aRow(5, 8, { stopped: true })]
 
     expect(pickTargets('aboveShare', 10, rows)).toEqual({ targets: [3, 2], shortfall: false })
@@ -68,7 +68,7 @@ describe('pickTargets', () => {
   })
 })
 
-describe('any pick', () => {
+describe('pickTargets, for any rows', () => {
   const rows = fc
     .uniqueArray(
       fc.record({
@@ -85,7 +85,7 @@ describe('any pick', () => {
   const sum = (of: readonly PoolRow[]) => of.reduce((acc, row) => acc + row.excessBytes, 0)
   const policies = fc.constantFrom('largestExcess', 'aboveShare', 'all')
 
-  test('covers the overage or says that it does not, touches nobody it may not, and needs each it takes', () => {
+  test('covers the overage with allowed SIMs, or reports shortfall', () => {
     fc.assert(
       fc.property(rows, fc.nat(150), policies, (all, overage, policy) => {
         const { targets, shortfall } = pickTargets(policy, overage, all)
@@ -102,7 +102,7 @@ describe('any pick', () => {
     )
   })
 
-  test('is the same whatever the order of the rows', () => {
+  test('does not depend on the order of rows', () => {
     fc.assert(
       fc.property(rows, fc.nat(150), policies, (all, overage, policy) => {
         expect(pickTargets(policy, overage, all.toReversed())).toEqual(pickTargets(policy, overage, all))
@@ -110,7 +110,7 @@ describe('any pick', () => {
     )
   })
 
-  test('adds nobody once those it took are stopped', () => {
+  test('adds nobody once its targets are stopped', () => {
     fc.assert(
       fc.property(rows, fc.nat(150), policies, (all, overage, policy) => {
         const { targets } = pickTargets(policy, overage, all)

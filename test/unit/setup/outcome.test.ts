@@ -10,8 +10,8 @@ const OF_JAVA = { file: FILE, skipped: 'month end in skipped time', why: 'there 
 const OF_ROOT = { file: FILE, skipped: 'goes to /var/lib', why: 'root does not run the tests', isLack: false }
 const aTally = (skipped: Tally['skipped'] = []): Tally => ({ passed: 3, failures: [], skipped })
 
-describe('a test run', () => {
-  test('says how many passed, and how often properties were tried', () => {
+describe('outcomeOf', () => {
+  test('counts passed tests and runs of properties', () => {
     const notes = { ...NOTES, properties: [{ runs: 100 }, { runs: 40 }] }
 
     const { failed, lines } = outcomeOf(aTally(), notes, CI)
@@ -24,7 +24,7 @@ describe('a test run', () => {
     ['without a note', []],
     ['with a note of another file', [{ ...OF_JAVA, file: 'test/e2e/main-job.test.ts' }]],
     ['with a note of another test that is no lack', [OF_ROOT]],
-  ])('fails in CI, and there alone, for what is skipped %s', (_, skips) => {
+  ])('fails in CI only for tests skipped %s', (_, skips) => {
     const tally = aTally([{ file: FILE, title: 'month end > closes' }])
     const notes = { ...NOTES, skips }
 
@@ -37,7 +37,7 @@ describe('a test run', () => {
     expect(elsewhere.lines.at(-1)).toBe('3 passed, 0 failed, 1 skipped')
   })
 
-  test('fails in CI for a program that is missing, once, however many tests need it', () => {
+  test('fails once in CI for each missing program', () => {
     const tally = aTally([
       { file: FILE, title: 'month end > closes' },
       { file: FILE, title: 'month end > renews' },
@@ -52,7 +52,7 @@ describe('a test run', () => {
     ])
   })
 
-  test('does not fail for a test that the machine gives a reason not to run', () => {
+  test('accepts a skip that depends on the machine', () => {
     const tally = aTally([{ file: FILE, title: 'a new database > goes to /var/lib' }])
 
     expect(outcomeOf(tally, { ...NOTES, skips: [OF_ROOT] }, CI)).toEqual({
@@ -65,7 +65,7 @@ describe('a test run', () => {
     ['no test was run', { ...aTally(), passed: 0 }, 0],
     ['the test run broke off', undefined, 1],
     ['vitest ended with exit code 1', aTally(), 1],
-  ])('that says nothing of what went wrong fails: %s', (why, tally, exitCode) => {
+  ])('fails without a reported failure: %s', (why, tally, exitCode) => {
     expect(outcomeOf(tally, NOTES, { ...CI, exitCode }).lines).toContain(`failed: ${why}`)
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-test('a property whose runs are cut short has not held', async () => {
+test('a property fails if its runs are interrupted', async () => {
   const slow = fc.asyncProperty(fc.nat(), () => new Promise((resolve) => setTimeout(resolve, 1)))
 
   await expect(fc.assert(slow, { numRuns: 1_000_000, interruptAfterTimeLimit: 50 })).rejects.toThrow(

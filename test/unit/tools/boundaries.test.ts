@@ -4,7 +4,7 @@ import { whyNotImport } from '../../../tools/boundaries.ts'
 const file = (target: string, ...values: string[]) => ({ target, isPackage: false, values })
 const packaged = (target: string, ...values: string[]) => ({ target, isPackage: true, values })
 
-describe('boundaries', () => {
+describe('whyNotImport', () => {
   test.each([
     ['a folder below', 'operations/mail/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
     ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
@@ -17,7 +17,7 @@ describe('boundaries', () => {
     ['a noun that another stands on', 'store/tickets/tickets.ts', file('store/estate/sims.ts', 'simLabels')],
     ['the root of a floor', 'store/tickets/tickets.ts', file('store/tenancy.ts', 'inTenant')],
     ['any noun of a floor below', 'operations/mail/send-mails.ts', file('store/watchdog/alerts.ts', 'saveAlerts')],
-  ])('allow %s', (_, from, wanted) => {
+  ])('allows a file to import %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
   })
 
@@ -41,11 +41,11 @@ describe('boundaries', () => {
     ],
     ['a noun that stands on it', 'store/estate/sims.ts', file('store/tickets/tickets.ts', 'x'), 'only usage; it does'],
     ['a noun, from the root', 'store/tenancy.ts', file('store/tickets/tickets.ts'), 'no other noun; it does not'],
-  ])('refuse %s', (_, from, wanted, why) => {
+  ])('forbids a file to import %s', (_, from, wanted, why) => {
     expect(whyNotImport(from, wanted)).toContain(why)
   })
 
-  test('hold for `operations/workflows/` as for operations, not as for workflows', () => {
+  test('treats `operations/workflows/` as operations, not as workflows', () => {
     expect(whyNotImport('api/main.ts', file('operations/workflows/inputs.ts', 'inputs'))).toBeUndefined()
   })
 })

@@ -7,11 +7,11 @@ const faults = async (text: string) => (await faultsOf(migrationFile('0099_test'
 test.each([
   ['an index on a table in use', 'create index sims_tag on sims (tag);', 'create index on sims keeps out'],
   [
-    'a foreign key that is checked',
+    'a foreign key that is validated at once',
     'alter table sims add constraint a foreign key (a) references b (a);',
     'reads the whole',
   ],
-  ['a check that is checked', 'alter table sims add check (a > 0);', 'reads the whole table under its lock'],
+  ['a check that is validated at once', 'alter table sims add check (a > 0);', 'reads the whole table under its lock'],
   ['a unique constraint', 'alter table sims add unique (a);', 'reads the whole table under its lock'],
   [
     'a column with a volatile default',
@@ -20,38 +20,41 @@ test.each([
   ],
   ['an identity', 'alter table sims add a bigint generated always as identity;', 'sims.a writes the whole'],
   ['a column that references', 'alter table sims add a int references pools (id);', 'sims.a references'],
-  ['another type', 'alter table sims alter tag type varchar;', 'a type of sims is changed'],
+  ['a changed type', 'alter table sims alter tag type varchar;', 'a type of sims is changed'],
   ['not null', 'alter table sims alter tag set not null;', 'set not null on sims.tag'],
   ['a column dropped', 'alter table sims drop tag;', 'processes of the release before use sims.tag'],
   ['a table dropped', 'drop table sims;', 'may use what is dropped'],
   ['a column renamed', 'alter table sims rename tag to label;', 'a rename takes'],
-  ['all rows changed', "update sims set tag = '';", 'rows of sims are changed'],
-  ['rows deleted', 'delete from sims where id = 1;', 'rows of sims are changed'],
+  ['a change of all rows', "update sims set tag = '';", 'rows of sims are changed'],
+  ['a deletion of rows', 'delete from sims where id = 1;', 'rows of sims are changed'],
   ['a lock', 'lock table sims;', 'lock table'],
-  ['what cannot be seen', 'do $$ begin end $$;', "what a 'do' block does"],
-])('%s is refused', async (_, text, what) => {
+  ['code that cannot be checked', 'do $$ begin end $$;', "what a 'do' block does"],
+])('faultsOf refuses a migration with %s', async (_, text, what) => {
   expect(await faults(text)).toEqual([expect.stringContaining(what)])
 })
 
 test.each([
-  ['a new table, with all that belongs to it', 'create table a (b int references sims (id)); create index on a (b);'],
+  ['a new table with its index', 'create table a (b int references sims (id)); create index on a (b);'],
   ['a column with a constant default', "alter table sims add a text not null default 'b' check (a <> '');"],
-  ['a constraint that is not checked yet', 'alter table sims add check (a > 0) not valid;'],
-  ['one that is checked later', 'alter table sims validate constraint a;'],
-  ['an index while the table is in use', '-- no-transaction\ncreate index concurrently if not exists a on sims (a);\n'],
-  ['a drop when nobody needs it any more', '-- phase: contract\nalter table sims drop tag;\ndrop table a;'],
-  ['what says why', "-- blocks: keys for a moment, of which there are a few hundred\nupdate api_keys set name = '';"],
-])('%s is taken', async (_, text) => {
+  ['a constraint that is not validated yet', 'alter table sims add check (a > 0) not valid;'],
+  ['a constraint that is validated later', 'alter table sims validate constraint a;'],
+  ['an index built concurrently', '-- no-transaction\ncreate index concurrently if not exists a on sims (a);\n'],
+  ['a drop in the contract phase', '-- phase: contract\nalter table sims drop tag;\ndrop table a;'],
+  [
+    'a reason for what it blocks',
+    "-- blocks: keys for a moment, of which there are a few hundred\nupdate api_keys set name = '';",
+  ],
+])('faultsOf accepts a migration with %s', async (_, text) => {
   expect(await faults(text)).toEqual([])
 })
 
-test('statements of a file without a transaction end at the end of a line', async () => {
+test('faultsOf wants a line per statement without a transaction', async () => {
   const text = '-- no-transaction\ncreate table a (b int); create table c (d int);\n'
 
   expect(await faults(text)).toEqual([expect.stringContaining('2 statements, 1 of them')])
 })
 
-test('the files of this release are read with their phases', async () => {
+test('readMigrationFiles reads the phase of every file', async () => {
   const files = await readMigrationFiles()
 
   expect(files[0]).toMatchObject({ name: '0001_tenants', phase: 'expand', transaction: true })
