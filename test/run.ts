@@ -1,9 +1,9 @@
 /**
  * `npm test`: all tests but the kill tests (`npm run test:faults`) and the demonstration (`npm run test:demo`).
  *
- * Arguments after `faults` or `demo` go to vitest (a file, `--project api`, `-t name`). Ends with `N passed, N failed`,
- * after what failed and why, what was skipped and why, and how often properties were tried. Nothing run is a failure;
- * in CI, what is skipped for want of a program, or for no reason that test/setup/requirements.ts gave, is one.
+ * Arguments after `faults` or `demo` go to vitest (a file, `--project api`, `-t name`). Prints failures and skips with
+ * their reasons, how often properties were tried, and last `N passed, N failed`. Running no test is a failure. In CI,
+ * so is a test skipped because a program is missing, or without a reason from test/setup/requirements.ts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ import { outcomeOf } from './setup/outcome.ts'
 import type { Tally } from './setup/tally.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** Run by a name of their own only: `npm run test:faults`, `npm run test:demo`. */
+/** Projects that run only on request: `npm run test:faults`, `npm run test:demo`. */
 const ALONE = ['faults', 'demo'] as const
 const PROJECTS_WITH_TEMPORAL: readonly string[] = ['stack', 'workflows', 'e2e', ...ALONE]
 
@@ -70,17 +70,17 @@ async function runVitest(
   const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
     cwd: ROOT,
     stdio: 'inherit',
-    // What the tests leave in their temporary folder goes with ours.
+    // Deleting our folder also deletes what the tests leave in their temporary folder.
     env: { ...process.env, TMPDIR: folder, SIMHERD_TEST_NOTES: files.notes, SIMHERD_TEST_TALLY: files.tally },
   })
-  // Ctrl-C reaches the child by itself, and it stops its servers: we wait for it to be done.
+  // Ctrl-C reaches the child directly, and it stops its servers: we only wait for it.
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => child.kill('SIGINT'))
   const [code] = await once(child, 'exit')
   return typeof code === 'number' ? code : 1
 }
 
-/** A test run that was killed could not stop its servers. */
+/** Ends servers that a killed test run could not stop. */
 async function endLeftServers({ servers }: Notes): Promise<void> {
   for (const server of servers) {
     if (server.startedAt !== undefined && (await startedAt(server.pid)) === server.startedAt)

@@ -1,4 +1,4 @@
-/** A carrier's bridge that answers as a test tells it to, over HTTP like any other. */
+/** A carrier's bridge that responds over HTTP as a test tells it to. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
@@ -6,10 +6,10 @@ import { afterAll } from 'vitest'
 import { httpNetwork } from '../../network/http.ts'
 import type { CarrierRequest } from '../../network/network.ts'
 
-/** Done; refused for good; not now; done or not, but the answer is lost. */
+/** Done; refused for good; not available now; response lost, whether done or not. */
 export type BridgeResponse = 'ok' | 'refused' | 'away' | 'lost'
 
-/** What the bridge answers to a request; while this is being thought about the carrier is being asked. */
+/** Decides the bridge's response to a request. Until it returns, the request to the carrier stays open. */
 type Answering = (request: CarrierRequest) => Promise<BridgeResponse> | BridgeResponse
 
 export async function aBridge() {

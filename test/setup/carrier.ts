@@ -1,4 +1,4 @@
-/** The simulated carrier in the test's own process, and the adapter that talks to it. */
+/** The simulated carrier in the test's own process, and the network adapter that calls it. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

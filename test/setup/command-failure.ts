@@ -1,7 +1,7 @@
-/** What a command fails with, for tests. */
+/** Lets tests look at the failure of a command. */
 import { CommandFailure } from '../../cli/failures.ts'
 
-/** @throws Error where it fails otherwise, or not at all */
+/** @throws Error if the command fails in another way, or not at all */
 export async function failureOf(work: Promise<unknown>): Promise<CommandFailure> {
   const error: unknown = await work.then(
     () => undefined,

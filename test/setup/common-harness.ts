@@ -1,21 +1,21 @@
-/** What the tests of a group stand on together, and how one that fails keeps its failure to itself. */
+/** One harness for a group of tests, so that a test that fails does not affect the next. */
 import { afterAll, beforeEach, type TestContext } from 'vitest'
 import { endWaits } from './soon.ts'
 
-/** Servers, workers, a service: whatever tests share, with what ends it. */
+/** What tests share (servers, workers, a service), and how to close it. */
 interface Harness {
   readonly close: () => Promise<unknown>
 }
 
 /**
- * For a group of tests: one harness for all of them, as long as they pass. A test that fails may leave anything behind,
- * and one whose time is up goes on behind the next one's back: so the next gets another harness, once that of the failed
- * one is closed, and whatever waits in it yet has ended.
+ * Gives a group of tests one harness for as long as they pass. A test that fails may leave anything behind, and one
+ * that times out keeps running during the next. So after a failure the waits of the old harness are ended, it is closed,
+ * and the next test gets a new one.
  *
- * Called before the group's other hooks, which may use the harness.
+ * Call it before the group's other hooks, which may use the harness.
  *
- * @param given is handed each harness that is started
- * @returns `giveUp`: the next test gets another harness although this one passes, because it spoils its own
+ * @param given receives each harness that is started
+ * @returns `giveUp`: a test that spoils its harness calls it; the next test then gets a new one in any case
  */
 export function useCommonHarness<H extends Harness>(
   start: () => Promise<H>,

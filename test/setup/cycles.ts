@@ -1,13 +1,13 @@
-/** Billing cycles to play in, in true time. */
+/** Billing cycles for tests that run in real time. */
 import { type Cycle, cycleAt } from '../../domain/time/cycle.ts'
 
-/** 3 to 30 minutes: enough of them that one always ends soon. */
+/** 3 to 30 minutes: so many that one of them always ends soon. */
 const SHORT = Array.from({ length: 28 }, (_, n) => `PT${n + 3}M`)
 
 /**
- * Of the billing cycles that are aligned to the clock the one whose current cycle ends first, but not too soon.
+ * Of the short billing cycles, which are aligned to the clock, picks the one that ends first but leaves enough time.
  *
- * @param needsMs what has to fit into what is left of it, on a machine that does something else too; at most 7 minutes
+ * @param needsMs the time that must be left in the cycle, on a machine that also does other work; at most 7 minutes
  */
 export function cycleThatEndsSoon(needsMs: number): { readonly billingCycle: string; readonly cycle: Cycle } {
   const now = Date.now()
@@ -18,7 +18,7 @@ export function cycleThatEndsSoon(needsMs: number): { readonly billingCycle: str
   return first
 }
 
-/** One that has days left: for what is not about its end, nor about what it brings by and by. */
+/** A cycle with days left: for tests that do not depend on its end or its progress. */
 export function roomyCycle(): string {
   const left = (cycle: string) => cycleAt(cycle, Date.now()).endsAt - Date.now()
   return ['P29D', 'P31D', 'P37D'].toSorted((a, b) => left(b) - left(a))[0] ?? 'P29D'

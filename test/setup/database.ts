@@ -5,15 +5,15 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import { TEMPLATE } from './template.ts'
 
-/** Another session on the template stops the copy for a moment. */
+/** The copy fails for a moment while another session uses the template. */
 const OBJECT_IN_USE = '55006'
 
 /**
  * Copies the migrated template.
  *
- * @param deadlocks how many transactions the test has PostgreSQL break off
- * @returns the copy's url, and what drops it (open connections included); rejects where there was another deadlock,
- *   also one that was got over
+ * @param deadlocks how many deadlocks the test causes: transactions that PostgreSQL breaks off
+ * @returns the copy's url and `drop`, which also ends open connections. `drop` rejects if the number of deadlocks
+ *   differs, even if the service retried and succeeded
  */
 export async function freshDatabase({ deadlocks = 0 } = {}): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`
@@ -23,9 +23,9 @@ export async function freshDatabase({ deadlocks = 0 } = {}): Promise<{ url: stri
   return { url: url.href, drop: () => dropDatabase(name, deadlocks) }
 }
 
-/** Ends what is still connected, and drops the database. @throws Error where there were not so many deadlocks in it */
+/** Ends open connections and drops the database. @throws Error if it had another number of deadlocks */
 export async function dropDatabase(name: string, deadlocks = 0): Promise<void> {
-  // What a session has counted is known when it has ended.
+  // PostgreSQL publishes the counts of a session when it ends.
   await administrate(`select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}'`)
   const seen = await administrate(
     `select deadlocks::integer as deadlocks from pg_stat_database where datname = '${name}'`,
@@ -38,7 +38,7 @@ export async function dropDatabase(name: string, deadlocks = 0): Promise<void> {
   )
 }
 
-/** One without a schema, as {@link freshDatabase} otherwise. */
+/** Like {@link freshDatabase}, but without a schema. */
 export async function emptyDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`
   await administrate(`create database ${name}`)
@@ -47,7 +47,7 @@ export async function emptyDatabase(): Promise<{ url: string; drop: () => Promis
   return { url: url.href, drop: () => dropDatabase(name) }
 }
 
-/** Runs a statement as the superuser, beside the databases of tests. @returns its rows */
+/** Runs a statement as the superuser, outside the databases of tests. @returns its rows */
 export async function administrate(statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: inject('postgresUrl') })
   await client.connect()

@@ -1,6 +1,6 @@
 /**
- * Holds answers as they left against the OpenAPI document: status, content type, headers, body and code; and requests
- * where they are given: parameters, headers and body.
+ * Checks responses as sent against the OpenAPI document: status, content type, headers, body and code. Checks requests
+ * too, if given: parameters, headers and body.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -12,9 +12,9 @@ export interface Exchange {
   readonly status: number
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | number | readonly string[] | undefined>>
-  /** Read where it is JSON, else as text. */
+  /** Parsed if it is JSON, else as text. */
   readonly body: unknown
-  /** What was sent; absent: it is not looked at. */
+  /** The request; not checked if absent. */
   readonly request?: Pick<Exchange, 'headers' | 'body'>
 }
 
@@ -41,13 +41,13 @@ type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
 const ID = 'document'
 const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** An answer that no document declares: what other methods get, and failures outside of any operation. */
+/** Statuses that no document declares: for other methods, and for failures outside of any operation. */
 const UNDECLARED = new Set([404, 405])
 
 /**
- * What checks answers of the interface that a document describes.
+ * Makes a check for responses of the interface that a document describes.
  *
- * Paths that are in no document (`/openapi.json`, `/docs`) pass; their failures have to be problems all the same.
+ * Paths that are not in the document (`/openapi.json`, `/docs`) pass, but their failures must be problems too.
  */
 export function documentCheck(document: object): (exchange: Exchange) => void {
   const { paths } = document as { paths: Paths }
@@ -68,7 +68,7 @@ export function documentCheck(document: object): (exchange: Exchange) => void {
       throw new Error(`${what} is not as ${pointer} says: ${ajv.errorsText(validate.errors)}; got ${shown(value)}`)
     }
   }
-  /** A part and the pointer to it, behind its reference. */
+  /** Follows a reference: the part that it leads to, and the pointer to that part. */
   const resolve = (part: Part, pointer: string): { part: Part; pointer: string } => {
     if (part.$ref === undefined) return { part, pointer }
     const target = part.$ref.slice(1)
@@ -165,7 +165,7 @@ const typeOf = (headers: Exchange['headers']): string =>
     .split(';')[0]
     ?.trim() ?? ''
 
-/** A parameter comes as text. */
+/** Parameters come as text: converts one to the type of its schema. */
 function asType({ schema: { type } }: Parameter, value: unknown): unknown {
   if (type === 'integer' || type === 'number') return value === '' ? value : Number(value)
   return type === 'boolean' ? ({ true: true, false: false } as Record<string, unknown>)[String(value)] : value

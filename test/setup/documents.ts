@@ -1,4 +1,4 @@
-/** The OpenAPI documents as they are generated: what stand-ins of the service are held against, and take answers from. */
+/** The generated OpenAPI documents: stand-ins of the service are checked against them and take responses from them. */
 import { readFileSync } from 'node:fs'
 import { ERRORS, type ErrorCode, type FieldError } from '../../domain/errors.ts'
 import { documentCheck, type Exchange } from './document-check.ts'
@@ -23,7 +23,7 @@ const operations = [OF_PUBLIC, OF_INTERNAL].flatMap(({ paths }) =>
   Object.values(paths).flatMap(Object.values<Operation>),
 )
 
-/** What an operation answers, right in every field: the document's example. */
+/** A valid response of an operation: the document's example. */
 export function exampleOf(operationId: string): object {
   const { responses = {} } = operations.find((operation) => operation.operationId === operationId) ?? {}
   const example = (responses[200] ?? responses[201])?.content?.['application/json']?.example
@@ -31,7 +31,7 @@ export function exampleOf(operationId: string): object {
   return example
 }
 
-/** A failure as the service answers it, as `application/problem+json`. */
+/** A failure as the service sends it, as `application/problem+json`. */
 export function problemOf(code: ErrorCode, detail: string, instance: string, errors: readonly FieldError[] = []) {
   const { status, title } = ERRORS[code]
   const wrong = errors.length === 0 ? {} : { errors }
@@ -39,9 +39,9 @@ export function problemOf(code: ErrorCode, detail: string, instance: string, err
 }
 
 /**
- * What checks a stand-in of the service, both its answers and what it is asked.
+ * Makes a check for a stand-in of the service: for its responses and for the requests it gets.
  *
- * @returns what is not as the documents say; nothing where all is
+ * @returns what differs from the documents; undefined if nothing does
  */
 export function standInCheck(): (exchange: Exchange) => string | undefined {
   const [ofPublic, ofInternal] = [documentCheck(OF_PUBLIC), documentCheck(OF_INTERNAL)]

@@ -1,4 +1,4 @@
-/** A tenant with what a test needs, made by the operations themselves on a database of its own. */
+/** Tenants with what a test needs, created by the real operations in a database for the test file. */
 import { afterAll } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { NewPool } from '../../domain/estate/pool.ts'
@@ -11,14 +11,14 @@ import { connect } from '../../store/connect.ts'
 import { inPlatform, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { freshDatabase } from './database.ts'
 
-/** A store with a clock that the test sets and jobs that it can look at. */
+/** A store with a clock that the test sets, and jobs that it can read. */
 export interface TestStore extends Store {
   now: number
   readonly jobs: Job[]
   readonly databaseUrl: string
 }
 
-/** A database of its own for the file, dropped at its end. @param expected as `freshDatabase` takes it */
+/** A database for the test file, dropped at its end. @param expected as in `freshDatabase` */
 export async function aStore(now = '2026-11-10T12:00:00Z', expected?: { deadlocks: number }): Promise<TestStore> {
   const { url, drop } = await freshDatabase(expected)
   const { db, close } = connect(url, { max: 8 })
@@ -33,7 +33,7 @@ export async function aStore(now = '2026-11-10T12:00:00Z', expected?: { deadlock
     now: Date.parse(now),
     jobs,
     clock: () => store.now,
-    // A deadlock is a fault here, not something to get over.
+    // In tests a deadlock is a fault: never retry.
     deadlockRetries: 0,
     enqueue: (enqueued) => jobs.push(...enqueued),
   }
@@ -42,7 +42,7 @@ export async function aStore(now = '2026-11-10T12:00:00Z', expected?: { deadlock
 
 const FEES = { simMonthlyFee: 1, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 
-/** A tariff of a type with an allowance in bytes (per SIM, or of the whole Fixed pool). */
+/** A tariff of a type with an allowance in bytes (per SIM; for Fixed, of the whole pool). */
 export const aTariff = (tx: TenantTx, type: TariffType, bytes: number): Promise<{ id: number }> =>
   createTariff(tx, {
     displayName: `tariff of ${bytes} bytes`,

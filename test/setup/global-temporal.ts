@@ -1,4 +1,4 @@
-/** One Temporal development server (in memory) for the whole run, and the one that skips time where Java is there. */
+/** One in-memory Temporal development server for the whole run, and the time-skipping server if Java is installed. */
 import type { TestProject } from 'vitest/node'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
@@ -8,9 +8,9 @@ import { share } from './shared.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** host:port of a Temporal server that other test files use too: take a task queue of your own. */
+    /** host:port of a Temporal server that all test files share: use a task queue of your own. */
     temporalAddress: string
-    /** The time-skipping server's program, or why there is none; see `requireJava`. */
+    /** The program of the time-skipping server, or why there is none; see `requireJava`. */
     timeSkipping: { readonly path: string } | { readonly skip: string }
   }
 }

@@ -1,4 +1,4 @@
-/** One PostgreSQL and, where it is installed, one Redis for the whole run. */
+/** One PostgreSQL and, if installed, one Redis for the whole run. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,9 +12,9 @@ import { TEMPLATE } from './template.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Of a database for administration; tests take one of their own with `freshDatabase`. */
+    /** The database for administration; tests get their own from `freshDatabase`. */
     postgresUrl: string
-    /** Null where redis-server is not installed. */
+    /** Null if redis-server is not installed. */
     redisUrl: string | null
   }
 }
@@ -32,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function startTemplateServer() {
   const dataDir = await mkdtemp(join(tmpdir(), 'simherd-test-postgres-'))
-  // For the database's own user, when root runs the tests.
+  // The database has a user of its own if root runs the tests.
   await chmod(dataDir, 0o755)
   const server = await startPostgres({ dataDir, durable: false })
   const stop = async () => {

@@ -1,6 +1,6 @@
 /**
- * A database as release 0.1.0 leaves it, with the data of a tenant's month: `test/releases/0.1.0.json` holds the rows of
- * every table, and what that release answered of them.
+ * A database as release 0.1.0 leaves it, with a month of data of one tenant. `test/releases/0.1.0.json` holds the rows
+ * of every table, and that release's responses about them.
  */
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
@@ -12,12 +12,12 @@ const FILE = new URL('../releases/0.1.0.json', import.meta.url)
 const LAST_MIGRATION = '0019_guard_at_scale'
 
 export interface Release {
-  /** When it was written, epoch milliseconds. */
+  /** When the file was written, in epoch milliseconds. */
   readonly at: number
   readonly tenantId: string
   readonly operatorKey: string
   readonly keys: { readonly reads: string; readonly writes: string }
-  /** By path: what the release answered to a GET. */
+  /** By path: the release's response to a GET. */
   readonly answers: Readonly<Record<string, unknown>>
   /** Rows by table. */
   readonly data: Readonly<Record<string, readonly object[]>>
@@ -26,7 +26,7 @@ export interface Release {
 
 export const lastRelease = async (): Promise<Release> => JSON.parse(await readFile(FILE, 'utf8'))
 
-/** A database with the schema and the rows of the release, not migrated yet. */
+/** A database with schema and rows of the release, not yet migrated. */
 export async function databaseOfLastRelease(): Promise<{ url: string; drop: () => Promise<void> }> {
   const database = await emptyDatabase()
   const files = (await readMigrationFiles()).filter(({ name }) => name <= LAST_MIGRATION)
@@ -36,7 +36,7 @@ export async function databaseOfLastRelease(): Promise<{ url: string; drop: () =
   await client.connect()
   try {
     await client.query('begin')
-    // As they were, whatever a trigger would make of them.
+    // Keep rows as they were: no trigger may change them.
     await client.query('set local session_replication_role = replica')
     for (const [table, rows] of Object.entries(data)) {
       const { rows: columns } = await client.query(

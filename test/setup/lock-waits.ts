@@ -1,16 +1,16 @@
-/** Transactions that interleave without a sleep: each goes on once the other waits for a lock. */
+/** Interleaves transactions without sleeping: one goes on as soon as the other waits for a lock. */
 import { sql } from 'kysely'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { soon } from './soon.ts'
 
-/** Sessions of this database that wait for a lock. */
+/** How many sessions of this database wait for a lock. */
 export async function lockWaiters({ db }: Pick<Store, 'db'>): Promise<number> {
   const { rows } = await sql`
     select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
   return rows.length
 }
 
-/** Begins the second while the first has done its work and has not committed; it commits once the second waits or has ended. */
+/** Starts the second after the work of the first, which commits once the second waits for a lock or has ended. */
 export async function overlapping(
   store: Store,
   tenantId: string,

@@ -1,4 +1,4 @@
-/** Logins as an installation has them: one that owns its database and migrates it, and one that owns nothing. */
+/** Logins as in an installation: one that owns and migrates its database, and one that owns nothing. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
@@ -6,9 +6,9 @@ import { migrate } from '../../store/migrate.ts'
 import { administrate, dropDatabase } from './database.ts'
 
 /**
- * A database that belongs to a login of its own, which has migrated it.
+ * A database owned by a new login, which has migrated it.
  *
- * @returns the url of the login, that of the superuser, and what drops both
+ * @returns the login's url, the superuser's url, and `drop` for database and login
  */
 export async function ownDatabase(): Promise<{ url: string; rootUrl: string; drop: () => Promise<void> }> {
   const name = `app_${randomBytes(8).toString('hex')}`
@@ -31,10 +31,11 @@ export async function ownDatabase(): Promise<{ url: string; rootUrl: string; dro
 }
 
 /**
- * A login for the processes: it owns no table of the service, takes on its two roles, and makes the queues' schema.
+ * A login for the processes. It owns no table of the service, may take the service's two roles, and creates the queues'
+ * schema.
  *
  * @param superuserUrl of a migrated database
- * @returns its url, and what drops it, before the database is dropped
+ * @returns its url, and `drop`, to call before the database is dropped
  */
 export async function loginOfProcesses(superuserUrl: string): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `works_${randomBytes(8).toString('hex')}`

@@ -1,22 +1,22 @@
-/** What tests leave for test/run.ts: a line of JSON each, in the file that SIMHERD_TEST_NOTES names. */
+/** Notes from tests to test/run.ts: one line of JSON each, in the file that SIMHERD_TEST_NOTES names. */
 import { appendFileSync } from 'node:fs'
 import { startedAt } from '../../stack/pids.ts'
 
-/** A server that was started: should its process be killed, test/run.ts ends it. */
+/** A started server: test/run.ts ends it if the test process is killed. */
 export interface ServerNote {
   readonly pid: number
   readonly startedAt: string | undefined
 }
-/** Why something is skipped. */
+/** Why tests are skipped. */
 export interface SkipNote {
-  /** Relative to the repository; tests that are skipped in it have this reason. */
+  /** Relative to the repository: the file with the skipped tests. */
   readonly file: string
   readonly skipped: string
   readonly why: string
-  /** Of a machine that lacks a program, which CI may not; else it is the one test of this title that is skipped. */
+  /** True: the machine lacks a program, which is a failure in CI. False: only the test of this title is skipped. */
   readonly isLack: boolean
 }
-/** The runs of a property. */
+/** How often a property was tried. */
 export interface RunsNote {
   readonly runs: number
 }

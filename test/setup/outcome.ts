@@ -1,11 +1,11 @@
-/** What a test run comes to: its last lines, and how many failures they tell. */
+/** The outcome of a test run: its last lines, and how many failures they report. */
 import type { Notes, SkipNote } from './notes.ts'
 import type { SkippedTest, Tally } from './tally.ts'
 
 interface Run {
-  /** Of vitest. */
+  /** The exit code of vitest. */
   readonly exitCode: number
-  /** There nothing may be missing, and nothing skipped without a reason that a note gives. */
+  /** In CI no program may be missing, and every skip needs a note with its reason. */
   readonly inCI: boolean
 }
 
@@ -14,7 +14,7 @@ const BROKEN_OFF: Tally = { passed: 0, failures: ['the test run broke off'], ski
 const isWhy = (note: SkipNote, { file, title }: SkippedTest) =>
   note.file === file && (note.isLack || title.endsWith(note.skipped))
 
-/** @param tally undefined: there is none, because the run did not come to its end */
+/** @param tally undefined if the run broke off */
 export function outcomeOf(
   tally: Tally | undefined,
   { skips, properties }: Notes,

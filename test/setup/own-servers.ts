@@ -1,6 +1,6 @@
 /**
- * Servers of a test's own, each a process that can be killed and comes back where it was: PostgreSQL on its folder,
- * Temporal on its SQLite file, Redis on its port with nothing in it, the simulated carrier on its journal.
+ * Servers for one test, each a process that can be killed and then continues: PostgreSQL from its folder, Temporal from
+ * its SQLite file, the simulated carrier from its journal. Redis returns empty on the same port.
  */
 import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,14 +23,14 @@ import type { Servers } from './service.ts'
 const CARRIER = fileURLToPath(new URL('../../stack/carrier/main.ts', import.meta.url))
 const SECRET = 'secret-of-the-tests'
 
-/** A server that is killed, away for a while, and back. */
+/** A server that can be killed and started again. */
 interface Killable {
-  /** @returns when it is back */
+  /** Kills it, waits `awayMs`, and starts it again. */
   readonly outage: (awayMs: number) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** A line of the carrier's journal. Its own record, whoever says what. */
+/** A line of the carrier's journal: the carrier's own record, whatever others report. */
 export interface CarrierEntry {
   readonly at: string
   readonly outcome: 'done' | 'already' | 'duplicate' | 'refused' | 'failed'
@@ -44,7 +44,7 @@ export interface OwnServers extends Servers {
   readonly temporal: Killable
   readonly redis: Killable
   readonly carrier: {
-    /** SIGKILL; its supervisor starts it again, and the knobs are as they were. */
+    /** Sends SIGKILL; the supervisor starts it again, and it gets the same knobs. */
     readonly outage: () => Promise<void>
     readonly turn: (change: Partial<Knobs>) => Promise<void>
     readonly journal: () => Promise<CarrierEntry[]>
@@ -52,13 +52,13 @@ export interface OwnServers extends Servers {
 }
 
 /**
- * Starts them.
+ * Starts the servers.
  *
- * @param withRedis queues in a Redis, which has to be installed; else in PostgreSQL
+ * @param withRedis queues in Redis, which must be installed; else in PostgreSQL
  */
 export async function ownServers({ withRedis = false } = {}): Promise<OwnServers> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-own-'))
-  // For the database's own user, when root runs the tests.
+  // The database has a user of its own if root runs the tests.
   await chmod(folder, 0o755)
   const postgres = await ownPostgres(join(folder, 'postgres'))
   const temporal = await ownTemporal(join(folder, 'temporal'))
@@ -107,7 +107,7 @@ async function killable<T extends Started>(start: () => Promise<T>): Promise<{ f
   return { first, outage, stop: () => server.stop() }
 }
 
-/** Durable, as in production: what it has said to have committed survives. */
+/** Durable, as in production: what it reported as committed survives. */
 async function ownPostgres(dataDir: string) {
   await mkdir(dataDir)
   await chmod(dataDir, 0o755)
@@ -116,7 +116,7 @@ async function ownPostgres(dataDir: string) {
   return { ...server, url: first.url }
 }
 
-/** What it has written is with the operating system, which is not killed. */
+/** Not durable: what it wrote is in the operating system's cache, which survives the kill. */
 async function ownTemporal(dataDir: string) {
   const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: console.log })
   const port = await freePort()

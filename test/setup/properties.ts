@@ -1,6 +1,6 @@
 /**
- * What holds for every property: one whose runs were cut short before all were made has not held, and the runs that
- * were made are told to test/run.ts.
+ * Settings for all property tests: a property that is interrupted before its last run fails, and the number of runs is
+ * noted for test/run.ts.
  */
 import fc from 'fast-check'
 import { noteRuns } from './notes.ts'

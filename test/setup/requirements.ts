@@ -1,6 +1,6 @@
 /**
- * What a suite or a test needs and a machine may lack. What is missing is named at the end of `npm test`; in CI a
- * program that is missing is a failure, and so is what is skipped without any of these.
+ * What a suite or a test needs and a machine may lack. `npm test` names at its end what is missing. In CI a missing
+ * program is a failure, and so is any skip that does not come from here.
  */
 import { relative } from 'node:path'
 import { expect, inject } from 'vitest'
@@ -34,9 +34,9 @@ export function requireRedis(suite: string): string | undefined {
 }
 
 /**
- * Whether root runs the tests, for a test under `test.runIf(isRoot)`: CI may run without.
+ * Whether root runs the tests, for a test under `test.runIf(isRoot)`. CI may run without root.
  *
- * @param title of the test that is skipped otherwise
+ * @param title of the test that is skipped without root
  */
 export function requireRoot(title: string): boolean {
   if (process.getuid?.() === 0) return true

@@ -1,9 +1,9 @@
-/** The order of test files: decisions first, then what takes longest, so that no long file begins when all else is done. */
+/** The order of test files: unit tests first, then the longest files, so that no long file starts last. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Projects that come before the others. */
+/** Projects that run before all others. */
 const FIRST = ['unit']
-/** Those that take minutes, in turns one that waits most of the time and one that works. */
+/** Files that take minutes: one that mostly waits alternates with one that mostly computes. */
 const LONG = [
   'e2e/main-job',
   'real-service/month-end',
@@ -13,7 +13,7 @@ const LONG = [
 ].map((name) => `/${name}.test.ts`)
 const THEN = ['workflows', 'stack', 'queues']
 
-/** Less comes before more. */
+/** Files with a lower number run first. */
 function placeOf({ project, moduleId }: TestSpecification): number {
   const first = FIRST.indexOf(project.name)
   if (first !== -1) return first - FIRST.length

@@ -1,7 +1,7 @@
 /**
- * The whole service for a test: API and worker as processes of their own, over the run's PostgreSQL and Temporal,
- * a namespace, a database, a carrier and an inbox of the test's own. A killed process is started again.
- * `own-servers.ts` gives it servers that can be killed too.
+ * The whole service for a test: API and worker as separate processes, on the PostgreSQL and Temporal that all tests
+ * share. Namespace, database, carrier and inbox are the test's own. A killed process is started again. For servers that
+ * can be killed too, see `own-servers.ts`.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -28,19 +28,19 @@ import { until } from './soon.ts'
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 const SECRET = 'secret-of-the-tests'
 
-/** What the service stands on. */
+/** The servers that the service uses. */
 export interface Servers {
   readonly databaseUrl: string
   readonly temporalAddress: string
   readonly namespace: string
-  /** Empty: the queues are in PostgreSQL. */
+  /** Empty if the queues are in PostgreSQL. */
   readonly redisUrl: string
   readonly carrierUrl: string
   readonly carrierSecret: string
   readonly stop: () => Promise<void>
 }
 
-/** The run's servers, which other tests use too, with a database, a namespace and a carrier of the test's own. */
+/** The shared servers, with a database, a namespace and a carrier of the test's own. */
 async function sharedServers(folder: string): Promise<Servers> {
   const database = await freshDatabase()
   const carrier = await startCarrier({ file: join(folder, 'carrier.jsonl'), secret: SECRET })
@@ -58,7 +58,7 @@ async function sharedServers(folder: string): Promise<Servers> {
   }
 }
 
-/** A namespace of its own on the Temporal server that all test files share. @returns its name */
+/** A new namespace on the Temporal server that all test files share. @returns its name */
 export async function freshNamespace(): Promise<string> {
   const namespace = `test-${crypto.randomUUID()}`
   const connection = await Connection.connect({ address: inject('temporalAddress') })
@@ -82,8 +82,8 @@ async function operatorKey(databaseUrl: string): Promise<string> {
 const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok
 
 /**
- * @param given default: the run's own; they are stopped with the service
- * @param each how many APIs and how many workers there are, each worker with its API; they are asked in turns
+ * @param given default: the shared servers; stopped with the service
+ * @param each how many APIs and how many workers to start, each worker with its API; requests go to the APIs in turn
  */
 export async function startService(settings: Partial<Settings> = {}, given?: Servers, each = 1) {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-service-'))
@@ -112,7 +112,7 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
   const checks: Record<string, ReturnType<typeof documentCheck>> = {}
 
   const startOne = async () => {
-    // Chosen when they are needed: until somebody listens on a port it is anybody's.
+    // Chosen just before use: until something listens on a port, anything may take it.
     const [port, internalPort] = [await freePort(), await freePort()]
     const [apiUrl, internalUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
     const ports = { PORT: String(port), INTERNAL_PORT: String(internalPort) }
@@ -158,12 +158,12 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
     lines,
     api,
     worker,
-    /** As a tenant's person would, through the public interface. */
+    /** Calls the public interface, as a person of the tenant would. */
     tenantCall: (method: string, path: string, tenantId: string, body?: unknown) =>
       call(inTurn().apiUrl, method, path, tenantId, body),
     call: (method: string, path: string, tenantId: string, body?: unknown) =>
       call(inTurn().internalUrl, method, path, tenantId, body),
-    /** What a query of the database answers, as the superuser. */
+    /** The rows of a database query, run as the superuser. */
     rows: async (query: string): Promise<readonly object[]> => {
       const client = new pg.Client({ connectionString: servers.databaseUrl })
       await client.connect()

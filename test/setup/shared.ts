@@ -1,4 +1,4 @@
-/** Servers that all projects of one run share: started by the first that asks, stopped by the last that leaves. */
+/** Servers that all projects of a run share: the first project starts them, the last one stops them. */
 import { noteServer } from './notes.ts'
 
 interface Server {
@@ -11,14 +11,14 @@ interface Share {
   users: number
 }
 
-// Each project loads its own copy of the setup files, in one process: the table must be the process's own.
+// All projects run in one process, but each loads its own copy of the setup files: the table must be global.
 const TABLE = Symbol.for('simherd.test.servers')
 const shares: Map<string, Share> = ((globalThis as Record<symbol, unknown>)[TABLE] ??= new Map()) as Map<string, Share>
 
 /**
- * Starts a server unless another project has.
+ * Starts a server unless another project has started it.
  *
- * @returns the server, and what gives it up
+ * @returns the server, and `leave`, to call when the project no longer needs it
  */
 export async function share<T extends Server>(
   name: string,
@@ -41,7 +41,7 @@ export async function share<T extends Server>(
   return { server, leave }
 }
 
-/** A server that goes down with this process, whether it ends in order or at a Ctrl-C. */
+/** Starts a server that stops with this process, whether this ends normally or by Ctrl-C. */
 async function startWatched<T extends Server>(start: () => Promise<T>): Promise<T> {
   const server = await start()
   const { pid } = server

@@ -1,8 +1,8 @@
 /**
- * Waiting for what comes about, in true time; for what never does, a minute unless more is given.
+ * Waits in real time for something to happen: for a minute unless told otherwise, then fails.
  *
- *   soon    until expectations hold: in tests, wherever something is looked at that comes about later
- *   until   until something is there, named in words: for what a test stands on, and outside of tests
+ *   soon    until expectations hold: in tests, for everything that happens later
+ *   until   until something is there, with a name for the error: for what a test needs, and outside of tests
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -11,7 +11,7 @@ const EVERY_MS = 50
 
 let over = new AbortController()
 
-/** Ends all waits that are under way: of a test that has ended, what it waits for yet is nobody's any more. */
+/** Ends all current waits: nobody needs them once their test has ended. */
 export function endWaits(): void {
   over.abort()
   over = new AbortController()
@@ -20,9 +20,9 @@ export function endWaits(): void {
 /**
  * Waits until something holds.
  *
- * @param holds throws while it does not, as an `expect` does
- * @returns what it returns
- * @throws Error of the last look
+ * @param holds throws while it does not hold, as `expect` does
+ * @returns what `holds` returns
+ * @throws Error of the last attempt
  */
 export async function soon<T>(holds: () => T | Promise<T>, seconds = SECONDS, everyMs = EVERY_MS): Promise<T> {
   const { signal } = over
@@ -38,10 +38,10 @@ export async function soon<T>(holds: () => T | Promise<T>, seconds = SECONDS, ev
 /**
  * Waits until something is there.
  *
- * @param what names it
- * @param look sees nothing yet where it answers undefined or false, or throws
- * @returns what it has seen
- * @throws Error with what was seen last
+ * @param what names it in the error
+ * @param look returns undefined or false, or throws, while nothing is there
+ * @returns what `look` returns
+ * @throws Error that names `what`, with the last failure
  */
 export async function until<T>(
   what: string,

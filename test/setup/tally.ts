@@ -1,4 +1,4 @@
-/** Counts a test run for test/run.ts: a reporter that leaves its figures in a file. */
+/** A vitest reporter that counts a test run and writes the counts to a file for test/run.ts. */
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
@@ -9,9 +9,9 @@ export interface SkippedTest {
 }
 export interface Tally {
   readonly passed: number
-  /** Failed tests, files that could not be run, and errors outside of tests: a line each, where and why. */
+  /** Failed tests, files that could not run, and errors outside of tests: one line each, with place and reason. */
   readonly failures: readonly string[]
-  /** What was not run, by file and full name. */
+  /** Skipped tests, by file and full name. */
   readonly skipped: readonly SkippedTest[]
 }
 
@@ -39,7 +39,7 @@ export default class TallyReporter implements Reporter {
   }
 }
 
-/** The first line of each. */
+/** The first line of each message. */
 function why(errors: readonly { readonly message: string }[]): string {
   return errors.map(({ message }) => message.split('\n', 1)[0]).join('; ')
 }

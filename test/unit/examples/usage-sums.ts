@@ -1,6 +1,6 @@
 /**
- * The usage file added up a second time, with nothing of the product's: lines split at commas, a record counted
- * once by id and time.
+ * Adds up the usage file a second time, without the service's code: splits lines at commas, and counts a record of the
+ * same id and time once.
  */
 import { readFileSync } from 'node:fs'
 
@@ -13,7 +13,7 @@ export interface Line {
   readonly text: string
 }
 
-/** Every line of a usage file, repeated ones included, in the file's order. */
+/** All lines of a usage file in their order, repeated ones included. */
 export function linesOf(csv: string): Line[] {
   return csv
     .trimEnd()
@@ -30,7 +30,7 @@ export function recordsOf(lines: readonly Line[]): Line[] {
   return [...new Map(lines.map((line) => [`${line.id} ${line.at}`, line])).values()]
 }
 
-/** Bytes by whatever `of` names. */
+/** Bytes by the key that `of` returns. */
 export function bytesBy(records: readonly Line[], of: (line: Line) => string): Map<string, number> {
   const sums = new Map<string, number>()
   for (const line of records) sums.set(of(line), (sums.get(of(line)) ?? 0) + line.bytes)

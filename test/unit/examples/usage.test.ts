@@ -5,7 +5,7 @@ import { generateUsage, usageCsv } from '../../../examples/usage.ts'
 import { usageFile } from '../../../tools/usage-file.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from './usage-sums.ts'
 
-/** Above these numbers a guard opens a hold: per rule and hour, in an estate of 300 SIMs. */
+/** Above these numbers a guard holds the rest: per rule and hour, in an estate of 300 SIMs. */
 const NEWLY_FIRING = 50
 const SUSPENDED = 20
 const HOUR = 3_600_000
