@@ -12,7 +12,7 @@ describe('chooseCycle', () => {
     ['current cycle right after its start', '09:00:00', '20261121T0900Z', 0],
     ['next cycle with less than two minutes left', '09:03:00.001', '20261121T0905Z', 119_999],
     ['next cycle a moment before the end', '09:04:59', '20261121T0905Z', 1000],
-  ])('chooses the %s', (_, time, key, waitMs) => {
+  ])('plays in the %s', (_, time, key, waitMs) => {
     const choice = chooseCycle('PT5M', at(time))
 
     expect(choice.cycle.key).toBe(key)

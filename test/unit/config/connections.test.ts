@@ -5,7 +5,7 @@ import { ENQUEUERS } from '../../../queues/backend.ts'
 /** PostgreSQL's default, less 3 that it reserves for superusers, and 7 for commands and people who look. */
 const ROOM = 100 - 3 - 7
 
-test('two APIs and two workers fit PostgreSQL’s default connections', () => {
+test('two APIs and two workers fit PostgreSQL’s default connection limit', () => {
   const { DATABASE_POOL, QUEUE_POOL } = readSettings({})
 
   expect(2 * (DATABASE_POOL + ENQUEUERS) + 2 * (DATABASE_POOL + ENQUEUERS + QUEUE_POOL)).toBeLessThanOrEqual(ROOM)

@@ -71,6 +71,6 @@ test('daysUntilRenewal rounds up to whole days', () => {
   expect(daysUntilRenewal(cycle, Date.parse('2026-11-30T23:59:59Z'))).toBe(1)
 })
 
-test('bucketMs is five minutes, or a sixtieth of the cycle', () => {
+test('bucketMs is five minutes, or 1/60 of short cycles', () => {
   expect([bucketMs('P1M'), bucketMs('PT6H'), bucketMs('PT5M')]).toEqual([300_000, 360_000, 5000])
 })

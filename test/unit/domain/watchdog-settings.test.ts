@@ -34,7 +34,7 @@ describe('mayBePicked', () => {
     [Disabled, false],
     [Monitor, false],
     [Enforce, true],
-  ])('decides own mode %j as %j, never an exempt SIM', (ownMode, expected) => {
+  ])('for own mode %j is %j, if exempt false', (ownMode, expected) => {
     expect(mayBePicked({ exempt: false, ownMode })).toBe(expected)
     expect(mayBePicked({ exempt: true, ownMode })).toBe(false)
     expect(UNPICKED_MODES.some((mode) => mode === ownMode)).toBe(!expected)

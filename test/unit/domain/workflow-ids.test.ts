@@ -31,7 +31,7 @@ const IDS = {
   'month-end-timer': `${monthEndTimerId(TENANT)}-2026-12-01T00:00:00Z`,
 }
 
-test.each(WORKFLOW_TYPES)('tenantOfWorkflow reads the tenant of a %s', (type) => {
+test.each(WORKFLOW_TYPES)('tenantOfWorkflow reads the tenant of %s', (type) => {
   expect(tenantOfWorkflow(IDS[type])).toBe(TENANT)
 })
 

@@ -176,7 +176,7 @@ describe('the shipped usage file, for the watchdog', () => {
   test.each([
     ['vans', 4],
     ['lamps', 2],
-  ])('has the overage of %s covered by %i SIMs', (key, expected) => {
+  ])('covers the overage of %s with %i SIMs', (key, expected) => {
     const pool = sharedOver.find((over) => over.key === key)
     const excesses = (pool?.sims ?? [])
       .filter(watched)

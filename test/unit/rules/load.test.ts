@@ -214,7 +214,7 @@ describe('a negation over a nullable fact', () => {
   const below = leaf('usagePct', 'lessThan', 80)
 
   test.each<[string, unknown]>([
-    ['alone', { all: [leaf('usagePct', 'not:lessThan', 80)] }],
+    ['without a guard', { all: [leaf('usagePct', 'not:lessThan', 80)] }],
     ['in a not', { not: below }],
     ['with the guard inside the not', { not: { all: [known('usagePct'), below] } }],
     ['with the guard in an any', { any: [known('usagePct'), leaf('usagePct', 'not:lessThan', 80)] }],
@@ -223,7 +223,7 @@ describe('a negation over a nullable fact', () => {
       { all: [leaf('usagePct', 'known', false), leaf('usagePct', 'not:lessThan', 80)] },
     ],
     ['with a guard of another fact', { all: [known('forecastPct'), { not: below }] }],
-    ['twice', { not: { not: below } }],
+    ['in a double not', { not: { not: below } }],
     [
       'over the operand',
       { all: [known('usagePct'), leaf('usagePct', 'not:lessThan', { fact: 'warningThresholdPct' })] },
@@ -241,7 +241,7 @@ describe('a negation over a nullable fact', () => {
       'where the fact is never null',
       { all: [leaf('usagePct', 'greaterThan', 79), { not: leaf('usageMB', 'lessThan', 0) }] },
     ],
-    ['of known itself', { all: [leaf('usagePct', 'greaterThan', 79), { not: leaf('forecastPct', 'known', false) }] }],
+    ['over known itself', { all: [leaf('usagePct', 'greaterThan', 79), { not: leaf('forecastPct', 'known', false) }] }],
   ])('is accepted %s', async (_, conditions) => {
     const facts = { usageMB: 1, forecastPct: 1 }
     const examples = [
@@ -309,7 +309,7 @@ describe('the examples of a rule file', () => {
   test.each<[string, unknown[], string]>([
     ['none that fires', [not, not], '/examples'],
     ['none that does not fire', [fires, fires], '/examples'],
-    ['one with the wrong outcome', [fires, { fires: false, facts: { usagePct: 81 } }], '/examples/1/fires'],
+    ['one that has the wrong outcome', [fires, { fires: false, facts: { usagePct: 81 } }], '/examples/1/fires'],
     ['one that lacks a fact', [fires, { fires: false, facts: {} }], '/examples/1/facts/usagePct'],
     ['an unknown fact', [fires, { fires: false, facts: { usagePct: 1, usagPct: 1 } }], '/examples/1/facts/usagPct'],
     [

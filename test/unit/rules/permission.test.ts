@@ -51,7 +51,7 @@ describe('isAttached', () => {
     [{ tariffType: 'Standard' }, false],
     [{ tenant: 't2' }, false],
     [{ pool: 'Lamps' }, false],
-  ])('decides match %j as %j', async (match, expected) => {
+  ])('for match %j is %j', async (match, expected) => {
     expect(isAttached(await aRule({ match }), to)).toBe(expected)
   })
 
