@@ -79,7 +79,7 @@ function expectEndedInOrder(said: string): void {
 }
 
 describe('npm start', () => {
-  test('plays the demonstration to its end; doctor finds all of it, and nothing once it has ended', async () => {
+  test('plays the demonstration to its end', async () => {
     const first = start()
     await first.up()
     const stack = JSON.parse(await readFile(join(folder, 'data', 'stack.json'), 'utf8'))
@@ -101,7 +101,7 @@ describe('npm start', () => {
     expect(after.exitCode).toBe(0)
   })
 
-  test('started again it goes on with the same data', async () => {
+  test('goes on with its data on a second start', async () => {
     const again = start()
     await again.up()
     const { apiUrl, tenantKey, demo } = JSON.parse(await readFile(join(folder, 'data', 'stack.json'), 'utf8'))

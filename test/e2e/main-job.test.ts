@@ -6,7 +6,7 @@ import { expectOutcome } from './outcome.ts'
 const service = await startService({ TEMPORAL_UI_URL: 'http://temporal.example/' })
 afterAll(service.stop)
 
-test('the main job runs from unprovisioned SIMs to the month end, each thing once', async () => {
+test('plays the main job with each effect once', async () => {
   const { player, cycle } = await playMainJob(service).catch((error) => {
     throw new Error(`${error.message}\n${service.lines.slice(-40).join('\n')}`, { cause: error })
   })

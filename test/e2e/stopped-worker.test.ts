@@ -14,7 +14,7 @@ const servers = await ownServers()
 const service = await startService({ LOG_LEVEL: 'info', TICKET_LEASE: 'PT20S' }, servers)
 afterAll(service.stop)
 
-test('finishes what it has in hand within its time, and leaves what waits to the next', async () => {
+test('finishes work in hand and leaves the rest', async () => {
   const tenant = await service.call('POST', '/internal/tenants', '', { name: 'Halt', billingEmail: 'b@halt.example' })
   const sims = Array.from({ length: SIMS }, (_, i) => ({ iccid: `89999${String(i).padStart(15, '0')}` }))
   const { created } = await service.call('POST', '/internal/sims', tenant.id, { sims })

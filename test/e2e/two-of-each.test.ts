@@ -20,7 +20,7 @@ describe.skipIf(redis === undefined)('two APIs and two workers on Redis', async 
     await server?.stop()
   })
 
-  test('do the main job from unprovisioned SIMs to the month end, each thing once', async () => {
+  test('play the main job with each effect once', async () => {
     const { player, cycle } = await playMainJob(service).catch((error) => {
       throw new Error(`${error.message}\n${service.lines.slice(-40).join('\n')}`, { cause: error })
     })

@@ -72,7 +72,7 @@ afterAll(async () => {
 })
 
 for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAULTS) {
-  test(`${fault.name}: all lifecycles end as they should, and the carrier acts once for each ticket`, {
+  test(`ends workflows with one effect a ticket: ${fault.name}`, {
     // Its turn may come late: the time is for all of the cases.
     concurrent: true,
     skip: needsRedis && !redis,

@@ -98,7 +98,7 @@ const closedAt = async ({ tenantId }: Estate, key: string) => {
   return cycle?.closed_at ?? null
 }
 
-test('PostgreSQL killed in a month end: each queued change is made once, at the boundary, and the cycle closed once', async () => {
+test('makes each change once though PostgreSQL is killed', async () => {
   const { billingCycle, cycle } = cycleThatEndsSoon(NEEDS_MS)
   const estate = await anEstate(billingCycle)
   const { tenantId, sims, witnesses } = estate

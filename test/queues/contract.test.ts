@@ -29,8 +29,8 @@ const backends: [string, Where | undefined][] = [
 ]
 
 for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
-  describe.skipIf(where.databaseUrl === '')(`jobs on ${name}`, () => {
-    test('runs once for twenty enqueued before it starts', async () => {
+  describe.skipIf(where.databaseUrl === '')(`a queue on ${name}`, () => {
+    test('runs once for twenty jobs enqueued before it starts', async () => {
       const harness = harnessAt(where)
       let runs = 0
       await harness.queues.add(Array.from({ length: 20 }, () => harness.sim(1)))
@@ -42,7 +42,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect(runs).toBe(1)
     })
 
-    test('runs once more for twenty enqueued during it', async () => {
+    test('runs once more for twenty jobs enqueued meanwhile', async () => {
       const harness = harnessAt(where)
       const gate = aGate()
       const log: string[] = []
@@ -65,7 +65,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect(log).toEqual(['begin', 'end', 'begin', 'end'])
     })
 
-    test('of one piece of work never run twice at once, and the last is always heard', async () => {
+    test('never runs one piece of work twice at once', async () => {
       const harness = harnessAt(where)
       const running = new Set<number>()
       let [overlaps, enqueued, heard] = [0, 0, 0]
@@ -91,7 +91,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect(overlaps).toBe(0)
     })
 
-    test('of different work run side by side', async () => {
+    test('runs different work side by side', async () => {
       const harness = harnessAt(where)
       const gate = aGate()
       const running = new Set<number>()
@@ -107,7 +107,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect([...running].toSorted()).toEqual([1, 2, 3, 4, 5])
     })
 
-    test('reach the queue they name, once a tenant', async () => {
+    test('delivers jobs to their queue, once a tenant', async () => {
       const harness = harnessAt(where)
       const heard: string[] = []
       await harness.queues.add(
@@ -125,7 +125,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect(heard.toSorted()).toEqual(['bulk', 'evaluate', 'mail', 'tickets 7', 'tickets 8', 'workflows'])
     })
 
-    test('run after a handler that threw, and so does one enqueued during it', async () => {
+    test('runs again after a handler threw', async () => {
       const harness = harnessAt(where)
       const gate = aGate()
       let runs = 0
@@ -147,7 +147,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect(harness.failed).toEqual(['the first run fails'])
     })
 
-    test('that run are waited for by close, and what waits is left for the next consumer', async () => {
+    test('finishes runs on close and leaves waiting jobs', async () => {
       const harness = harnessAt(where)
       const gate = aGate()
       const log: string[] = []
@@ -171,7 +171,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       expect(afterClose).toEqual(['begin', 'end', 'closed'])
     })
 
-    test('are counted by queue and state', async () => {
+    test('counts jobs by queue and state', async () => {
       const harness = harnessAt(where)
       const gate = aGate()
       let begun = false
@@ -192,8 +192,8 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
   })
 }
 
-describe('work whose job was lost', () => {
-  test('stands on the work list, and a sweep has it done', async () => {
+describe('the sweep', () => {
+  test('executes a ticket whose job was lost', async () => {
     const carrier = await aCarrier()
     const { db, close } = connect(database.url, { max: 6 })
     const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
@@ -233,7 +233,7 @@ describe('work whose job was lost', () => {
     expect(rows).toEqual([])
   })
 
-  test('is a bulk run too: a sweep has its tickets opened', async () => {
+  test('opens a bulk run’s tickets after a lost job', async () => {
     const { db, close } = connect(database.url, { max: 6 })
     const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
     const tenantId = await aTenant(deaf)

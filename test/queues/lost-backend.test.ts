@@ -11,11 +11,11 @@ import { harnessAt } from './harness.ts'
 
 const redisUrl = requireRedis('queues on a Redis that is lost')
 
-describe('a backend that is away', () => {
+describe('queues without their backend', () => {
   test.each([
     ['PostgreSQL', (port: number) => ({ redisUrl: '', databaseUrl: `postgres://nobody@127.0.0.1:${port}/x` })],
     ['Redis', (port: number) => ({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })],
-  ])('%s: a job is lost without a throw, and reported', async (_name, where) => {
+  ])('report a lost job without throwing: %s', async (_name, where) => {
     const harness = harnessAt(where(await freePort()))
 
     expect(() => harness.queues.enqueue([harness.sim(1), harness.sim(2)])).not.toThrow()
@@ -36,8 +36,8 @@ const heard = (harness: ReturnType<typeof harnessAt>, runs: () => number) =>
     return runs() > 0
   })
 
-describe('a backend that comes later than its queues', () => {
-  test('PostgreSQL: jobs run once it is there', async () => {
+describe('queues opened before their backend', () => {
+  test('run jobs once PostgreSQL is there', async () => {
     const dataDir = await temporaryFolder()
     const before = await startPostgres({ dataDir, durable: false })
     await before.stop()
@@ -53,7 +53,7 @@ describe('a backend that comes later than its queues', () => {
     await heard(harness, () => runs)
   })
 
-  test('PostgreSQL: jobs run where it broke off while they were opened', async () => {
+  test('run jobs after PostgreSQL drops connections while opening', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
     const harness = harnessAt({ redisUrl: '', databaseUrl: url })
@@ -69,8 +69,8 @@ describe('a backend that comes later than its queues', () => {
   })
 })
 
-describe('a backend that is lost and comes back', () => {
-  test('PostgreSQL: jobs run again through the same queues and consumers', async () => {
+describe('queues whose backend was lost', () => {
+  test('run jobs again once PostgreSQL is back', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
     const harness = harnessAt({ redisUrl: '', databaseUrl: url })
@@ -85,7 +85,7 @@ describe('a backend that is lost and comes back', () => {
     await heard(harness, () => runs)
   })
 
-  test('PostgreSQL: queues and consumers that are just closing do so', async () => {
+  test('close while PostgreSQL drops their connections', async () => {
     const { url, drop } = await freshDatabase()
     onTestFinished(drop)
     for (let round = 0; round < 5; round++) {
@@ -98,7 +98,7 @@ describe('a backend that is lost and comes back', () => {
     }
   })
 
-  test.skipIf(redisUrl === undefined)('Redis: jobs run again through the same queues and consumers', async () => {
+  test.skipIf(redisUrl === undefined)('run jobs again once Redis is back', async () => {
     const port = await freePort()
     const first = await startRedis({ port })
     onTestFinished(async () => first?.stop())

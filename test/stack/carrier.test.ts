@@ -33,7 +33,7 @@ async function aCarrier(options: Partial<CarrierOptions> = {}) {
 }
 
 describe('the simulated carrier', () => {
-  test('does an operation once, however often its ticket comes', async () => {
+  test('does an operation once for a repeated ticket', async () => {
     const { operate, call } = await aCarrier()
 
     const answers = await Promise.all([1, 2, 3].map(() => operate('t1', 'provision', { pool: '7' })))
@@ -48,7 +48,7 @@ describe('the simulated carrier', () => {
     })
   })
 
-  test('lists the effects on a line in their order', async () => {
+  test('lists the effects on a line in order', async () => {
     const { operate, call } = await aCarrier()
     for (const [ticket, operation] of Object.entries({ a: 'provision', b: 'activate', c: 'suspend' })) {
       await operate(ticket, operation)
@@ -59,7 +59,7 @@ describe('the simulated carrier', () => {
     expect(body.map((effect: { operation: string }) => effect.operation)).toEqual(['provision', 'activate', 'suspend'])
   })
 
-  test('says already where the line is so already', async () => {
+  test('answers `already` when the line needs no change', async () => {
     const { operate, call } = await aCarrier()
     await operate('a', 'provision')
     await operate('b', 'activate')
@@ -71,7 +71,7 @@ describe('the simulated carrier', () => {
   test.each([
     ['a line it does not have', 'activate', 'line_unknown'],
     ['a message to a line that is not active', 'sendSms', 'line_not_active'],
-  ])('refuses %s with a code, and does it once it is possible', async (_name, operation, code) => {
+  ])('refuses %s until it is possible', async (_name, operation, code) => {
     const { operate } = await aCarrier()
     if (code === 'line_not_active') await operate('a', 'provision')
 
@@ -82,20 +82,20 @@ describe('the simulated carrier', () => {
     expect(await operate('x', operation)).toMatchObject({ status: 200, body: { effect: 'done' } })
   })
 
-  test('refuses a ticket that stood for something else', async () => {
+  test('refuses a ticket used for another operation', async () => {
     const { operate } = await aCarrier()
     await operate('a', 'provision')
 
     expect(await operate('a', 'activate')).toMatchObject({ status: 409, body: { code: 'ticket_reused' } })
   })
 
-  test('asks for its secret', async () => {
+  test('refuses a wrong secret', async () => {
     const { url } = await aCarrier()
 
     expect(await clientOf(url, 'wrong').call('GET', '/stats')).toMatchObject({ status: 401 })
   })
 
-  test('fails without an effect as often as it is told to', async () => {
+  test('fails without an effect at its failure rate', async () => {
     const { operate, call } = await aCarrier()
     await call('PUT', '/knobs', { failureRate: 1 })
 
@@ -106,7 +106,7 @@ describe('the simulated carrier', () => {
     expect(await operate('a', 'provision')).toMatchObject({ status: 200, body: { effect: 'done' } })
   })
 
-  test('acts and loses the answer; who asks again is told, and nothing happens twice', async () => {
+  test('acts once though its response is lost', async () => {
     const { operate, call } = await aCarrier({ knobs: { actsThenTimesOutRate: 1, lateMs: 60_000 } })
     const tickets = ['a', 'b', 'c', 'd', 'e', 'f']
     const once = (ticket: string) =>
@@ -124,7 +124,7 @@ describe('the simulated carrier', () => {
     expect((await call('GET', '/stats')).body).toMatchObject({ doubleEffects: 0, duplicates: 6 })
   })
 
-  test('refuses a knob that cannot be turned so far', async () => {
+  test('refuses a knob out of range', async () => {
     const { call } = await aCarrier()
 
     expect(await call('PUT', '/knobs', { failureRate: 2 })).toMatchObject({
@@ -158,7 +158,7 @@ describe('the simulated carrier', () => {
     expect((await call('GET', '/stats')).body).toMatchObject({ effects: 50, duplicates: 1, doubleEffects: 0 })
   })
 
-  test('drops a last entry that a crash cut short, and only that', async () => {
+  test('drops only an entry that a crash cut short', async () => {
     const before = await aCarrier()
     await before.operate('a', 'provision')
     await before.stop()

@@ -25,7 +25,7 @@ async function anInbox(options: Partial<InboxOptions> = {}) {
 }
 
 describe('the inbox', () => {
-  test('gives out a mail as it was sent, with its headers by name', async () => {
+  test('returns a mail as it was sent', async () => {
     const { send, list } = await anInbox()
 
     await send({ messageId: '<alert-1@simherd>', date: new Date('2026-11-20T12:00:00Z') })
@@ -44,7 +44,7 @@ describe('the inbox', () => {
     ])
   })
 
-  test('lists the newest mail first, and forgets all when asked to', async () => {
+  test('lists the newest mail first and deletes all', async () => {
     const { send, list, inboxUrl } = await anInbox()
 
     await send({ subject: 'first' })
@@ -55,7 +55,7 @@ describe('the inbox', () => {
     expect(await list()).toEqual([])
   })
 
-  test('still has its mails after a restart', async () => {
+  test('keeps its mails over a restart', async () => {
     const before = await anInbox()
     await before.send({ subject: 'kept' })
     await before.stop()
@@ -65,21 +65,21 @@ describe('the inbox', () => {
     expect((await after.list()).map(({ subject }) => subject)).toEqual(['kept'])
   })
 
-  test('refuses a recipient with the code it is told to', async () => {
+  test('refuses a recipient with the configured code', async () => {
     const { send, list } = await anInbox({ refuse: (recipient) => (recipient.startsWith('gone@') ? 550 : undefined) })
 
     await expect(send({ to: 'gone@acme.example' })).rejects.toMatchObject({ responseCode: 550 })
     expect(await list()).toEqual([])
   })
 
-  test('keeps the mail of a sender whose connection it breaks after the data', async () => {
+  test('keeps a mail whose connection it then drops', async () => {
     const { send, list } = await anInbox({ dropAfterData: () => true })
 
     await expect(send()).rejects.toMatchObject({ code: expect.stringMatching(/ECONNECTION|ESOCKET/) })
     expect(await list()).toHaveLength(1)
   })
 
-  test('shows what a mail says as text, never as part of its own page', async () => {
+  test('shows a mail’s content as text only', async () => {
     const { send, list, inboxUrl } = await anInbox()
     const attack = '"><script>alert(1)</script>'
     await send({ subject: attack, text: attack, html: attack, headers: { 'X-Note': attack } })
@@ -92,7 +92,7 @@ describe('the inbox', () => {
     expect(own.headers.get('content-security-policy')).toMatch(/default-src 'none'.*sandbox/)
   })
 
-  test('gives out an attachment as it was sent', async () => {
+  test('returns an attachment as it was sent', async () => {
     const { send, list, inboxUrl } = await anInbox()
     await send({ attachments: [{ filename: 'statement.csv', content: 'pool,bytes\n7,12\n' }] })
     const [mail] = await list()

@@ -40,7 +40,7 @@ async function abandonedServer(dataDir: string): Promise<{ url: string; pid: num
 }
 
 describe('the embedded PostgreSQL', () => {
-  test('continues with its data at the same address', async () => {
+  test('keeps its data and address over a restart', async () => {
     const dataDir = await temporaryFolder()
     const first = await startPostgres({ dataDir })
     await query(first.url, 'create table kept as select 42 as answer')
@@ -53,7 +53,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
   })
 
-  test('is there again after a SIGKILL of the server', async () => {
+  test('keeps its data after a SIGKILL', async () => {
     const dataDir = await temporaryFolder()
     const first = await startPostgres({ dataDir })
     await query(first.url, 'create table kept as select 42 as answer')
@@ -65,7 +65,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
   })
 
-  test('is taken over, still running, after a SIGKILL of the process that started it', async () => {
+  test('is taken over after its parent is killed', async () => {
     const dataDir = await temporaryFolder()
     const left = await abandonedServer(dataDir)
     const lines: string[] = []
@@ -78,7 +78,7 @@ describe('the embedded PostgreSQL', () => {
     await soon(async () => expect(await startedAt(left.pid)).toBeUndefined())
   })
 
-  test('starts where the pid of its dead server belongs to another program by now', async () => {
+  test('starts when its pid belongs to another program', async () => {
     const dataDir = await temporaryFolder()
     const first = await startPostgres({ dataDir })
     await first.stop()
@@ -91,7 +91,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('is not taken over where it does not answer', async () => {
+  test('is replaced when it does not answer', async () => {
     const dataDir = await temporaryFolder()
     const first = await startPostgres({ dataDir })
     await first.stop()
@@ -112,7 +112,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('is refused to a second process, whose message names the first', async () => {
+  test('is refused to a second process', async () => {
     const dataDir = await temporaryFolder()
     const owner = spawn('sleep', ['60'])
     onTestFinished(() => void owner.kill())
@@ -133,7 +133,7 @@ describe('the embedded PostgreSQL', () => {
     await expect(start).rejects.toThrow(`port ${port} for the embedded PostgreSQL is in use: stop the program`)
   })
 
-  test('takes no one without the password, which only its owner reads', async () => {
+  test('requires a password that only its owner reads', async () => {
     const dataDir = await temporaryFolder()
     const server = await startPostgres({ dataDir })
     onTestFinished(() => server.stop())

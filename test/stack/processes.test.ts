@@ -25,8 +25,8 @@ async function supervised(script: string, options: object = {}) {
   return { file, lines, pids, start }
 }
 
-describe('a supervised process', () => {
-  test('is started again when it is killed, and its new pid is told', async () => {
+describe('supervise', () => {
+  test('restarts a killed process and reports its pid', async () => {
     const { start, pids, lines } = await supervised(STAYS)
     const child = await start()
     onTestFinished(() => child.stop())
@@ -39,7 +39,7 @@ describe('a supervised process', () => {
     expect(lines).toContainEqual(expect.stringMatching(/ended unasked \(SIGKILL\); starting it again in 0\.5 s/))
   })
 
-  test('ends in order when stopped, and stays ended', async () => {
+  test('stops a process in order, for good', async () => {
     const { start, pids, lines } = await supervised(
       `process.on('SIGTERM', () => { console.log('tidied up'); process.exit(0) }); ${STAYS}`,
     )
@@ -52,7 +52,7 @@ describe('a supervised process', () => {
     expect(child.pid()).toBeUndefined()
   })
 
-  test('is killed when it does not end in the time it is given', async () => {
+  test('kills a process that does not end in time', async () => {
     const { start, pids } = await supervised(`process.on('SIGTERM', () => undefined); ${STAYS}`)
     const child = await start()
 
@@ -61,14 +61,14 @@ describe('a supervised process', () => {
     expect(await startedAt(pids[0] ?? 0)).toBeUndefined()
   })
 
-  test('whose first start fails is told with its last lines, and not started again', async () => {
+  test('fails with the last lines of a failed start', async () => {
     const { start, pids } = await supervised(`console.error('DATABASE_URL is wrong'); process.exit(1)`)
 
     await expect(start()).rejects.toThrow(/child ended while starting \(exit code 1\).*\n.*DATABASE_URL is wrong/)
     expect(pids).toHaveLength(1)
   })
 
-  test('ends in order when its supervisor is killed', async () => {
+  test('ends its process when it is killed itself', async () => {
     const { file } = await supervised(`${STAYS}; process.on('SIGTERM', () => process.exit(0))`)
     const supervisor = `
       import { supervise } from ${JSON.stringify(new URL('../../stack/supervise.ts', import.meta.url).href)}

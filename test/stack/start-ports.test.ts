@@ -11,8 +11,8 @@ import { writePid } from '../../stack/pids.ts'
 import { freePort } from '../../stack/ports.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
-describe('ports of the embedded servers', () => {
-  test('ten starts in the same moment choose fifty different ones', async () => {
+describe('choosePorts', () => {
+  test('chooses fifty different ports for ten simultaneous starts', async () => {
     const claims = await temporaryFolder()
     const folders = await Promise.all(Array.from({ length: 10 }, () => temporaryFolder()))
 
@@ -21,7 +21,7 @@ describe('ports of the embedded servers', () => {
     expect(new Set(chosen.flatMap(({ ports }) => Object.values(ports))).size).toBe(50)
   })
 
-  test('a start that goes on with its data has the ports of last time, where nobody else has them', async () => {
+  test('chooses the ports of last time again', async () => {
     const [claims, folder, other] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()]
     const first = await choosePorts(folder, {}, claims)
     await first.giveBack()
@@ -33,7 +33,7 @@ describe('ports of the embedded servers', () => {
     expect(Object.values(elsewhere.ports).filter((port) => Object.values(again.ports).includes(port))).toEqual([])
   })
 
-  test('a port that another program listens on is not chosen, and not claimed', async () => {
+  test('skips a port another program listens on', async () => {
     const [claims, folder] = [await temporaryFolder(), await temporaryFolder()]
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -49,7 +49,7 @@ describe('ports of the embedded servers', () => {
     expect(claimed.toSorted()).toEqual(Object.values(ports).toSorted())
   })
 
-  test('the claim of a killed start counts for nothing, and is cleared away', async () => {
+  test('ignores and removes the claim of a killed start', async () => {
     const claims = await temporaryFolder()
     const port = await freePort()
     const killed = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 1e6)'])

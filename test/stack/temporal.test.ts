@@ -54,7 +54,7 @@ exec ${program} "$@"
 }
 
 describe('the embedded Temporal server', () => {
-  test('is started again where it ends at once, and what it said is told where that is in vain', async () => {
+  test('is restarted when it ends at once', async () => {
     const server = await startTemporal({ program: await aProgramThatFails(2) })
     expect((await fetch(server.uiUrl)).status).toBe(200)
     await server.stop()
@@ -62,7 +62,7 @@ describe('the embedded Temporal server', () => {
     await expect(startTemporal({ program: await aProgramThatFails(3) })).rejects.toThrow('address already in use')
   })
 
-  test('answers when it is started, its page too, and is gone when stopped', async () => {
+  test('answers once started, and ends when stopped', async () => {
     const server = await startTemporal({ program })
 
     expect((await fetch(server.uiUrl)).status).toBe(200)
@@ -71,7 +71,7 @@ describe('the embedded Temporal server', () => {
     await soon(async () => expect(await startedAt(server.pid)).toBeUndefined())
   })
 
-  test('continues with its workflows after a SIGKILL', async () => {
+  test('keeps its workflows after a SIGKILL', async () => {
     const dataDir = await temporaryFolder()
     const first = await startTemporal({ program, dataDir })
     await startWorkflow(first.address, 'kept')
@@ -84,7 +84,7 @@ describe('the embedded Temporal server', () => {
     expect(workflowExecutionInfo?.type?.name).toBe('nothing')
   })
 
-  test('remembers ended workflows for 35 days, also where it has begun with a day', async () => {
+  test('remembers ended workflows for at least 35 days', async () => {
     const dataDir = await temporaryFolder()
     const retention = (address: string) =>
       withConnection(address, async ({ workflowService }) => {
@@ -112,7 +112,7 @@ describe('the embedded Temporal server', () => {
     expect(await retention(third.address)).toBe(90)
   })
 
-  test('replaces the server that a killed process left running', async () => {
+  test('replaces the server a killed process left running', async () => {
     const dataDir = await temporaryFolder()
     const script = `
       import { startTemporal } from ${JSON.stringify(new URL('../../stack/temporal/temporal.ts', import.meta.url).href)}
@@ -147,8 +147,8 @@ describe('the embedded Temporal server', () => {
   })
 })
 
-describe('the Temporal program', () => {
-  test('is not taken from PATH where something else has its name', async () => {
+describe('findTemporalServer', () => {
+  test('ignores another program of that name on PATH', async () => {
     const folder = await temporaryFolder()
     await writeFile(join(folder, 'temporal'), '#!/bin/sh\necho temporal logic of actions 1.0\n')
     await chmod(join(folder, 'temporal'), 0o755)

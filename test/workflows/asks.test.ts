@@ -52,20 +52,23 @@ afterAll(async () => {
 
 const ASKING = OPERATIONS.filter(({ operationId }) => LINES[operationId]?.asksTemporal)
 
-describe('opens to no wrong key, and shows another tenant nothing:', () => {
-  test.each(ASKING)('$method $path', async (operation) => {
+describe('keys and tenants', () => {
+  test.each(ASKING)('admits no other key or tenant: $method $path', async (operation) => {
     await opensToNobodyElse(estates, keys, operation)
   })
 })
 
-describe('what is asked of a workflow is in the audit trail:', () => {
-  test.each(ASKING.filter(({ method }) => method !== 'GET'))('$method $path', async (operation) => {
+describe('the audit trail', () => {
+  test.each(ASKING.filter(({ method }) => method !== 'GET'))('has a row for $method $path', async (operation) => {
     await leavesItsTrail(estates, operation)
   })
 })
 
-describe('under one key the same is asked once, and something else is refused:', () => {
-  test.each(ASKING.filter(({ headers }) => headers.includes('Idempotency-Key')))('$method $path', async (operation) => {
-    await isIdempotent(estates, operation)
-  })
+describe('Idempotency-Key', () => {
+  test.each(ASKING.filter(({ headers }) => headers.includes('Idempotency-Key')))(
+    'makes $method $path idempotent',
+    async (operation) => {
+      await isIdempotent(estates, operation)
+    },
+  )
 })

@@ -6,7 +6,7 @@ import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { bundledSources, bundleHeader, bundleWorkflows, readBundle } from '../../worker/workflow-bundle.ts'
 import * as workflows from '../../workflows/index.ts'
 
-describe('the workflow bundle', () => {
+describe('bundleWorkflows', () => {
   let modules: string[] = []
   beforeAll(async () => {
     const code = await bundleWorkflows()
@@ -15,11 +15,11 @@ describe('the workflow bundle', () => {
     modules = sources.filter((source) => source.endsWith('.ts') && !source.includes('node_modules'))
   })
 
-  test('has a function for each workflow type, and no other', () => {
+  test('exports one function for each workflow type', () => {
     expect(Object.keys(workflows).sort()).toEqual([...WORKFLOW_TYPES].sort())
   })
 
-  test('holds our own code of the bundled folders only, all of which its hash covers', async () => {
+  test('bundles no own code that its hash misses', async () => {
     const own = modules.map((source) => source.slice(source.search(/(workflows|domain)\//)))
     const covered = await bundledSources()
     expect(own.length).toBeGreaterThan(10)
@@ -27,14 +27,14 @@ describe('the workflow bundle', () => {
   })
 })
 
-describe('a bundle made ahead', () => {
+describe('readBundle', () => {
   let folder = ''
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'simherd-bundle-'))
     return () => rm(folder, { recursive: true })
   })
 
-  test('is read where it was made of these sources', async () => {
+  test('reads a bundle made from these sources', async () => {
     const file = join(folder, 'now.js')
     const code = `${await bundleHeader()}'the workflows'`
     await writeFile(file, code)
@@ -42,7 +42,7 @@ describe('a bundle made ahead', () => {
     expect(await readBundle(file)).toBe(code)
   })
 
-  test('is refused where it was made of others, or is not there', async () => {
+  test('refuses a missing bundle or one of other sources', async () => {
     const file = join(folder, 'before.js')
     await writeFile(file, "/* simherd workflows 0000 */\n'the workflows'")
 

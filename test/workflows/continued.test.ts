@@ -10,7 +10,7 @@ import { soon } from '../setup/soon.ts'
 import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 
-describe('a run whose history has grown', () => {
+describe('a run that continues as new', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   const start = async () => {
@@ -55,7 +55,7 @@ describe('a run whose history has grown', () => {
   const untilPhase = (workflowId: string, phase: string) =>
     soon(async () => expect((await see(workflowId)).state).toMatchObject({ phase }))
 
-  test('suspend-on-overage owns its suspension still, and counts on', async () => {
+  test('keeps the suspension and counts of suspend-on-overage', async () => {
     const start = startSuspension('owned')
     await begin(start, { phase: 'suspended' })
     await harness.workflowClient.signal(start.workflowId, 'cleared')
@@ -75,7 +75,7 @@ describe('a run whose history has grown', () => {
     expect(harness.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2', 'suspend:2', 'activate:2'])
   })
 
-  test('suspend-on-overage keeps the SIM as a person has asked, and hears the next ask', async () => {
+  test('keeps suspend-on-overage’s updates and takes further ones', async () => {
     const start = startSuspension('kept')
     await begin(start, { phase: 'suspended' })
     await harness.workflowClient.update(start.workflowId, 'keepSuspended', {}, 'keep')
@@ -88,7 +88,7 @@ describe('a run whose history has grown', () => {
     expect(harness.model.sims.get(1)?.status).toBe(1)
   })
 
-  test('enforce-pool tells those whom the run before has armed', async () => {
+  test('signals SIMs that the previous enforce-pool run armed', async () => {
     const cycleKey = 'armed'
     harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
     harness.model.sims.set(1, aSim())

@@ -68,7 +68,7 @@ const CANCEL = {
 const entries = async (count: number) =>
   (await harness.tenant.ask('GET', `/api/watchdog/logs?pageSize=${count}`)).body.data
 
-test('a pool that is over and whose run has failed is logged Critical, once, and counted each time', async () => {
+test('logs a failed run of enforce-pool once', async () => {
   const request = await aPoolRun()
   const { poolId, workflowId } = request
   expect(await askAgain(request, 'overLimit')).toEqual([])
@@ -89,7 +89,7 @@ test('a pool that is over and whose run has failed is logged Critical, once, and
   expect(await askAgain(request, 'cleared')).toEqual([])
 })
 
-test('one that was stopped at Temporal too, of a SIM or of a pool; one that a person has cancelled not', async () => {
+test('reports terminated runs, but not cancelled ones', async () => {
   const stopped = await aPoolRun()
   await askAgain(stopped, 'overLimit')
   await temporal.getHandle(stopped.workflowId).terminate('for the test')

@@ -10,12 +10,12 @@ const answer = (status: number, headers: Record<string, string> = {}) => {
   return response
 }
 
-describe('what Temporal tries again', () => {
-  test.each([408, 425, 429, 500, 502, 503])('an answer of %i', (status) => {
+describe('failureOfResponse', () => {
+  test.each([408, 425, 429, 500, 502, 503])('retries a response of status %i', (status) => {
     expect(failureOfResponse(answer(status), {}).nonRetryable).toBe(false)
   })
 
-  test.each(Object.entries(ERRORS))('%s as the table of failures says', (code, { status, retryable }) => {
+  test.each(Object.entries(ERRORS))('treats %s as the ERRORS table says', (code, { status, retryable }) => {
     expect(isRetryable(status, code)).toBe(retryable || status >= 500)
     expect(failureOfResponse(answer(status), { code, detail: 'why' })).toMatchObject({ type: code, message: 'why' })
   })
@@ -24,7 +24,7 @@ describe('what Temporal tries again', () => {
     [401, 'unauthorized'],
     [403, 'forbidden'],
     [401, undefined],
-  ])('a key that is refused, with %i and code %s, half a minute later', (status, code) => {
+  ])('retries a refused key after 30 s: %i, code %s', (status, code) => {
     expect(failureOfResponse(answer(status), { code })).toMatchObject({ nonRetryable: false, nextRetryDelay: 30_000 })
     expect(failureOfResponse(answer(status, { 'retry-after': '7' }), { code }).nextRetryDelay).toBe(7000)
   })
@@ -33,11 +33,11 @@ describe('what Temporal tries again', () => {
     [403, undefined],
     [403, 'another_code'],
     [404, 'sim_not_found'],
-  ])('and not what is said of the request: %i with code %s', (status, code) => {
+  ])('does not retry %i with code %s', (status, code) => {
     expect(failureOfResponse(answer(status), { code }).nonRetryable).toBe(true)
   })
 
-  test('not before Retry-After, in seconds or as a date, and not later than an hour', () => {
+  test('waits for Retry-After, at most an hour', () => {
     const now = Date.parse('2026-11-21T08:00:00Z')
     expect(failureOfResponse(answer(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)
     expect(retryAfterMs('Sat, 21 Nov 2026 08:00:30 GMT', now, 3_600_000)).toBe(30_000)
@@ -46,7 +46,7 @@ describe('what Temporal tries again', () => {
   })
 })
 
-describe('a SIM is suspended only', () => {
+describe('refusalOf', () => {
   const sim = {
     simId: 1,
     iccid: '',
@@ -62,13 +62,13 @@ describe('a SIM is suspended only', () => {
   } as const
 
   test.each([
-    ['when all holds', {}, null],
-    ['while it is over', { overLimit: false }, 'not over'],
-    ['in Enforce mode', { mode: 1 }, 'not enforced'],
-    ['while the tenant lets the watchdog enforce', { enforcementEnabled: false }, 'held'],
-    ['where no person has ended that for the cycle', { passedOver: true }, 'passed over'],
-    ['when it is not exempt', { exempt: true }, 'exempt'],
-    ['when it is Active', { status: 2 }, 'not active'],
+    ['permits a SIM that meets every condition', {}, null],
+    ['refuses a SIM within its limit', { overLimit: false }, 'not over'],
+    ['refuses a SIM outside Enforce mode', { mode: 1 }, 'not enforced'],
+    ['refuses while the tenant’s enforcement is off', { enforcementEnabled: false }, 'held'],
+    ['refuses a SIM that was passed over', { passedOver: true }, 'passed over'],
+    ['refuses an exempt SIM', { exempt: true }, 'exempt'],
+    ['refuses a SIM that is not Active', { status: 2 }, 'not active'],
   ] as const)('%s', (_, change, refusal) => {
     expect(refusalOf({ ...sim, ...change })).toBe(refusal)
   })

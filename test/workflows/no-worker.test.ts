@@ -27,7 +27,7 @@ async function atOnce<T>(answer: Promise<T>): Promise<T> {
   return got
 }
 
-describe('without a worker', () => {
+describe('/internal/workflows without a worker', () => {
   const harness = useHarness({ workflowClient })
   const path = (workflowId: string) => `/internal/workflows/${encodeURIComponent(workflowId)}`
   const events = async (workflowId: string) => {
@@ -52,7 +52,7 @@ describe('without a worker', () => {
     return workflowId
   }
 
-  test('a signal is accepted at once', async () => {
+  test('accepts a signal at once', async () => {
     const workflowId = await suspension(1)
 
     expect(await atOnce(harness.tenant.inside('POST', `${path(workflowId)}/signals/cleared`))).toMatchObject({
@@ -64,7 +64,7 @@ describe('without a worker', () => {
     expect(signals.filter((name) => name != null)).toEqual(['overLimit', 'cleared'])
   })
 
-  test('a cancel is accepted at once', async () => {
+  test('accepts a cancel at once', async () => {
     const workflowId = await provision(2)
 
     expect(await atOnce(harness.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({ status: 202 })
@@ -74,7 +74,7 @@ describe('without a worker', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('an update that is refused is refused at once, and a retry is started at once', async () => {
+  test('answers updates and retries at once', async () => {
     const workflowId = await provision(3)
     await temporal.getHandle(workflowId).terminate('for the test')
 
@@ -90,7 +90,7 @@ describe('without a worker', () => {
     })
   })
 
-  test("another tenant's workflow is not there, and one that never was is not either", async () => {
+  test('answers 404 for another tenant’s or unknown workflow', async () => {
     const workflowId = await suspension(4)
     const never = suspendOnOverageId(harness.tenant.id, 5, '2026-11')
     const notFound = { status: 404, body: { code: 'workflow_not_found' } }

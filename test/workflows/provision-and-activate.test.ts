@@ -25,7 +25,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     clear(harness.model)
   })
 
-  test('takes an Unprovisioned SIM to Active by two tickets, the tag with the second', async () => {
+  test('takes a SIM to Active by two tickets', async () => {
     harness.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
 
     const result = await run()
@@ -38,14 +38,14 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(harness.model.sims.get(1)?.tag).toBe('meter')
   })
 
-  test('may run again for the same SIM, which finds nothing to do', async () => {
+  test('finds nothing to do on a second run', async () => {
     harness.model.sims.set(1, aSim())
 
     expect(await run()).toMatchObject({ outcome: 'alreadyActive' })
     expect(harness.model.tickets).toEqual([])
   })
 
-  test('skips the provisioning of a SIM that was not activated since', async () => {
+  test('skips provisioning of a SIM not yet activated', async () => {
     harness.model.sims.set(1, aSim({ status: 2 }))
 
     expect(await run()).toMatchObject({ outcome: 'activated', provisionTicket: null })
@@ -66,7 +66,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(harness.model.tickets).toEqual([])
   })
 
-  test('undoes its provisioning when the activation fails for good, and names ticket and reason', async () => {
+  test('undoes its provisioning when activation fails for good', async () => {
     harness.model.sims.set(1, aSim({ status: 0 }))
     harness.model.failing.set('activate', 'carrier_rejected')
 
@@ -83,7 +83,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(harness.model.sims.get(1)?.status).toBe(0)
   })
 
-  test('undoes nothing when the provisioning itself fails', async () => {
+  test('undoes nothing when provisioning itself fails', async () => {
     harness.model.sims.set(1, aSim({ status: 0 }))
     harness.model.failing.set('provision', 'carrier_rejected')
 
@@ -91,7 +91,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(harness.model.sims.get(1)?.tag).toBeUndefined()
   })
 
-  test('leaves a SIM that it did not provision as it was when the activation fails', async () => {
+  test('leaves others’ provisioning when activation fails', async () => {
     harness.model.sims.set(1, aSim({ status: 2 }))
     harness.model.failing.set('activate', 'carrier_rejected')
 
@@ -104,7 +104,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     ['provision', 'processing', ['provision:2', 'unassign:2'], 'provisioning'],
     ['activate', 'pending', ['provision:2', 'activate:4', 'unassign:2'], 'activating'],
     ['activate', 'processing', ['provision:2', 'activate:2', 'unassign:2'], 'activating'],
-  ] as const)('cancelled while its %s ticket is %s leaves the SIM Unprovisioned', async (kind, at, tickets, step) => {
+  ] as const)('unprovisions when cancelled with its %s ticket %s', async (kind, at, tickets, step) => {
     harness.model.sims.set(1, aSim({ status: 0 }))
     harness.model[at].add(kind)
     await start()
@@ -123,7 +123,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(state).toMatchObject({ step: 'done' })
   })
 
-  test('loses nothing while the service is away, and opens each ticket once', async () => {
+  test('opens each ticket once while the service is away', async () => {
     harness.model.sims.set(1, aSim({ status: 0 }))
     harness.model.outages = 4
 
@@ -131,7 +131,7 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
   })
 
-  test('takes four activities and five workflow tasks on its normal path', async () => {
+  test('takes four activities and five workflow tasks', async () => {
     harness.model.sims.set(1, aSim({ status: 0 }))
 
     await run()

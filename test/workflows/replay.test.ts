@@ -17,7 +17,7 @@ const names = readdirSync(folder)
   .sort()
 const historyOf = (name: string) => readHistory(textOf(name))
 
-describe('runs that were begun under earlier code', () => {
+describe('the replay of recorded runs', () => {
   let code = ''
   beforeAll(async () => {
     installRuntime(pino({ level: 'silent' }))
@@ -30,15 +30,15 @@ describe('runs that were begun under earlier code', () => {
     return differences(askedIn(history), asked)
   }
 
-  test('are there for each workflow', () => {
+  test('covers each workflow type', () => {
     expect(WORKFLOW_TYPES.filter((type) => !names.some((name) => name.startsWith(type)))).toEqual([])
   })
 
-  test.each(names)('%s goes on under the code of today, and asks for the same', async (name) => {
+  test.each(names)('replays %s with the same inputs', async (name) => {
     expect(await replay(code, name)).toEqual([])
   })
 
-  test('are kept as they were recorded: a file that is new, changed or gone has its line', () => {
+  test('needs a recorded.jsonl line for each changed file', () => {
     const lines = recordedLines(textOf('recorded.jsonl'))
     const last = new Map(lines.map((line) => [line.file, line.sha256]))
     const again = lines.filter(({ file }, i) => lines.findIndex((line) => line.file === file) < i)
@@ -52,13 +52,13 @@ describe('runs that were begun under earlier code', () => {
   test.each([
     ['another activity', '.openNextTicket(', '.openTicketOf('],
     ['a step left out', "first.kind === 'activate'", "first.kind === 'provision'"],
-  ])('a change that would break them is caught: %s', async (_, now, broken) => {
+  ])('catches a change that breaks runs: %s', async (_, now, broken) => {
     const changed = code.replaceAll(now, broken)
     expect(changed).not.toBe(code)
     await expect(replay(changed, 'provision-and-activate-activated.json')).rejects.toThrow(DeterminismViolationError)
   })
 
-  test('a change of a step’s key, which would do it twice, is caught', async () => {
+  test('catches a changed key of a step', async () => {
     const changed = code.replaceAll('`${workflowId}/${firstExecutionRunId}/${step}`', '`${workflowId}/${step}`')
     expect(changed).not.toBe(code)
     expect((await replay(changed, 'provision-and-activate-activated.json')).join()).toMatch(
@@ -66,7 +66,7 @@ describe('runs that were begun under earlier code', () => {
     )
   })
 
-  test('the same change behind `patched` leaves them as they are', async () => {
+  test('accepts a change guarded by `patched`', async () => {
     const begin = code.indexOf('!*** ./workflows/provision-and-activate.ts ***!')
     const module = code.slice(begin, code.indexOf('\n/***/ },', begin))
     const workflow = /_temporalio_workflow__WEBPACK_IMPORTED_MODULE_\d+__/.exec(module)?.[0]

@@ -7,7 +7,7 @@ import { soon } from '../setup/soon.ts'
 import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 
-describe('a run that is reset days later', () => {
+describe('a run reset days later', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   let temporal: WorkflowClient
@@ -39,7 +39,7 @@ describe('a run that is reset days later', () => {
   }
   const result = (workflowId: string) => temporal.getHandle(workflowId).result()
 
-  test('provisions and activates nothing again, and leaves the tag that the SIM has since', async () => {
+  test('opens no ticket again and keeps a newer tag', async () => {
     harness.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
     const workflowId = provisionAndActivateId(TENANT, 1)
     const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter', waits: WAITS }
@@ -83,7 +83,7 @@ describe('a run that is reset days later', () => {
     return { phase, ...steps.at(-1) }
   }
 
-  test('knows that it has taken its ticket back itself, and goes on', async () => {
+  test('knows that it cancelled its own ticket', async () => {
     const workflowId = await pendingSuspension(2)
     await harness.workflowClient.signal(workflowId, 'cleared')
     const idle = { phase: 'idle', step: 'suspend/1', outcome: 'its suspend ticket was taken back' }
@@ -99,7 +99,7 @@ describe('a run that is reset days later', () => {
     await harness.workflowClient.cancel(workflowId)
   })
 
-  test('takes the ticket back that it had opened, where the SIM is not over any more', async () => {
+  test('cancels its ticket for a SIM within its limit', async () => {
     const workflowId = await pendingSuspension(3)
     harness.model.overLimit = false
 
@@ -110,7 +110,7 @@ describe('a run that is reset days later', () => {
     await harness.workflowClient.cancel(workflowId)
   })
 
-  test('waits for the ticket that it had opened, though the guard would hold another', async () => {
+  test('waits for its ticket though the guard holds others', async () => {
     const workflowId = await pendingSuspension(4)
     harness.model.permits = 'held'
 

@@ -53,7 +53,7 @@ async function anHourLater() {
   })
 }
 
-test('a start whose process dies while it asks Temporal is remembered, and the outbox carries it out', async () => {
+test('starts the workflow though the requesting process dies', async () => {
   const { simId, workflowId } = await aRun()
   const { port } = silent.address() as { port: number }
   const dying = await serviceAt(`127.0.0.1:${port}`)
@@ -67,7 +67,7 @@ test('a start whose process dies while it asks Temporal is remembered, and the o
   await dying.close()
 })
 
-test('while Temporal is away a start is accepted, and asked for again it is not another', async () => {
+test('accepts a start once while Temporal is away', async () => {
   const { simId, workflowId } = await aRun()
   const away = await serviceAt('127.0.0.1:1')
 
@@ -80,7 +80,7 @@ test('while Temporal is away a start is accepted, and asked for again it is not 
   await away.close()
 })
 
-test('a start that Temporal has taken leaves nothing to the outbox', async () => {
+test('leaves no outbox row after Temporal takes a start', async () => {
   const { simId, workflowId } = await aRun()
 
   const { status, body } = await harness.tenant.inside('POST', START, { simId })
@@ -89,7 +89,7 @@ test('a start that Temporal has taken leaves nothing to the outbox', async () =>
   expect([await remembered(workflowId), await waiting(workflowId)]).toEqual([1, 0])
 })
 
-test('asked for twice at once it is started once', async () => {
+test('starts one run for two simultaneous requests', async () => {
   const { simId, workflowId } = await aRun()
 
   const answers = await Promise.all([1, 2].map(() => harness.tenant.inside('POST', START, { simId })))

@@ -27,7 +27,7 @@ import { soon } from '../setup/soon.ts'
 import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 
-describe('on a Temporal server', () => {
+describe('openWorkflowClient', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   let namespace: string
   const page = { page: 1, pageSize: 100 }
@@ -66,7 +66,7 @@ describe('on a Temporal server', () => {
       return found
     })
 
-  test('workflows are listed by type, status, SIM, pool and cycle, the newest first', async () => {
+  test('lists workflows by type, status, SIM, pool and cycle', async () => {
     for (const id of [101, 102]) harness.model.sims.set(id, aSim({ status: 0 }))
     for (const simId of [101, 102]) {
       const input = { tenantId: TENANT, simId, waits: WAITS }
@@ -112,7 +112,7 @@ describe('on a Temporal server', () => {
     await harness.workflowClient.cancel(suspendOnOverageId(TENANT, 101, 'list'))
   })
 
-  test('a signal starts the workflow once; after its end it starts nothing', async () => {
+  test('starts a workflow at most once by signalWithStart', async () => {
     harness.model.sims.set(103, aSim())
     const ask = suspension(103, 'once')
 
@@ -126,7 +126,7 @@ describe('on a Temporal server', () => {
     expect(await harness.workflowClient.signalWithStart(ask)).toEqual({ ...first, started: false, status: 'completed' })
   })
 
-  test('what does not run, does not exist or is another tenant’s is told apart', async () => {
+  test('fails on ended, unknown and other tenants’ workflows', async () => {
     harness.model.sims.set(104, aSim())
     const id = provisionAndActivateId(TENANT, 104)
     await harness.workflowClient.start({
@@ -141,7 +141,7 @@ describe('on a Temporal server', () => {
     await expect(harness.workflowClient.describe(id, 'other')).rejects.toMatchObject({ code: 'workflow_not_found' })
   })
 
-  test('a Schedule turns cycles over; what was missed while no worker was there is made up in order, one at a time', {
+  test('makes Schedules that close missed cycles in order', {
     timeout: 240_000,
   }, async () => {
     const left = 60_000 - (Date.now() % 60_000)
@@ -189,7 +189,7 @@ describe('on a Temporal server', () => {
     await expect(harness.workflowClient.pauseSchedule('nobody', '')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('a Schedule that is made after a cycle has ended starts a run at once, another waits for its boundary', async () => {
+  test('starts late Schedules at once, others at their boundary', async () => {
     const schedule = (tenantId: string) => ({ tenantId, billingCycle: 'P1M' })
     expect(await harness.workflowClient.ensureSchedule(schedule('ontime'))).toBe('made')
     expect(await harness.workflowClient.ensureSchedule({ ...schedule('late'), isLate: true })).toBe('made')
@@ -201,7 +201,7 @@ describe('on a Temporal server', () => {
     for (const { workflowId } of await timersOf('late')) await harness.workflowClient.cancel(workflowId)
   })
 
-  describe('a Schedule that is there', () => {
+  describe('ensureSchedule', () => {
     const DAY_MS = 86_400_000
     const calls = async <T>(ask: (client: ScheduleClient) => Promise<T>): Promise<T> => {
       const connection = await Connection.connect({ address: inject('temporalAddress') })
@@ -213,7 +213,7 @@ describe('on a Temporal server', () => {
     }
     const read = (tenantId: string) => calls((client) => client.getHandle(monthEndScheduleId(tenantId)).describe())
 
-    test('is changed where an earlier version made it, and stays paused', async () => {
+    test('updates one of an earlier version, and keeps it paused', async () => {
       const tenantId = 'earlier'
       const input = { tenantId, billingCycle: 'P1M' }
       await calls((client) =>
@@ -243,7 +243,7 @@ describe('on a Temporal server', () => {
       })
     })
 
-    test.each(['P7D', 'PT6H', 'PT5M'])('and is as it should be is left as it is: %s', async (billingCycle) => {
+    test.each(['P7D', 'PT6H', 'PT5M'])('leaves a correct Schedule unchanged: %s', async (billingCycle) => {
       const schedule = { tenantId: `kept-${billingCycle}`, billingCycle }
       expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('made')
       const before = await read(schedule.tenantId)
@@ -253,7 +253,7 @@ describe('on a Temporal server', () => {
       await harness.workflowClient.pauseSchedule(schedule.tenantId, 'end of the test')
     })
 
-    test('month ends of many tenants begin apart, within ten minutes of the boundary', async () => {
+    test('spreads tenants’ month ends over ten minutes', async () => {
       const tenants = Array.from({ length: 12 }, (_, n) => `apart-${n}`)
       for (const tenantId of tenants) await harness.workflowClient.ensureSchedule({ tenantId, billingCycle: 'P1M' })
 
@@ -267,14 +267,14 @@ describe('on a Temporal server', () => {
     })
   })
 
-  test('search attributes can be registered any number of times, by several at once', async () => {
+  test('registers search attributes again without a failure', async () => {
     const register = () => registerSearchAttributes(inject('temporalAddress'), namespace)
     await Promise.all([register(), register()])
     await expect(register()).resolves.toBeUndefined()
   })
 })
 
-test('a Temporal server that is away is `unavailable`; workers and client find it when it comes', async () => {
+test('reports an absent Temporal as `unavailable` until it comes', async () => {
   const port = await freePort()
   const address = `127.0.0.1:${port}`
   const workflowClient = openWorkflowClient({ address, namespace: 'default' })
@@ -303,8 +303,8 @@ test('a Temporal server that is away is `unavailable`; workers and client find i
   }
 })
 
-describe('when a cycle ends', () => {
-  test('a month: on the 1st at midnight in UTC', () => {
+describe('scheduleOf', () => {
+  test('ends months on the 1st at midnight UTC', () => {
     const { spec, catchupMs } = scheduleOf('P1M')
     const only = (value: number) => [{ start: value, end: value, step: 1 }]
     expect(spec).toMatchObject({ intervals: [], jitter: 600_000, timezone: 'UTC' })
@@ -312,7 +312,7 @@ describe('when a cycle ends', () => {
     expect(catchupMs).toBeGreaterThan(366 * 86_400_000)
   })
 
-  test('a fixed duration: at its multiples since 1970', () => {
+  test('ends fixed durations at their multiples since 1970', () => {
     const every = (ms: number, jitter: number) => ({
       calendars: [],
       intervals: [{ every: ms, offset: 0 }],
@@ -324,7 +324,7 @@ describe('when a cycle ends', () => {
   })
 })
 
-test('a filter cannot break out of its query', () => {
+test('escapes quotes in a list filter', () => {
   expect(queryOf({ tenantId: "a' OR '1'='1", poolId: 3 })).toBe(
     "SimherdTenant = 'a\\' OR \\'1\\'=\\'1' AND ExecutionStatus != 'ContinuedAsNew' AND PoolId = 3",
   )

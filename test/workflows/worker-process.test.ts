@@ -40,7 +40,7 @@ async function anEstate(call: Service['call'], iccid: string) {
   return { tenant, poolId, simId: created[0].id }
 }
 
-test('a start of enforcement that meets a failed run is counted in the figures', async () => {
+test('counts a failed run that enforcement meets', async () => {
   const { tenant, simId } = await anEstate(service.call, '8999990000000077776')
   // The worker opens it.
   const cycle = await soon(async () => (await service.call('GET', '/internal/cycles', tenant))[0].key)
@@ -64,7 +64,7 @@ test('a start of enforcement that meets a failed run is counted in the figures',
   expect(data.filter(({ level }: { level: number }) => level === 2)).toMatchObject([{ simId }])
 })
 
-test('the worker says that its key is refused, and goes on with the one in its file: what waited is done', async () => {
+test('goes on after its refused key is replaced', async () => {
   const newKey = (name: string) => service.call('POST', '/internal/keys', PLATFORM, { name, scopes: ['operator'] })
   const { key: peoples } = await newKey('people')
   const ask = async (method: string, path: string, tenant: string, body?: object) => {

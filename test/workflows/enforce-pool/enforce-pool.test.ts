@@ -25,7 +25,7 @@ async function rulesOfPolicies() {
   return [...pools, { file: 'sim/sim-overage.json', text: sim }]
 }
 
-describe.skipIf(path === undefined)('a pool over its capacity', () => {
+describe.skipIf(path === undefined)('enforcement of a pool', () => {
   let harness: RealService
   let customer: Customer
   let cycle: Cycle
@@ -82,7 +82,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     ['largestExcess', [4]],
     ['aboveShare', [2, 3, 4]],
     ['all', [0, 1, 2, 3, 4]],
-  ])('has SIMs stopped by its policy: %s', async (policy, places) => {
+  ])('suspends the SIMs its policy picks: %s', async (policy, places) => {
     const pool = await aPool(policy, ...USAGE)
     await pool.untilState({ over: true, tooLittle: false, held: 0, holdId: null })
     await untilSuspended(pool, places)
@@ -92,7 +92,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     expect(await pool.suspended()).toEqual(places)
   })
 
-  test('has SIMs stopped that are over their own limit where a rule stops the SIM itself', async () => {
+  test('suspends only SIMs over their limit under sim-overage', async () => {
     const poolId = await customer.pool('plain', await customer.standardTariff(100))
     const sims = await customer.active(3, poolId)
     for (const [i, usage] of [90, 110, 300].entries()) await customer.usage(sims[i] ?? 0, usage)
@@ -101,7 +101,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     expect(await customer.sim(sims[0] ?? 0)).toMatchObject({ status: 1 })
   })
 
-  test('never has an exempt SIM stopped, nor one in a weaker mode, nor one that a person resumed', async () => {
+  test('leaves exempt, Monitor-mode and passed-over SIMs active', async () => {
     const poolId = await customer.pool('aboveShare', await customer.dynamicTariff(100), 1)
     const [exempt = 0, weaker = 0, resumed = 0, plain = 0] = await customer.active(4, poolId)
     await customer.inside('PATCH', `/internal/sims/${exempt}/watchdog`, { isWatchdogExempt: true })
@@ -118,7 +118,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     })
   })
 
-  describe('with more to stop than the guard lets through', () => {
+  describe('with a hold', () => {
     /** All three are to be stopped; one is, two wait. */
     async function held() {
       await guard(1)
@@ -129,7 +129,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       return { ...pool, holdId: holdId as number }
     }
 
-    test('has one stopped, and waits for a person with the rest: shown, listed, told once', async () => {
+    test('holds SIMs beyond the limit and notifies once', async () => {
       const pool = await held()
       const { state } = await customer.workflow(pool.id)
       await harness.skipTo((await harness.now()) + 2 * HOUR)
@@ -148,7 +148,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       expect(subjects.filter((subject) => subject.includes('Held'))).toHaveLength(1)
     })
 
-    test('released, has the rest stopped too', async () => {
+    test('suspends the held SIMs after a release', async () => {
       const pool = await held()
       expect(await decide(pool.holdId, 'release')).toEqual({ id: pool.holdId, state: 'released', decided: 2 })
       await untilSuspended(pool, [0, 1, 2])
@@ -157,7 +157,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       expect(await customer.inside('GET', '/internal/enforcement/holds?state=held')).toMatchObject({ data: [] })
     })
 
-    test('discarded, has the rest left alone, though the hour passes and it stays over', async () => {
+    test('leaves the held SIMs active after a discard', async () => {
       const pool = await held()
       await decide(pool.holdId, 'discard')
       await pool.untilState({ held: 0, holdId: null })
@@ -169,7 +169,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       })
     })
 
-    test('cleared meanwhile, has all back, and a release stops nobody', async () => {
+    test('suspends nobody when released after the overage cleared', async () => {
       const pool = await held()
       await customer.usage(pool.sims[2] ?? 0, -200, { correction: true })
       await untilSuspended(pool, [])
@@ -180,7 +180,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       expect(await pool.suspended()).toEqual([])
     })
 
-    test('stood down meanwhile, waits no more; in force again, it asks again', async () => {
+    test('holds SIMs only while the pool is in Enforce mode', async () => {
       const pool = await held()
       const { poolId } = pool
       await customer.api('PUT', `/api/pools/${poolId}`, { name: 'all', watchdogMode: 1 })
@@ -196,7 +196,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
       expect(await pool.suspended()).toEqual([2])
     })
 
-    test('switched off for the tenant, stands down; switched on, it goes on', async () => {
+    test('suspends nobody while the tenant’s enforcement is off', async () => {
       const pool = await held()
       await customer.inside('PATCH', '/internal/tenant/enforcement', { enabled: false })
       await pool.untilState({ held: 0, holdId: null })
@@ -210,7 +210,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     })
   })
 
-  test('the guard holds SIMs of a rule of their own, each for itself, and lets them go together', async () => {
+  test('suspends only SIMs still held when a hold is released', async () => {
     await guard(1)
     const poolId = await customer.pool('plain', await customer.standardTariff(100))
     const [first = 0, second = 0, third = 0] = await customer.active(3, poolId)
@@ -236,7 +236,7 @@ describe.skipIf(path === undefined)('a pool over its capacity', () => {
     await customer.untilPhase(third, cycle.key, 'suspended')
   })
 
-  test('what is held when the cycle ends is dropped, its hold lapses, and the next cycle begins anew', async () => {
+  test('lets a hold lapse when its cycle ends', async () => {
     await guard(1)
     const pool = await aPool('all', 150, 250)
     await pool.untilState({ held: 1 })

@@ -63,7 +63,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     harness.model.pool.rows = simIds.map((simId) => ({ simId, ...plain, ...flags }))
   }
 
-  test('arms the SIMs its policy picks, and brings them back when the pool is under again', async () => {
+  test('arms picked SIMs and brings them back when cleared', async () => {
     over(1, 2)
     await ask('overLimit')
     await Promise.all([suspended(1), suspended(2)])
@@ -78,7 +78,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     ])
   })
 
-  test('picks again each time the pool is found over, and lives until the cycle ends', async () => {
+  test('picks again on each overLimit until the cycle ends', async () => {
     over(1)
     await ask('overLimit')
     await suspended(1)
@@ -92,7 +92,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(await ask('overLimit')).toMatchObject({ started: false, status: 'completed' })
   })
 
-  test('outlives a key that the service refuses for a while: the round is made as soon as it is taken again', async () => {
+  test('retries a round while its key is refused', async () => {
     over(1)
     harness.model.key = 'another'
     await ask('overLimit')
@@ -105,7 +105,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
   })
 
-  test('outlives a round that fails for good, and makes the next', async () => {
+  test('makes the next round after one fails', async () => {
     over(1)
     harness.model.before = async (line) => {
       if (line.startsWith('GET /internal/pools/')) throw new ServiceError('invalid_request', 'as the test wants it')
@@ -122,7 +122,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
   })
 
-  test('arms nobody while the pool is not in Enforce mode', async () => {
+  test('arms nobody outside Enforce mode', async () => {
     over(1)
     harness.model.mode = 1
     await ask('overLimit')
@@ -132,7 +132,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(harness.model.calls('/permits')).toBe(0)
   })
 
-  test('tells once that all it may stop does not cover the overage', async () => {
+  test('reports once that it cannot cover the overage', async () => {
     over(1)
     await ask('overLimit')
     await harness.untilState(id(), { rounds: 1, tooLittle: true })
@@ -145,7 +145,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(told[0]?.['detail']).toContain('0.001 MB over')
   })
 
-  test('standing down leaves a suspended SIM as it is', async () => {
+  test('leaves suspended SIMs suspended on standDown', async () => {
     over(1)
     await ask('overLimit')
     await suspended(1)
@@ -160,7 +160,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(harness.model.sims.get(1)?.status).toBe(2)
   })
 
-  test('asks the guard for a thousand SIMs in one request, and arms none that it holds', async () => {
+  test('asks the guard for a thousand SIMs a request', async () => {
     harness.model.pool.overageBytes = 1_000_000
     over(...Array.from({ length: 1200 }, (_, i) => i + 1))
     harness.model.permits = 'held'
@@ -173,7 +173,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   test.each([
     ['guardReleased', 'granted', { held: 0, holdId: null, armed: [1, 2] }],
     ['guardDiscarded', 'discarded', { held: 0, holdId: null, armed: [] }],
-  ] as const)('%s ends the wait for a person, and it picks again', async (signal, permits, wanted) => {
+  ] as const)('picks again when signalled %s', async (signal, permits, wanted) => {
     over(1, 2)
     harness.model.permits = 'held'
     await ask('overLimit')
@@ -186,7 +186,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await Promise.all(wanted.armed.map(suspended))
   })
 
-  test('a decision that comes with the news that the pool is under does not hide it', async () => {
+  test('heeds cleared when a guard decision comes with it', async () => {
     over(1, 2)
     await ask('overLimit')
     await Promise.all([suspended(1), suspended(2)])
@@ -206,7 +206,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
   })
 
-  test('a cycle that ends while it asks the guard stops nobody', async () => {
+  test('arms nobody once the cycle has ended', async () => {
     over(1)
     harness.model.permits = () => Promise.reject(new ServiceError('sim_state_conflict', 'the cycle has ended'))
     await ask('overLimit')
@@ -214,7 +214,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ over: false, armed: [] })
   })
 
-  test('goes on where it was when it has continued as new', async () => {
+  test('keeps its state when it continues as new', async () => {
     over(1, 2)
     const carried = {
       armed: [5],
@@ -241,7 +241,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     expect(harness.model.actions.filter(({ action }) => action === 'tooLittleToPick')).toEqual([])
   })
 
-  test('takes two activities and three workflow tasks a round, whatever it arms', async () => {
+  test('takes two activities and three workflow tasks a round', async () => {
     over(1, 2, 3)
     harness.model.pool.overageBytes = 30
     await ask('overLimit')

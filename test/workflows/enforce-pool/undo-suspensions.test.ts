@@ -37,7 +37,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     return customer.ended(run.workflowId)
   }
 
-  test('brings back all that the rule has suspended, and none is suspended again in the cycle', async () => {
+  test('brings back all SIMs that the rule suspended', async () => {
     const sims = await over(3)
     for (const simId of sims) await customer.untilPhase(simId, cycle.key, 'suspended')
     const { result, state } = await undo()
@@ -75,7 +75,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     for (const simId of sims) await customer.untilSim(simId, { status: 1 })
   })
 
-  test('leaves what a person has suspended, what another rule has, and what is older', async () => {
+  test('leaves older suspensions and those by others', async () => {
     const [byRule = 0, older = 0, byPerson = 0] = await over(3)
     for (const simId of [byRule, older, byPerson]) await customer.untilPhase(simId, cycle.key, 'suspended')
     await customer.api('POST', '/api/tickets/suspend', { simId: byPerson })
@@ -94,7 +94,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     expect(await customer.sim(byPerson)).toMatchObject({ status: 2 })
   })
 
-  test('ends what is in a grace, and what the guard holds', async () => {
+  test('ends grace periods and held suspensions', async () => {
     const rule = 'sim-overage-patient'
     const [inGrace = 0] = await over(1, 'patient')
     await customer.untilPhase(inGrace, cycle.key, 'grace')
@@ -112,7 +112,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     for (const simId of [inGrace, held]) expect(await customer.tickets(simId)).toHaveLength(2)
   })
 
-  test('brings back by a ticket whose workflow does not run any more, and says which it could not', async () => {
+  test('opens tickets for SIMs whose workflow has ended', async () => {
     const [back = 0, lost = 0] = await over(2)
     for (const simId of [back, lost]) {
       const { workflowId } = await customer.untilPhase(simId, cycle.key, 'suspended')

@@ -10,8 +10,8 @@ const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, COMMAND_TYPE_CONTINUE_AS_NEW_W
   temporal.api.enums.v1.CommandType
 const taskQueue = { name: 'by-hand' }
 
-describe.skipIf(path === undefined)('the server that skips time', () => {
-  test('leaps again after a run was asked for its state while it continued as new', async () => {
+describe.skipIf(path === undefined)('startSkippingServer', () => {
+  test('leaps again after a query during continue-as-new', async () => {
     const { env, leap, stop } = await startSkippingServer(path ?? '')
     try {
       const namespace = env.namespace ?? 'default'

@@ -10,7 +10,7 @@ import { aSim, TENANT, WAITS } from '../model/service.ts'
 const path = requireJava('month end in skipped time')
 const HOUR = 3_600_000
 
-describe.skipIf(path === undefined)('month end', () => {
+describe.skipIf(path === undefined)('month-end-reprovision', () => {
   let harness: SkippingHarness
   let n = 0
   let cycleKey = ''
@@ -66,7 +66,7 @@ describe.skipIf(path === undefined)('month end', () => {
     await suspended(simId)
   }
 
-  test('begins what is queued in batches, unassignments first, at the boundary', async () => {
+  test('begins queued changes in batches, unassignments first', async () => {
     for (const id of [1, 2, 3])
       harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     for (const id of [4, 5, 6])
@@ -87,14 +87,14 @@ describe.skipIf(path === undefined)('month end', () => {
     expect(harness.model.calls('/changes/apply')).toBe(4)
   })
 
-  test('waits for the end of the cycle, and closes it closeAfter later', async () => {
+  test('closes the cycle closeAfter past its end', async () => {
     await (await monthEnd()).result()
 
     expect(await harness.env.currentTimeMs()).toBeGreaterThanOrEqual(endsAt + 6 * HOUR)
     expect(harness.model.closed).toEqual([{ key: cycleKey, moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }])
   })
 
-  test('a change that fails stays queued and stops no other', async () => {
+  test('keeps a failed change queued and makes others', async () => {
     for (const id of [1, 2, 3])
       harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     harness.model.failing.set('provision/2', 'carrier_rejected')
@@ -103,7 +103,7 @@ describe.skipIf(path === undefined)('month end', () => {
     expect(harness.model.sims.get(2)?.change).not.toBeNull()
   })
 
-  test('a batch that cannot be begun stops no other; the month end fails instead of closing, and goes on when started again', async () => {
+  test('does not close when a batch cannot begin', async () => {
     for (const id of [1, 2, 3, 4])
       harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     harness.model.sims.set(
@@ -125,7 +125,7 @@ describe.skipIf(path === undefined)('month end', () => {
     expect(harness.model.closed).toHaveLength(1)
   })
 
-  test('brings back what the watchdog suspended, with or without a running workflow; what a person suspended stays', async () => {
+  test('brings back watchdog suspensions, not those by persons', async () => {
     for (const id of [1, 2]) harness.model.sims.set(id, aSim())
     await suspend(1)
     const gone = { cause: 'watchdog', workflowId: 'suspend-on-overage:acme:2:gone', until: 'renewal' } as const
@@ -142,7 +142,7 @@ describe.skipIf(path === undefined)('month end', () => {
     expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1, 2, 2])
   })
 
-  test('run a second time for its cycle answers with the first', async () => {
+  test('runs once for its cycle', async () => {
     await (await monthEnd()).result()
     await monthEnd()
 
@@ -150,7 +150,7 @@ describe.skipIf(path === undefined)('month end', () => {
     expect(harness.model.renewals).toBe(1)
   })
 
-  test('takes seven activities on its normal path and one for each batch; an empty cycle takes four', async () => {
+  test('takes seven activities and one a batch', async () => {
     const counts = async (workflowId: string) => {
       const { events } = await harness.handleOf(workflowId).fetchHistory()
       const of = (type: string) => events?.filter((event) => Reflect.get(event, `${type}EventAttributes`) != null)
@@ -199,7 +199,7 @@ describe.skipIf(path === undefined)('month end', () => {
     expect(full.batches).toHaveLength(3)
   })
 
-  test('tells what it waits for while the carrier works', async () => {
+  test('shows the changes it waits for', async () => {
     harness.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     harness.model.pending.add('provision')
     await monthEnd({ cycleEndsAt: new Date(endsAt - HOUR).toISOString() })
@@ -216,7 +216,7 @@ describe.skipIf(path === undefined)('month end', () => {
     expect(await harness.handleOf(monthEndId(TENANT, cycleKey)).result()).toMatchObject({ moved: 1 })
   })
 
-  test('a dry run answers the plan and touches nothing', async () => {
+  test('returns only a plan on a dry run', async () => {
     harness.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     const handle = await harness.start('month-end-plan', monthEndPlanId(TENANT, cycleKey, 1), {
       tenantId: TENANT,

@@ -12,14 +12,14 @@ const DAY = 86_400_000
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
 type Body = any
 
-describe.skipIf(path === undefined)('a dry run of the month end', () => {
+describe.skipIf(path === undefined)('month-end-plan', () => {
   let harness: RealService
   beforeAll(async () => {
     harness = await startRealService(path ?? '')
   })
   afterAll(() => harness?.close())
 
-  test('answers the figures of the run that follows, and touches nothing', async () => {
+  test('gives the figures of the month end that follows', async () => {
     const customer = await aCustomer(harness)
     const first = await harness.skipToMonth(20)
     const dynamic = await customer.dynamicTariff(100)

@@ -9,7 +9,7 @@ import { soon } from '../../setup/soon.ts'
 import { clear, startHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 
-describe('a month end', () => {
+describe('month-end-reprovision on a Temporal server', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   useCommonHarness(
     async () => startHarness(inject('temporalAddress'), await freshNamespace()),
@@ -42,7 +42,7 @@ describe('a month end', () => {
       return run
     })
 
-  test('cancelled while batches are begun ends so, though its run was to go on as new; started again it begins the rest', async () => {
+  test('ends when cancelled as it continues as new', async () => {
     const sims = [1, 2, 3, 4, 5, 6]
     queueMoves(sims)
     const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -68,7 +68,7 @@ describe('a month end', () => {
     expect(harness.model.tickets.map(({ simId }) => simId)).toEqual(sims)
   })
 
-  test('waits for a change that is retried shortly before the close, however long its ticket takes', async () => {
+  test('waits for a change retried shortly before the close', async () => {
     queueMoves([1])
     harness.model.failing.set('provision', 'carrier_rejected')
     const look = await monthEnd('retried', { closeAfter: 'PT15S', pageSize: 1, parallel: 1, perRun: 100 })

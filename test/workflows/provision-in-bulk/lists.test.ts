@@ -9,7 +9,7 @@ import { clear, startHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
-describe('a batch on a Temporal server', () => {
+describe('provision-in-bulk on a Temporal server', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   let client: Client
@@ -52,7 +52,7 @@ describe('a batch on a Temporal server', () => {
     return items.map(({ workflowId }) => workflowId).toSorted()
   }
 
-  test('is listed once, over its runs, and its SIMs’ runs by type and by SIM', async () => {
+  test('is listed once, with a run for each SIM', async () => {
     const simIds = [201, 202, 203, 204, 205, 206, 207]
     const workflowId = await start('listed', simIds)
     expect(await ended(workflowId)).toMatchObject({
@@ -76,7 +76,7 @@ describe('a batch on a Temporal server', () => {
     expect(found.count).toBe(7)
   })
 
-  test('counts a SIM that ends while the last is written back before it continues as new', async () => {
+  test('counts a SIM that ends before it continues as new', async () => {
     harness.model.stuck.add('provision/222')
     const { promise: mayNote, resolve: note } = Promise.withResolvers<void>()
     harness.model.before = (line) => (line.endsWith('/outcomes') ? mayNote : Promise.resolve())
@@ -94,7 +94,7 @@ describe('a batch on a Temporal server', () => {
     expect(harness.model.batch.map(({ outcome }) => outcome)).toEqual(['activated', 'activated', 'activated'])
   })
 
-  test('cancelled, its SIMs’ runs are cancelled, those of the run before included', async () => {
+  test('cancels SIMs’ runs that an earlier run began', async () => {
     harness.model.stuck.add('provision/211')
     const workflowId = await start('cancelled', [211, 212, 213, 214, 215])
     await soon(() => expect(harness.model.batch.filter(({ outcome }) => outcome === 'activated')).toHaveLength(4))
@@ -112,7 +112,7 @@ describe('a batch on a Temporal server', () => {
     expect(harness.model.ticketsOf(211)).toEqual(['provision:2', 'unassign:2'])
   })
 
-  test('counts a SIM as failed whose run somebody has stopped, whichever run of the batch began it', async () => {
+  test('counts a SIM as failed whose run was stopped', async () => {
     for (const id of [221, 225]) harness.model.stuck.add(`provision/${id}`)
     const workflowId = await start('stopped', [221, 222, 223, 224, 225])
     await soon(() => expect(harness.model.ticketsOf(225)).toContain('provision:1'))

@@ -36,7 +36,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
   }
 
   // The first: this server's time leaps no more once a run has ended, or continued as new, with an activity under way.
-  test('loses nothing while the service is away in the middle of it', async () => {
+  test('loses nothing while the service is away', async () => {
     const sims = await customer.unprovisioned(6)
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
@@ -51,7 +51,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     for (const sim of sims) expect(await harness.carrier.effects(sim.iccid)).toEqual(['provision', 'activate'])
   })
 
-  test('takes each SIM to Active by a run of its own, and counts them', async () => {
+  test('takes each SIM to Active by its own run', async () => {
     const { id, workflowId, sims } = await start(5, { parallel: 2 })
 
     const { status, result, state, input } = await customer.ended(workflowId)
@@ -76,7 +76,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     }
   })
 
-  test('a stuck SIM holds nobody but itself, and never more are under way than asked for', async () => {
+  test('finishes all others while a SIM is stuck', async () => {
     const sims = await customer.unprovisioned(8)
     const letGo = stuckOn([sims[1]?.iccid])
     let [under, most] = [0, 0]
@@ -104,7 +104,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     expect(most).toBeLessThanOrEqual(2)
   })
 
-  test('ends with failures: the counts, and step, ticket and reason of each', async () => {
+  test('reports step, ticket and reason of each failure', async () => {
     const sims = await customer.unprovisioned(4)
     harness.carrier.knobs.before = async ({ operation, iccid }) => {
       if (operation === 'activate' && iccid === sims[2]?.iccid) await harness.carrier.lose(iccid ?? '')
@@ -127,7 +127,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     expect(await customer.sim(sims[2]?.id ?? 0)).toMatchObject({ status: 0, poolId: null })
   })
 
-  test('cancelled, it cancels what is under way, each undoes itself, and begins no more', async () => {
+  test('cancels and undoes SIMs under way when cancelled', async () => {
     const sims = await customer.unprovisioned(6)
     const letGo = stuckOn(sims.map(({ iccid }) => iccid))
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
@@ -157,7 +157,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     })
   })
 
-  test('waits for a run that somebody else has begun, and then finds what it has come to', async () => {
+  test('waits for a run that others have begun', async () => {
     const sims = await customer.unprovisioned(3)
     const [there = { id: 0 }, elsewhere = { id: 0 }] = sims
     const letGo = stuckOn(sims.slice(0, 2).map(({ iccid }) => iccid))
@@ -174,7 +174,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     expect(await customer.tickets(there.id)).toEqual(['provision/complete', 'activate/complete'])
   })
 
-  test('continues as new while SIMs are stuck, and counts each once', { timeout: 240_000 }, async () => {
+  test('counts each SIM once across continue-as-new', { timeout: 240_000 }, async () => {
     const sims = await customer.unprovisioned(11)
     const [stuck, late] = [sims[1], sims[5]]
     const letGo = stuckOn([stuck?.iccid, late?.iccid])
@@ -197,7 +197,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     for (const sim of sims) expect(await customer.tickets(sim.id)).toEqual(['provision/complete', 'activate/complete'])
   })
 
-  test('cancelled after it has continued as new, it cancels what the run before has begun', {
+  test('cancels SIMs that an earlier run began', {
     timeout: 240_000,
   }, async () => {
     const sims = await customer.unprovisioned(9)
@@ -221,7 +221,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     expect(row).toMatchObject({ index: 0, provisionTicket: expect.any(String), unassignTicket: expect.any(String) })
   })
 
-  test('is started as soon as Temporal can be reached: the list is kept until then', async () => {
+  test('starts once Temporal can be reached', async () => {
     const letGo = harness.pump.hold('workflows')
     const sims = await customer.unprovisioned(1)
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId } }
@@ -234,7 +234,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     await customer.ended(workflowId)
   })
 
-  test('goes on where it was when it was stopped and is started again: what is under way is not begun twice', async () => {
+  test('begins no SIM twice when retried after termination', async () => {
     const sims = await customer.unprovisioned(4)
     const letGo = stuckOn([sims[1]?.iccid])
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }

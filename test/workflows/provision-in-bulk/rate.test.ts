@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openRate } from '../../../workflows/run/rate.ts'
 
-describe('the pace of a long run', () => {
+describe('openRate', () => {
   beforeEach(() => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21) }))
   afterEach(() => vi.useRealTimers())
   const later = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
-  test('cannot be told before something has ended', () => {
+  test('knows no rate before something has ended', () => {
     const pace = openRate()
     pace.mark(0)
 
     expect([pace.perSecond(), pace.endOf(10)]).toEqual([0, null])
   })
 
-  test('is what ended in a second, and tells when the rest will have', () => {
+  test('gives the rate and estimates the end', () => {
     const pace = openRate()
     pace.mark(0)
     later(4000)
@@ -24,7 +24,7 @@ describe('the pace of a long run', () => {
     expect(pace.endOf(0)).toBeNull()
   })
 
-  test('is of late: an outage long ago slows nothing, and a continued run goes on with it', () => {
+  test('counts recent progress only, across continued runs', () => {
     const before = openRate()
     before.mark(0)
     later(3_600_000)

@@ -9,7 +9,7 @@ import { clear, startHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
-describe('the normal path', () => {
+describe('a workflow on its normal path', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
   let temporal: WorkflowClient
@@ -41,7 +41,7 @@ describe('the normal path', () => {
     }
   }
 
-  test('of a batch of one SIM is four activities, in seven workflow tasks', async () => {
+  test('takes four activities and seven tasks for a batch', async () => {
     harness.model.batch.push(aBatchSim(0, 1))
     harness.model.sims.set(1, aSim({ status: 0 }))
     const workflowId = provisionInBulkId(TENANT, 'one')
@@ -56,7 +56,7 @@ describe('the normal path', () => {
     expect(tasks).toBeLessThanOrEqual(7 + 2 * timers)
   })
 
-  test('of a plan is one activity, in two workflow tasks', async () => {
+  test('takes one activity and two tasks for a plan', async () => {
     const workflowId = monthEndPlanId(TENANT, '2026-10', 1)
     const input = { tenantId: TENANT, cycleKey: '2026-10' }
     await harness.workflowClient.start({ type: 'month-end-plan', workflowId, input })
@@ -64,7 +64,7 @@ describe('the normal path', () => {
     expect(await roundTrips(workflowId)).toEqual({ activities: ['readPlan'], tasks: 2, timers: 0 })
   })
 
-  test('of the timer is a look and two activities a cycle, in two workflow tasks and two a cycle', async () => {
+  test('takes three activities and four tasks for the timer', async () => {
     const { key, endsAt } = previousCycle('P1M', cycleAt('P1M', Date.now()))
     harness.model.cycles = [{ key, endsAt: new Date(endsAt).toISOString(), closedAt: null }]
     const workflowId = monthEndTimerId(TENANT)
@@ -78,7 +78,7 @@ describe('the normal path', () => {
     })
   })
 
-  test('of the month end of an empty cycle is four activities, in five workflow tasks', async () => {
+  test('takes four activities and five tasks for an empty cycle', async () => {
     const endsAt = new Date(Date.now() - 1000).toISOString()
     harness.model.cycles = [{ key: 'empty', endsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, 'empty')

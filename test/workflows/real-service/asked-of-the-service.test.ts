@@ -37,7 +37,7 @@ describe.skipIf(path === undefined)('activities', () => {
     return data.map(({ action }: { action: string }) => action).reverse()
   }
 
-  test('provision and activate a SIM, and tag it, at the endpoints of the specification', async () => {
+  test('provision, tag and activate by specified endpoints', async () => {
     const [{ id } = { id: 0 }] = await customer.unprovisioned(1)
     const workflowId = provisionAndActivateId(customer.tenantId, id)
     const body = { simId: id, poolId: await plainPool(), tag: 'door 4' }
@@ -52,41 +52,38 @@ describe.skipIf(path === undefined)('activities', () => {
     expect(await trailOf(workflowId)).toEqual(['provisionSim', 'tagSim', 'activateSim'])
   })
 
-  test('ask for no tag where none is given', async () => {
+  test('send no tag unless one is given', async () => {
     await customer.active(1, await plainPool())
 
     expect(changes()).toEqual(['POST /api/tickets/provision', 'POST /api/tickets/activate'])
   })
 
-  test.each(['cleared', 'renewed'] as const)(
-    'suspend a SIM and bring it back (%s) in the name of their workflow',
-    async (why) => {
-      const [simId = 0] = await customer.active(1, await plainPool())
-      await customer.usage(simId, 150)
-      await customer.untilPhase(simId, cycle.key, 'suspended')
-      const workflowId = customer.suspensionId(simId, cycle.key)
-      const { suspension } = await customer.inside('GET', `/internal/sims/${simId}/enforcement`)
-      const cause = { rule: 'sim-overage', cycle: cycle.key, until: 'renewal', workflowId }
-      expect(suspension).toMatchObject({ cause: 'watchdog', ...cause })
-      asked = []
+  test.each(['cleared', 'renewed'] as const)('name their workflow in suspension and return (%s)', async (why) => {
+    const [simId = 0] = await customer.active(1, await plainPool())
+    await customer.usage(simId, 150)
+    await customer.untilPhase(simId, cycle.key, 'suspended')
+    const workflowId = customer.suspensionId(simId, cycle.key)
+    const { suspension } = await customer.inside('GET', `/internal/sims/${simId}/enforcement`)
+    const cause = { rule: 'sim-overage', cycle: cycle.key, until: 'renewal', workflowId }
+    expect(suspension).toMatchObject({ cause: 'watchdog', ...cause })
+    asked = []
 
-      if (why === 'cleared') await customer.usage(simId, -60, { correction: true })
-      else {
-        await harness.skipTo(cycle.endsAt)
-        await customer.monthEnd(cycle)
-      }
-      await customer.untilSim(simId, { status: 1 })
-      // A return that takes effect at the boundary is what the specification has no words for.
-      const back = why === 'cleared' ? 'POST /api/tickets/activate' : 'POST /internal/tickets/activate'
-      expect(changes().filter((line) => line.includes('/tickets'))).toEqual([back])
-      expect((await ticketsOf(simId)).slice(2)).toMatchObject([
-        { type: 1, cause: { by: 'watchdog', ...cause } },
-        { type: 0, cause: { by: 'watchdog', ...cause } },
-      ])
-    },
-  )
+    if (why === 'cleared') await customer.usage(simId, -60, { correction: true })
+    else {
+      await harness.skipTo(cycle.endsAt)
+      await customer.monthEnd(cycle)
+    }
+    await customer.untilSim(simId, { status: 1 })
+    // A return that takes effect at the boundary is what the specification has no words for.
+    const back = why === 'cleared' ? 'POST /api/tickets/activate' : 'POST /internal/tickets/activate'
+    expect(changes().filter((line) => line.includes('/tickets'))).toEqual([back])
+    expect((await ticketsOf(simId)).slice(2)).toMatchObject([
+      { type: 1, cause: { by: 'watchdog', ...cause } },
+      { type: 0, cause: { by: 'watchdog', ...cause } },
+    ])
+  })
 
-  test('look at a pool at the endpoint of the specification before they pick from it', async () => {
+  test('read a pool by the specified endpoint', async () => {
     const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
     const [simId = 0] = await customer.active(1, poolId)
     asked = []

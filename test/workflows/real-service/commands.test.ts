@@ -70,8 +70,8 @@ async function activeSim() {
   return { ...sim, suspension: `suspend-on-overage:${tenant}:${sim.id}:${new Date().toISOString().slice(0, 7)}` }
 }
 
-describe('start, and follow until it ends', () => {
-  test('tells where a run stands as it changes, and shows it with its steps and tickets', async () => {
+describe('simherd workflows start', () => {
+  test('reports progress, then steps and tickets', async () => {
     const { iccid, workflowId } = await aSim()
 
     await startProvision(settings, { tenant, iccid, pool: poolId, tag: 'door 4', wait: true })
@@ -83,7 +83,7 @@ describe('start, and follow until it ends', () => {
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`  activate +${TICKET} +complete$`)))
   })
 
-  test('ends with exit code 1 where a run failed, and a second start tells how the first has ended', async () => {
+  test('exits with 1 when the run was cancelled', async () => {
     const sim = await activeSim()
     const suspend = { tenant, sim: sim.id, wait: true }
 
@@ -96,7 +96,7 @@ describe('start, and follow until it ends', () => {
     expect([again.exitCode, again.message]).toEqual([1, `${sim.suspension} has ended cancelled: cancelled`])
   })
 
-  test('of many SIMs in a file: counts as they end, and the outcome', async () => {
+  test('starts a batch from a file and counts', async () => {
     const sims = await someSims(12)
     const file = join(folder, 'sims.csv')
     await writeFile(file, `iccid,tag\n${sims.map(({ iccid }, i) => `${iccid},meter ${i}`).join('\n')}\n`)
@@ -107,14 +107,14 @@ describe('start, and follow until it ends', () => {
     expect(told.at(-1)).toMatch(/^completed, done: 12 activated, 0 left/)
   })
 
-  test('of what a rule has suspended', async () => {
+  test('starts undo-suspensions of a rule', async () => {
     await startUndo(settings, { tenant, rule: 'sim-overage', since: '2026-01-01T00:00:00Z', wait: true })
 
     expect(lines[0]).toMatch(new RegExp(`^started undo-suspensions:${tenant}:`))
     expect(told.at(-1)).toMatch(/^completed, done/)
   })
 
-  test('a dry run of the month end is a table of what it would do', async () => {
+  test('prints a dry run of the month end', async () => {
     await activeSim()
 
     await startMonthEnd(settings, { tenant, dryRun: true })
@@ -140,14 +140,14 @@ describe('start, and follow until it ends', () => {
     ['an instant that is none', () => startUndo(settings, { tenant, rule: 'r', since: 'noon' }), 2, /since/],
     ['a workflow that is not there', () => showWorkflow(settings, `month-end-plan:${tenant}:x`, {}), 3, /no workflow/],
     ['an id that is none', () => showWorkflow(settings, 'seven', {}), 2, /got the id 'seven', expected one as/],
-  ])('%s is refused with what was got and expected', async (_, ask, exitCode, message) => {
+  ])('refuses %s with what it got and expected', async (_, ask, exitCode, message) => {
     const failure = await failureOf(ask())
     expect([failure.exitCode, failure.message]).toEqual([exitCode, expect.stringMatching(message)])
   })
 })
 
-describe('a run that is under way', () => {
-  test('is found by its state, shown, changed, signalled, cancelled and started again', async () => {
+describe('simherd workflows', () => {
+  test('lists, shows, updates, signals, cancels and retries a run', async () => {
     const { id: sim, suspension } = await activeSim()
     await startSuspend(settings, { tenant, sim, grace: 'PT2H' })
     await soon(async () => {
@@ -192,7 +192,7 @@ describe('a run that is under way', () => {
     await cancelWorkflow(settings, suspension, { wait: true })
   })
 
-  test('is told as JSON, the line on the other output', async () => {
+  test('prints JSON with the status line on stderr', async () => {
     const { id: sim, suspension } = await activeSim()
     await startSuspend(settings, { tenant, sim, grace: 'PT2H' })
     for (const list of [lines, told]) list.length = 0
@@ -211,7 +211,7 @@ describe('a run that is under way', () => {
     expect([exitCode, JSON.parse(lines.join('\n')).status, told]).toEqual([1, 'cancelled', []])
   })
 
-  test('is shown, and that nobody works on it, while no worker runs', async () => {
+  test('shows a run that no worker works on', async () => {
     const sim = await aSim()
     giveUp()
     await service.worker.stop()

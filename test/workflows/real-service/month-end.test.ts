@@ -18,7 +18,7 @@ const ALL_TICKETS = 16
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
 type Body = any
 
-describe.skipIf(path === undefined)('a month end on the real service', () => {
+describe.skipIf(path === undefined)('month-end-reprovision on the real service', () => {
   let harness: RealService
   let customer: Customer
   const { giveUp } = useCustomer(path, (all) => {
@@ -75,7 +75,7 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
     return ids
   }
 
-  test('a change that fails for good stays queued with its reason while all others go on; retried, it takes effect at the boundary', async () => {
+  test('keeps a failed change queued until a retry succeeds', async () => {
     const cycle = await harness.skipToMonth(28)
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [moving = 0, failing = 0, leaving = 0] = await customer.active(3, old)
@@ -129,7 +129,7 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
     })
   })
 
-  test('a carrier that is away for some keeps no suspended SIM from coming back', async () => {
+  test('brings SIMs back while other changes hang', async () => {
     const cycle = await harness.skipToMonth(20)
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [first = 0, second = 0] = await suspended(2, old, cycle)
@@ -164,7 +164,7 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
     expect(await customer.sim(leaving)).toMatchObject({ status: 0, poolId: null })
   })
 
-  test('a suspended SIM whose unassignment fails comes back after all', async () => {
+  test('brings back a SIM whose unassignment fails', async () => {
     const cycle = await harness.skipToMonth(20)
     const [simId = 0] = await suspended(1, await plainPool(), cycle)
     await queueUnassign(simId)
@@ -200,8 +200,8 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
     return { target, returning, leaving, letGo }
   }
 
-  describe('is stopped in the middle', () => {
-    test('cancelled it leaves what is opened, and goes on when it is started again', async () => {
+  describe('a cancel', () => {
+    test('leaves opened tickets to the next run', async () => {
       const cycle = await harness.skipToMonth(20)
       const { target, letGo } = await begun(cycle)
       await customer.inside('POST', `/internal/workflows/${idOf(cycle)}/cancel`)
@@ -217,7 +217,7 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
       expect(await ticketsWithStatus(0, 1, 2, 3, 4)).toBe(ALL_TICKETS)
     })
 
-    test('cancelled before the close it does not close', async () => {
+    test('leaves the cycle open until started again', async () => {
       const cycle = await harness.skipToMonth(20)
       const { letGo } = await begun(cycle)
       letGo()
@@ -231,7 +231,7 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
     })
   })
 
-  test('five hundred changes go through several runs, and the progress adds up at every look', {
+  test('makes five hundred changes over several runs', {
     timeout: 300_000,
   }, async () => {
     const cycle = await harness.skipToMonth(20)
@@ -273,7 +273,7 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
     expect(events?.length).toBeLessThan(400)
   })
 
-  test('two missed months are made up for in order; an empty one costs a row and no mail', async () => {
+  test('makes up for two missed months in order', async () => {
     const first = await harness.skipToMonth(20)
     // Its first cycle is this one.
     customer = await aCustomer(harness)
@@ -320,7 +320,7 @@ describe.skipIf(path === undefined)('a month end on the real service', () => {
     await customer.expectEachOnce()
   })
 
-  test('terminated and started again it does nothing twice', async () => {
+  test('does nothing twice after terminations', async () => {
     // The server's time stands still from then on: it waits for what the terminated run had under way.
     giveUp()
     const cycle = await harness.skipToMonth(20)

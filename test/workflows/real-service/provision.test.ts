@@ -47,7 +47,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     }
   }
 
-  describe('refuses, by the problem that the ticket would meet, and opens nothing:', () => {
+  describe('the check', () => {
     const PLACES: Record<string, () => Promise<object>> = {
       tariff_inactive: async () => {
         const tariffId = await customer.standardTariff(1)
@@ -73,7 +73,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       ['tariff_needs_pool', 422],
       ['tariff_has_no_effect', 422],
       ['pool_not_found', 404],
-    ])('%s', async (code, status) => {
+    ])('refuses with %s and opens no ticket', async (code, status) => {
       const sim = await aSim()
       const place = await PLACES[code]?.()
 
@@ -85,7 +85,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       expect(await tickets(sim)).toEqual([])
     })
 
-    test('sim_already_assigned, of a SIM in another pool; sim_state_conflict, of one that a person has suspended', async () => {
+    test('refuses an assigned or suspended SIM', async () => {
       const [simId = 0] = await customer.active(1, poolId)
       const other = await customer.pool('other', await customer.standardTariff(100))
 
@@ -101,7 +101,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     test.each([
       ['tariff_inactive', 'provision'],
       ['pool_not_found', 'provision'],
-    ])('%s, also where that has become so since the start was accepted', async (code, step) => {
+    ])('fails with %s that arose after the start', async (code, step) => {
       const sim = await aSim()
       const [tariffId, pool] = [
         await customer.standardTariff(1),
@@ -119,7 +119,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       expect(await tickets(sim)).toEqual([])
     })
 
-    test('a SIM that somebody has provisioned elsewhere since', async () => {
+    test('fails on a SIM that was provisioned elsewhere since', async () => {
       const sim = await aSim()
       harness.line.fateOf = () => 'away'
       await customer.start(sim.id, poolId)
@@ -134,7 +134,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     })
   })
 
-  test('shows its steps with their tickets, and applies the tag', async () => {
+  test('shows its timeline and applies the tag', async () => {
     const sim = await aSim()
     const letGo = hangOn('activate')
     await customer.inside('POST', START, { iccid: sim.iccid, poolId, tag: 'door 4' })
@@ -160,7 +160,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId, tag: 'door 4' })
   })
 
-  test('activates a SIM that was not activated since somebody provisioned it, and undoes nothing of theirs', async () => {
+  test('activates but never undoes what others provisioned', async () => {
     const [one, two] = [await aSim(), await aSim()]
     for (const { id } of [one, two]) {
       await customer.api('POST', '/api/tickets/provision', { simId: id, poolId })
@@ -183,7 +183,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(await customer.sim(two.id)).toMatchObject({ status: 2, poolId })
   })
 
-  test('waits where others have tickets open on the SIM, and then finds what it has come to', async () => {
+  test('waits for the open tickets of others', async () => {
     const sim = await aSim()
     const letGo = hangOn('provision')
     await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
@@ -197,7 +197,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(await tickets(sim)).toEqual(BOTH)
   })
 
-  test('names step, ticket and reason of a failed activation, and of what could not be undone', async () => {
+  test('names step, ticket and reason of a failure', async () => {
     const [one, two] = [await aSim(), await aSim()]
     failOn('activate')
     await customer.start(one.id, poolId)
@@ -224,14 +224,14 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(await customer.sim(two.id)).toMatchObject({ status: 2, poolId })
   })
 
-  describe('cancelled', () => {
+  describe('a cancel', () => {
     const isCancelled = async (sim: OneSim) => {
       const { status, result } = await customer.ended(sim.workflowId)
       expect({ status, result }).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled', failure: null } })
       expect(await customer.sim(sim.id)).toMatchObject({ status: 0, poolId: null })
     }
 
-    test('while it checks: what the service does of it all the same is taken back', async () => {
+    test('cancels the ticket that the check opened', async () => {
       const sim = await aSim()
       harness.line.fateOf = () => 'away'
       const letGo = harness.pump.hold('tickets')
@@ -245,7 +245,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       expect(await effects(sim)).toEqual([])
     })
 
-    test('while it waits for the tickets of others: at once, and it opens none', async () => {
+    test('ends the wait for others’ tickets at once', async () => {
       const sim = await aSim()
       const letGo = hangOn('provision')
       await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
@@ -261,7 +261,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     test.each([
       ['Pending', ['provision/complete', 'activate/cancelled', 'provision/complete'], ['provision', 'unprovision']],
       ['Processing', [...BOTH, 'provision/complete'], ['provision', 'activate', 'unprovision']],
-    ])('while its activate ticket is %s: the SIM is Unprovisioned again', async (at, all, done) => {
+    ])('undoes provisioning while the activate ticket is %s', async (at, all, done) => {
       const sim = await aSim()
       const letGo = hangOn(at === 'Pending' ? 'provision' : 'activate')
       await customer.start(sim.id, poolId)
@@ -284,7 +284,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       expect(await effects(sim)).toEqual(done)
     })
 
-    test('while it undoes a failure: that goes on to its end, and the outcome is the failure’s', async () => {
+    test('lets the undoing of a failure finish', async () => {
       const sim = await aSim()
       const slow = Promise.withResolvers<void>()
       harness.carrier.knobs.before = async ({ operation }) => {
@@ -303,7 +303,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       expect(await customer.sim(sim.id)).toMatchObject({ status: 0 })
     })
 
-    test('while the carrier activates what others have provisioned: nothing of this run is to be undone', async () => {
+    test('undoes nothing that others provisioned', async () => {
       const sim = await aSim()
       await customer.api('POST', '/api/tickets/provision', { simId: sim.id, poolId })
       await customer.untilSim(sim.id, { status: 2 })
@@ -320,7 +320,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId })
     })
 
-    test('after its end it changes nothing', async () => {
+    test('changes nothing after the end', async () => {
       const sim = await aSim()
       await customer.start(sim.id, poolId)
       await customer.ended(sim.workflowId)
@@ -334,7 +334,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     })
   })
 
-  test('started again while it runs it answers with the run there is, and opens nothing more', async () => {
+  test('returns the running run on a second start', async () => {
     const sim = await aSim()
     const letGo = hangOn('provision')
     const first = await customer.tryInside('POST', START, { simId: sim.id, poolId })
@@ -349,7 +349,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(await tickets(sim)).toEqual(BOTH)
   })
 
-  test('started again after it was undone, it does it anew', async () => {
+  test('starts anew after it was undone', async () => {
     const sim = await aSim()
     failOn('activate')
     await customer.start(sim.id, poolId)
@@ -363,12 +363,12 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(second.runId).not.toBe(first.runId)
   })
 
-  describe('the service away for an hour', () => {
+  describe('an hour without the service', () => {
     test.each([
       ['at the start', []],
       ['while the carrier provisions', ['provision/processing']],
       ['while the carrier activates', ['provision/complete', 'activate/processing']],
-    ] as const)('%s: nothing is lost, and each ticket is opened once', async (_, at) => {
+    ] as const)('opens each ticket once: %s', async (_, at) => {
       const sim = await aSim()
       const letGo = hangOn(at.length === 1 ? 'provision' : 'activate')
       if (at.length === 0) harness.line.fateOf = () => 'away'
@@ -387,7 +387,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     })
   })
 
-  describe('an answer that is lost after the commit', () => {
+  describe('a lost response', () => {
     /** Loses the answer to the first ticket of a kind that is asked for, and then all of them until the fate is set again. */
     const loseResponseTo = (kind: string) => {
       let lost = false
@@ -403,7 +403,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       ['activate', 'a minute', MINUTE],
       ['provision', '25 hours, when its key is forgotten', 25 * HOUR],
       ['activate', '25 hours, when its key is forgotten', 25 * HOUR],
-    ])('to its %s ticket is asked for again after %s: each ticket once', async (kind, _, after) => {
+    ])('opens the %s ticket once when retried after %s', async (kind, _, after) => {
       const sim = await aSim()
       loseResponseTo(kind)
       await customer.start(sim.id, poolId)
@@ -420,7 +420,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     })
   })
 
-  test('comes again when Retry-After says so, and not before', async () => {
+  test('retries no earlier than Retry-After', async () => {
     const sim = await aSim()
     const asked: number[] = []
     harness.line.fateOf = (line): Fate => {

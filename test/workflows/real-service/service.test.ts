@@ -9,7 +9,7 @@ import type { RealService } from './service.ts'
 const path = requireJava('the three workflows on the real service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
-describe.skipIf(path === undefined)('on the real service', () => {
+describe.skipIf(path === undefined)('workflows on the real service', () => {
   let harness: RealService
   let customer: Customer
   beforeAll(() => {
@@ -31,7 +31,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       return { ...sim, workflowId: provisionAndActivateId(customer.tenantId, sim.id) }
     }
 
-    test('takes a SIM to Active by two tickets, and a second start finds nothing to do', async () => {
+    test('takes a SIM to Active by two tickets', async () => {
       const poolId = await plainPool()
       const { id, iccid, workflowId } = await oneSim()
       await customer.start(id, poolId)
@@ -44,7 +44,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'activate'])
     })
 
-    test('is undone when the carrier refuses the activation for good', async () => {
+    test('undoes the provisioning when the carrier refuses activation', async () => {
       const { id, iccid, workflowId } = await oneSim()
       harness.carrier.knobs.before = async ({ operation }) => {
         if (operation === 'activate') await harness.carrier.lose(iccid)
@@ -60,7 +60,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await customer.sim(id)).toMatchObject({ status: 0, poolId: null, provisionedAt: null })
     })
 
-    test('cancelled while its ticket is Pending it takes the ticket back, and the carrier hears of nothing', async () => {
+    test('takes back a Pending ticket when cancelled', async () => {
       const { id, iccid, workflowId } = await oneSim()
       const letGo = harness.pump.hold('tickets')
       await customer.start(id, await plainPool())
@@ -74,7 +74,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await harness.carrier.effects(iccid)).toEqual([])
     })
 
-    test('cancelled while the carrier works it waits for the end, and undoes it', async () => {
+    test('undoes a Processing ticket when cancelled', async () => {
       const { id, iccid, workflowId } = await oneSim()
       const slow = Promise.withResolvers<void>()
       harness.carrier.knobs.before = () => slow.promise
@@ -98,7 +98,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
     }
     const OVER = ['2 SIM is 50 MB over its limit', '2 SIM was suspended']
 
-    test('suspends for the rest of a month of 31 days; the month end brings back, once, at the boundary', async () => {
+    test('suspends until the month end brings the SIM back', async () => {
       const cycle = await harness.skipToMonth(1, is31)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
@@ -129,7 +129,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await customer.tickets(simId)).toHaveLength(4)
     })
 
-    test('a grace of two days warns at its start and an hour before its end, then suspends', async () => {
+    test('warns twice within a grace, then suspends', async () => {
       const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit('patient')
       const { state } = await customer.untilPhase(simId, cycle.key, 'grace')
@@ -154,7 +154,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(mails[1]?.text).toContain(new Date(graceEndsAt).toISOString().slice(0, 10))
     })
 
-    test('a correction within the grace releases the SIM, and nothing happens at its end', async () => {
+    test('releases a SIM corrected within its grace', async () => {
       const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit('patient')
       await customer.untilPhase(simId, cycle.key, 'grace')
@@ -171,7 +171,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       ])
     })
 
-    test('a correction during the suspension brings the SIM back, more usage suspends it again', async () => {
+    test('suspends again after a correction brought it back', async () => {
       const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
@@ -192,7 +192,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
     })
 
-    test('resume brings the SIM back and means: not again in this cycle, but again in the next', async () => {
+    test('does not suspend again after resume, until next cycle', async () => {
       const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
@@ -210,7 +210,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await customer.tickets(simId)).toHaveLength(5)
     })
 
-    test("a person's own ticket releases the SIM from the watchdog for the cycle", async () => {
+    test('leaves the SIM for the cycle after a person’s ticket', async () => {
       const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
@@ -226,7 +226,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await customer.tickets(simId)).toHaveLength(4)
     })
 
-    test('a pool stops its largest user, and a raised capacity brings it back', async () => {
+    test('suspends a pool’s largest user until capacity grows', async () => {
       const cycle = await harness.skipToMonth(10)
       const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
       const [large = 0, small = 0] = await customer.active(2, poolId)
@@ -252,7 +252,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       })
     })
 
-    test('a pool whose overage is of a SIM it must leave alone says so once, and stops whom it may', async () => {
+    test('logs once that a pool stays over capacity', async () => {
       const cycle = await harness.skipToMonth(10)
       const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
       const [exempt = 0, other = 0] = await customer.active(2, poolId)
@@ -273,7 +273,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
   })
 
   describe('month-end-reprovision', () => {
-    test('makes up for a month end that is late: all takes effect at the boundary, what fails stays queued', async () => {
+    test('applies a late month end as of the boundary', async () => {
       const cycle = await harness.skipToMonth(28)
       const old = await plainPool()
       const target = await customer.pool('plain two', await customer.standardTariff(300))
@@ -336,7 +336,7 @@ describe.skipIf(path === undefined)('on the real service', () => {
       expect(await customer.mails()).toHaveLength(2)
     })
 
-    test('a leap February lasts until the 29th is over', async () => {
+    test('ends a leap February after the 29th', async () => {
       const leap = (at: Date) => at.getUTCMonth() === 1 && new Date(at.getTime() + 28 * DAY).getUTCDate() === 29
       const cycle = await harness.skipToMonth(28, leap)
       const [simId = 0] = await customer.active(1, await plainPool())

@@ -27,7 +27,7 @@ async function aDoor() {
   }
 }
 
-describe('with a worker', async () => {
+describe('/internal/workflows with a worker', async () => {
   const door = await aDoor()
   const harness = useHarness({ workflowClient: door.workflowClient })
   let workers: Awaited<ReturnType<typeof startHarness>>
@@ -63,7 +63,7 @@ describe('with a worker', async () => {
   }
   const start = ({ simId }: { simId: number }) => post('/provision-and-activate', { simId, poolId, tag: 'door 4' })
 
-  test('a list goes by the state that workflows show, together with the other filters', async () => {
+  test('lists by state together with other filters', async () => {
     const [good, bad] = [await aLine(), await aLine()]
     workers.model.failing.set(`activate/${bad.simId}`, 'line_unknown')
     for (const line of [good, bad]) {
@@ -85,7 +85,7 @@ describe('with a worker', async () => {
     expect(await list("state=activated' OR SimherdState='compensated")).toEqual({ ids: [], total: 0 })
   })
 
-  test('a run that failed is started again with what it was given, and not where it runs or has ended well', async () => {
+  test('retries only a failed run, with its input', async () => {
     const line = await aLine()
     workers.model.failing.set('provision', 'line_unknown')
     await start(line)
@@ -121,7 +121,7 @@ describe('with a worker', async () => {
     )
   })
 
-  test('a run that was cancelled is started again', async () => {
+  test('retries a cancelled run', async () => {
     const line = await aLine()
     workers.model.pending.add('provision')
     await start(line)
@@ -134,7 +134,7 @@ describe('with a worker', async () => {
     expect(await ended(line.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
   })
 
-  test('under one key a run is started again once, also where the answer was not kept', async () => {
+  test('retries once under one key without a kept response', async () => {
     const line = await aLine()
     workers.model.failing.set('provision', 'line_unknown')
     await start(line)
@@ -165,7 +165,7 @@ describe('with a worker', async () => {
     expect(retries).toHaveLength(1)
   })
 
-  test('what an activity fails with, how often and when it is tried again is told', async () => {
+  test('shows an activity’s failure, attempts and next attempt', async () => {
     const line = await aLine()
     workers.model.outages = 1000
     await start(line)
@@ -189,7 +189,7 @@ describe('with a worker', async () => {
     expect(await get(`/${line.workflowId}/pending`)).toMatchObject({ status: 'completed', activities: [], task: null })
   })
 
-  test('a ticket that is waited for is in the state of its workflow, with what has been done before', async () => {
+  test('shows the ticket that a run waits for', async () => {
     const line = await aLine()
     workers.model.processing.add('activate')
     await start(line)
@@ -209,7 +209,7 @@ describe('with a worker', async () => {
     await ended(line.workflowId)
   })
 
-  test('Temporal’s own page tells what a run is about and for, what each activity does, and what is waited for', async () => {
+  test('describes runs and activities on Temporal’s page', async () => {
     const line = await aLine()
     workers.model.processing.add('provision')
     await start(line)
@@ -238,7 +238,7 @@ describe('with a worker', async () => {
     await ended(line.workflowId)
   })
 
-  test('so does each timer', async () => {
+  test('describes each timer on Temporal’s page', async () => {
     const { id: simId } = await activeSim({
       ...harness,
       harness,
@@ -263,7 +263,7 @@ describe('with a worker', async () => {
   })
 })
 
-describe('without a worker', async () => {
+describe('/internal/workflows without a worker', async () => {
   const door = await aDoor()
   const harness = useHarness({ workflowClient: door.workflowClient })
   afterAll(async () => {
@@ -284,7 +284,7 @@ describe('without a worker', async () => {
     return { simId, workflowId: body.workflowId as string, runId: body.runId as string }
   }
 
-  test('a workflow is shown, and that no worker runs', async () => {
+  test('shows a run and zero workers', async () => {
     const { workflowId, simId } = await aRun()
 
     expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
@@ -299,7 +299,7 @@ describe('without a worker', async () => {
     })
   })
 
-  test('a pool’s workflow takes each of its signals', async () => {
+  test('accepts each signal of enforce-pool', async () => {
     const [poolId, cycleKey] = [await aPool(harness.tenant), '2026-11']
     const workflowId = enforcePoolId(harness.tenant.id, poolId, cycleKey)
     const rule = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', target: 'self', grace: 'PT0S' } as const
@@ -313,7 +313,7 @@ describe('without a worker', async () => {
     }
   })
 
-  test('a suspension that was stopped at Temporal is started again, told to take over, in the same cycle', async () => {
+  test('retries a terminated suspension with takeOver', async () => {
     const { workflowId, runId } = await aRun()
     await door.temporal.getHandle(workflowId).terminate('for the test')
     expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body).toMatchObject({
@@ -329,7 +329,7 @@ describe('without a worker', async () => {
     })
   })
 
-  test('another tenant’s workflow is neither told of nor started again', async () => {
+  test('hides another tenant’s workflow from pending and retry', async () => {
     const { workflowId } = await aRun()
     await door.temporal.getHandle(workflowId).terminate('for the test')
 

@@ -43,7 +43,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     return customer.monthEnd(cycle)
   }
 
-  test('suspends a SIM by its own mode Enforce, though its pool only monitors', async () => {
+  test('suspends a SIM by its own Enforce mode', async () => {
     const poolId = await customer.pool('plain monitored', await customer.standardTariff(100))
     await customer.api('PUT', `/api/pools/${poolId}`, { name: 'plain monitored', watchdogMode: 1 })
     const [own = 0, plain = 0] = await customer.active(2, poolId)
@@ -55,7 +55,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     expect(await customer.sim(plain)).toMatchObject({ status: 1, watchdogMode: 1 })
   })
 
-  describe('before it suspends it looks at the SIM again, and finds what nobody has told it:', () => {
+  describe('the last check before a suspension', () => {
     test.each([
       ['not over', (simId: number) => customer.usage(simId, -60, { correction: true })],
       [
@@ -71,7 +71,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
         'passed over',
         (simId: number) => customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [simId] }),
       ],
-    ])('%s', async (why, change) => {
+    ])('refuses a SIM that is %s', async (why, change) => {
       const { simId, graceEndsAt } = await inGrace()
       const letGo = harness.pump.hold('workflows')
       await change(simId)
@@ -91,7 +91,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
   })
 
   describe('a person', () => {
-    test('keeps a SIM suspended over the month end, which leaves it, until a person brings it back', async () => {
+    test('keeps a SIM suspended over the month end', async () => {
       const simId = await suspended()
       const answer = await customer.update(simId, cycle.key, 'keepSuspended')
       expect(answer).toMatchObject({ status: 200, body: { phase: 'suspended', until: 'manual' } })
@@ -107,7 +107,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       await customer.untilSim(simId, { status: 1 })
     })
 
-    test('takes that back, and the month end brings the SIM back', async () => {
+    test('reverses keepSuspended before the month end', async () => {
       const simId = await suspended()
       await customer.update(simId, cycle.key, 'keepSuspended', { until: 'manual' })
       const answer = await customer.update(simId, cycle.key, 'keepSuspended', { until: 'renewal' })
@@ -117,7 +117,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
     })
 
-    test('extends a grace: its new end is warned of by a mail of its own, and comes', async () => {
+    test('extends a grace and its warning', async () => {
       const { simId, graceEndsAt } = await inGrace()
       await harness.skipTo(graceEndsAt - HOUR + MINUTE)
       await customer.untilLog([...BEGUN, ENDING])
@@ -144,7 +144,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect((await customer.mails()).at(-1)?.text).toContain(iso(later).slice(0, 10))
     })
 
-    test('resumes once under one key, and is answered the same when the request comes again', async () => {
+    test('resumes once under one key', async () => {
       const simId = await suspended()
       const first = await customer.update(simId, cycle.key, 'resume', {}, 'resume 1')
       const again = await customer.update(simId, cycle.key, 'resume', {}, 'resume 1')
@@ -161,7 +161,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(asked.map(({ after }: { after: object }) => after)).toContainEqual({ update: 'resume' })
     })
 
-    test('is told what an update takes', async () => {
+    test('gets 400 for a wrong update', async () => {
       const simId = await suspended()
       const ask = (name: string, args: object) => customer.update(simId, cycle.key, name, args)
 
@@ -182,7 +182,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(await ask('resume', { now: true })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/now' }] } })
     })
 
-    test('suspends the SIM within the grace: it is theirs, and the month end leaves it', async () => {
+    test('takes over a SIM by suspending it in grace', async () => {
       const { simId } = await inGrace()
       await customer.api('POST', '/api/tickets/suspend', { simId })
 
@@ -191,7 +191,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
     })
 
-    test('suspends what the watchdog has suspended: it is theirs, and the month end leaves it', async () => {
+    test('takes over a SIM that the watchdog suspended', async () => {
       const simId = await suspended()
       await customer.api('POST', '/api/tickets/suspend', { simId })
 
@@ -200,7 +200,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
     })
 
-    test('cancels the suspend ticket: the SIM is left alone for the rest of the cycle', async () => {
+    test('ends enforcement by cancelling the suspend ticket', async () => {
       const [simId = 0] = await customer.active(1, await customer.pool('plain', await customer.standardTariff(100)))
       const letGo = harness.pump.hold('tickets')
       await customer.usage(simId, 150)
@@ -215,7 +215,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(await isPassedOver(simId)).toBe(true)
     })
 
-    test('asks for a suspension until a person acts: started once, answered with the first, left by the month end', async () => {
+    test('starts one suspension that the month end leaves', async () => {
       const [simId = 0] = await customer.active(1, await customer.pool('other', await customer.standardTariff(100)))
       await customer.usage(simId, 150)
       const start = () =>
@@ -230,7 +230,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
     })
 
-    test('has a SIM passed over before anything asked for it: nothing starts, and whoever asks is told', async () => {
+    test('prevents a start by passing the SIM over', async () => {
       const [simId = 0] = await customer.active(1, await customer.pool('held', await customer.standardTariff(100)))
       await customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [simId] })
 
@@ -240,7 +240,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(start.body.detail).toBe(`A person has ended enforcement on SIM ${simId} for cycle ${cycle.key}.`)
     })
 
-    test('cancels the workflow, and starts it again: it owns the return of its SIM', async () => {
+    test('retries a cancelled run, which owns its SIM', async () => {
       const simId = await suspended()
       const id = customer.suspensionId(simId, cycle.key)
       await customer.inside('POST', `/internal/workflows/${id}/cancel`)
@@ -258,7 +258,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     })
   })
 
-  test('a grace that the end of the cycle overtakes is released by it', async () => {
+  test('releases a grace that the cycle’s end overtakes', async () => {
     await harness.skipTo(cycle.endsAt - DAY)
     const { simId } = await inGrace()
     await harness.skipTo(cycle.endsAt + MINUTE)
@@ -268,8 +268,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     expect(await customer.tickets(simId)).toEqual(['provision/complete', 'activate/complete'])
   })
 
-  describe('a service that is away', () => {
-    test('for an hour when the grace ends, and again at the return, delays both and loses nothing', async () => {
+  describe('an outage of the service', () => {
+    test('delays suspension and return, and loses nothing', async () => {
       const { simId, graceEndsAt } = await inGrace()
       await harness.skipTo(graceEndsAt - MINUTE)
       harness.line.fateOf = () => 'away'
@@ -290,43 +290,40 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       await customer.untilLog([...BEGUN, ENDING, '2 SIM was suspended', '0 SIM was brought back'])
     })
 
-    test.each(['suspend', 'activate'] as const)(
-      'for longer than it keeps an Idempotency-Key, after the %s ticket was opened and its answer lost: the SIM answers',
-      async (kind) => {
-        let lost = false
-        const asks = [`/api/tickets/${kind}`, '/enforcement']
-        const fateOf = (line: string) => {
-          const opens = line === `POST /api/tickets/${kind}`
-          if (opens && !lost) {
-            lost = true
-            return 'lost'
-          }
-          return lost && asks.some((part) => line.includes(part)) ? { retryAfter: 3600 } : 'through'
+    test.each(['suspend', 'activate'] as const)('opens the %s ticket once beyond its key’s lifetime', async (kind) => {
+      let lost = false
+      const asks = [`/api/tickets/${kind}`, '/enforcement']
+      const fateOf = (line: string) => {
+        const opens = line === `POST /api/tickets/${kind}`
+        if (opens && !lost) {
+          lost = true
+          return 'lost'
         }
-        if (kind === 'suspend') harness.line.fateOf = fateOf
-        const simId = await overLimit()
-        if (kind === 'activate') {
-          await customer.untilPhase(simId, cycle.key, 'suspended')
-          harness.line.fateOf = fateOf
-          await customer.update(simId, cycle.key, 'resume')
-        }
-        await customer.untilSim(simId, { status: kind === 'suspend' ? 2 : 1 })
-        await soon(() => expect(lost).toBe(true))
-        await harness.skipTo((await harness.now()) + 25 * HOUR)
-        expect((await runOf(simId)).state.waitsFor).toMatchObject({ what: 'the service' })
-        harness.line.fateOf = () => 'through'
-        await harness.skipTo((await harness.now()) + 2 * HOUR)
+        return lost && asks.some((part) => line.includes(part)) ? { retryAfter: 3600 } : 'through'
+      }
+      if (kind === 'suspend') harness.line.fateOf = fateOf
+      const simId = await overLimit()
+      if (kind === 'activate') {
+        await customer.untilPhase(simId, cycle.key, 'suspended')
+        harness.line.fateOf = fateOf
+        await customer.update(simId, cycle.key, 'resume')
+      }
+      await customer.untilSim(simId, { status: kind === 'suspend' ? 2 : 1 })
+      await soon(() => expect(lost).toBe(true))
+      await harness.skipTo((await harness.now()) + 25 * HOUR)
+      expect((await runOf(simId)).state.waitsFor).toMatchObject({ what: 'the service' })
+      harness.line.fateOf = () => 'through'
+      await harness.skipTo((await harness.now()) + 2 * HOUR)
 
-        if (kind === 'suspend') {
-          await customer.untilPhase(simId, cycle.key, 'suspended')
-          await customer.update(simId, cycle.key, 'resume')
-        }
-        expect(await resultOf(simId)).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
-        const { iccid } = await customer.sim(simId)
-        expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'activate', 'suspend', 'activate'])
-        expect(await customer.tickets(simId)).toHaveLength(4)
-      },
-    )
+      if (kind === 'suspend') {
+        await customer.untilPhase(simId, cycle.key, 'suspended')
+        await customer.update(simId, cycle.key, 'resume')
+      }
+      expect(await resultOf(simId)).toMatchObject({ outcome: 'resumed', suspended: 1, broughtBack: 1 })
+      const { iccid } = await customer.sim(simId)
+      expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'activate', 'suspend', 'activate'])
+      expect(await customer.tickets(simId)).toHaveLength(4)
+    })
   })
 })
 

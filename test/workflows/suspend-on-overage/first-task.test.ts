@@ -39,7 +39,7 @@ async function answered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-test('updates that come before the first workflow task are judged by the phase that it begins', async () => {
+test('checks early updates against the first task’s phase', async () => {
   const workflowId = suspendOnOverageId(TENANT, 1, 'first-task')
   const endsAt = Date.now() + 100 * HOUR
   const input: SuspendOnOverageInput = {

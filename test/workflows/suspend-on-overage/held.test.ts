@@ -6,7 +6,7 @@ import { HOUR, useSuspensions } from './harness.ts'
 
 const path = requireJava('suspend-on-overage under the guard, in skipped time')
 
-describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
+describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
   const run = useSuspensions(path)
   const { ask, signal, update, until, state, result, actions, sim, tickets } = run
   const held = async (grace = 'PT0S') => {
@@ -16,7 +16,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
   }
   const asks = () => run.model.calls('/enforcement/permits')
 
-  test('waits and says for what, until when and why', async () => {
+  test('shows what it waits for, until when and why', async () => {
     expect((await held()).waitsFor).toEqual({
       what: 'the release of hold 7',
       until: new Date(run.endsAt).toISOString(),
@@ -25,7 +25,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect(tickets()).toEqual([])
   })
 
-  test('goes on where it is released, without another grace', async () => {
+  test('suspends on release without another grace', async () => {
     run.model.permits = 'held'
     await ask('overLimit', { grace: 'PT10H' })
     await until('grace')
@@ -43,7 +43,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     ])
   })
 
-  test('is held again where the guard says so when asked again', async () => {
+  test('waits again when the guard holds it again', async () => {
     await held()
     await signal('guardReleased')
     await soon(() => expect(asks()).toBe(2))
@@ -51,7 +51,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect(await until('held')).toMatchObject({ waitsFor: { what: 'the release of hold 7' } })
   })
 
-  test('is released before the answer that it is held: it asks again all the same', async () => {
+  test('asks again when released before it is held', async () => {
     let answers: Permit[] = ['held', 'granted']
     run.model.permits = async () => {
       const [answer = 'granted', ...rest] = answers
@@ -65,7 +65,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect(asks()).toBe(2)
   })
 
-  test('is discarded for this overage: only after it has cleared another one asks again', async () => {
+  test('does not ask again for a discarded overage', async () => {
     await held()
     await signal('guardDiscarded')
     await until('idle')
@@ -77,7 +77,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect(tickets()).toEqual([])
   })
 
-  test.each(['cleared', 'standDown'] as const)('after a discard and %s another overLimit asks again', async (name) => {
+  test.each(['cleared', 'standDown'] as const)('asks again after a discard and %s', async (name) => {
     await held()
     await signal('guardDiscarded')
     await until('idle')
@@ -90,7 +90,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect(asks()).toBe(2)
   })
 
-  test('of which the service says that it was discarded is not asked for again either', async () => {
+  test('does not ask again when the permit is discarded', async () => {
     run.model.permits = 'discarded'
     await ask('overLimit')
     await soon(() => expect(asks()).toBe(1))
@@ -103,7 +103,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect((await until('idle')).reason).toBe('not suspended: discarded by a person')
   })
 
-  test.each(['cleared', 'standDown'] as const)('%s drops it', async (name) => {
+  test.each(['cleared', 'standDown'] as const)('drops the held suspension on %s', async (name) => {
     await held()
     await signal(name)
 
@@ -116,7 +116,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
   test.each([
     ['renewed', 'released'],
     ['personActed', 'personActed'],
-  ] as const)('%s ends it as %s', async (name, outcome) => {
+  ] as const)('ends on %s with outcome %s', async (name, outcome) => {
     await held()
     await signal(name)
 
@@ -124,14 +124,14 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect(tickets()).toEqual([])
   })
 
-  test('resume ends it', async () => {
+  test('ends as resumed on resume', async () => {
     await held()
     expect(await update('resume', {})).toMatchObject({ phase: 'idle' })
 
     expect(await result()).toMatchObject({ outcome: 'resumed', suspended: 0 })
   })
 
-  test('cancelled it leaves the SIM as it is', async () => {
+  test('leaves the SIM alone when cancelled', async () => {
     await held()
     await run.cancel()
     await expect(result()).rejects.toThrow()
@@ -140,7 +140,7 @@ describe.skipIf(path === undefined)('a suspension that the guard holds', () => {
     expect(tickets()).toEqual([])
   })
 
-  test('is released by the end of the billing cycle', async () => {
+  test('ends as released when the cycle ends', async () => {
     await held()
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })

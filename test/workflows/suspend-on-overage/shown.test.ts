@@ -5,14 +5,14 @@ import { HOUR, useSuspensions } from './harness.ts'
 
 const path = requireJava('what a suspend-on-overage shows of itself, in skipped time')
 
-describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
+describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
   const run = useSuspensions(path)
   const { ask, signal, update, until, state, result } = run
   const endsAt = () => new Date(run.endsAt).toISOString()
   const waits = (wanted: object) => soon(async () => expect((await state()).waitsFor).toMatchObject(wanted))
   const ticketId = (kind: string) => run.model.tickets.find((ticket) => ticket.kind === kind)?.id ?? ''
 
-  test('in each phase what it waits for, until when and why, and afterwards what it has done', async () => {
+  test('shows what each phase waits for, and why', async () => {
     await ask('overLimit', { grace: 'PT10H' })
     const { graceEndsAt } = await until('grace')
     await waits({ until: graceEndsAt, why: 'over its limit; rule sim-overage gives it PT10H' })
@@ -53,7 +53,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
     expect((await state()).waitsFor).toBeNull()
   })
 
-  test('after a failed suspension when it tries again, and tries without another grace', async () => {
+  test('shows the next attempt after a failed suspension', async () => {
     run.model.failing.set('suspend', 'carrier_rejected')
     await ask('overLimit', { grace: 'PT10H' })
     await until('grace')
@@ -71,14 +71,14 @@ describe.skipIf(path === undefined)('a suspend-on-overage shows', () => {
     )
   })
 
-  test('that it waits for the service while that is away', async () => {
+  test('shows that it waits for the service', async () => {
     run.model.outages = 1000
     await ask('overLimit')
 
     await waits({ what: 'the service', why: 'it looks at the SIM once more before it is suspended' })
   })
 
-  test('that the way from the first signal to the return takes eight workflow tasks and six activities', async () => {
+  test('takes eight workflow tasks and six activities', async () => {
     type Kind = 'workflowTaskCompleted' | 'activityTaskScheduled' | 'activityTaskCompleted'
     const history = async () => (await run.harness.handleOf(run.id).fetchHistory()).events ?? []
     const count = (events: Awaited<ReturnType<typeof history>>, kind: Kind) =>

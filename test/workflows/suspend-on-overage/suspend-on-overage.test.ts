@@ -10,7 +10,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   const run = useSuspensions(path)
   const { ask, signal, update, until, result, actions, sim } = run
 
-  test('suspends at once without grace, and brings the SIM back with the next cycle', async () => {
+  test('suspends without grace until the renewal', async () => {
     await ask('overLimit')
     await until('suspended')
     expect(sim()).toMatchObject({ status: 2, suspension: { cause: 'watchdog', workflowId: run.id } })
@@ -22,7 +22,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(actions()).toEqual(['suspended/0', 'broughtBack/0'])
   })
 
-  test('waits the grace out and warns at its start and before its end', async () => {
+  test('warns at the start and before the end of grace', async () => {
     await ask('overLimit', { grace: 'P2D' })
     await until('grace')
     await run.harness.leap(47 * 3_600_000 + 60_000)
@@ -37,7 +37,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   test.each([
     ['cleared', 'idle'],
     ['standDown', 'idle'],
-  ] as const)('%s in the grace releases the SIM, and overLimit arms it again', async (name, phase) => {
+  ] as const)('releases a SIM in grace on %s', async (name, phase) => {
     await ask('overLimit', { grace: 'P2D' })
     await until('grace')
     await signal(name)
@@ -54,7 +54,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['standDown', 'idle'],
     ['renewed', 'released'],
     ['personActed', 'personActed'],
-  ] as const)('%s while the suspend ticket is Pending takes it back', async (name, expected) => {
+  ] as const)('cancels a Pending suspend ticket on %s', async (name, expected) => {
     run.model.pending.add('suspend')
     await ask('overLimit')
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
@@ -72,7 +72,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['renewed', ['suspend:2', 'activate:2'], 1],
     ['standDown', ['suspend:2'], 2],
     ['personActed', ['suspend:2'], 2],
-  ] as const)('%s while the suspend ticket is Processing waits for its end', async (name, tickets, status) => {
+  ] as const)('waits for a Processing suspend ticket on %s', async (name, tickets, status) => {
     run.model.processing.add('suspend')
     await ask('overLimit')
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
@@ -99,22 +99,19 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     return letSee
   }
 
-  test.each(['cleared', 'standDown'] as const)(
-    'a ticket that %s took back is not taken for a person’s act when the SIM is over again',
-    async (name) => {
-      const letSee = await pendingAndLookedAt()
-      await signal(name)
-      await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
-      run.model.pending.clear()
-      await signal('overLimit')
-      letSee()
+  test.each(['cleared', 'standDown'] as const)('suspends anew after %s cancelled its ticket', async (name) => {
+    const letSee = await pendingAndLookedAt()
+    await signal(name)
+    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
+    run.model.pending.clear()
+    await signal('overLimit')
+    letSee()
 
-      await until('suspended')
-      expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
-    },
-  )
+    await until('suspended')
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+  })
 
-  test('a ticket taken back whose answer is lost counts as taken back by the run', async () => {
+  test('knows its own cancel though the response is lost', async () => {
     const letSee = await pendingAndLookedAt()
     run.model.lostResponses = 1
     await signal('cleared')
@@ -127,7 +124,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
   })
 
-  test('a Pending ticket that a person cancels ends the run', async () => {
+  test('ends when a person cancels its Pending ticket', async () => {
     run.model.pending.add('suspend')
     await ask('overLimit')
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
@@ -136,7 +133,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
   })
 
-  test('a ticket taken back because the SIM was within its limit again does not stand in for the next', async () => {
+  test('opens a new ticket once over the limit again', async () => {
     run.model.pending.add('suspend')
     run.model.lostResponses = 1
     run.model.before = async (line) => {
@@ -154,7 +151,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
   })
 
-  test('a raised limit brings the SIM back within the cycle, and a new overage suspends it again', async () => {
+  test('suspends again after a raised limit brought it back', async () => {
     await ask('overLimit')
     await until('suspended')
     await signal('cleared')
@@ -168,7 +165,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(actions()).toEqual(['suspended/0', 'broughtBack/0', 'suspended/1', 'broughtBack/1'])
   })
 
-  test('resume and a raised limit at once bring the SIM back once, and not again this cycle', async () => {
+  test('brings the SIM back once on resume and cleared', async () => {
     await ask('overLimit')
     await until('suspended')
     await Promise.all([update('resume', {}), signal('cleared')])
@@ -178,7 +175,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2'])
   })
 
-  test('standing down leaves a suspended SIM as it is; the renewal still brings it back', async () => {
+  test('leaves the SIM suspended on standDown until the renewal', async () => {
     await ask('overLimit')
     await until('suspended')
     await signal('standDown')
@@ -187,7 +184,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
   })
 
-  test("a person's own act on a suspended SIM ends the run and leaves the SIM alone", async () => {
+  test('ends when a person acts on the suspended SIM', async () => {
     await ask('overLimit')
     await until('suspended')
     await signal('personActed')
@@ -196,7 +193,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.ticketsOf(1)).toEqual(['suspend:2'])
   })
 
-  test('a suspension until a person acts stays when the cycle ends', async () => {
+  test('keeps a manual suspension when the cycle ends', async () => {
     await ask('overLimit', { until: 'manual' })
     await until('suspended')
     await signal('cleared')
@@ -206,7 +203,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(sim()?.status).toBe(2)
   })
 
-  test('a grace that would end after the cycle is released by its end', async () => {
+  test('releases a grace that outlasts the cycle', async () => {
     await ask('overLimit', { grace: 'P40D' })
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
@@ -216,7 +213,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   /** Of a cycle that a ticket outlasts: enough to open it on a machine that does something else, too. */
   const LEFT = 8 * SECOND
 
-  test('a ticket that is Processing when the cycle ends is waited for, and the SIM comes back', async () => {
+  test('waits for a Processing ticket past the cycle’s end', async () => {
     run.model.processing.add('suspend')
     const endsAt = (await run.harness.env.currentTimeMs()) + LEFT
     await ask('overLimit', { cycleEndsAt: new Date(endsAt).toISOString() })
@@ -227,7 +224,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 1, broughtBack: 1 })
   })
 
-  test('a ticket that is Pending when the cycle ends is taken back, and the next cycle finds the SIM Active', async () => {
+  test('cancels a Pending ticket when the cycle ends', async () => {
     run.model.pending.add('suspend')
     await ask('overLimit', { cycleEndsAt: new Date((await run.harness.env.currentTimeMs()) + LEFT).toISOString() })
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
@@ -241,7 +238,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['not over any more', { overLimit: false }],
     ['in Monitor mode', { mode: 1 }],
     ['exempt', { exempt: true }],
-  ])('does not suspend a SIM that is %s when looked at again', async (_, knobs) => {
+  ])('does not suspend a SIM found %s', async (_, knobs) => {
     Object.assign(run.model, knobs)
     await ask('overLimit')
     await soon(async () => expect((await run.state()).reason).toMatch(/^not suspended: /))
@@ -250,7 +247,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.tickets).toEqual([])
   })
 
-  test('steps back from a SIM that a person has suspended', async () => {
+  test('leaves a SIM that a person has suspended', async () => {
     run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
     await ask('overLimit')
 
@@ -258,7 +255,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.tickets).toEqual([])
   })
 
-  test('a failed suspension is logged and tried again after a pause', async () => {
+  test('retries a failed suspension after a pause', async () => {
     run.model.failing.set('suspend', 'carrier_rejected')
     await ask('overLimit')
     await soon(() => expect(actions()).toEqual(['suspendFailed/0']))
@@ -269,7 +266,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.ticketsOf(1)).toEqual(['suspend:3', 'suspend:2'])
   })
 
-  test('a failed activation is tried again until the SIM is back', async () => {
+  test('retries a failed activation until the SIM is back', async () => {
     await ask('overLimit')
     await until('suspended')
     run.model.failing.set('activate', 'carrier_rejected')
@@ -280,7 +277,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1, failure: null })
   })
 
-  test('a SIM that was unassigned meanwhile is released', async () => {
+  test('releases a SIM that was unassigned meanwhile', async () => {
     await ask('overLimit')
     await until('suspended')
     run.model.sims.set(1, aSim({ status: 0 }))
@@ -294,7 +291,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['suspended', {}, undefined, 2, ['suspend:2']],
     ['suspending', {}, 'pending', 1, ['suspend:4']],
     ['suspending', {}, 'processing', 2, ['suspend:2']],
-  ] as const)('cancelled in %s (%o, %s) it leaves the SIM as it is', async (phase, more, hold, status, tickets) => {
+  ] as const)('leaves the SIM alone when cancelled in %s (%o, %s)', async (phase, more, hold, status, tickets) => {
     if (hold !== undefined) run.model[hold].add('suspend')
     await ask('overLimit', more)
     await until(phase)
@@ -310,7 +307,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect((await run.harness.workflowClient.describe(run.id, TENANT)).result).toMatchObject({ outcome: 'cancelled' })
   })
 
-  test('a signal that is there before its workflow is heeded', async () => {
+  test('heeds a signal sent with its start', async () => {
     await ask('cleared')
     await until('idle')
 

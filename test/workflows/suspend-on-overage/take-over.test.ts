@@ -7,7 +7,7 @@ import { DAY, useSuspensions } from './harness.ts'
 
 const path = requireJava('suspend-on-overage started again, in skipped time')
 
-describe.skipIf(path === undefined)('a suspend-on-overage that is started again under its id', () => {
+describe.skipIf(path === undefined)('suspend-on-overage with takeOver', () => {
   const run = useSuspensions(path)
   const { signal, update, until, state, result, actions, sim, tickets } = run
   const suspendedBy = (workflowId: string, until: 'renewal' | 'manual' = 'renewal') =>
@@ -16,7 +16,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     run.harness.start('suspend-on-overage', run.id, run.inputOf({ takeOver: true, ...more }))
   const past = async () => new Date((await run.harness.env.currentTimeMs()) - DAY).toISOString()
 
-  test('owns the return of a SIM that the last run has suspended', async () => {
+  test('brings back a SIM the last run suspended', async () => {
     suspendedBy(run.id)
     await again()
     expect(await until('suspended')).toMatchObject({ reason: 'suspended by an earlier run until renewal' })
@@ -27,14 +27,14 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     expect((await state()).steps.map(({ step }) => step)).toEqual(['take over', 'activate/1'])
   })
 
-  test('brings it back at once where the cycle has ended meanwhile', async () => {
+  test('brings the SIM back at once after the cycle’s end', async () => {
     suspendedBy(run.id)
     await again({ cycleEndsAt: await past() })
 
     expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
   })
 
-  test('brings it back at once where it has come under its limit meanwhile', async () => {
+  test('brings the SIM back at once within its limit', async () => {
     suspendedBy(run.id)
     run.model.overLimit = false
     await again()
@@ -43,7 +43,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     await until('idle')
   })
 
-  test('leaves it suspended where a person has kept it so', async () => {
+  test('leaves the SIM suspended after keepSuspended', async () => {
     suspendedBy(run.id, 'manual')
     run.model.overLimit = false
     await again()
@@ -53,7 +53,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     expect(await result()).toMatchObject({ outcome: 'manual', broughtBack: 0 })
   })
 
-  test('waits for the end of a ticket that the last run has opened, and owns what it has done', async () => {
+  test('waits for the open ticket of the last run', async () => {
     const cause = { by: 'watchdog', workflowId: run.id, until: 'renewal' }
     const ticket: ModelTicket = { id: 't', kind: 'suspend', simId: 1, status: 1, failureCode: null, body: { cause } }
     run.model.tickets.push(ticket)
@@ -68,7 +68,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
   })
 
-  test('goes on armed where the SIM is over, and has log entries of its own', async () => {
+  test('suspends a SIM that is over its limit', async () => {
     await again()
     await until('suspended')
     await soon(() => expect(actions()).toHaveLength(1))
@@ -77,7 +77,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     expect(tickets()).toEqual(['suspend:2'])
   })
 
-  test('waits for the next overage where the SIM is within its limit', async () => {
+  test('waits for an overage when within the limit', async () => {
     run.model.overLimit = false
     await again()
     await until('idle')
@@ -88,21 +88,21 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     await until('suspended')
   })
 
-  test('ends as released where the cycle has ended and the SIM is not suspended', async () => {
+  test('ends as released after the cycle’s end', async () => {
     await again({ cycleEndsAt: await past() })
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
     expect(tickets()).toEqual([])
   })
 
-  test('steps back from a SIM that a person has suspended since', async () => {
+  test('ends when a person has suspended the SIM', async () => {
     run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
     await again()
 
     expect(await result()).toMatchObject({ outcome: 'personActed' })
   })
 
-  test('leaves alone what another workflow has suspended', async () => {
+  test('leaves a SIM that another workflow suspended', async () => {
     suspendedBy('suspend-on-overage:acme:1:earlier', 'manual')
     await again()
     await soon(async () => expect((await state()).reason).toBe('not suspended: not active'))
@@ -110,7 +110,7 @@ describe.skipIf(path === undefined)('a suspend-on-overage that is started again 
     expect(tickets()).toEqual([])
   })
 
-  test('ends as released where there is no such SIM any more', async () => {
+  test('ends as released when the SIM is gone', async () => {
     run.model.sims.clear()
     await again()
 

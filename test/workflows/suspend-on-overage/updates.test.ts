@@ -5,7 +5,7 @@ import { DAY, HOUR, MINUTE, SECOND, useSuspensions } from './harness.ts'
 
 const path = requireJava('updates of suspend-on-overage in skipped time')
 
-describe.skipIf(path === undefined)('a person asks a running suspend-on-overage', () => {
+describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   const run = useSuspensions(path)
   const { ask, signal, update, until, state, result, actions, sim, tickets } = run
   const iso = (at: number) => new Date(at).toISOString()
@@ -15,27 +15,24 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
     test.each([
       ['grace', { grace: 'P2D' }, 'idle', []],
       ['suspended', {}, 'activating', ['suspend:2', 'activate:2']],
-    ] as const)(
-      'in phase %s is answered, and the SIM is not suspended again in this cycle',
-      async (phase, more, next, done) => {
-        await ask('overLimit', more)
-        await until(phase)
-        const answer = await update('resume', {})
+    ] as const)('ends suspensions for the cycle in phase %s', async (phase, more, next, done) => {
+      await ask('overLimit', more)
+      await until(phase)
+      const answer = await update('resume', {})
 
-        expect(answer).toEqual({
-          phase: next,
-          graceEndsAt: null,
-          until: 'renewal',
-          reason: expect.stringMatching(/^a person resumes the SIM: .*not suspended/),
-        })
-        expect(await result()).toMatchObject({ outcome: 'resumed' })
-        expect(tickets()).toEqual(done)
-        expect(sim()?.status).toBe(1)
-        expect(await ask('overLimit')).toMatchObject({ status: 'completed', started: false })
-      },
-    )
+      expect(answer).toEqual({
+        phase: next,
+        graceEndsAt: null,
+        until: 'renewal',
+        reason: expect.stringMatching(/^a person resumes the SIM: .*not suspended/),
+      })
+      expect(await result()).toMatchObject({ outcome: 'resumed' })
+      expect(tickets()).toEqual(done)
+      expect(sim()?.status).toBe(1)
+      expect(await ask('overLimit')).toMatchObject({ status: 'completed', started: false })
+    })
 
-    test('of a SIM that was not suspended after all ends the run', async () => {
+    test('ends the run while the SIM is Active', async () => {
       run.model.overLimit = false
       await ask('overLimit')
       await until('idle')
@@ -44,7 +41,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(await result()).toMatchObject({ outcome: 'resumed', suspended: 0 })
     })
 
-    test('takes a Pending suspend ticket back', async () => {
+    test('cancels a Pending suspend ticket', async () => {
       run.model.pending.add('suspend')
       await ask('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:0']))
@@ -54,7 +51,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(tickets()).toEqual(['suspend:4'])
     })
 
-    test('waits for a suspend ticket that is Processing, and undoes it', async () => {
+    test('undoes a suspend ticket that is Processing', async () => {
       run.model.processing.add('suspend')
       await ask('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:1']))
@@ -66,7 +63,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(sim()?.status).toBe(1)
     })
 
-    test('while the SIM comes back for a raised limit makes it the last time in this cycle', async () => {
+    test('ends suspensions while the SIM is already returning', async () => {
       await ask('overLimit')
       await until('suspended')
       run.model.processing.add('activate')
@@ -78,7 +75,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
     })
 
-    test('brings back what was suspended until a person acts', async () => {
+    test('brings back a manual suspension', async () => {
       await ask('overLimit', { until: 'manual' })
       await until('suspended')
 
@@ -86,7 +83,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
     })
 
-    test('is refused once somebody else has decided about the SIM', async () => {
+    test('is refused after a person’s act or a cancel', async () => {
       run.model.processing.add('suspend')
       await ask('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:1']))
@@ -104,7 +101,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
   describe('keepSuspended', () => {
     const recorded = () => sim()?.suspension?.until
 
-    test('keeps the SIM suspended over the month end, and is recorded before it comes', async () => {
+    test('keeps the SIM suspended over the month end', async () => {
       await ask('overLimit')
       await until('suspended')
       const answer = await update('keepSuspended', {})
@@ -126,7 +123,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(tickets()).toEqual(['suspend:2'])
     })
 
-    test('holds against a renewal that is under way already', async () => {
+    test('holds against a simultaneous renewal once recorded', async () => {
       await ask('overLimit')
       await until('suspended')
       await Promise.all([update('keepSuspended', {}), signal('renewed')]).catch(() => {})
@@ -135,7 +132,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect([outcome, sim()?.status]).toEqual(recorded() === 'manual' ? ['manual', 2] : ['renewed', 1])
     })
 
-    test('taken back, the SIM comes back with the renewal', async () => {
+    test('lets the SIM return at renewal when reversed', async () => {
       await ask('overLimit')
       await until('suspended')
       await update('keepSuspended', { until: 'manual' })
@@ -149,7 +146,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
     })
 
-    test('taken back so late that the month end has passed it over, the SIM comes back all the same', async () => {
+    test('brings the SIM back when reversed after month end', async () => {
       const endsAt = (await run.harness.env.currentTimeMs()) + 12 * SECOND
       await ask('overLimit', { cycleEndsAt: iso(endsAt) })
       await until('suspended')
@@ -165,7 +162,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(sim()?.status).toBe(1)
     })
 
-    test('taken back after the limit was raised, the SIM comes back at once', async () => {
+    test('brings back a cleared SIM at once when reversed', async () => {
       await ask('overLimit')
       await until('suspended')
       await update('keepSuspended', {})
@@ -178,7 +175,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(sim()?.status).toBe(1)
     })
 
-    test('while its suspend ticket runs holds for the suspension to come, and for no later one', async () => {
+    test('applies to the suspension under way, not later ones', async () => {
       run.model.processing.add('suspend')
       await ask('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:1']))
@@ -194,7 +191,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(recorded()).toBe('renewal')
     })
 
-    test('lets what a rule suspends until a person acts come back with the renewal', async () => {
+    test('turns a manual suspension into one until renewal', async () => {
       await ask('overLimit', { until: 'manual' })
       await until('suspended')
       await update('keepSuspended', { until: 'renewal' })
@@ -203,7 +200,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(await result()).toMatchObject({ outcome: 'renewed', broughtBack: 1 })
     })
 
-    test('is refused where there is nothing to keep', async () => {
+    test('is refused when the SIM is not suspended', async () => {
       await ask('overLimit', { grace: 'P2D' })
       await until('grace')
       await expect(update('keepSuspended', {})).rejects.toMatchObject(
@@ -222,7 +219,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       return Date.parse(graceEndsAt ?? '')
     }
 
-    test('moves the end, and warns anew before it', async () => {
+    test('moves the end and warns again before it', async () => {
       const first = await begin()
       const moved = first + 12 * HOUR
       expect(await update('extendGrace', { by: 'PT12H' })).toEqual({
@@ -245,7 +242,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       await until('suspended')
     })
 
-    test('reaches to the end of the billing cycle, and no further', async () => {
+    test('refuses an end after the billing cycle', async () => {
       await begin()
       const beyond = refusal(new RegExp(`after the billing cycle: ask for ${iso(run.endsAt)} at the latest`))
       await expect(update('extendGrace', { by: 'P30D' })).rejects.toMatchObject(beyond)
@@ -260,7 +257,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
       expect(tickets()).toEqual([])
     })
 
-    test('never shortens the grace, and needs one that runs', async () => {
+    test('needs a running grace and a later end', async () => {
       const end = await begin()
       const later = refusal(/ends at .* already; got .*: ask for a later end/)
       await expect(update('extendGrace', { by: 'PT0S' })).rejects.toMatchObject(later)
@@ -274,7 +271,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
     })
   })
 
-  test('twice under one id, and gets the first answer: it is done once', async () => {
+  test('are idempotent under one update id', async () => {
     await ask('overLimit', { grace: 'P2D' })
     const end = Date.parse((await until('grace')).graceEndsAt ?? '')
     const first = await update('extendGrace', { by: 'PT1H' }, 'the same')
@@ -285,7 +282,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
     expect(steps).toHaveLength(1)
   })
 
-  test('two things at once, and each is judged by what the other has left', async () => {
+  test('take effect one after the other', async () => {
     await ask('overLimit', { grace: 'P2D' })
     const end = Date.parse((await until('grace')).graceEndsAt ?? '')
     const both = await Promise.all([update('extendGrace', { by: 'PT1H' }), update('extendGrace', { by: 'PT2H' })])
@@ -306,7 +303,7 @@ describe.skipIf(path === undefined)('a person asks a running suspend-on-overage'
     expect(await result()).toMatchObject({ outcome: 'resumed' })
   })
 
-  test('and is refused: it leaves nothing in the history', async () => {
+  test('leave nothing in the history when refused', async () => {
     await ask('overLimit')
     await until('suspended')
     await expect(update('extendGrace', { by: 'PT1H' })).rejects.toMatchObject({ code: 'update_refused' })
