@@ -1,4 +1,4 @@
-/** The README's first command, as a newcomer runs it: from nothing to the table at its end, doctor, and once more. */
+/** The README's first command, as a newcomer runs it: from nothing to its final table, then doctor, then again. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -28,9 +28,9 @@ beforeAll(async () => {
 })
 afterAll(async () => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-/** A command of the README, and what it has said so far. */
+/** A running command of the README, and its output so far. */
 function running(command: string, args: readonly string[]) {
-  // A group of its own: Ctrl-C reaches all of a terminal's foreground group.
+  // In a process group of its own: Ctrl-C reaches a terminal's whole foreground group.
   const child = spawn(command, args, { cwd: ROOT, env, detached: true })
   let said = ''
   const hear = (text: Buffer) => {
@@ -53,7 +53,7 @@ const doctor = async () => {
 }
 const start = (...flags: readonly string[]) => {
   const { child, said, ended } = running('npm', ['start', '--', ...flags])
-  /** @throws Error with all it has said, where it ends before */
+  /** @throws Error with its output, if it ends before */
   const up = () =>
     new Promise<void>((resolve, reject) => {
       child.stdout.on('data', () => {
@@ -61,7 +61,7 @@ const start = (...flags: readonly string[]) => {
       })
       void ended.then((code) => reject(new Error(`npm start ended with ${String(code)}:\n${said()}`)))
     })
-  /** Ctrl-C, of which npm dies itself once what it has started has ended. */
+  /** Ctrl-C. npm ends after the processes that it has started. */
   const end = async () => {
     if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
       process.kill(-child.pid, 'SIGINT')
@@ -71,7 +71,7 @@ const start = (...flags: readonly string[]) => {
   return { said, up, end }
 }
 
-/** The servers in the opposite order of their start, the database last. */
+/** Servers end in the reverse order of their start, the database last. */
 function expectEndedInOrder(said: string): void {
   const ended = [...said.matchAll(/✓ (\S.*?) has ended/g)].map(([, name]) => name)
   expect(ended.length, said).toBeGreaterThanOrEqual(5)

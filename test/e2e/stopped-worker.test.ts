@@ -1,4 +1,4 @@
-/** A worker that is told to stop with work in hand: as a deployment and `docker stop` do, with SIGTERM. */
+/** A worker stopped with work in hand, by SIGTERM, as a deployment and `docker stop` do. */
 import { afterAll, expect, test } from 'vitest'
 import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
@@ -6,11 +6,11 @@ import { startService } from '../setup/service.ts'
 import { soon, until } from '../setup/soon.ts'
 
 const SIMS = 40
-/** Slow enough that work is in hand when the worker is told; well within its time to stop. */
+/** Slow enough that work is in hand at the SIGTERM, and well within the worker's time to stop. */
 const SLOW: Partial<Knobs> = { latencyMs: [1500, 2500], failureRate: 0, actsThenTimesOutRate: 0 }
 
 const servers = await ownServers()
-// A ticket that the worker leaves in hand would be tried again within the test.
+// With this lease a ticket that the worker abandoned would be retried within the test.
 const service = await startService({ LOG_LEVEL: 'info', TICKET_LEASE: 'PT20S' }, servers)
 afterAll(service.stop)
 
@@ -38,7 +38,7 @@ test('finishes work in hand and leaves the rest', async () => {
   expect(said).not.toMatch(/not stopped within/)
   expect(said).toContain('ended unasked (exit code 0)')
   await soon(async () => expect((await tickets()).map(({ status }) => status)).toEqual([2]), 120)
-  // Each was tried once: none was in hand when the process ended, and none was given up.
+  // One attempt each: none was in hand when the process ended, and none was given up.
   expect(await tickets()).toEqual([{ status: 2, attempts: 1, count: SIMS }])
   expect(await service.carrierStats()).toMatchObject({ effects: SIMS, doubleEffects: 0 })
 })

@@ -1,4 +1,4 @@
-/** The main job with all queues on Redis, on two APIs and two workers: each thing once, whoever takes it. */
+/** The main job with all queues on Redis, on two APIs and two workers: each effect once, whichever process takes it. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { startRedis } from '../../stack/redis.ts'
 import { requireRedis } from '../setup/requirements.ts'
@@ -6,7 +6,7 @@ import { startService } from '../setup/service.ts'
 import { playMainJob } from './main-job.ts'
 import { expectOutcome } from './outcome.ts'
 
-/** Schema of the queues in PostgreSQL (queues/postgres.ts). */
+/** The queues' schema in PostgreSQL (queues/postgres.ts). */
 const QUEUES = 'simherd_queues'
 
 const redis = requireRedis('the main job on Redis, on two APIs and two workers')
@@ -33,7 +33,7 @@ describe.skipIf(redis === undefined)('two APIs and two workers on Redis', async 
       { kind: 'api', count: 2 },
       { kind: 'worker', count: 2 },
     ])
-    // No job has gone by PostgreSQL: the schema of its queues has not been made.
+    // No job went through PostgreSQL: the schema of its queues was never created.
     expect(await service.rows(`select nspname from pg_namespace where nspname = '${QUEUES}'`)).toEqual([])
   })
 })

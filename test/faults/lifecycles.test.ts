@@ -1,10 +1,10 @@
 /**
- * 200 lifecycles in the middle of their way, each time one thing is killed or the carrier misbehaves (a quarter of them
- * where it does so in one way only); then everything has to be as if nothing had been. Two services take the cases in
- * turns, because most of a case is waiting; the table at the end says what was seen.
+ * 200 workflow runs, halfway through. In each case one process is killed or the carrier misbehaves; a case whose
+ * carrier misbehaves in one way only has a quarter of the runs. Afterwards everything must be as without the fault.
+ * Two services play the cases side by side, because a case is mostly waiting. The table at the end shows what was seen.
  *
- * Redis is `redis-server` of the PATH (stack/redis.ts): where it is not installed its case is left out, and the other
- * service's queues are in PostgreSQL too.
+ * Redis is the `redis-server` of the PATH (stack/redis.ts). Where it is not installed its case is skipped, and the
+ * second service's queues are in PostgreSQL too.
  */
 import { afterAll, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
@@ -12,27 +12,27 @@ import { type Fault, type Harness, killSupervised, openHarness, type Played, pla
 
 const redis = requireRedis('lifecycles whose Redis is killed') !== undefined
 
-/** How long a server is away that the test brings back. */
+/** How long a server that the test brings back is away. */
 const AWAY_MS = 3000
-/** Longer than a call to Temporal is tried by itself (CALL_TIMEOUT_MS of queues/temporal/client.ts): it has to be made again. */
+/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): callers must too. */
 const TEMPORAL_AWAY_MS = 12_000
-/** Some fifty lifecycles. */
+/** Some fifty runs. */
 const A_QUARTER = 0.25
 
 const fails = { failureRate: 0.2 }
 const actsThenTimesOut = { actsThenTimesOutRate: 0.3 }
-/** Three in eight answers come after CARRIER_TIMEOUT. */
+/** Three in eight responses come after CARRIER_TIMEOUT. */
 const answersLate: { latencyMs: [number, number] } = { latencyMs: [0, 1600] }
 const allThree = { ...fails, ...actsThenTimesOut, ...answersLate }
 
 interface Case extends Fault {
   readonly on: 0 | 1
   readonly needsRedis?: true
-  /** What the carrier's journal must hold of its misbehaviour: a case whose carrier behaved shows nothing. */
+  /** Misbehaviour that the carrier's journal must hold: without any, the case proves nothing. */
   readonly seen?: readonly ('failed' | 'repeated')[]
 }
 
-/** In pairs that run side by side: the first of each on the one service, the second on the other. */
+/** Pairs that run side by side: the first of each on one service, the second on the other. */
 const FAULTS: readonly Case[] = [
   { on: 0, name: 'worker killed', strike: ({ service }) => killSupervised(service.worker) },
   { on: 1, name: 'Redis killed', strike: ({ servers }) => servers.redis.outage(AWAY_MS), needsRedis: true },
@@ -72,8 +72,8 @@ afterAll(async () => {
 })
 
 for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAULTS) {
-  test(`ends workflows with one effect a ticket: ${fault.name}`, {
-    // Its turn may come late: the time is for all of the cases.
+  test(`loses nothing and repeats nothing: ${fault.name}`, {
+    // Its turn may come late: the timeout covers all cases.
     concurrent: true,
     skip: needsRedis && !redis,
     timeout: 3_600_000,
@@ -87,7 +87,7 @@ for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAUL
     expect(share).toBeLessThanOrEqual(0.75)
     expect(Object.entries(middle.underWay).filter(([, count]) => count === 0)).toEqual([])
     expect(middle.openTickets).toBeGreaterThan(0)
-    // No maximum: a run ends a little after its SIM is where it will be, and Temporal lists that later still.
+    // No maximum: a run ends shortly after its SIM is done, and Temporal's list shows that later still.
     expect(middle.running / middle.size).toBeGreaterThanOrEqual(0.2)
     expect(misbehaviour.filter((kind) => report[kind] === 0)).toEqual([])
     expect(report.faults).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL is killed while a month end applies what was queued and brings back what was suspended. Afterwards every
- * change is made once, at the boundary, and the cycle is closed once.
+ * PostgreSQL is killed while a month end makes queued changes and brings back suspended SIMs. Afterwards each change
+ * is made once, at the boundary, and the cycle is closed once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ const EFFECTS: Readonly<Record<Group, readonly string[]>> = {
   moved: ['provision', 'activate', 'move'],
   leaving: ['provision', 'activate', 'unprovision'],
 }
-/** Of a cycle: enough to make the estate, to suspend and to queue in it, on a slow machine too. */
+/** Minimum rest of the cycle: enough to create the estate, suspend and queue changes, on a slow machine too. */
 const NEEDS_MS = 180_000
 const CONCURRENCY = 20
 const MB = 1_000_000
@@ -45,7 +45,7 @@ async function anEstate(billingCycle: string) {
   const { id: tenantId } = await service.call('POST', '/internal/tenants', '', named)
   const tariff = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: 100 * MB, ...FEES } }
   const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenantId, tariff)
-  // The rule of the pool's name suspends at once.
+  // The rule for pools named `late` suspends at once.
   const pools = new Map<string, number>()
   for (const name of ['late', 'target']) {
     const pool = { name, type: 0, tariffId, watchdogMode: 2 }
@@ -75,7 +75,7 @@ async function statusesAre({ sims, witnesses }: Estate, group: Group, status: nu
   )
 }
 
-/** In the cycle that will end: some are suspended, the others' changes are queued. */
+/** In the cycle that is about to end: usage suspends some SIMs, the others get a queued change. */
 async function queueChanges({ tenantId, sims, target }: Estate): Promise<void> {
   const at = new Date().toISOString()
   const records = sims
@@ -181,7 +181,7 @@ test('makes each change once though PostgreSQL is killed', async () => {
 
   const result = await sources.temporal.getHandle(monthEndId(tenantId, cycle.key)).result()
   expect(result).toMatchObject({ moved: 60, unassigned: 20, changesFailed: 0, renewed: 14, statement: true })
-  // Lists of workflows are behind a little.
+  // Lists of workflows lag a little.
   await soon(async () => {
     const runs = new Map((await witnesses.runs()).map((run) => [run.workflowId, run]))
     expect(runs.get(monthEndId(tenantId, cycle.key))).toMatchObject({ status: 'COMPLETED' })
@@ -198,7 +198,7 @@ test('makes each change once though PostgreSQL is killed', async () => {
   expect(lines).toEqual([])
   const summaries = (await witnesses.notifications()).filter(({ key }) => key === `summary/${cycle.key}`)
   expect(summaries).toHaveLength(1)
-  // The new cycle may have something to tell by now: its mail is on its way, and comes.
+  // The new cycle may have notifications by now: their mail is on its way, and arrives.
   await soon(async () => {
     const mails = await witnesses.mails()
     const received = (await service.mails()).filter(({ to }) => to.includes('month@meadow.example'))

@@ -6,17 +6,17 @@ import { startService } from '../setup/service.ts'
 const service = await startService()
 afterAll(service.stop)
 
-/** What a killed worker had claimed comes back after a minute: that may be twice before the cycle ends. */
+/** A killed worker's claims are free again after a minute, which may happen twice before the cycle ends. */
 const NEEDS_MS = 210_000
 
-/** No warning, no chance to finish anything; the supervisor starts it again. */
+/** Kills without warning, so it can finish nothing. The supervisor starts it again. */
 function kill(child: { readonly pid: () => number | undefined }) {
   const pid = child.pid()
   if (pid === undefined) throw new Error('there is no process to kill')
   process.kill(pid, 'SIGKILL')
 }
 
-test('does nothing twice though the worker is killed', async () => {
+test('loses and repeats nothing though the worker is killed', async () => {
   const killedAt: string[] = []
 
   const { player, cycle } = await playMainJob(service, NEEDS_MS, async (moment) => {

@@ -23,13 +23,13 @@ describe('queues without their backend', () => {
   })
 })
 
-/** Ends all connections to a database, as a server does that is stopped. */
+/** Ends all connections to a database, as a stopping server does. */
 const breakConnections = (url: string) =>
   administrate(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${new URL(url).pathname.slice(1)}'`,
   )
 
-/** A run of the consumer, which takes a job: the first may be lost. */
+/** Waits for a run of the consumer. Enqueues until then, because the first job may be lost. */
 const heard = (harness: ReturnType<typeof harnessAt>, runs: () => number) =>
   until('a run', async () => {
     harness.queues.enqueue([harness.sim(2)])
@@ -116,7 +116,7 @@ describe('queues whose backend was lost', () => {
       harness.queues.enqueue([harness.sim(2)])
       return runs > 1
     })
-    // While their Redis is there: without it consumers do not end.
+    // Closed while their Redis is there: without it consumers do not end.
     await consumers.close()
     await harness.queues.close()
   })

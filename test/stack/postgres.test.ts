@@ -23,7 +23,7 @@ async function query(url: string, statement: string): Promise<object[]> {
   }
 }
 
-/** Starts a server from another process, which is then killed: its server is left running. */
+/** Starts a server from another process and kills that process: the server is left running. */
 async function abandonedServer(dataDir: string): Promise<{ url: string; pid: number }> {
   const script = `
     import { startPostgres } from ${JSON.stringify(new URL('../../stack/postgres/postgres.ts', import.meta.url).href)}
@@ -96,7 +96,7 @@ describe('the embedded PostgreSQL', () => {
     const first = await startPostgres({ dataDir })
     await first.stop()
     const user = await postgresUser()
-    // A program that this user may run, wherever the tests are.
+    // A program that this user may run, wherever the tests run.
     const waits = ['-c', 'while :; do sleep 1; done', join(dataDir, 'cluster')]
     const dying = spawn('/bin/sh', waits, { cwd: '/', ...user })
     onTestFinished(() => void dying.kill())

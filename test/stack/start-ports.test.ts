@@ -1,4 +1,4 @@
-/** Which ports `simherd start` chooses for its embedded servers, when others choose in the same moment. */
+/** Which ports `simherd start` chooses for its embedded servers, also when others choose at the same moment. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'

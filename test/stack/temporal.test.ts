@@ -39,7 +39,7 @@ const describeWorkflow = (address: string, workflowId: string) =>
     workflowService.describeWorkflowExecution({ namespace: 'default', execution: { workflowId } }),
   )
 
-/** The program, but for its first runs, which end at once as where a port is taken. */
+/** The program, except that its first runs end at once, as if a port were taken. */
 async function aProgramThatFails(times: number): Promise<string> {
   const folder = await temporaryFolder()
   const file = join(folder, 'temporal')
@@ -103,7 +103,7 @@ describe('the embedded Temporal server', () => {
 
     const second = await startTemporal({ program, dataDir })
     expect(await retention(second.address)).toBe(35)
-    // Who wants to look back further may.
+    // A longer retention is kept.
     await setRetention(second.address, 90)
     await second.stop()
 

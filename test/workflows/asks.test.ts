@@ -1,6 +1,6 @@
 /**
- * The routes that ask Temporal, against its development server: who may, what they leave in the audit trail, and what
- * an Idempotency-Key does. A worker answers for the workflows; the service that their activities call is away.
+ * Routes that call Temporal, against its development server: who may call them, what they leave in the audit trail,
+ * and what an Idempotency-Key does. A worker runs the workflows; the service that their activities call is away.
  */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'

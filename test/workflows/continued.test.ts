@@ -35,12 +35,12 @@ describe('a run that continues as new', () => {
   const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
   const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
   const see = (workflowId: string) => harness.workflowClient.describe(workflowId, TENANT)
-  /** The run that the latest of an id has taken over from; empty for the first. */
+  /** The run that the latest run of an id continues; empty for the first run. */
   const runBefore = async (workflowId: string) => {
     const { events } = await new WorkflowClient({ connection }).getHandle(workflowId).fetchHistory()
     return events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId
   }
-  /** Starts a run, and sees another that has taken over from it with this state. */
+  /** Starts a run, and waits until its successor runs with this state. */
   const begin = async (start: Parameters<typeof harness.workflowClient.signalWithStart>[0], state: object) => {
     await harness.workflowClient.signalWithStart(start)
     await soon(async () => expect(await see(start.workflowId)).toMatchObject({ status: 'running', state }))

@@ -1,4 +1,4 @@
-/** Enforcement whose run has failed: its cycle gets no other, so whoever asks for it again hears of it. */
+/** A failed run of enforcement: its cycle gets no other, so each later start for it is reported. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import proto from '@temporalio/proto'
 import { afterAll, expect, inject, test } from 'vitest'
@@ -36,7 +36,7 @@ async function aPoolRun() {
 }
 type Ask = Omit<Awaited<ReturnType<typeof aPoolRun>>, 'poolId'>
 type SignalRequest = { readonly do: 'signal'; readonly workflowId: string }
-/** The next look asks again, and a worker carries it out. @returns what is heard of failed runs */
+/** Requests it again, as the next evaluation does, and carries out the request. @returns the failed runs reported */
 async function askAgain(ask: Ask | SignalRequest, signal: 'overLimit' | 'cleared') {
   const met: FailedRun[] = []
   await inTenant(harness.store, harness.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
@@ -46,10 +46,10 @@ async function askAgain(ask: Ask | SignalRequest, signal: 'overLimit' | 'cleared
   })
   return met
 }
-/** What a worker answers whose workflow ends so. */
+/** Completes the next workflow task with a command, as a worker does. */
 async function endBy(command: object): Promise<void> {
   const { workflowService } = connection
-  // A poll waits for a task, so it needs a limit.
+  // A poll waits for a task: it needs a deadline.
   const { taskToken } = await connection.withDeadline(Date.now() + 60_000, () =>
     workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: TASK_QUEUE } }),
   )
@@ -64,7 +64,7 @@ const CANCEL = {
   commandType: CommandType.COMMAND_TYPE_CANCEL_WORKFLOW_EXECUTION,
   cancelWorkflowExecutionCommandAttributes: {},
 }
-/** Of the newest of the log. */
+/** The newest entries of the log. */
 const entries = async (count: number) =>
   (await harness.tenant.ask('GET', `/api/watchdog/logs?pageSize=${count}`)).body.data
 
@@ -76,7 +76,7 @@ test('logs a failed run of enforce-pool once', async () => {
 
   const met = expect.objectContaining({ workflowId, type: 'enforce-pool', status: 'failed' })
   expect(await askAgain(request, 'overLimit')).toEqual([met])
-  // One that was started before is asked by a signal alone.
+  // A run that was started before gets a signal only.
   const { poolId: _, type: __, input: ___, ...rest } = request
   expect(await askAgain({ ...rest, do: 'signal' }, 'overLimit')).toEqual([met])
   expect(await entries(2)).toMatchObject([

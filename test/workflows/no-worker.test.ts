@@ -1,4 +1,4 @@
-/** What is asked of a workflow while no worker is there: Temporal takes it at once, and nobody waits for an answer. */
+/** Signals, cancels, updates and retries without a worker: Temporal accepts them, and no caller waits for one. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
@@ -17,7 +17,7 @@ afterAll(async () => {
   await connection.close()
 })
 
-/** Half of what a question to a worker that is not there takes. */
+/** Half the time that a query takes without a worker. */
 const AT_ONCE_MS = 1500
 
 async function atOnce<T>(answer: Promise<T>): Promise<T> {

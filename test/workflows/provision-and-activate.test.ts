@@ -142,9 +142,9 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     )
     expect(activities).toEqual(['openNextTicket', 'awaitTicket', 'openNextTicket', 'awaitActivation'])
     expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(5)
-    // Two tickets asked for, each looked at once at least, and the SIM read back: the service checks as it opens.
+    // Two tickets are opened, each is read at least once, and the SIM is read back. Opening a ticket checks the SIM.
     const asked = harness.model.requests.filter((line) => !line.includes('GET /api/tickets/'))
-    // The tag costs a request where there is one (and a look for the step's ticket), and no step.
+    // A tag costs a request (and a read of the step's ticket), but no step.
     const tag = ['PATCH /api/sims/1/tag']
     expect(asked).toEqual(['POST /api/tickets/provision', ...tag, 'POST /api/tickets/activate', 'GET /api/sims/1'])
   })

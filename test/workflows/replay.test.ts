@@ -23,7 +23,7 @@ describe('the replay of recorded runs', () => {
     installRuntime(pino({ level: 'silent' }))
     code = await bundleWorkflows([fileURLToPath(new URL('asked-interceptor.ts', import.meta.url))])
   })
-  /** @returns what is asked with other arguments than it was, which the SDK does not compare */
+  /** @returns differences of the inputs of activities, children and continued runs, which the SDK does not compare */
   const replay = async (bundle: string, name: string): Promise<string[]> => {
     const [history, { asked, sinks }] = [historyOf(name), listening()]
     await Worker.runReplayHistory({ workflowBundle: { code: bundle }, replayName: name, sinks }, history, idOf(history))

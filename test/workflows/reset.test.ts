@@ -1,4 +1,4 @@
-/** Runs that an operator resets at Temporal, days later: their steps are asked again, and nothing is done twice. */
+/** Runs that an operator resets in Temporal days later: their steps run again, and nothing is done twice. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
@@ -24,7 +24,7 @@ describe('a run reset days later', () => {
   })
   beforeEach(() => clear(harness.model))
 
-  /** Goes back to where a run asked for the first activity of a name; by then the service has forgotten its keys. */
+  /** Resets a run to before its first activity of a name. By then the service has forgotten its idempotency keys. */
   async function resetBefore(workflowId: string, activity: string): Promise<void> {
     const { events } = await temporal.getHandle(workflowId).fetchHistory()
     const asked = events?.find((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity)
@@ -54,7 +54,7 @@ describe('a run reset days later', () => {
     expect(harness.model.sims.get(1)?.tag).toBe('of a person')
   })
 
-  /** A suspension whose ticket waits for the carrier. */
+  /** A suspension with a Pending ticket. */
   async function pendingSuspension(simId: number) {
     harness.model.sims.set(simId, aSim())
     harness.model.pending.add('suspend')

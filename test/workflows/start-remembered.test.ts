@@ -1,4 +1,4 @@
-/** A suspension that a person starts, and a process or a Temporal server that is gone in the middle of it. */
+/** Starts of a suspension by a person, with the API process or the Temporal server lost in the middle. */
 import { createServer } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -11,7 +11,7 @@ import { soon } from '../setup/soon.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const workflowClient = openWorkflowClient({ address, namespace })
-/** Takes connections and never says a word, as a server does that hangs. */
+/** Accepts connections and never responds, as a server that hangs. */
 const silent = createServer(() => {})
 const harness = useHarness({ workflowClient })
 beforeAll(() => new Promise<void>((done) => silent.listen(0, '127.0.0.1', done)))
@@ -20,7 +20,7 @@ afterAll(async () => {
   silent.close()
 })
 
-/** The same service, its Temporal at another address. */
+/** The same service, with Temporal at another address. */
 async function serviceAt(temporal: string) {
   const elsewhere = openWorkflowClient({ address: temporal, namespace })
   const app = await buildInternal({ store: harness.store, ...INTERNAL, workflowClient: elsewhere, dependencies: [] })
@@ -44,7 +44,7 @@ const waiting = async (workflowId: string) => {
     select 1 from workflow_outbox where workflow_id = ${workflowId} and done_at is null`.execute(harness.root)
   return rows.length
 }
-/** What a worker does, an hour later. */
+/** Delivers the outbox as a worker does, an hour later. */
 async function anHourLater() {
   harness.now += 3_600_000
   await carryOutWorkflowRequests(harness.store, workflowClient, {

@@ -1,4 +1,4 @@
-/** What only the development server can do: search attributes, lists, Schedules; and a server that is away. */
+/** What only the development server has: search attributes, lists and Schedules. Also a server that is away. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
@@ -83,7 +83,7 @@ describe('openWorkflowClient', () => {
       const { items } = await harness.workflowClient.list({ tenantId: TENANT, ...filter }, page)
       return items.map(({ workflowId }) => workflowId)
     }
-    // Lists are behind a little.
+    // Lists lag a little.
     await soon(async () => {
       expect(await list({})).toHaveLength(3)
       expect(await list({ type: 'provision-and-activate', status: 'completed' })).toEqual(
@@ -150,7 +150,7 @@ describe('openWorkflowClient', () => {
     const before = previousCycle('PT1M', previousCycle('PT1M', running))
     const missed = [before, ...[1, 2, 3].map((n) => cycleAt('PT1M', before.startsAt + n * 60_000))]
     const keys = missed.map(({ key }) => key)
-    // The first was left unclosed, the second nobody has opened; the next two end while no worker is there.
+    // The first was not closed, the second never opened. The next two end while no worker is there.
     const opened = missed.filter((_, n) => n !== 1)
     harness.model.cycles = opened.map(({ key, endsAt }) => ({
       key,

@@ -1,4 +1,4 @@
-/** A worker as a process: what an operator sees of a run that has failed, and of a key that is rotated. */
+/** A worker as a process: what an operator sees of a failed run and of a rotated key. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ let service: Service
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'simherd-key-'))
   file = join(folder, 'service-key')
-  // The file is not there yet: SERVICE_KEY holds.
+  // The file does not exist yet: the worker uses SERVICE_KEY.
   service = await startService({ SERVICE_KEY_FILE: file })
 })
 afterAll(async () => {
@@ -29,7 +29,7 @@ const ready = async () => {
   return { status: answer.status, key: dependencies.find(({ name }) => name === 'service key')?.detail }
 }
 
-/** A tenant with a pool, and a SIM that is not provisioned. */
+/** A tenant with a pool and an Unprovisioned SIM. */
 async function anEstate(call: Service['call'], iccid: string) {
   const { id: tenant } = await call('POST', '/internal/tenants', '', { name: 'Ours', billingEmail: 'b@example.com' })
   const standardTariff = { baseTariffGb: 1, simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
@@ -42,7 +42,7 @@ async function anEstate(call: Service['call'], iccid: string) {
 
 test('counts a failed run that enforcement meets', async () => {
   const { tenant, simId } = await anEstate(service.call, '8999990000000077776')
-  // The worker opens it.
+  // The worker opens the cycle.
   const cycle = await soon(async () => (await service.call('GET', '/internal/cycles', tenant))[0].key)
   const options = { cycle, rule: 'r', ruleFile: 'r.json', grace: 'PT1H', until: 'renewal', signal: 'overLimit' }
   const arm = () =>
@@ -59,7 +59,7 @@ test('counts a failed run that enforcement meets', async () => {
 
   const line = 'simherd_failed_runs_met_total{type="suspend-on-overage"} 1'
   await soon(async () => expect(await figures()).toContain(line))
-  // The run may have said before that its grace has begun.
+  // The run may have logged the start of its grace period before.
   const { data } = await service.tenantCall('GET', '/api/watchdog/logs', tenant)
   expect(data.filter(({ level }: { level: number }) => level === 2)).toMatchObject([{ simId }])
 })
@@ -94,7 +94,7 @@ test('goes on after its refused key is replaced', async () => {
     await soon(async () => {
       const [activity] = (await ask('GET', `${run}/pending`, tenant)).activities
       expect(activity).toMatchObject({ status: 'waiting', lastFailure: { code: 'unauthorized' } })
-      // Half a minute after it was refused, or what is left of it.
+      // Half a minute after the refusal, less the time since.
       expect(Date.parse(activity.nextAttemptAt) - Date.now()).toBeGreaterThan(10_000)
     })
   }

@@ -11,7 +11,7 @@ import type { RealService } from '../real-service/service.ts'
 const path = requireJava('pool enforcement and its guard on the real service in skipped time')
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 
-/** The shipped rule of pools, once for each policy: for pools that are called after it. */
+/** The shipped rule for pools, once for each policy. Each matches pools named after its policy. */
 async function rulesOfPolicies() {
   const file = await readFile(new URL('../../../rules/pool/pool-overage.json', import.meta.url), 'utf8')
   const sim = await readFile(new URL('../../../rules/sim/sim-overage.json', import.meta.url), 'utf8')
@@ -46,7 +46,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
     begin,
   )
 
-  /** A pool of 100 MB a SIM, after the policy of its rule, with what its SIMs use; the last puts it over. */
+  /** A pool named after a policy, with 100 MB and a usage for each SIM. The last SIM takes it over its capacity. */
   async function aPool(policy: string, ...megabytes: number[]) {
     const poolId = await customer.pool(policy, await customer.dynamicTariff(100), 1)
     const sims = await customer.active(megabytes.length, poolId)
@@ -60,7 +60,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
       state,
       /** Waits until the workflow's state has these values. */
       untilState: (wanted: object) => soon(async () => expect(await state()).toMatchObject(wanted)),
-      /** The SIMs that are suspended, as places in the list. */
+      /** Indexes of the suspended SIMs in `sims`. */
       suspended: async () => {
         const all = await Promise.all(sims.map((simId) => customer.sim(simId)))
         return all.flatMap(({ status }, i) => (status === 2 ? [i] : []))
@@ -75,7 +75,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
   const untilSuspended = (pool: Pool, places: number[]) =>
     soon(async () => expect(await pool.suspended()).toEqual(places))
 
-  // 380 MB over: above their share are 500, 50 and 20 MB, so the largest alone is enough.
+  // 380 MB over. Three SIMs are above their share, by 20, 50 and 500 MB: the largest alone covers it.
   const USAGE = [10, 0, 120, 150, 600]
 
   test.each([
@@ -119,7 +119,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
   })
 
   describe('with a hold', () => {
-    /** All three are to be stopped; one is, two wait. */
+    /** The policy picks all three SIMs: one is suspended, two are held. */
     async function held() {
       await guard(1)
       const pool = await aPool('all', 50, 150, 250)

@@ -1,4 +1,4 @@
-/** Rounds of enforce-pool over a model of the service: what is hard to reach on the true one, and what they cost. */
+/** Rounds of enforce-pool over a model of the service: cases that are hard to reach on the real one, and their cost. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { EnforcePoolInput } from '../../../domain/temporal/enforce-pool.ts'
@@ -98,7 +98,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await ask('overLimit')
     await soon(() => expect(harness.model.calls('/enforcement')).toBeGreaterThan(0))
     harness.model.key = 'key'
-    // Half a minute between two attempts.
+    // Attempts are half a minute apart.
     await harness.env.sleep(31_000)
 
     await suspended(1)
@@ -190,7 +190,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     over(1, 2)
     await ask('overLimit')
     await Promise.all([suspended(1), suspended(2)])
-    // Both come while the next round waits for the guard.
+    // Both signals come while the next round waits for the guard.
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<'granted'>()
     harness.model.permits = () => {
@@ -246,7 +246,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     harness.model.pool.overageBytes = 30
     await ask('overLimit')
     await Promise.all([1, 2, 3].map(suspended))
-    // Not asked for its state meanwhile: the server answers that by workflow tasks too.
+    // No query of its state meanwhile: on this server a query can cost a workflow task too.
     const events = await soon(async () => {
       const history = await harness.handleOf(id()).fetchHistory()
       expect(history.events?.at(-1)?.timerStartedEventAttributes).toBeTruthy()

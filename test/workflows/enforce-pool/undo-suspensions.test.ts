@@ -1,4 +1,4 @@
-/** Undoing what one rule has suspended, on the real service in skipped time. */
+/** Undoing the suspensions of one rule, on the real service in skipped time. */
 import { describe, expect, test } from 'vitest'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
@@ -25,7 +25,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     },
   )
 
-  /** SIMs of a Standard pool that are over their limit. */
+  /** SIMs of a Standard pool, over their limit. */
   const over = async (count: number, pool = 'plain') => {
     const sims = await customer.active(count, await customer.pool(pool, await customer.standardTariff(100)))
     for (const simId of sims) await customer.usage(simId, 150)
@@ -63,7 +63,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     for (const simId of sims) await customer.untilPhase(simId, cycle.key, 'suspended')
     const since = new Date(cycle.startsAt).toISOString()
     const { workflowId } = await customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since })
-    // Not asked for its state meanwhile: the server answers that by workflow tasks too.
+    // No query of its state meanwhile: on this server a query can cost a workflow task too.
     const events = await soon(async () => {
       const history = await harness.runOf(workflowId).fetchHistory()
       expect(history.events?.at(-1)?.workflowExecutionCompletedEventAttributes).toBeTruthy()

@@ -1,4 +1,4 @@
-/** What the server that skips time must not do to the tests on it. */
+/** A fault of the time-skipping server that must not reach the tests on it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { temporal } from '@temporalio/proto'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ describe.skipIf(path === undefined)('startSkippingServer', () => {
     try {
       const namespace = env.namespace ?? 'default'
       const server = env.connection.workflowService
-      // The worker's part, by hand: so a question comes while a workflow task is under way.
+      // Plays the worker, so that a query can come while a workflow task is under way.
       const nextTask = async () => (await server.pollWorkflowTaskQueue({ namespace, taskQueue })).taskToken
       const complete = (taskToken: Uint8Array, command: temporal.api.command.v1.ICommand) =>
         server.respondWorkflowTaskCompleted({ namespace, taskToken, commands: [command] })
@@ -30,7 +30,7 @@ describe.skipIf(path === undefined)('startSkippingServer', () => {
         commandType: COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION,
         continueAsNewWorkflowExecutionCommandAttributes: { workflowType: { name: 'by-hand' }, taskQueue },
       })
-      // Its fault: the next run has begun.
+      // The server's fault: the next run has begun all the same.
       await expect(ended).rejects.toThrow('workflow execution already completed')
       await complete(await nextTask(), {
         commandType: COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION,

@@ -191,7 +191,7 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
       'awaitSettled',
       'closeCycle',
     ])
-    // Two tasks a batch: it is begun, and it has ended.
+    // Two tasks a batch: one for its start, one for its end.
     expect(full.tasks).toBeLessThanOrEqual(10 + 2 * 3)
     for (const batch of full.batches ?? []) {
       expect(await counts(batch)).toMatchObject({ activities: [expect.any(String)], tasks: 2 })

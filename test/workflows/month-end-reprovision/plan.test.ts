@@ -1,4 +1,4 @@
-/** A dry run of the month end on the real service, and the month end that follows: by their workflows, to the figure. */
+/** A dry run of the month end on the real service: its figures equal those of the month end that follows. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextCycle } from '../../../domain/time/cycle.ts'
 import { requireJava } from '../../setup/requirements.ts'
@@ -30,7 +30,7 @@ describe.skipIf(path === undefined)('month-end-plan', () => {
     await customer.monthEnd(first)
     const cycle = nextCycle('P1M', first)
     await harness.skipTo(cycle.startsAt + 26 * DAY)
-    // Of the month that is closed: it takes the pool over its capacity then.
+    // Late usage of the closed month: it takes the pool over its capacity there.
     await customer.usage(over, 400, { at: new Date(first.endsAt - 60_000).toISOString() })
     await customer.usage(over, 450)
     await customer.untilPhase(over, cycle.key, 'suspended')

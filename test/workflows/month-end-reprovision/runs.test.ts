@@ -1,4 +1,4 @@
-/** Month ends on the development server: what a cancel and a retry meet when the run goes on as new, or closes. */
+/** Month ends on the development server: a cancel while the run continues as new, and a retry just before the close. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { monthEndId } from '../../../domain/temporal/ids.ts'
@@ -19,7 +19,7 @@ describe('month-end-reprovision on a Temporal server', () => {
   )
   beforeEach(() => clear(harness.model))
 
-  /** One whose cycle has just ended. @returns what is known of it, asked anew each time */
+  /** Starts the month end of a cycle that has just ended. @returns describes its workflow */
   const monthEnd = async (
     cycleKey: string,
     options: Pick<MonthEndInput, 'closeAfter' | 'pageSize' | 'parallel' | 'perRun'>,
@@ -51,7 +51,7 @@ describe('month-end-reprovision on a Temporal server', () => {
       asked.resolve()
       await letGo.promise
     }
-    // A page has four batches, of a SIM each; the first fills the run.
+    // A page has four batches of one SIM each. The first fills the run.
     const options = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
     const look = await monthEnd('cancelled', options)
     await asked.promise

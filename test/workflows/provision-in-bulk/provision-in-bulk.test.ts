@@ -15,7 +15,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     ;({ harness, customer, poolId } = all)
   })
 
-  /** Starts a batch of fresh SIMs. */
+  /** Starts a batch of new SIMs. */
   const start = async (count: number, more: object = {}) => {
     const sims = await customer.unprovisioned(count)
     const body = { sims: sims.map(({ id }) => ({ simId: id })), defaults: { poolId }, ...more }
@@ -28,14 +28,14 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     (await customer.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).sims
   const untilCounts = (id: string, wanted: object) =>
     soon(async () => expect((await batchOf(id)).counts).toMatchObject(wanted))
-  /** Has the carrier hang on some lines until they are let go. */
+  /** Makes the carrier hang on these lines. @returns lets them go */
   const stuckOn = (iccids: readonly (string | undefined)[]) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     harness.carrier.knobs.before = ({ iccid }) => (iccids.includes(iccid) ? promise : Promise.resolve())
     return resolve
   }
 
-  // The first: this server's time leaps no more once a run has ended, or continued as new, with an activity under way.
+  // Comes first: once a run has ended or continued as new with an activity under way, this server's time leaps no more.
   test('loses nothing while the service is away', async () => {
     const sims = await customer.unprovisioned(6)
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
@@ -247,7 +247,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     )
     letGo()
 
-    // The run that was under way did it; the batch's own finds that.
+    // The first run of the SIM finished; the run that the batch started afterwards found the SIM Active.
     expect(await customer.ended(workflowId)).toMatchObject({
       result: { outcome: 'done', total: 4, counts: { activated: 3, alreadyActive: 1 } },
     })

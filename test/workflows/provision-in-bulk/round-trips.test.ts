@@ -1,4 +1,4 @@
-/** How many activities and workflow tasks a workflow takes on its normal path, by its history. */
+/** How many activities and workflow tasks a workflow takes on its normal path, counted in its history. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
@@ -29,7 +29,7 @@ describe('a workflow on its normal path', () => {
   )
   beforeEach(() => clear(harness.model))
 
-  /** Not asked for its state before it has ended: the server answers that by workflow tasks too. */
+  /** No query of its state before its end: on this server a query can cost a workflow task too. */
   const roundTrips = async (workflowId: string) => {
     const handle = temporal.getHandle(workflowId)
     await handle.result()
@@ -50,7 +50,7 @@ describe('a workflow on its normal path', () => {
 
     const { activities, tasks, timers } = await roundTrips(workflowId)
     expect([...new Set(activities)]).toEqual(['readBatch', 'pageOfBatch', 'noteBatch', 'endBatch'])
-    // What is under way for long is told every two seconds: a timer, and a note.
+    // A batch that takes longer reports its progress every two seconds: a timer and `noteBatch` each.
     expect(activities.length).toBeLessThanOrEqual(4 + timers)
     expect(tasks).toBeGreaterThanOrEqual(7)
     expect(tasks).toBeLessThanOrEqual(7 + 2 * timers)
@@ -71,6 +71,7 @@ describe('a workflow on its normal path', () => {
     const input = { tenantId: TENANT, billingCycle: 'P1M' }
     await harness.workflowClient.start({ type: 'month-end-timer', workflowId, input })
 
+    // `listMissed`, then two activities and two tasks for each missed cycle: here one.
     expect(await roundTrips(workflowId)).toEqual({
       activities: ['listMissed', 'startMonthEnd', 'awaitWorkflow'],
       tasks: 4,

@@ -1,4 +1,4 @@
-/** What activities ask of the real service, and what it keeps of who asked. */
+/** What activities request of the real service, and what it records about the requesting workflow. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireJava } from '../../setup/requirements.ts'
@@ -74,7 +74,7 @@ describe.skipIf(path === undefined)('activities', () => {
       await customer.monthEnd(cycle)
     }
     await customer.untilSim(simId, { status: 1 })
-    // A return that takes effect at the boundary is what the specification has no words for.
+    // The specification has no way to say that a return takes effect at the boundary.
     const back = why === 'cleared' ? 'POST /api/tickets/activate' : 'POST /internal/tickets/activate'
     expect(changes().filter((line) => line.includes('/tickets'))).toEqual([back])
     expect((await ticketsOf(simId)).slice(2)).toMatchObject([

@@ -1,4 +1,4 @@
-/** `simherd workflows …` against the whole service: API and worker as processes, a carrier that can be made to fail. */
+/** `simherd workflows …` against the whole service: API and worker as processes, and a simulated carrier. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -157,7 +157,7 @@ describe('simherd workflows', () => {
     })
     expect(lines.at(-2)).toMatch(new RegExp(`^${suspension} +running +grace `))
 
-    // It is in its grace before it has told so and begun to wait.
+    // Its phase is `grace` before it shows what it waits for.
     await soon(async () => {
       lines.length = 0
       await showWorkflow(settings, suspension, {})

@@ -1,4 +1,4 @@
-/** The month end on the real service in skipped time: what fails, what is away, what is stopped in the middle. */
+/** The month end on the real service in skipped time: failures, outages, and runs stopped in the middle. */
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { monthEndId, monthEndTimerId } from '../../../domain/temporal/ids.ts'
@@ -12,7 +12,7 @@ import type { RealService } from './service.ts'
 
 const path = requireJava('the month end on the real service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
-/** Of `begun`: 5 SIMs provisioned and activated, one suspended and brought back, 4 changed. */
+/** Tickets of `begun`: 5 SIMs provisioned and activated, one suspended and brought back, 4 changed. */
 const ALL_TICKETS = 16
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
@@ -25,7 +25,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     ;({ harness, customer } = all)
   })
   const gates: (() => void)[] = []
-  // Of the hooks after a test the last runs first: the carrier is let go before everything has to be done.
+  // The last afterEach hook runs first: this lets the carrier go before `useCustomer` expects everything to be done.
   afterEach(() => {
     for (const letGo of gates.splice(0)) letGo()
   })
@@ -54,7 +54,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     await harness.pump.settled()
     return ended
   }
-  /** The carrier keeps what these SIMs' lines are asked for until it is let go. */
+  /** Makes the carrier keep an operation, on these lines or on all. @returns lets it go */
   const keep = (operation: string, iccids?: readonly string[]) => {
     const gate = Promise.withResolvers<void>()
     harness.carrier.knobs.before = async (request) => {
@@ -67,7 +67,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
   const ticketsWithStatus = async (...statuses: number[]) =>
     (await customer.api('GET', '/api/tickets')).filter(({ status }: Body) => statuses.includes(status)).length
 
-  /** SIMs suspended for their overage, in a pool. */
+  /** SIMs of a pool, suspended for their overage. */
   async function suspended(count: number, poolId: number, cycle: Cycle): Promise<number[]> {
     const ids = await customer.active(count, poolId)
     for (const id of ids) await customer.usage(id, 150)
@@ -102,7 +102,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     const log = [`2 The change queued for SIM at the end of cycle ${cycle.key} failed and stays queued`]
     expect(await customer.log()).toEqual(log)
 
-    // Still in vain: nothing more is told of it.
+    // The retry fails again: no further log entry.
     expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
     await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ failed: 1 }))
     await harness.carrier.find(iccid)
@@ -144,7 +144,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
 
     await customer.untilSim(first, { status: 1 })
     await customer.untilSim(second, { status: 1, poolId: target })
-    // Its looks are some seconds apart.
+    // The workflow checks every few seconds.
     const { state } = await soon(async () => {
       const run = await customer.workflow(idOf(cycle))
       expect(run.state.waitsFor).toMatchObject({ what: '1 change(s)' })
@@ -157,7 +157,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
       renew: { total: 2, done: 2, failed: 0, left: 0 },
     })
     expect(await customer.sim(leaving)).toMatchObject({ status: 1, processingTicket: true })
-    // Its own move came before its return.
+    // Its move came before its return.
     expect((await customer.tickets(second)).slice(-2)).toEqual(['provision/complete', 'activate/complete'])
     letGo()
     expect(await closed(cycle)).toMatchObject({ result: { moved: 2, unassigned: 1, changesFailed: 0, renewed: 2 } })
@@ -174,7 +174,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     }
     await harness.skipTo(cycle.endsAt)
     await customer.startMonthEnd(cycle.key)
-    // It is released from its suspension, because it leaves.
+    // Its suspension is released, because the SIM is to leave.
     expect(await customer.ended(customer.suspensionId(simId, cycle.key))).toMatchObject({
       result: { outcome: 'released' },
     })
@@ -185,7 +185,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     expect(await customer.sim(simId)).toMatchObject({ status: 1, pendingUnassign: true })
   })
 
-  /** A month end that waits for three moves, which the carrier keeps; one SIM is unassigned, one comes back. */
+  /** A month end that waits for three moves, which the carrier keeps. One SIM is unassigned, one brought back. */
   async function begun(cycle: Cycle) {
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [returning = 0] = await suspended(1, old, cycle)
@@ -238,7 +238,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const sims = await customer.unprovisioned(500)
     for (const { iccid } of sims) await harness.carrier.find(iccid)
-    // As five hundred tickets and calls would leave them: provisioned, and a change of each queued.
+    // As five hundred tickets and requests would leave them: provisioned, each with a queued change.
     await inTenant(harness.store, customer.tenantId, async (tx) => {
       await sql`
         update sims set status = 2, pool_id = ${old}, provisioned_at = ${tx.now}, pending_since = ${tx.now},
@@ -275,14 +275,14 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
 
   test('makes up for two missed months in order', async () => {
     const first = await harness.skipToMonth(20)
-    // Its first cycle is this one.
+    // A customer whose first cycle is this one.
     customer = await aCustomer(harness)
     const [second, third] = [nextCycle('P1M', first), nextCycle('P1M', nextCycle('P1M', first))]
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [moving = 0, returning = 0] = [...(await customer.active(1, old)), ...(await suspended(1, old, first))]
     await queueMove(moving, target)
     const empty = await aCustomer(harness)
-    // No worker was there at the two boundaries; at the second only the service was, and took usage.
+    // No worker was there at either boundary. At the second the service was, and took usage.
     await harness.skipTo(second.endsAt + 3 * 24 * HOUR)
     await customer.usage(moving, 7, { at: new Date(first.endsAt).toISOString() })
     await customer.usage(moving, 9, { at: new Date(second.endsAt).toISOString() })
@@ -316,12 +316,12 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     ])
     expect(await empty.mails()).toEqual([])
     expect(await empty.log()).toEqual([])
-    // Of the customer of its own: after the test the other one is asked.
+    // Checks this test's own customer: the hook after the test checks the one of `useCustomer`.
     await customer.expectEachOnce()
   })
 
   test('does nothing twice after terminations', async () => {
-    // The server's time stands still from then on: it waits for what the terminated run had under way.
+    // After a terminate the server's time stands still: it waits for what the run had under way.
     giveUp()
     const cycle = await harness.skipToMonth(20)
     const { target, returning, letGo } = await begun(cycle)

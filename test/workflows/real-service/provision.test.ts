@@ -1,4 +1,4 @@
-/** provision-and-activate over the real service: refusals, cancels in each state, outages, keys that are forgotten. */
+/** provision-and-activate on the real service: refusals, cancels in each state, outages, expired idempotency keys. */
 import { describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
@@ -31,10 +31,10 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     soon(async () => expect(await tickets(sim)).toEqual(wanted))
   const cancel = (sim: OneSim) => customer.inside('POST', `/internal/workflows/${sim.workflowId}/cancel`)
   const effects = (sim: OneSim) => harness.carrier.effects(sim.iccid)
-  /** Waits until it waits for something that is called so. */
+  /** Waits until the workflow shows that it waits for this. */
   const untilWaits = (sim: OneSim, what: RegExp) =>
     soon(async () => expect((await customer.workflow(sim.workflowId)).state?.waitsFor?.what).toMatch(what))
-  /** Has the carrier hang on an operation until it is let go. */
+  /** Makes the carrier hang on an operation. @returns lets it go */
   const hangOn = (operation: CarrierRequest['operation']) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     harness.carrier.knobs.before = (request) => (request.operation === operation ? promise : Promise.resolve())
@@ -388,7 +388,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
   })
 
   describe('a lost response', () => {
-    /** Loses the answer to the first ticket of a kind that is asked for, and then all of them until the fate is set again. */
+    /** Loses the response to the first request for a ticket of a kind, then all requests until `fateOf` is reset. */
     const loseResponseTo = (kind: string) => {
       let lost = false
       harness.line.fateOf = (line): Fate => {

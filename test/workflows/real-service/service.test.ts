@@ -13,7 +13,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
   let harness: RealService
   let customer: Customer
   beforeAll(() => {
-    // Cycles end in UTC, wherever the service runs: here the day begins 14 hours earlier.
+    // Cycles end in UTC, whatever the service's time zone. In this one the day begins 14 hours earlier.
     vi.stubEnv('TZ', 'Pacific/Kiritimati')
     expect(new Date().getTimezoneOffset()).toBe(-14 * 60)
   })
@@ -90,7 +90,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
   })
 
   describe('suspend-on-overage', () => {
-    /** A SIM in a pool, 50 MB over its 100 MB. */
+    /** A SIM in a pool, 50 MB over its limit of 100 MB. */
     const overLimit = async (pool = 'plain') => {
       const [simId = 0] = await customer.active(1, await customer.pool(pool, await customer.standardTariff(100)))
       const record = await customer.usage(simId, 150)
@@ -210,7 +210,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       expect(await customer.tickets(simId)).toHaveLength(5)
     })
 
-    test('leaves the SIM for the cycle after a person’s ticket', async () => {
+    test('leaves the SIM alone after a person’s ticket', async () => {
       const cycle = await harness.skipToMonth(10)
       const { simId } = await overLimit()
       await customer.untilPhase(simId, cycle.key, 'suspended')
@@ -235,7 +235,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await customer.untilPhase(large, cycle.key, 'suspended')
       const pool = await customer.workflow(enforcePoolId(customer.tenantId, poolId, cycle.key))
       expect(pool.state).toMatchObject({ over: true, armed: [large] })
-      // A third SIM brings its allowance along.
+      // A third SIM adds its allowance to the pool.
       await customer.active(1, poolId)
       await customer.untilSim(large, { status: 1 })
 
@@ -285,7 +285,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await customer.api('POST', `/api/sims/${failing}/queue-reprovision`, { poolId: target })
       await customer.api('POST', `/api/sims/${leaving}/queue-unprovision`)
       await harness.carrier.lose(iccid)
-      // An hour late: what was used meanwhile counts where the SIM has belonged since the boundary.
+      // An hour late: usage since the boundary counts in the pool that the SIM belongs to since then.
       await harness.skipTo(cycle.endsAt + HOUR)
       await customer.usage(moving, 7, { at: new Date(cycle.endsAt).toISOString() })
       await customer.api('POST', `/api/sims/${staying}/queue-reprovision`, { poolId: target })
@@ -326,7 +326,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       expect(await customer.mails()).toHaveLength(1)
       expect(await customer.inside('GET', `/internal/cycles/${cycle.key}/statement`)).toEqual(statement)
 
-      // What stayed queued is carried out by the next month end.
+      // The next month end carries out what stayed queued.
       await harness.carrier.find(iccid)
       const next = nextCycle('P1M', cycle)
       await harness.skipTo(next.endsAt)

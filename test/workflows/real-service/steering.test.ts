@@ -1,4 +1,4 @@
-/** Steering workflows over the internal interface, on the development server, with a worker and without. */
+/** Steering workflows over the internal interface, on the development server, with and without a worker. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
@@ -14,7 +14,7 @@ import * as model from '../model/service.ts'
 
 const address = inject('temporalAddress')
 
-/** The internal interface over a namespace of its own, and what a test does behind its back. */
+/** A workflow client for a namespace of its own, and Temporal's client for what bypasses the service. */
 async function aDoor() {
   const namespace = await freshNamespace()
   const connection = await Connection.connect({ address })
@@ -75,7 +75,7 @@ describe('/internal/workflows with a worker', async () => {
       const { data, pagination } = await get(`?type=provision-and-activate&${query}`)
       return { ids: data.map((run: { workflowId: string }) => run.workflowId), total: pagination.totalItems }
     }
-    // Lists are behind a little.
+    // Lists lag a little.
     await soon(async () => {
       expect(await list('state=compensated')).toEqual({ ids: [bad.workflowId], total: 1 })
       expect(await list('state=activated&status=completed')).toEqual({ ids: [good.workflowId], total: 1 })
@@ -85,7 +85,7 @@ describe('/internal/workflows with a worker', async () => {
     expect(await list("state=activated' OR SimherdState='compensated")).toEqual({ ids: [], total: 0 })
   })
 
-  test('retries only a failed run, with its input', async () => {
+  test('retries a failed run with the same input', async () => {
     const line = await aLine()
     workers.model.failing.set('provision', 'line_unknown')
     await start(line)
@@ -142,10 +142,10 @@ describe('/internal/workflows with a worker', async () => {
     const headers = { 'idempotency-key': 'again' }
     const retry = () =>
       harness.tenant.inside('POST', `/internal/workflows/${line.workflowId}/retry`, undefined, headers)
-    // As where the API is killed after Temporal has started it.
+    // As if the API was killed after Temporal had started the run.
     const forget = () => sql`delete from idempotency_keys where key = 'again'`.execute(harness.root)
 
-    // It runs until the second answer has come.
+    // The run stays open until the second response has come.
     workers.model.failing.clear()
     workers.model.processing.add('provision')
     const first = await retry()

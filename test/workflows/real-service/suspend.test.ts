@@ -1,4 +1,4 @@
-/** suspend-on-overage on the real service: what people ask of it, what changes behind its back, and a service that is away. */
+/** suspend-on-overage on the real service: acts of persons, changes that it is not told of, and outages. */
 import { describe, expect, test } from 'vitest'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
@@ -17,7 +17,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     cycle = await harness.skipToMonth(10)
   })
 
-  /** A SIM, 50 MB over its 100 MB: in a pool `patient` with two days of grace, in others suspended at once. */
+  /** A SIM, 50 MB over its limit of 100 MB. In a pool `patient` it has two days of grace, in others none. */
   const overLimit = async (pool = 'plain') => {
     const [simId = 0] = await customer.active(1, await customer.pool(pool, await customer.standardTariff(100)))
     await customer.usage(simId, 150)
@@ -246,7 +246,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       await customer.inside('POST', `/internal/workflows/${id}/cancel`)
       expect((await customer.ended(id)).status).toBe('cancelled')
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
-      // Until then no pool picks it in this cycle, and no rule asks again.
+      // Passed over: until the retry no pool picks it in this cycle, and no rule suspends it.
       expect(await isPassedOver(simId)).toBe(true)
       await customer.inside('POST', `/internal/workflows/${id}/retry`)
       expect(await isPassedOver(simId)).toBe(false)

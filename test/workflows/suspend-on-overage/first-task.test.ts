@@ -1,4 +1,4 @@
-/** Updates that reach a run before a worker has begun it, on Temporal's development server. */
+/** Updates that reach a run before a worker has taken its first task, on Temporal's development server. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -29,7 +29,7 @@ afterAll(async () => {
   await model?.close()
 })
 
-/** Asks again under the same id until a worker has answered. */
+/** Sends an update again, under the same id, until a worker has answered. */
 async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

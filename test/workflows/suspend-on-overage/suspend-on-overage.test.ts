@@ -84,7 +84,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(sim()?.status).toBe(status)
   })
 
-  /** A suspend ticket that is Pending, at which the run is looking: what it sees is what is so when it is let go. */
+  /** A Pending suspend ticket that the run is reading. @returns lets the read go: it sees the ticket of that moment */
   const pendingAndLookedAt = async () => {
     const { promise: maySee, resolve: letSee } = Promise.withResolvers<void>()
     run.model.pending.add('suspend')
@@ -210,7 +210,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.tickets).toEqual([])
   })
 
-  /** Of a cycle that a ticket outlasts: enough to open it on a machine that does something else, too. */
+  /** What is left of the cycle when its ticket is opened: enough on a busy machine too. */
   const LEFT = 8 * SECOND
 
   test('waits for a Processing ticket past the cycle’s end', async () => {
