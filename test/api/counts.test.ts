@@ -10,7 +10,7 @@ import { useHarness } from './harness.ts'
 
 const harness = useHarness()
 
-test('a notice that is put into a mail while the counts are read is counted as the one or the other: nothing looks done that is not', async () => {
+test('GET /internal/counts misses no notification while a mail takes it', async () => {
   const { id: tenantId } = harness.tenant
   await inTenant(harness.store, tenantId, (tx) =>
     insertNotifications(tx, [

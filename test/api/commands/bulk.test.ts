@@ -17,7 +17,7 @@ const OPTIONS = { leaseMs: 10_000, retryMinMs: 10, retryMaxMs: 10, attempts: 1, 
 const bulk = (type: BulkType, flags: Omit<BulkFlags, 'tenant'>) =>
   bulkTickets(command.settings, type, { ...flags, tenant: harness.tenant.id })
 
-/** What a worker does. */
+/** Opens and executes the tickets of bulk runs, as a worker does. */
 async function work(): Promise<void> {
   const { id: tenantId } = harness.tenant
   const simIds: number[] = []
@@ -42,7 +42,7 @@ async function inAPool(count: number) {
 }
 
 describe('tickets bulk', () => {
-  test('says as a dry run how many SIMs would get a ticket, and which not and why', async () => {
+  test('counts tickets and explains refusals in a dry run', async () => {
     const { sims } = await inAPool(2)
     const fresh = await aSim(harness.tenant)
     const file = join(command.folder, 'sims.csv')
@@ -56,7 +56,7 @@ describe('tickets bulk', () => {
     expect((await harness.tenant.inside('GET', '/internal/bulk-tickets')).body.data).toEqual([])
   })
 
-  test('waits until every ticket of a filter has ended, and says how', async () => {
+  test('waits for every ticket and prints the outcome', async () => {
     const { poolId } = await inAPool(2)
 
     const waiting = bulk('activate', { filterPool: poolId, filterStatus: 2, wait: true })
@@ -68,7 +68,7 @@ describe('tickets bulk', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^complete +2$/))
   })
 
-  test('fails where a ticket has failed', async () => {
+  test('fails if a ticket has failed', async () => {
     const { poolId } = await inAPool(1)
     await carrier.turn({ failureRate: 1 })
 

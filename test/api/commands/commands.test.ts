@@ -20,7 +20,7 @@ async function aFile(name: string, text: string): Promise<string> {
 }
 
 describe('sims unqueue', () => {
-  test('takes back what is queued for a SIM, and says so; a SIM that is not there is named', async () => {
+  test('takes back the queued change of a SIM', async () => {
     const { id } = await aSim(harness.tenant)
     await harness.tenant.ask('POST', '/api/tickets/provision', { simId: id })
     await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
@@ -35,7 +35,7 @@ describe('sims unqueue', () => {
 })
 
 describe('sims import', () => {
-  test('says what was created and rejected, and fails where something was; a dry run writes nothing', async () => {
+  test('fails if a record is rejected, dry or not', async () => {
     const iccid = anIccid()
     const file = await aFile('delivery.csv', `iccid;tag\r\n${iccid};A\r\n8,94E+18;B\r\n`)
     const tenantId = harness.tenant.id
@@ -58,7 +58,7 @@ describe('sims import', () => {
     expect(lines[0]).toBe('created   1')
   })
 
-  test('is content where all is well', async () => {
+  test('succeeds if every record is created', async () => {
     const file = await aFile('more.ndjson', `{"iccid":"${anIccid()}"}\n`)
 
     await importSimFile(command.settings, { file, tenantId: harness.tenant.id, dryRun: false })
@@ -83,7 +83,7 @@ describe('sims import', () => {
 describe('export', () => {
   const ask = { what: 'sims' as const, filters: ['search=only this'], spreadsheet: false }
 
-  test('writes the list that the filters ask for', async () => {
+  test('writes the SIMs that match the filters', async () => {
     await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), tag: 'Only this' }] })
     const out = join(command.folder, 'sims.csv')
 
@@ -94,7 +94,7 @@ describe('export', () => {
     expect(csv).toContain('Only this')
   })
 
-  test('leaves no part of a file where the service breaks off', async () => {
+  test('leaves no partial file if the service breaks off', async () => {
     const server = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/csv' })
       response.write('id,tag\r\n1,A\r\n', () => response.destroy())
@@ -112,7 +112,7 @@ describe('export', () => {
     expect((await readdir(command.folder)).filter((name) => name.startsWith('broken'))).toEqual([])
   })
 
-  test('leaves no file where it fails', async () => {
+  test('leaves no file if it fails', async () => {
     const out = join(command.folder, 'none.csv')
 
     const unknown = await failureOf(exportList(command.settings, { ...ask, tenantId: 't000000000000', out }))

@@ -8,7 +8,7 @@ const command = useCommandHarness()
 const { harness, lines } = command
 const ours = () => ({ tenant: harness.tenant.id })
 
-/** Two SIMs that a rule may not suspend any more within this hour. @returns the hold */
+/** Has the guard hold two SIMs. @returns the hold */
 async function aHold(): Promise<number> {
   const sims = [await aSim(harness.tenant), await aSim(harness.tenant)]
   const { body } = await harness.tenant.inside('POST', '/internal/enforcement/permits', {
@@ -21,7 +21,7 @@ async function aHold(): Promise<number> {
 }
 
 describe('enforcement', () => {
-  test('shows the switch, the limits and what is held, and decides a hold once', async () => {
+  test('shows settings and holds, and decides a hold once', async () => {
     await changeEnforcement(command.settings, { ...ours(), least: 0, pct: 0 })
     const hold = await aHold()
     lines.length = 0
@@ -42,7 +42,7 @@ describe('enforcement', () => {
     await expect(decide(command.settings, 'release', hold, ours())).rejects.toMatchObject({ exitCode: 4 })
   })
 
-  test('switches off and on, and changes one limit alone', async () => {
+  test('switches off and on, keeping the limits', async () => {
     await changeEnforcement(command.settings, { ...ours(), least: 7 })
     await changeEnforcement(command.settings, ours(), false)
     expect(lines).toContain('enforcement is off: nothing is suspended, rules only say what they would do')
@@ -54,7 +54,7 @@ describe('enforcement', () => {
     expect(lines[1]).toContain('at most 7 SIM(s) an hour')
   })
 
-  test('asked to change no limit says which there are, and names a tenant that is not there', async () => {
+  test('refuses a change without limits, or an unknown tenant', async () => {
     await expect(changeEnforcement(command.settings, ours())).rejects.toEqual(
       new CommandFailure('got no limit, expected --least, --pct or both', ExitCode.usage),
     )

@@ -6,7 +6,7 @@ const CYCLE = '2026-11'
 const NOBODY = 999_999
 
 describe('GET /internal/sims/{id}/enforcement', () => {
-  test('answers for the running cycle where none is named', async () => {
+  test('answers for the running cycle by default', async () => {
     const sim = await aSim(harness.tenant)
     const poolId = await aPool(harness.tenant, { tariffId: await aTariff(harness.tenant), watchdogMode: 2 })
     await provisioned(harness, harness.tenant, sim.id, { poolId })
@@ -19,10 +19,10 @@ describe('GET /internal/sims/{id}/enforcement', () => {
   })
 })
 
-describe('what workflows report', () => {
+describe('POST /internal/watchdog/actions', () => {
   const action = { cycle: CYCLE, rule: null, action: 'suspended', counter: 0, detail: 'd', workflowId: 'w' }
 
-  test('of a SIM that is not there is answered 404', async () => {
+  test('answers 404 for an unknown SIM', async () => {
     const { status, body } = await harness.tenant.inside('POST', '/internal/watchdog/actions', {
       ...action,
       simId: NOBODY,
@@ -31,14 +31,14 @@ describe('what workflows report', () => {
     expect([status, body.code]).toEqual([404, 'sim_not_found'])
   })
 
-  test('of a SIM of another tenant is answered the same', async () => {
+  test('answers 404 for another tenant’s SIM', async () => {
     const { id: simId } = await aSim(harness.other)
     const { status, body } = await harness.tenant.inside('POST', '/internal/watchdog/actions', { ...action, simId })
 
     expect([status, body.code]).toEqual([404, 'sim_not_found'])
   })
 
-  test('of a pool with too little to pick is in the log of the pool', async () => {
+  test('logs a pool with too little to pick once', async () => {
     const poolId = await aPool(harness.tenant, { name: 'meters' })
     const report = { ...action, action: 'tooLittleToPick', poolId, detail: 'it is 3 MB over' }
     const answers = [
@@ -54,8 +54,8 @@ describe('what workflows report', () => {
   })
 })
 
-describe('an ask of the guard', () => {
-  test('is for 1 to 1000 SIMs', async () => {
+describe('POST /internal/enforcement/permits', () => {
+  test('takes 1 to 1000 SIMs', async () => {
     const ask = (count: number) =>
       harness.tenant.inside('POST', '/internal/enforcement/permits', {
         rule: 'sim-overage',

@@ -1,4 +1,4 @@
-/** Activation codes of eSIMs: who sees them, and what is left of it in the audit trail. */
+/** Activation codes of eSIMs: who sees them, and what the audit trail records of it. */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
@@ -46,16 +46,16 @@ const scopesOf = async (id: string) => {
   return body.find((key: { id: string }) => key.id === id).scopes
 }
 
-describe('codes of eSIMs', () => {
+describe('activation codes', () => {
   const HIDDEN = { esimQrPayload: null, esimQrDataUrl: null }
   const SHOWN = { esimQrPayload: expect.stringMatching(/^LPA:1\$/), esimQrDataUrl: expect.stringMatching(/^data:/) }
 
   test.each([
-    ['a key that only reads does not see them', { scopes: ['read'] }, HIDDEN, ['read']],
-    ['a key that writes sees them', { scopes: ['write'] }, SHOWN, ['write', 'esim']],
-    ['a key that administrates sees them', { scopes: ['admin'] }, SHOWN, ['admin', 'esim']],
-    ['one that reads and was given the scope sees them', { scopes: ['read', 'esim'] }, SHOWN, ['read', 'esim']],
-    ['one that writes and was not given it does not', { scopes: ['write'], esim: false }, HIDDEN, ['write']],
+    ['are hidden from a read key', { scopes: ['read'] }, HIDDEN, ['read']],
+    ['are shown to a write key', { scopes: ['write'] }, SHOWN, ['write', 'esim']],
+    ['are shown to an admin key', { scopes: ['admin'] }, SHOWN, ['admin', 'esim']],
+    ['are shown to a read key with scope esim', { scopes: ['read', 'esim'] }, SHOWN, ['read', 'esim']],
+    ['are hidden from a write key without scope esim', { scopes: ['write'], esim: false }, HIDDEN, ['write']],
   ])('%s, in lists or alone', async (_who, body, codes, scopes) => {
     const key = await keyOf(body)
 
@@ -63,7 +63,7 @@ describe('codes of eSIMs', () => {
     expect(await scopesOf(key.id)).toEqual(scopes)
   })
 
-  test('the tenant’s first key sees them, an operator key only where it was given the scope', async () => {
+  test('are hidden from operator keys without scope esim', async () => {
     const made = await harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['operator', 'esim'] })
     const named = { 'x-tenant-id': harness.tenant.id }
     const plain = asking(harness.outside, { authorization: `Bearer ${harness.operatorKey}`, ...named })
@@ -77,13 +77,13 @@ describe('codes of eSIMs', () => {
   test.each([
     ['alone', { scopes: ['esim'] }, '/scopes'],
     ['given and taken at once', { scopes: ['read', 'esim'], esim: false }, '/esim'],
-  ])('the scope is refused %s', async (_how, body, pointer) => {
+  ])('have a scope that is refused %s', async (_how, body, pointer) => {
     const refused = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', ...body })
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
-  test('a key that is rotated sees what the old one saw', async () => {
+  test('keep their scope when a key is rotated', async () => {
     for (const body of [{ scopes: ['read'] }, { scopes: ['write'] }]) {
       const old = await keyOf(body)
       const made = await harness.tenant.inside('POST', `/internal/keys/${old.id}/rotate`)
@@ -91,7 +91,7 @@ describe('codes of eSIMs', () => {
     }
   })
 
-  test('each request that shows them leaves one row in the audit trail, and one that does not leaves none', async () => {
+  test('leave an audit row for each request showing them', async () => {
     const [first = null, second = null] = esims.map(({ id }) => id)
     const reader = await keyOf({ scopes: ['read'] })
     const trailOf = async (ask: Ask, url: string) => {
@@ -113,7 +113,7 @@ describe('codes of eSIMs', () => {
     expect(await trailOf(reader.ask, '/api/sims')).toEqual([])
   })
 
-  test('stand in no other table: kept answers, audit trail, events and mails have none', async () => {
+  test('are kept in table sims only', async () => {
     const { rows: tables } = await sql<{ name: string }>`
       select relname as name from pg_class
        where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(harness.root)
@@ -128,13 +128,13 @@ describe('codes of eSIMs', () => {
   })
 })
 
-describe('the migration', () => {
-  test('gives the scope to keys of tenants that write, and to no others', async () => {
+describe('migration 0021', () => {
+  test('gives scope esim to tenants’ write keys only', async () => {
     const scopes = [['read'], ['write'], ['read', 'write', 'admin'], ['operator'], ['read', 'esim']]
     for (const [n, of] of scopes.entries()) await insertKey(harness, `before-${n}`, of)
     const text = await readFile(new URL('../../../store/migrations/0021_esim_scope.sql', import.meta.url), 'utf8')
 
-    // As the owner of the tables, who is no superuser: forced row-level security binds it.
+    // Runs as the owner of the tables, which is no superuser: forced row-level security applies to it.
     await harness.store.db.transaction().execute((tx) => sql.raw(text).execute(tx))
 
     const { rows } = await sql<{ scopes: string[] }>`

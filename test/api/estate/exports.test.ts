@@ -12,7 +12,7 @@ const get = (what: string, query = '', tenant = harness.tenant) =>
   tenant.inside('GET', `/internal/exports/${what}.csv${query}`)
 const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { columns: true, record_delimiter: '\r\n' })
 const rows = async (what: string, query = '', tenant = harness.tenant) => rowsOf((await get(what, query, tenant)).body)
-/** The cells that a field of an answer makes. */
+/** The CSV cells of a field in a response. */
 const cellsOf = (value: unknown, name: string): [string, string][] =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([key, item]) => cellsOf(item, `${name}.${key}`))
@@ -30,8 +30,8 @@ beforeAll(async () => {
   await aSim(harness.other, { tag: 'Theirs' })
 })
 
-describe('SIMs', () => {
-  test('have the columns and values of the public object; activation codes stay out, of the tariff its name is in', async () => {
+describe('GET /internal/exports/sims.csv', () => {
+  test('has the public fields without activation codes', async () => {
     const answer = await get('sims')
     const { body } = await harness.tenant.ask('GET', `/api/sims/${simId}`)
 
@@ -54,14 +54,14 @@ describe('SIMs', () => {
     expect(answer.body).not.toContain('Theirs')
   })
 
-  test('take the filters of the list', async () => {
+  test('takes the filters of the list', async () => {
     expect(await rows('sims', `?poolId=${poolId}`)).toHaveLength(1)
     expect(await rows('sims', '?search=HYPER&status=2')).toHaveLength(1)
     expect(await rows('sims', '?status=1')).toEqual([])
     expect((await get('sims', '?status=9')).status).toBe(400)
   })
 
-  test('for a spreadsheet program keep every digit', async () => {
+  test('keeps every digit for spreadsheets', async () => {
     const { body } = await get('sims', `?spreadsheet=true&poolId=${poolId}`)
 
     expect(body.startsWith('\uFEFFid,tag,iccid,')).toBe(true)
@@ -70,7 +70,7 @@ describe('SIMs', () => {
     expect(row).toMatchObject({ imsi: '="001010000000017"', msisdn: '="+491701234567"', imei: '' })
   })
 
-  test('of several pages are all there once, by id', async () => {
+  test('lists SIMs of several pages once, by id', async () => {
     const count = KEYSET_PAGE * 2 + 1
     const { id } = harness.other
     await inTenant(harness.store, id, (tx) =>
@@ -87,7 +87,7 @@ describe('SIMs', () => {
   })
 })
 
-test('pools carry text of any kind through', async () => {
+test('GET /internal/exports/pools.csv keeps any text', async () => {
   const [pool] = await rows('pools')
   const { body } = await harness.tenant.ask('GET', `/api/pools/${poolId}`)
 
@@ -97,7 +97,7 @@ test('pools carry text of any kind through', async () => {
   expect(pool?.name).toBe('Zähler, "Nord"; Süd')
 })
 
-test('tariffs and tickets are flat', async () => {
+test('exports of tariffs and tickets flatten their objects', async () => {
   const tariffId = await aTariff(harness.tenant, 2)
 
   const tariff = (await rows('tariffs')).find(({ id }) => id === String(tariffId))
@@ -107,7 +107,7 @@ test('tariffs and tickets are flat', async () => {
   expect(ticket).toMatchObject({ simId: String(simId), 'provisioningInfo.pendingPoolId': String(poolId) })
 })
 
-test('orders have the filters of their list', async () => {
+test('GET /internal/exports/orders.csv takes the filters of the list', async () => {
   await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2.5 }] })
   const made = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, shippingCity: '@home' })
 
@@ -118,8 +118,8 @@ test('orders have the filters of their list', async () => {
   expect((await get('orders', '?status=Lost')).status).toBe(400)
 })
 
-describe('events and the watchdog log', () => {
-  test('are whole and newest first, though many have one instant and some are the platform’s', async () => {
+describe('exports of events and log entries', () => {
+  test('are complete and newest first within one instant', async () => {
     const count = KEYSET_PAGE + 7
     harness.now = NOON + 60_000
     const event = { type: 2, severity: 1, title: 'Many', description: 'of one instant' } as const
@@ -143,16 +143,16 @@ describe('events and the watchdog log', () => {
     })
   })
 
-  test('an empty export is its line of columns', async () => {
+  test('are a line of columns when empty', async () => {
     expect((await get('watchdog-logs', '?level=2&date=2026-01-01')).body).toBe('id,simId,poolId,level,message,date\r\n')
   })
 
-  test('a filter that means nothing is answered before anything is sent', async () => {
+  test('refuse an invalid filter before sending anything', async () => {
     expect(await get('events', '?date=2026-02-30')).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
 })
 
-test('a tenant’s own key has no exports', async () => {
+test('exports are forbidden to a tenant’s own key', async () => {
   const headers = { authorization: `Bearer ${harness.tenant.key}` }
 
   expect((await harness.inside.inject({ url: '/internal/exports/sims.csv', headers })).statusCode).toBe(403)

@@ -1,4 +1,4 @@
-/** Tariffs as the internal interface takes them. */
+/** Tariffs of the internal interface: what it accepts, and who withdraws them. */
 import { expect, test } from 'vitest'
 import { useHarness } from '../harness.ts'
 
@@ -11,26 +11,26 @@ test.each([
   ['neither bytes nor GB', {}, 400, 'invalid_request'],
   ['bytes and GB that differ', { baseTariffBytes: 1_000_000_001, baseTariffGb: 1 }, 422, 'tariff_units_disagree'],
   ['bytes and GB alike', { baseTariffBytes: 1_500_000_000, baseTariffGb: 1.5 }, 201, undefined],
-])('a tariff with %s: %i', async (_what, data, status, code) => {
+])('a tariff with %s answers %i', async (_what, data, status, code) => {
   const answer = await made({ standardTariff: { ...data, ...FEES } })
 
   expect([answer.status, answer.body.code]).toEqual([status, code])
 })
 
-test('a tariff has at most a terabyte for a SIM', async () => {
+test('a tariff allows a SIM at most one terabyte', async () => {
   const of = (baseTariffBytes: number) => made({ type: 1, dynamicPoolTariff: { baseTariffBytes, ...FEES } })
 
   expect((await of(10 ** 12)).status).toBe(201)
   expect(await of(10 ** 12 + 1)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
 })
 
-test('a tariff without the block of its type is refused', async () => {
+test('a tariff needs the block of its type', async () => {
   const answer = await made({ fixedPoolTariff: { fixedCapacityGb: 1, fixedBucketCost: 1, ...FEES } })
 
   expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/fixedPoolTariff' }] } })
 })
 
-test('a tariff that is withdrawn takes no new assignment, is listed on, and is offered again', async () => {
+test('a withdrawn tariff takes no pool until offered again', async () => {
   const { body } = await made({ standardTariff: { baseTariffGb: 1, ...FEES } })
   const path = `/internal/tariffs/${body.id}`
   const offered = async () => (await harness.tenant.ask('GET', `/api/tariffs/${body.id}`)).body.isActive
@@ -44,7 +44,7 @@ test('a tariff that is withdrawn takes no new assignment, is listed on, and is o
   expect((await pool()).status).toBe(200)
 })
 
-test('a tariff of the platform is withdrawn by the platform alone', async () => {
+test('a platform tariff is withdrawn by the platform only', async () => {
   const terms = { displayName: 'Everybody', type: 0, standardTariff: { baseTariffGb: 1, ...FEES } }
   const { id } = (await harness.operate('POST', '/internal/tariffs', terms)).body
   const path = `/internal/tariffs/${id}`

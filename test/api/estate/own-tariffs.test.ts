@@ -1,4 +1,4 @@
-/** A tariff that is named for a SIM: where another governs it is refused, whoever asks and by whatever door. */
+/** A tariff named for a SIM is refused where another one governs, by every request that can name one. */
 import { describe, expect, test } from 'vitest'
 import { anIccid, aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
@@ -21,7 +21,7 @@ const inUse = async () => {
   return id
 }
 
-/** Each door a tariff comes in by: the SIM it is for, and what is answered. */
+/** Each way to name a tariff: the SIM it is for, and the request. */
 const DOORS: Record<string, { sim: () => Promise<number>; ask: (place: Place) => Promise<Refusal> }> = {
   provision: {
     sim: fresh,
@@ -68,24 +68,21 @@ const aSharedPool = async (kind: keyof typeof SHARED) => {
 }
 
 describe.each(Object.entries(DOORS))('%s', (_, door) => {
-  test.each(['Dynamic', 'Fixed'] as const)(
-    'into a %s pool takes the pool’s tariff or none, and no other',
-    async (kind) => {
-      const { poolId, tariffId } = await aSharedPool(kind)
-      const alike = await aTariff(harness.tenant, SHARED[kind].tariffType)
-      const standard = await aTariff(harness.tenant)
-      const ask = async (more: { tariffId?: number }) => door.ask({ simId: await door.sim(), poolId, ...more })
+  test.each(['Dynamic', 'Fixed'] as const)('into a %s pool takes the pool’s tariff or none', async (kind) => {
+    const { poolId, tariffId } = await aSharedPool(kind)
+    const alike = await aTariff(harness.tenant, SHARED[kind].tariffType)
+    const standard = await aTariff(harness.tenant)
+    const ask = async (more: { tariffId?: number }) => door.ask({ simId: await door.sim(), poolId, ...more })
 
-      expect(await ask({ tariffId: standard })).toEqual([422, 'tariff_has_no_effect'])
-      expect(await ask({ tariffId: alike })).toEqual([422, 'tariff_has_no_effect'])
-      for (const place of [{ tariffId }, {}]) {
-        const [status, code] = await ask(place)
-        expect([status < 300, code]).toEqual([true, undefined])
-      }
-    },
-  )
+    expect(await ask({ tariffId: standard })).toEqual([422, 'tariff_has_no_effect'])
+    expect(await ask({ tariffId: alike })).toEqual([422, 'tariff_has_no_effect'])
+    for (const place of [{ tariffId }, {}]) {
+      const [status, code] = await ask(place)
+      expect([status < 300, code]).toEqual([true, undefined])
+    }
+  })
 
-  test('into a Standard pool takes a Standard tariff of the SIM', async () => {
+  test('into a Standard pool takes an own tariff', async () => {
     const poolId = await aPool(harness.tenant)
     const tariffId = await aTariff(harness.tenant)
 
@@ -99,7 +96,7 @@ describe('queue-reprovision', () => {
   const queue = (simId: number, body: object) =>
     harness.tenant.ask('POST', `/api/sims/${simId}/queue-reprovision`, body)
 
-  test('judges the tariff by the pool the SIM is in, where none is named', async () => {
+  test('checks the tariff against the SIM’s current pool', async () => {
     const { poolId, tariffId } = await aSharedPool('Dynamic')
     const simId = await fresh()
     await provisioned(harness, harness.tenant, simId, { poolId })
@@ -111,7 +108,7 @@ describe('queue-reprovision', () => {
     expect((await queue(simId, { tariffId })).status).toBe(200)
   })
 
-  test('judges a tariff that was queued before by the pool that is queued now', async () => {
+  test('checks a queued tariff against a new pool', async () => {
     const { poolId, tariffId } = await aSharedPool('Fixed')
     const simId = await inUse()
     await queue(simId, { tariffId: await aTariff(harness.tenant) })
@@ -122,7 +119,7 @@ describe('queue-reprovision', () => {
     expect((await queue(simId, { poolId, tariffId })).status).toBe(200)
   })
 
-  test('lets a SIM keep its own tariff on its way into a pool whose tariff governs', async () => {
+  test('lets a SIM keep its own tariff', async () => {
     const { poolId } = await aSharedPool('Dynamic')
     const simId = await fresh()
     const tariffId = await aTariff(harness.tenant)
@@ -132,7 +129,7 @@ describe('queue-reprovision', () => {
   })
 })
 
-test('defaults of a batch that do not go together refuse only the rows that have both', async () => {
+test('batch defaults that conflict refuse only rows with both', async () => {
   const { poolId } = await aSharedPool('Dynamic')
   const [tariffId, standardPool] = [await aTariff(harness.tenant), await aPool(harness.tenant)]
   const sims = [{ simId: await fresh() }, { simId: await fresh(), poolId: standardPool }, { iccid: anIccid() }]

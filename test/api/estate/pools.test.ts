@@ -1,4 +1,4 @@
-/** Pools: what a change of theirs sets in motion, and what keeps them from being deleted. */
+/** Pools: what a change triggers, and what prevents deletion. */
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -19,8 +19,8 @@ const dueOf = (ids: readonly { kind: number; id: number }[]) =>
 
 const notDue = () => inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
 
-describe('a change of a pool', () => {
-  test('of its watchdog has pool and SIMs evaluated anew, and is told; of its name alone is not', async () => {
+describe('PUT /api/pools/{id}', () => {
+  test('evaluates pool and SIMs after watchdog changes only', async () => {
     const { tenant } = harness
     const id = await aPool(tenant)
     const sim = await aSim(tenant)
@@ -45,8 +45,8 @@ describe('a change of a pool', () => {
   })
 })
 
-describe('a pool that is being deleted', () => {
-  test('and a SIM on its way into it: one of the two is refused, whoever comes first', async () => {
+describe('DELETE /api/pools/{id}', () => {
+  test('races with a provision ticket: one is refused', async () => {
     const { tenant } = harness
     const tariffId = await aTariff(tenant)
     const outcomes = await Promise.all(

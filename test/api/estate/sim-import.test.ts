@@ -6,7 +6,7 @@ import { useHarness } from '../harness.ts'
 
 const harness = useHarness()
 let serial = 0
-/** A whole ICCID, check digit and all, that no other test has. */
+/** An ICCID with its check digit that no other test has. */
 const anIccid = () => iccidOf(`894911${String(++serial).padStart(12, '0')}`)
 const IMEI = imeiOf('35693803564380')
 
@@ -21,8 +21,8 @@ const count = () =>
     return rows[0]?.count
   })
 
-describe('a dry run', () => {
-  test('says what the run after it does, and writes nothing', async () => {
+describe('POST /internal/sims?dryRun=true', () => {
+  test('predicts the import and writes nothing', async () => {
     const [known, theirs, fresh, mistyped, twice] = [anIccid(), anIccid(), anIccid(), `${anIccid()}0`, anIccid()]
     await sendJson([{ iccid: known }])
     await harness.other.inside('POST', '/internal/sims', { sims: [{ iccid: theirs }] })
@@ -52,7 +52,7 @@ describe('a dry run', () => {
     expect(run.body.warningCount).toBe(1)
   })
 
-  test('leaves the Idempotency-Key to the run after it', async () => {
+  test('leaves the Idempotency-Key to the real import', async () => {
     const body = { sims: [{ iccid: anIccid() }] }
     const once = { 'idempotency-key': 'import-1' }
 
@@ -64,7 +64,7 @@ describe('a dry run', () => {
   })
 })
 
-test('each SIM that is created begins its audit trail', async () => {
+test('an imported SIM starts with an audit entry', async () => {
   const [known, fresh] = [anIccid(), anIccid()]
   await sendJson([{ iccid: known }])
 
@@ -117,7 +117,7 @@ describe('a rejected record', () => {
     expect(details(body)).toEqual([detail])
   })
 
-  test('shows a bounded part of what it got', async () => {
+  test('shows a bounded part of its value', async () => {
     const { body } = await sendJson([{ iccid: 'x'.repeat(10_000) }])
 
     expect(body.rejected[0].detail.length).toBeLessThan(200)
@@ -125,7 +125,7 @@ describe('a rejected record', () => {
 })
 
 describe('warnings', () => {
-  test('tell of wrong check digits and rounded numbers; the SIM is created', async () => {
+  test('name wrong check digits and rounded numbers', async () => {
     const good = anIccid()
     const wrong = `${good.slice(0, -1)}${(Number(good.at(-1)) + 1) % 10}`
     const rounded = '8944500102198300000'
@@ -149,7 +149,7 @@ describe('warnings', () => {
     expect(body.warnings[1].detail).toContain('only zeros from its 16th digit on')
   })
 
-  test('are the first thousand, and counted', async () => {
+  test('list the first 1,000 and count all', async () => {
     const sims = Array.from({ length: 1200 }, (_, at) => ({ iccid: `8944500102${String(at * 10).padStart(10, '0')}1` }))
 
     const { body } = await sendJson(sims, '?dryRun=true')
@@ -168,7 +168,7 @@ describe('CSV', () => {
     return Promise.all(ids.map(async (id) => (await harness.tenant.ask('GET', `/api/sims/${id}`)).body))
   }
 
-  test('from a German Excel: semicolons, CRLF, a byte order mark, and a hint', async () => {
+  test('is read as a German Excel writes it', async () => {
     const [a, b] = [anIccid(), anIccid()]
     const csv = `\uFEFFsep=;\r\nICCID;Tag;IMEI;isWatchdogExempt;\r\n${a};"Zähler; Nord";${IMEI};1;\r\n;;;;\r\n${b};;;;\r\n`
 
@@ -193,7 +193,7 @@ describe('CSV', () => {
     expect(await imported(csv(iccid))).toMatchObject([{ iccid, tag }])
   })
 
-  test('names the line of each rejected row, however long the rows before it are', async () => {
+  test('names the line of each rejected row', async () => {
     const [a, b] = [anIccid(), anIccid()]
     const csv = `iccid;tag\n${a};"two\nlines"\n\n8,94E+18;x\n${b};one;two\n${a};again\n`
 
@@ -233,7 +233,7 @@ describe('CSV', () => {
   })
 })
 
-test('NDJSON names the line of what is no JSON', async () => {
+test('NDJSON names the line of invalid JSON', async () => {
   const iccid = anIccid()
   const { body } = await harness.tenant.inside('POST', '/internal/sims', `{"iccid":"${iccid}"}\n\n{"iccid":\n`, {
     'content-type': 'application/x-ndjson',

@@ -16,8 +16,8 @@ const due = (id: number) =>
     return rows.map((row) => row.subject_kind)
   })
 
-describe('import', () => {
-  test('a bad record rejects itself, not the rest', async () => {
+describe('POST /internal/sims', () => {
+  test('rejects bad records, not the others', async () => {
     const [first, second] = [anIccid(), anIccid()]
     const sims = [
       { iccid: first },
@@ -41,7 +41,7 @@ describe('import', () => {
     expect(body.rejected[0].detail).toContain('iccid')
   })
 
-  test('sent again it adds only what is missing; an ICCID is one line in the world', async () => {
+  test('adds only ICCIDs that no tenant has', async () => {
     const [known, fresh] = [anIccid(), anIccid()]
     await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: known }] })
 
@@ -52,7 +52,7 @@ describe('import', () => {
     expect(theirs.body).toMatchObject({ created: [], rejected: [{ index: 0, code: 'sim_exists' }] })
   })
 
-  test('CSV and NDJSON say the same as JSON', async () => {
+  test('reads CSV and NDJSON like JSON', async () => {
     const [a, b, c] = [anIccid(), anIccid(), anIccid()]
     const csv = `iccid,tag,type,warningThresholdPct,isWatchdogExempt\r\n${a},"Pump, north",1,75,TRUE\r\n${b},,,,\r\n`
     const ndjson = `{"iccid":"${c}","tag":"Three"}\n\nnot json\n`
@@ -75,7 +75,7 @@ describe('import', () => {
     expect(second.body).toMatchObject({ created: [{ iccid: c }], rejected: [{ index: 1 }] })
   })
 
-  test('CSV that cannot be read is refused as a whole', async () => {
+  test('refuses unreadable CSV as a whole', async () => {
     const answer = await harness.tenant.inside('POST', '/internal/sims', 'iccid,tag\n"open', {
       'content-type': 'text/csv',
     })
@@ -111,7 +111,7 @@ describe('watchdog settings', () => {
     })
   })
 
-  test('of a SIM in no pool: its own mode is the one it has', async () => {
+  test('apply to a SIM in no pool', async () => {
     const { id } = await aSim(harness.tenant)
 
     const answer = await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 2 })
@@ -123,27 +123,24 @@ describe('watchdog settings', () => {
   test.each([
     ['Dynamic', { type: 1, tariffType: 1 }],
     ['Fixed', { type: 0, tariffType: 2 }],
-  ] as const)(
-    'of a SIM in a %s pool: threshold and burn rate alerts stay the pool’s, the mode does not',
-    async (_name, of) => {
-      const { id } = await aSim(harness.tenant)
-      const tariffId = await aTariff(harness.tenant, of.tariffType)
-      const settings = { watchdogMode: 2, warningThresholdPct: 90, enableBurnRateAlerts: true }
-      const poolId = await aPool(harness.tenant, { type: of.type, tariffId, ...settings })
-      await provisioned(harness, harness.tenant, id, { poolId })
-      const summary = async () => (await harness.tenant.ask('GET', `/api/pools/${poolId}/sims`)).body[0]
+  ] as const)('in a %s pool inherit the mode only', async (_name, of) => {
+    const { id } = await aSim(harness.tenant)
+    const tariffId = await aTariff(harness.tenant, of.tariffType)
+    const settings = { watchdogMode: 2, warningThresholdPct: 90, enableBurnRateAlerts: true }
+    const poolId = await aPool(harness.tenant, { type: of.type, tariffId, ...settings })
+    await provisioned(harness, harness.tenant, id, { poolId })
+    const summary = async () => (await harness.tenant.ask('GET', `/api/pools/${poolId}/sims`)).body[0]
 
-      const shared = { watchdogMode: 2, warningThresholdPct: null, enableBurnRateAlerts: false }
-      expect(await get(id)).toMatchObject(shared)
-      expect(await summary()).toMatchObject(shared)
-      const own = { warningThresholdPct: 40, enableBurnRateAlerts: true }
-      await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, own)
-      expect(await get(id)).toMatchObject(own)
-      expect(await summary()).toMatchObject(own)
-    },
-  )
+    const shared = { watchdogMode: 2, warningThresholdPct: null, enableBurnRateAlerts: false }
+    expect(await get(id)).toMatchObject(shared)
+    expect(await summary()).toMatchObject(shared)
+    const own = { warningThresholdPct: 40, enableBurnRateAlerts: true }
+    await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, own)
+    expect(await get(id)).toMatchObject(own)
+    expect(await summary()).toMatchObject(own)
+  })
 
-  test('a change has the SIM and its pool evaluated, and is an event', async () => {
+  test('trigger an evaluation and an event when changed', async () => {
     const { id, iccid } = await aSim(harness.tenant)
     await provisioned(harness, harness.tenant, id, {})
     await inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
@@ -158,7 +155,7 @@ describe('watchdog settings', () => {
 })
 
 describe('DELETE /internal/sims/{id}/queued-change', () => {
-  test('takes back what is queued, as often as it is asked, and only as it was seen', async () => {
+  test('is idempotent and honours If-Match', async () => {
     const { id, iccid } = await aSim(harness.tenant)
     await provisioned(harness, harness.tenant, id, {})
     await harness.tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
@@ -184,8 +181,8 @@ describe('DELETE /internal/sims/{id}/queued-change', () => {
   })
 })
 
-describe('tickets of the internal interface', () => {
-  test('say who asked, and how far they are', async () => {
+describe('internal tickets', () => {
+  test('show their cause and progress', async () => {
     const { id: simId } = await aSim(harness.tenant)
     const cause = { by: 'workflow', workflowId: 'provision-and-activate:t:1' }
 
@@ -210,7 +207,7 @@ describe('tickets of the internal interface', () => {
     })
   })
 
-  test('a cause that is none is refused in one line', async () => {
+  test('refuse an invalid cause with one fault', async () => {
     const answer = await harness.tenant.inside('POST', '/internal/tickets/suspend', {
       simId: 1,
       cause: { by: 'chance' },
@@ -220,7 +217,7 @@ describe('tickets of the internal interface', () => {
     expect(answer.body.errors).toHaveLength(1)
   })
 
-  test('a provisioned SIM is moved at a boundary only', async () => {
+  test('move a provisioned SIM at a cycle boundary only', async () => {
     const { id: simId } = await aSim(harness.tenant)
     const poolId = await aPool(harness.tenant)
     await provisioned(harness, harness.tenant, simId, {})

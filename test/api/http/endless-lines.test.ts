@@ -1,4 +1,4 @@
-/** Deliveries of usage whose lines do not end: read in bounded memory, plain and gzipped. */
+/** Usage deliveries with endless lines: read in bounded memory, plain and gzipped. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { useHarness } from '../harness.ts'
@@ -8,7 +8,7 @@ const MIB = 1024 * 1024
 const NDJSON = 'application/x-ndjson'
 const CSV = 'text/csv'
 
-/** Gzip allows several streams one after the other: an endless line costs little to make. */
+/** Gzip streams may follow one another, so an endless line is cheap to make. */
 const endless = (text: string, mebibytes: number) => {
   const one = gzipSync(text.repeat(MIB / text.length))
   return Buffer.concat(Array.from({ length: mebibytes }, () => one))
@@ -20,7 +20,7 @@ async function aSim(): Promise<string> {
   return iccid
 }
 
-/** Sends a delivery. @returns the answer, and by how many bytes the process grew at the most while it was read */
+/** Sends a delivery. @returns the response, and the most bytes the process grew by while reading it */
 async function send(body: Buffer | string, type: string, more = {}) {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()
@@ -36,11 +36,11 @@ async function send(body: Buffer | string, type: string, more = {}) {
   }
 }
 const GZIP = { 'content-encoding': 'gzip' }
-/** What a process may grow by while it reads a delivery, however long that is. */
+/** The most a process may grow by while it reads a delivery of any length. */
 const BOUND = 120 * MIB
 
-describe('a line without end', () => {
-  test('of NDJSON is rejected by itself, and the records around it count', async () => {
+describe('an endless line', () => {
+  test('is rejected alone in NDJSON; its neighbours count', async () => {
     const iccid = await aSim()
     const record = (recordId: string) =>
       JSON.stringify({ recordId, iccid, at: '2026-11-20T10:00:00Z', bytesUp: 1, imei: '' })
@@ -64,10 +64,10 @@ describe('a line without end', () => {
   })
 
   test.each([
-    ['a cell', 'x'],
-    ['cells without anything in them', ','],
-    ['quoted cells of lines', '"\n",,,,,'],
-  ])('of CSV, %s, breaks the delivery off, and says where', async (_, text) => {
+    ['one cell', 'x'],
+    ['empty cells', ','],
+    ['quoted cells with newlines', '"\n",,,,,'],
+  ])('of %s breaks a CSV off, naming the line', async (_, text) => {
     const iccid = await aSim()
     const head = `recordId,iccid,at\r\na,${iccid},2026-11-20T10:00:00Z\r\n`
 
@@ -83,7 +83,7 @@ describe('a line without end', () => {
     expect(answer.grown).toBeLessThan(BOUND)
   })
 
-  test('of JSON is refused at 32 MiB', async () => {
+  test('is refused at 32 MiB in JSON', async () => {
     const body = Buffer.concat([gzipSync('{"records":["'), endless('x', 200)])
 
     const { status, grown } = await send(body, 'application/json', GZIP)
@@ -93,7 +93,7 @@ describe('a line without end', () => {
   })
 })
 
-test('a line of 65,536 bytes is read, in whatever pieces it comes', async () => {
+test('POST /internal/usage reads lines of at most 65,536 bytes', async () => {
   const iccid = await aSim()
   const record = JSON.stringify({ recordId: 'ü', iccid, at: '2026-11-20T10:00:00Z', bytesUp: 1 })
   const lines = [record.padEnd(65_536 - 1, ' '), record.padEnd(65_536, ' '), 'ü'.repeat(40_000)]
@@ -109,7 +109,7 @@ describe('a list of SIMs', () => {
     ['/internal/bulk-tickets?type=2', CSV, 'iccid\n'],
     ['/internal/workflows/provision-in-bulk', CSV, 'iccid\n'],
     ['/internal/sims', NDJSON, ''],
-  ])('to %s as %s with a line of 6 MiB is not made into records', async (url, type, head) => {
+  ])('at %s as %s rejects a 6 MiB line', async (url, type, head) => {
     const { status, body } = await harness.tenant.inside('POST', url, head + ','.repeat(6 * MIB), {
       'content-type': type,
     })

@@ -1,15 +1,15 @@
-/** `Idempotency-Key` under requests that come at once. */
+/** `Idempotency-Key` under concurrent requests. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { aTariff, type Tenant, useHarness } from '../harness.ts'
 
 const harness = useHarness()
-/** Batches; they take a tenth of the time, and what is over makes a failing one shorter. */
+/** Batches. They take a tenth of the time limit; the rest is for shrinking a failing one. */
 const RUNS = Number(process.env.RUNS ?? 40)
 const MOST_MS = RUNS * 3000
 let serial = 0
 
-/** Two requests that do something, one that cannot be done. */
+/** Two requests that succeed, one that cannot. */
 const bodies = (tariffId: number) => ({
   one: { type: 0, watchdogMode: 1, tariffId, name: 'one' },
   other: { type: 0, watchdogMode: 1, tariffId, name: 'other' },
@@ -27,7 +27,7 @@ async function namesOf(tenant: Tenant): Promise<string[]> {
   return names
 }
 
-test('does one thing under one key, whatever comes under it at once, and in whatever order', {
+test('Idempotency-Key has one effect under concurrent requests', {
   timeout: MOST_MS + 30_000,
 }, async () => {
   const tariffId = await aTariff(harness.tenant)

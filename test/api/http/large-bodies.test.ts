@@ -1,4 +1,4 @@
-/** Bodies that are large, deep or wrong in very many places: they cost little, and nobody else waits for them. */
+/** Bodies that are large, deep or wrong in very many places: they cost little and delay no other request. */
 import { describe, expect, test } from 'vitest'
 import { type Ask, useHarness } from '../harness.ts'
 
@@ -6,7 +6,7 @@ const harness = useHarness()
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** An object of fields that nobody knows, as many as a text of this length has. */
+/** An object of unknown fields, as JSON of about this length. */
 function unknownFields(length: number): string {
   const fields: string[] = []
   for (let used = 2; used < length - 20; used += (fields.at(-1)?.length ?? 0) + 1) fields.push(`"f${fields.length}":1`)
@@ -16,8 +16,8 @@ const wide = (fields: number) => Object.fromEntries(Array.from({ length: fields 
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 /**
- * What others wait for while something is asked: time of the thread that serves all, in milliseconds, however busy
- * the machine is.
+ * How long a request delays others: CPU time of the thread that serves them all, in milliseconds, however busy the
+ * machine is.
  */
 async function waitedFor(ask: () => Promise<unknown>): Promise<number> {
   const before = process.threadCpuUsage()
@@ -32,7 +32,7 @@ const listeners = [
 ]
 
 describe.each(listeners)('the $listener listener', ({ ask }) => {
-  test('refuses a MiB of unknown fields at once', async () => {
+  test('refuses 1 MiB of unknown fields within 100 ms', async () => {
     const body = unknownFields(MIB)
     let answer: Awaited<ReturnType<Ask>> | undefined
 
@@ -49,7 +49,7 @@ describe.each(listeners)('the $listener listener', ({ ask }) => {
     expect(waited).toBeLessThan(100)
   }, 300_000)
 
-  test('tells a hundred faults and how many more there are', async () => {
+  test('lists 100 faults and counts the others', async () => {
     const { status, body } = await ask(JSON.stringify(wide(150)))
 
     const faults = new Set(body.errors.map(({ pointer }: { pointer: string }) => pointer))
@@ -58,7 +58,7 @@ describe.each(listeners)('the $listener listener', ({ ask }) => {
     expect(body.detail).toMatch(/; and 5\d more\.$/)
   })
 
-  test('refuses what is nested deeper than 64 levels, with its place', async () => {
+  test('refuses more than 64 levels, naming the place', async () => {
     const answers = [await ask(`{"name": {"a/b": [0, ${deep(62)}]}}`), await ask(deep(500_000))]
 
     expect(answers.map(({ status, body }) => [status, body.errors[0].pointer])).toEqual([
@@ -68,7 +68,7 @@ describe.each(listeners)('the $listener listener', ({ ask }) => {
     expect(answers[0]?.body.errors[0].detail).toBe('is nested deeper than the 64 levels there may be')
   })
 
-  test('reads 64 levels and 200 fields as any others', async () => {
+  test('reads 64 levels and 200 fields', async () => {
     const answers = [await ask(`{"name": ${deep(63)}}`), await ask(JSON.stringify({ name: wide(200) }))]
 
     for (const { status, body } of answers) {
@@ -86,7 +86,7 @@ describe.each(listeners)('the $listener listener', ({ ask }) => {
 })
 
 describe('a list', () => {
-  test('that is wrong in a hundred thousand places is refused for the first of them, at once', async () => {
+  test('with 100,000 faults is refused for the first', async () => {
     const body = `{"shippingCarrier":"a","trackingNumber":"1","iccids":[${'{},'.repeat(MIB / 3 - 50)}1]}`
     let answer: Awaited<ReturnType<Ask>> | undefined
 
@@ -99,7 +99,7 @@ describe('a list', () => {
     expect(waited).toBeLessThan(1000)
   }, 300_000)
 
-  test('of SIMs as NDJSON rejects a line that is too deep or has too many fields, and takes the rest', async () => {
+  test('of SIMs rejects only lines too deep or wide', async () => {
     const lines = ['{"iccid":"8944500102999999991"}', deep(10_000), JSON.stringify(wide(5000))]
     const { status, body } = await harness.tenant.inside('POST', '/internal/sims', lines.join('\n'), {
       'content-type': 'application/x-ndjson',
@@ -113,7 +113,7 @@ describe('a list', () => {
     ])
   })
 
-  test('of usage records rejects such a line too; as JSON it is refused with the place', async () => {
+  test('of usage records rejects too deep or wide records', async () => {
     const record = { recordId: 'x', iccid: '8944500102999999991', at: '2026-11-20T10:00:00Z' }
     const lines = [deep(10_000), JSON.stringify({ ...record, ...wide(1000) })].join('\n')
     const ndjson = await harness.tenant.inside('POST', '/internal/usage', lines, {

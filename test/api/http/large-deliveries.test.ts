@@ -1,4 +1,4 @@
-/** Deliveries of more than one chunk (1,000 records are a transaction), over HTTP as mediation sends them. */
+/** Usage deliveries of more than one chunk (1,000 records, one transaction), over HTTP as mediation sends them. */
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { anIccid, useHarness } from '../harness.ts'
@@ -33,7 +33,7 @@ async function send(type: string, body: string | Uint8Array<ArrayBuffer>, header
 }
 const usageOf = async () => (await harness.tenant.ask('GET', `/api/sims/${iccid}`)).body.usageMB
 
-/** Records, each of 1,000 bytes; those at `bad` have a time that is none. */
+/** Records of 1,000 bytes each; those at `bad` have an invalid time. */
 const records = (name: string, count: number, bad: readonly number[] = []) =>
   Array.from({ length: count }, (_, i) => ({
     recordId: `${name}-${i}`,
@@ -51,8 +51,8 @@ describe.each([
     'text/csv',
     (all: readonly object[]) => ['recordId,iccid,at,bytesUp', ...all.map((r) => Object.values(r).join())].join('\n'),
   ],
-])('2,500 records as %s', (name, type, text) => {
-  test('count once each over all chunks, and rejected ones are told by their place in the delivery', async () => {
+])('POST /internal/usage with 2,500 records as %s', (name, type, text) => {
+  test('counts each once, rejects bad ones by index', async () => {
     const before = await usageOf()
     const bad = [0, 999, 1000, 1001, 2499]
     const body = gzipSync(text(records(name, 2500, bad)))
@@ -69,7 +69,7 @@ describe.each([
   })
 })
 
-test('of 2,100 rejected records the first 1,000 are told, and all are counted', async () => {
+test('POST /internal/usage lists 1,000 rejected records, counts 2,100', async () => {
   const bad = Array.from({ length: 2100 }, (_, i) => i + 200)
 
   const { body } = await send(NDJSON, asLines(records('cap', 2500, bad)))
@@ -78,11 +78,11 @@ test('of 2,100 rejected records the first 1,000 are told, and all are counted', 
   expect([body.rejected[0].index, body.rejected.at(-1).index]).toEqual([200, 1199])
 })
 
-describe('a body of more than 32 MiB', () => {
+describe('POST /internal/usage over 32 MiB', () => {
   const padded = (i: number) =>
     `${JSON.stringify(records('long', 1)[0]).replace('long-0', `long-${i}`)}${' '.repeat(30_000)}`
 
-  test('as NDJSON is a stream of any length', async () => {
+  test('streams NDJSON of any length', async () => {
     const body = Array.from({ length: 1200 }, (_, i) => padded(i)).join('\n')
     expect(body.length).toBeGreaterThan(34 * MIB)
 
@@ -91,7 +91,7 @@ describe('a body of more than 32 MiB', () => {
     expect([answer.status, answer.body.accepted, answer.body.rejectedCount]).toEqual([200, 1200, 0])
   })
 
-  test('as JSON is refused with what to send instead, and counts nothing', async () => {
+  test('answers 413 to JSON and counts nothing', async () => {
     const before = await usageOf()
     const body = `{"records":[${Array.from({ length: 1200 }, (_, i) => padded(i + 5000)).join()}]}`
 
@@ -103,11 +103,11 @@ describe('a body of more than 32 MiB', () => {
       expect(problem.detail).toContain('send NDJSON or CSV')
     }
     expect(await usageOf()).toBe(before)
-    // What was left of the bodies stands before no other request of their connections.
+    // The unread rest of the bodies blocks no later request on their connections.
     expect((await send(NDJSON, asLines(records('after', 1)))).body).toMatchObject({ accepted: 1 })
   })
 
-  test('as JSON of letters that take two bytes each is measured in bytes', async () => {
+  test('measures JSON in bytes, not in letters', async () => {
     const body = `{"records":[],"comment":"${'ü'.repeat(17 * MIB)}"}`
 
     expect((await send('application/json', body)).status).toBe(413)

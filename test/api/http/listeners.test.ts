@@ -12,7 +12,7 @@ const harness = useHarness()
 const local = { host: '127.0.0.1', internalHost: '127.0.0.1', ...INTERNAL }
 
 describe('startApi', () => {
-  test('listens on both ports, tells what it depends on, and stops', async () => {
+  test('listens on both ports, reports dependencies, and stops', async () => {
     const away = { name: 'carrier', check: () => Promise.reject(new Error('connection refused')) }
     const api = await startApi({
       ...local,
@@ -39,7 +39,7 @@ describe('startApi', () => {
     await expect(fetch(`${api.apiUrl}/api/pools`)).rejects.toThrow('fetch failed')
   })
 
-  test('a port that is taken is told, and nothing is left listening', async () => {
+  test('rejects with EADDRINUSE if a port is taken', async () => {
     const first = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [] })
     const taken = Number(new URL(first.internalUrl).port)
 
@@ -49,7 +49,7 @@ describe('startApi', () => {
     await first.close()
   })
 
-  test('the log has the request id and no key', async () => {
+  test('logs the request id and no key', async () => {
     const lines: string[] = []
     const to = new Writable({
       write: (chunk, _encoding, done) => {
@@ -69,7 +69,7 @@ describe('startApi', () => {
     expect(log).not.toContain(harness.tenant.key.slice(-43))
   })
 
-  test('what is not HTTP is answered with a problem too', async () => {
+  test('answers bytes that are not HTTP with a problem', async () => {
     const api = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [] })
     const socket = connectTo(Number(new URL(api.apiUrl).port), '127.0.0.1')
 
@@ -82,7 +82,7 @@ describe('startApi', () => {
     expect(answer).toContain('"code":"invalid_request"')
   })
 
-  test('a body that does not arrive is answered, and its connection ended; a file has longer', async () => {
+  test('answers 408 to a late body, later for files', async () => {
     const options = { store: harness.store, ...INTERNAL, dependencies: [], refusalLimit: 0 }
     const app = await buildInternal(options, { arrivalMs: 300, uploadMs: 60_000 })
     onTestFinished(() => app.close())
@@ -108,7 +108,7 @@ describe('startApi', () => {
     upload.destroy()
   })
 
-  test('every answer says that it is of the type it names, and is kept by nobody', async () => {
+  test('sends nosniff and no-store with every response', async () => {
     const paths = ['/api/pools', '/api/none', '/openapi.json', '/docs/', '/api/%zz']
     for (const path of paths) {
       const { headers } = await harness.outside.inject({ method: 'GET', url: path })

@@ -1,4 +1,4 @@
-/** The limit of requests a key may make in a minute. */
+/** How many requests a key may make in a minute. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { RequestLimit } from '../../../api/http/rate-limit.ts'
 import { buildPublic } from '../../../api/server.ts'
@@ -10,7 +10,7 @@ import { asking, useHarness } from '../harness.ts'
 const harness = useHarness()
 const redisUrl = requireRedis('limits of requests that several processes count together')
 
-/** One more process with the public interface. */
+/** Another process with the public interface. */
 async function aProcess(requestLimit: RequestLimit) {
   const app = await buildPublic({ store: harness.store, requestLimit })
   onTestFinished(() => app.close())
@@ -24,8 +24,8 @@ const statuses = async (times: number, ask: () => Promise<{ status: number }>) =
   return all
 }
 
-describe('a limit of requests', () => {
-  test('is of a key over all its paths, says how much is left, and answers 429 with Retry-After', async () => {
+describe('rate limit', () => {
+  test('counts a key over all paths, then answers 429', async () => {
     const by = await aProcess({ perMinute: 3 })
     const ours = by(harness.tenant.key)
 
@@ -43,7 +43,7 @@ describe('a limit of requests', () => {
     expect(await statuses(3, () => by(harness.other.key)('GET', '/api/tenant'))).toEqual([200, 200, 200])
   })
 
-  test('does not count operator keys: the workers go on', async () => {
+  test('does not apply to operator keys', async () => {
     const by = await aProcess({ perMinute: 1 })
 
     expect(await statuses(4, () => by(harness.operatorKey, harness.tenant.id)('GET', '/api/tenant'))).toEqual([
@@ -51,14 +51,14 @@ describe('a limit of requests', () => {
     ])
   })
 
-  test('of 0 is none', async () => {
+  test('is switched off by 0', async () => {
     const by = await aProcess({ perMinute: 0 })
     const { headers } = await by(harness.tenant.key)('GET', '/api/tenant')
 
     expect(headers['ratelimit-limit']).toBeUndefined()
   })
 
-  test('lets requests pass while the counts cannot be reached', async () => {
+  test('lets requests pass while Redis is unreachable', async () => {
     const lost: Error[] = []
     const counts = openRequestCounts('redis://127.0.0.1:1', (error) => lost.push(error))
     onTestFinished(counts.close)
@@ -70,7 +70,7 @@ describe('a limit of requests', () => {
     expect(lost.length).toBeGreaterThan(0)
   })
 
-  test.skipIf(redisUrl === undefined)('is one over all processes that share a Redis', async () => {
+  test.skipIf(redisUrl === undefined)('is shared by processes with one Redis', async () => {
     const processes = await Promise.all(
       [1, 2].map(async () => {
         const counts = openRequestCounts(redisUrl ?? '', (error) => expect.fail(error.message))

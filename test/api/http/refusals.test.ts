@@ -1,4 +1,4 @@
-/** Requests that are refused for their key: without the database, and bounded by address. */
+/** Requests refused for their key: without the database, and limited by address. */
 import type { InjectOptions } from 'fastify'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
@@ -22,7 +22,7 @@ type Asking = (options?: { key?: string; from?: string; url?: string }) => Promi
   code: string | undefined
 }>
 
-/** Both listeners over one connection, which is taken away for a while by `held`. */
+/** Both listeners on one database connection, which `held` takes away for a while. */
 async function aProcess() {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(harness.root)
   const url = new URL(inject('postgresUrl'))
@@ -52,7 +52,7 @@ async function aProcess() {
   return { db, outside: asking(outside, '/api/tenant'), inside: asking(inside, '/internal/keys') }
 }
 
-/** Does something while the only connection is taken by somebody else. */
+/** Runs `work` while the only connection is taken. */
 const held = <T>(db: Db, work: () => Promise<T>): Promise<T> => db.connection().execute(work)
 
 const times401 = (count: number) => Array.from({ length: count }, () => [401, 'unauthorized'])
@@ -64,7 +64,7 @@ const times = async <T>(count: number, ask: () => Promise<T>): Promise<T[]> => {
 }
 
 describe.each(['outside', 'inside'] as const)('a request without a key, %s', (listener) => {
-  test('is refused without the database, also where it has not the form of a key', async () => {
+  test('gets 401 without a database connection', async () => {
     const process = await aProcess()
     const ask = process[listener]
 
@@ -77,7 +77,7 @@ describe.each(['outside', 'inside'] as const)('a request without a key, %s', (li
     expect(answers.map(({ status, code }) => [status, code])).toEqual(times401(3))
   })
 
-  test('is told to wait after 60 in a minute, and then for its key again', async () => {
+  test('gets 429 after 60 refusals in a minute', async () => {
     const { [listener]: ask } = await aProcess()
 
     const first = await times(LIMIT, () => ask())
@@ -91,8 +91,8 @@ describe.each(['outside', 'inside'] as const)('a request without a key, %s', (li
   })
 })
 
-describe('beyond the bound of an address', () => {
-  test('a wrong key of the right form takes no connection, and a key that works passes', async () => {
+describe('over the refusal limit of an address', () => {
+  test('wrong keys take no connection, working keys pass', async () => {
     const { db, outside: ask } = await aProcess()
     const key = harness.tenant.key
     const flood = await times(LIMIT, () => ask({ key: WRONG }))
@@ -106,7 +106,7 @@ describe('beyond the bound of an address', () => {
     expect(right.status).toBe(200)
   })
 
-  test('a key that is made now passes within 10 seconds; one that is revoked does not', async () => {
+  test('new keys pass within 10 seconds, revoked keys fail', async () => {
     const { outside: ask } = await aProcess()
     await times(LIMIT, () => ask())
     await ask({ key: WRONG })
@@ -121,7 +121,7 @@ describe('beyond the bound of an address', () => {
     expect([atOnce.status, later.status, revoked.status]).toEqual([429, 200, 401])
   })
 
-  test('the secret counts, not the id of a key', async () => {
+  test('a key passes by its secret, not its id', async () => {
     const { outside: ask } = await aProcess()
     await times(LIMIT, () => ask())
 
@@ -132,7 +132,7 @@ describe('beyond the bound of an address', () => {
     ])
   })
 
-  test('others are asked for their key as before; of IPv6 a network is one', async () => {
+  test('other addresses get 401; IPv6 counts by network', async () => {
     const { outside: ask } = await aProcess()
     await times(LIMIT, () => ask({ from: '2001:db8:0:1::a' }))
 

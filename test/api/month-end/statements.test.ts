@@ -5,11 +5,11 @@ import { used } from '../specification/estate.ts'
 
 const harness = useHarness()
 const CLOSED = Date.UTC(2026, 11, 2)
-/** Eight messages, and six megabytes of SIMs that were never active: without allowance and fee. */
+/** Eight messages, and six megabytes of SIMs that were never active and so have neither allowance nor fee. */
 const TOTAL = 8 * 50_000 + 6 * 2250
 const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 const get = (what: string, key = '2026-11') => harness.tenant.inside('GET', `/internal/cycles/${key}/${what}`)
-/** Key, kind, pool and SIM of a line tell it from all others. */
+/** Kind, pool, SIM and adjusted cycle identify a line. */
 const names = (lines: { kind: string; poolId: number; simId: number | null; adjusts: string | null }[]) =>
   lines.map(({ kind, poolId, simId, adjusts }) => [kind, poolId, simId, adjusts])
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await used(harness, tenant, outside, { smsCount: 2 })
   harness.now = CLOSED
   await tenant.inside('POST', '/internal/cycles/2026-11/close', STEPS)
-  // It comes a month late.
+  // This usage comes a month late.
   await tenant.inside('POST', '/internal/usage', {
     records: [{ recordId: 'late', simId: sims[0], at: new Date(NOON).toISOString(), smsCount: 3 }],
   })
@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 
 describe('GET /internal/cycles/{key}/statement', () => {
-  test('has all lines in pages: pools by id, each before its SIMs, and adjustments after them', async () => {
+  test('pages its lines, each pool before its SIMs', async () => {
     const pages: Parameters<typeof names>[0][] = []
     for (let after: number | null = 0; after !== null; ) {
       const { body }: Awaited<ReturnType<typeof get>> = await get(`statement?limit=4&afterLine=${after}`)
@@ -67,7 +67,7 @@ describe('GET /internal/cycles/{key}/statement', () => {
     expect(body.lines[1]).toMatchObject({ smsCount: 3, smsMicro: 150_000, feeMicro: 0, poolName: 'North' })
   })
 
-  test('has the lines of a pool or a SIM alone, and the total of all', async () => {
+  test('filters lines by pool or SIM, not the total', async () => {
     const ofPool = (await get(`statement?poolId=${pools[1]}`)).body
     expect(names(ofPool.lines)).toEqual([
       ['pool', pools[1], null, null],
@@ -80,7 +80,7 @@ describe('GET /internal/cycles/{key}/statement', () => {
     expect((await get('statement?poolId=9007199254740991&simId=9007199254740991')).body.lines).toEqual([])
   })
 
-  test('is empty while the cycle is not closed, and 404 for no cycle', async () => {
+  test('is empty before the close, 404 for no cycle', async () => {
     expect((await get('statement', '2027-01')).body).toEqual({
       cycle: '2027-01',
       totalMicro: 0,
@@ -92,7 +92,7 @@ describe('GET /internal/cycles/{key}/statement', () => {
     expect((await get('statement?limit=10001')).status).toBe(400)
   })
 
-  test('shows another tenant nothing', async () => {
+  test('shows nothing to another tenant', async () => {
     const { body } = await harness.other.inside('GET', '/internal/cycles/2026-11/statement')
     expect(body).toMatchObject({ totalMicro: 0, lines: [] })
   })
@@ -102,7 +102,7 @@ describe('GET /internal/cycles/{key}/statement.csv', () => {
   const rows = (csv: string): Record<string, string>[] =>
     parse(csv, { columns: true, record_delimiter: '\r\n', bom: true })
 
-  test('has every line as it is mailed, and runs no formula', async () => {
+  test('has every line, with formulas escaped', async () => {
     const { status, headers, body } = await get('statement.csv')
     expect(status).toBe(200)
     expect(headers).toMatchObject({
@@ -120,7 +120,7 @@ describe('GET /internal/cycles/{key}/statement.csv', () => {
     expect(first?.iccid).toMatch(/^="\d+"$/)
   })
 
-  test('is its header alone where there is nothing, and 404 for no cycle', async () => {
+  test('is a header before the close, 404 for no cycle', async () => {
     expect((await get('statement.csv', '2027-01')).body).toBe(
       'line,pool,iccid,usageMB,limitMB,overageMB,voiceMins,smsCount,fee,sms,voice,overage,total,adjusts\r\n',
     )
@@ -128,7 +128,7 @@ describe('GET /internal/cycles/{key}/statement.csv', () => {
   })
 })
 
-test('GET /internal/cycles/{key}/plan: is what the close then states', async () => {
+test('GET /internal/cycles/{key}/plan totals open and closed cycles', async () => {
   const planned = (await get('plan', '2027-01')).body
   expect(planned).toMatchObject({ cycle: '2027-01', closedAt: null, statement: false, totals: { lines: 0 } })
   expect((await get('plan', '2026-12')).body).toMatchObject({

@@ -1,4 +1,4 @@
-/** What becomes of an order: processing, shipping, profiles, payment. Internal interface. */
+/** Orders after they are placed: processing, shipping, profiles, payment. Internal interface. */
 import { inflateSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { create } from 'qrcode'
@@ -41,7 +41,7 @@ const events = async (id: number) => {
 }
 
 describe('physical SIMs', () => {
-  test('are processed, shipped and delivered, and every step is a billing event', async () => {
+  test('are processed, shipped and delivered, each with an event', async () => {
     const id = await placed(harness.tenant)
     const iccids = [anIccid(), anIccid()]
 
@@ -61,7 +61,7 @@ describe('physical SIMs', () => {
     ])
   })
 
-  test('are in the estate once they are shipped: unprovisioned, physical', async () => {
+  test('join the estate unprovisioned when shipped', async () => {
     const id = await processing()
     const iccids = [anIccid(), anIccid()].reverse()
     const unknown = await harness.tenant.ask('GET', `/api/sims/${iccids[0]}`)
@@ -80,7 +80,7 @@ describe('physical SIMs', () => {
     expect((await harness.tenant.inside('GET', `/internal/orders/${id}`)).body).toMatchObject({ simCount: 2 })
   })
 
-  test('come as records with what is known of them', async () => {
+  test('keep the fields of their records', async () => {
     const id = await processing()
     const [a, b] = [anIccid(), anIccid()]
 
@@ -91,7 +91,7 @@ describe('physical SIMs', () => {
     expect(await sim(a)).toMatchObject({ imsi: '262015550001', tag: 'Pump' })
   })
 
-  test('come as CSV, with carrier and tracking number in the query', async () => {
+  test('come as CSV, with the parcel in the query', async () => {
     const id = await processing()
     const [a, b] = [anIccid(), anIccid()]
 
@@ -104,7 +104,7 @@ describe('physical SIMs', () => {
   })
 
   test.each(['shippingCarrier=x', 'trackingNumber=1', 'shippingCarrier=&trackingNumber=1'])(
-    'CSV with %s alone in the query is refused',
+    'are refused as CSV with only %s',
     async (query) => {
       const id = await processing()
 
@@ -115,7 +115,7 @@ describe('physical SIMs', () => {
     },
   )
 
-  test('a fault of a file names its line, and nothing is done', async () => {
+  test('are refused with the line of a fault', async () => {
     const id = await processing()
     const good = anIccid()
 
@@ -136,7 +136,7 @@ describe('physical SIMs', () => {
     ['a record without an ICCID', { iccids: null, sims: [{ tag: 'x' }, { iccid: anIccid() }] }, '/sims/0'],
     ['an eSIM', { iccids: null, sims: [{ iccid: anIccid(), type: 1 }, { iccid: anIccid() }] }, '/sims/0'],
     ['one ICCID twice', { iccids: ['8944500102999999999', '8944500102999999999'] }, '/iccids/1'],
-  ])('%s is refused', async (_what, wrong, pointer) => {
+  ])('are refused with %s', async (_what, wrong, pointer) => {
     const id = await processing()
 
     const answer = await step(id, 'ship', { ...PARCEL, iccids: [anIccid(), anIccid()], ...wrong })
@@ -145,7 +145,7 @@ describe('physical SIMs', () => {
     expect((await order(id)).status).toBe('Processing')
   })
 
-  test.each([1, 3])('%i for an order of 2: refused, naming both numbers', async (count) => {
+  test.each([1, 3])('are refused if %i come for 2 ordered', async (count) => {
     const id = await processing()
 
     const answer = await step(id, 'ship', { ...PARCEL, iccids: Array.from({ length: count }, anIccid) })
@@ -154,7 +154,7 @@ describe('physical SIMs', () => {
     expect(answer.body.detail).toMatch(new RegExp(`for 2 .* ${count} were given`))
   })
 
-  test('without an address anywhere nothing is shipped; the call may bring one', async () => {
+  test('need an address from the order or the request', async () => {
     const id = await processing({ shippingLine1: null, shippingCity: 'Ghent', shippingPostcode: '9000' })
     const iccids = [anIccid(), anIccid()]
 
@@ -177,7 +177,7 @@ describe('physical SIMs', () => {
     })
   })
 
-  test.each(['ours', 'theirs'])('an ICCID that is %s already: refused, and nothing half done', async (whose) => {
+  test.each(['ours', 'theirs'])('are refused together if one ICCID is %s', async (whose) => {
     const known = await aSim(whose === 'ours' ? harness.tenant : harness.other)
     const fresh = anIccid()
     const id = await processing()
@@ -190,7 +190,7 @@ describe('physical SIMs', () => {
     expect((await simsOf(id)).data).toEqual([])
   })
 
-  test('sent again under the same Idempotency-Key they are shipped once', async () => {
+  test('ship once under one Idempotency-Key', async () => {
     const id = await processing()
     const body = { ...PARCEL, iccids: [anIccid(), anIccid()] }
     const key = { 'idempotency-key': `ship-${id}` }
@@ -205,7 +205,7 @@ describe('physical SIMs', () => {
     expect((await simsOf(id)).data).toHaveLength(2)
   })
 
-  test('of two shipments at once one goes, and no SIM of the other', async () => {
+  test('ship once under two requests at once', async () => {
     const id = await processing()
     const lists = [0, 1].map(() => [anIccid(), anIccid()])
 
@@ -217,7 +217,7 @@ describe('physical SIMs', () => {
     expect(data.map(({ iccid }: { iccid: string }) => iccid).toSorted()).toEqual(sent.toSorted())
   })
 
-  test('of two orders that name the same ICCIDs at once one gets them', async () => {
+  test('go to one of two orders at once', async () => {
     const [one, two] = [await processing(), await processing()]
     const iccids = [anIccid(), anIccid()]
 
@@ -231,7 +231,7 @@ describe('physical SIMs', () => {
   })
 })
 
-describe('steps', () => {
+describe('an order', () => {
   test.each([
     ['Pending', [], 'ship', 'order_state_conflict'],
     ['Pending', [], 'deliver', 'order_state_conflict'],
@@ -245,7 +245,7 @@ describe('steps', () => {
     ['Failed', ['fail'], 'process', 'order_not_pending'],
     ['Cancelled', ['cancel'], 'process', 'order_not_pending'],
     ['Cancelled', ['cancel'], 'fail', 'order_state_conflict'],
-  ])('a %s order (after %j) refuses %s: 409 %s', async (status, before, last, code) => {
+  ])('that is %s (after %j) refuses %s: 409 %s', async (status, before, last, code) => {
     const id = await placed(harness.tenant)
     const take = (name: string) => {
       if (name === 'cancel') return harness.tenant.ask('DELETE', `/api/orders/${id}`)
@@ -268,27 +268,24 @@ describe('steps', () => {
     [2, 'ship', { ...PARCEL, iccids: ['8944500102888888881', '8944500102888888882'] }],
     [2, 'deliver', undefined],
     [1, 'complete', undefined],
-  ])('an order of type %i refuses %s', async (type, name, body) => {
+  ])('of type %i refuses %s', async (type, name, body) => {
     const id = await processing({ type })
 
     expect(await step(id, name, body)).toMatchObject({ status: 422, body: { code: 'order_type_mismatch' } })
   })
 
-  test.each(['process', 'ship', 'deliver', 'complete', 'fail'])(
-    '%s of an order that is not there: 404',
-    async (name) => {
-      const theirs = await placed(harness.other)
-      const bodies: Record<string, unknown> = { ship: { ...PARCEL, iccids: [anIccid()] }, fail: { reason: 'x' } }
+  test.each(['process', 'ship', 'deliver', 'complete', 'fail'])('answers 404 to %s if it is unknown', async (name) => {
+    const theirs = await placed(harness.other)
+    const bodies: Record<string, unknown> = { ship: { ...PARCEL, iccids: [anIccid()] }, fail: { reason: 'x' } }
 
-      for (const id of [4_711_000, theirs]) {
-        expect(await step(id, name, bodies[name])).toMatchObject({ status: 404, body: { code: 'order_not_found' } })
-      }
-      const { body } = await harness.other.ask('GET', `/api/orders/${theirs}`)
-      expect(body.status).toBe('Pending')
-    },
-  )
+    for (const id of [4_711_000, theirs]) {
+      expect(await step(id, name, bodies[name])).toMatchObject({ status: 404, body: { code: 'order_not_found' } })
+    }
+    const { body } = await harness.other.ask('GET', `/api/orders/${theirs}`)
+    expect(body.status).toBe('Pending')
+  })
 
-  test('a failure has a reason, and is a warning', async () => {
+  test('fails with a reason and a warning event', async () => {
     const id = await processing()
 
     const without = await step(id, 'fail', { reason: '' })
@@ -305,7 +302,7 @@ describe('steps', () => {
 describe('eSIMs', () => {
   const PAYLOAD = /^LPA:1\$smdp\.simherd\.example\$[0-9A-F]{32}$/
 
-  test('get a profile each: an ICCID with its check digit, a payload nobody can guess, its QR code', async () => {
+  test('get one ICCID, payload and QR code each', async () => {
     const id = await processing({ type: 2, quantity: 5, shippingLine1: null })
 
     const done = await step(id, 'complete')
@@ -325,7 +322,7 @@ describe('eSIMs', () => {
     expect((await events(id)).at(-1)).toEqual([`Order ${id} is complete`, 0])
   })
 
-  test('an ICCID that somebody has imported is passed over', async () => {
+  test('skip ICCIDs that are already imported', async () => {
     const first = await processing({ type: 2, quantity: 1 })
     await step(first, 'complete')
     const [{ iccid: last }] = (await simsOf(first)).data
@@ -341,7 +338,7 @@ describe('eSIMs', () => {
     expect(data.map(({ iccid }: { iccid: string }) => iccid).toSorted()).toEqual([next(2), next(4), next(5)])
   })
 
-  test('take the ICCIDs that are given', async () => {
+  test('take the ICCIDs of the request', async () => {
     const id = await processing({ type: 2 })
     const iccids = [anIccid(), anIccid()]
 
@@ -355,7 +352,7 @@ describe('eSIMs', () => {
     expect(await sim(iccids[1] ?? '')).toMatchObject({ type: 1, esimQrPayload: expect.stringMatching(PAYLOAD) })
   })
 
-  test('an ICCID that exists already: refused, and nothing half done', async () => {
+  test('are refused together if one ICCID exists', async () => {
     const known = await aSim(harness.other)
     const fresh = anIccid()
     const id = await processing({ type: 2 })
@@ -367,7 +364,7 @@ describe('eSIMs', () => {
     expect((await order(id)).status).toBe('Processing')
   })
 
-  test('are made once, whether asked for again or at once', async () => {
+  test('are made once under repeated requests', async () => {
     const id = await processing({ type: 2 })
     const key = { 'idempotency-key': `complete-${id}` }
 
@@ -381,7 +378,7 @@ describe('eSIMs', () => {
     for (const each of [id, second]) expect((await simsOf(each)).data).toHaveLength(2)
   })
 
-  test('their payload stands at the SIM and nowhere else', async () => {
+  test('keep their payload in table sims only', async () => {
     const id = await processing({ type: 2 })
     await step(id, 'complete', {}, { 'idempotency-key': `secret-${id}` })
 
@@ -404,7 +401,7 @@ describe('eSIMs', () => {
 })
 
 describe('payment', () => {
-  test('is noted, kept where it is left out, and taken off by an empty text', async () => {
+  test('is kept if omitted and cleared by empty text', async () => {
     const id = await placed(harness.tenant)
     const set = (body: unknown) => harness.tenant.inside('PATCH', `/internal/orders/${id}`, body)
 
@@ -422,7 +419,7 @@ describe('payment', () => {
   })
 
   test.each(['javascript:alert(1)', 'pay.example', 'https://pay.example/a b'])(
-    'a receipt at %j is refused',
+    'is refused with a receipt at %j',
     async (url) => {
       const id = await placed(harness.tenant)
 
@@ -433,7 +430,7 @@ describe('payment', () => {
   )
 })
 
-test('who changed an order, from what to what, is in the audit trail', async () => {
+test('the audit trail shows changed orders and prices', async () => {
   const id = await placed(harness.tenant)
   await harness.tenant.ask('DELETE', `/api/orders/${id}`)
   await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 2 }] })
@@ -455,7 +452,7 @@ test('who changed an order, from what to what, is in the audit trail', async () 
   expect(ofPrices.body.data[0]).toMatchObject({ before: { prices: [{ type: 1, price: 2 }] }, after: { prices: [] } })
 })
 
-/** The modules of a QR code as text, dark ones as `#`: read off its picture, four pixels each, four of them around. */
+/** The modules of a QR code as text, dark ones as `#`. Its picture has 4 pixels a module and a margin of 4 modules. */
 function modulesOf(dataUrl: string): string[] {
   const png = Buffer.from(dataUrl.replace(/^data:image\/png;base64,/, ''), 'base64')
   const parts: Buffer[] = []
@@ -465,7 +462,7 @@ function modulesOf(dataUrl: string): string[] {
   }
   const pixels = inflateSync(Buffer.concat(parts))
   const width = png.readUInt32BE(16)
-  // A byte a pixel, and one before each line.
+  // One byte a pixel, and one before each line.
   const lineBytes = 1 + width
   const size = width / 4 - 8
   const at = (place: number) => (place + 4) * 4 + 1

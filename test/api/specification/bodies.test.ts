@@ -1,4 +1,4 @@
-/** Bodies are strict, on every operation of the service document that changes something: 400, and where it is wrong. */
+/** Bodies are checked strictly on every changing operation of the service document: 400, and the place of the fault. */
 import { describe, expect, test } from 'vitest'
 import { aPool, aSim, aTariff, useHarness } from '../harness.ts'
 import { NO_TICKET } from './estate.ts'
@@ -22,7 +22,7 @@ type Kind = keyof typeof WRONG
 interface Write {
   readonly call: string
   readonly fields: Readonly<Record<string, Kind>>
-  /** A body that is taken but for what it names. */
+  /** A valid body, though what its ids name may not exist. */
   readonly body: Readonly<Record<string, unknown>>
 }
 const address = {
@@ -72,7 +72,7 @@ const WRITES: readonly Write[] = [
   { call: 'PATCH /api/tenant/name', fields: { name: 'text' }, body: { name: 'Ours' } },
   { call: 'PATCH /api/tenant/billing-email', fields: { billingEmail: 'text' }, body: { billingEmail: 'a@b.example' } },
 ]
-/** Lengths and forms of text. */
+/** Texts of a wrong length or form. */
 const TEXTS: readonly (readonly [call: string, field: string, wrong: readonly string[]])[] = [
   ['POST /api/pools', 'name', ['', 'x'.repeat(51)]],
   ['PUT /api/pools/1', 'name', ['', 'ab', 'x'.repeat(51)]],
@@ -105,7 +105,7 @@ const FIELDS = WRITES.flatMap(({ call, fields }) =>
 )
 
 describe('a body', () => {
-  test.each(FIELDS)('of %s whose %s is no %s is refused, and the answer points to it', async (call, field, kind) => {
+  test.each(FIELDS)('of %s needs %s to be %s', async (call, field, kind) => {
     const texts = TEXTS.find(([of, name]) => of === call && name === field)?.[2] ?? []
     for (const wrong of [...WRONG[kind], ...texts]) {
       const answer = await send(call, { ...writeTo(call).body, [field]: wrong })
@@ -119,21 +119,21 @@ describe('a body', () => {
     }
   })
 
-  test.each(WRITES)('of $call with a field that is none is refused', async ({ call, body }) => {
+  test.each(WRITES)('of $call has no unknown field', async ({ call, body }) => {
     for (const unknown of ['colour', 'ID', '']) {
       const answer = await send(call, { ...body, [unknown]: null })
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/${unknown}` }] } })
     }
   })
 
-  test.each(WRITES)('of $call that is no object is refused', async ({ call }) => {
+  test.each(WRITES)('of $call must be an object', async ({ call }) => {
     for (const wrong of [[], 'text', 5, true, [{}]]) {
       expect(await send(call, JSON.stringify(wrong))).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
     }
   })
 
   test.each(WRITES.filter(({ call }) => !call.includes('queue-reprovision')))(
-    'of $call that is empty, {} or null lacks its required fields: all are named',
+    'of $call names all missing required fields',
     async ({ call, fields }) => {
       const required = Object.keys(fields).filter((field) => !fields[field]?.endsWith('?'))
       const pointers = (body: { errors: { pointer: string }[] }) => body.errors.map(({ pointer }) => pointer).toSorted()
@@ -145,7 +145,7 @@ describe('a body', () => {
     },
   )
 
-  test.each(WRITES)('of $call that cannot be read is refused', async ({ call, body }) => {
+  test.each(WRITES)('of $call is refused if unreadable', async ({ call, body }) => {
     for (const [text, type, status, code] of [
       ['{"a":', 'application/json', 400, 'invalid_request'],
       ['{"__proto__":{"a":1}}', 'application/json', 400, 'invalid_request'],
@@ -160,7 +160,7 @@ describe('a body', () => {
     }
   })
 
-  test('null counts as left out for every optional field of every operation', async () => {
+  test('treats null as omitted in optional fields', async () => {
     const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
     const { id: simId } = await aSim(harness.tenant)
     const real: Readonly<Record<string, unknown>> = { tariffId, simId }
@@ -175,15 +175,15 @@ describe('a body', () => {
     }
   })
 
-  test('in UTF-8 with or without saying so is taken', async () => {
+  test('is read as UTF-8 with or without charset', async () => {
     for (const type of ['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8']) {
       expect((await send('PATCH /api/tenant/name', { name: 'Fünf' }, type)).status).toBe(200)
     }
   })
 })
 
-describe('a call without a body', () => {
-  test.each(WITHOUT_BODY)('%s takes none, an empty one, {} or null, under any content type', async (call) => {
+describe('a request without a body', () => {
+  test.each(WITHOUT_BODY)('%s takes nothing, {} or null of any type', async (call) => {
     for (const nothing of ['', '{}', 'null', ' { } ']) {
       for (const type of ['application/json', 'application/xml', 'text/plain', 'application/x-www-form-urlencoded']) {
         const answer = await send(call, nothing, type)
@@ -192,7 +192,7 @@ describe('a call without a body', () => {
     }
   })
 
-  test.each(WITHOUT_BODY)('%s refuses any other', async (call) => {
+  test.each(WITHOUT_BODY)('%s refuses any other body', async (call) => {
     for (const wrong of [{ now: true }, [], 0, 'x']) {
       expect(await send(call, JSON.stringify(wrong))).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
     }

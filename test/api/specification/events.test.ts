@@ -26,7 +26,7 @@ beforeAll(async () => {
 const list = (query: string) => harness.tenant.ask('GET', `/api/events?${query}`)
 const titles = (body: { data: { title: string }[] }) => body.data.map(({ title }) => title)
 
-test('4.8 GET /api/events + 2.9 Event: exactly their fields, the newest first', async () => {
+test('4.8 GET /api/events + 2.9 Event: lists events newest first, with exactly their fields', async () => {
   const { status, body } = await list('')
 
   expect(status).toBe(200)
@@ -78,7 +78,7 @@ test.each([
   expect(await list(query)).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
 })
 
-test('4.8 GET /api/events/{id} + 2.9 Event: is the one of the list', async () => {
+test('4.8 GET /api/events/{id} + 2.9 Event: equals the event in the list', async () => {
   const [event] = (await list('')).body.data
 
   const { status, body } = await harness.tenant.ask('GET', `/api/events/${event.id}`)
@@ -93,11 +93,11 @@ test.each([
   ['9007199254740992', 400, 'invalid_request'],
   ['0', 400, 'invalid_request'],
   ['abc', 400, 'invalid_request'],
-])('4.8 GET /api/events/{id}: %s is %i %s', async (id, status, code) => {
+])('4.8 GET /api/events/{id}: %s answers %i %s', async (id, status, code) => {
   expect(await harness.tenant.ask('GET', `/api/events/${id}`)).toMatchObject({ status, body: { code } })
 })
 
-test('4.8 GET /api/events/{id}: another tenant’s is not there', async () => {
+test('4.8 GET /api/events/{id}: hides another tenant’s event', async () => {
   const theirs = (await harness.other.ask('GET', '/api/events?searchTerm=theirs')).body.data[0]
 
   expect(await harness.tenant.ask('GET', `/api/events/${theirs.id}`)).toMatchObject({
@@ -106,7 +106,7 @@ test('4.8 GET /api/events/{id}: another tenant’s is not there', async () => {
   })
 })
 
-test('4.8 GET /api/events/metadata: type and `severty`, and nothing else', async () => {
+test('4.8 GET /api/events/metadata: has the codes of type and `severty` only', async () => {
   const { status, body } = await harness.tenant.ask('GET', '/api/events/metadata')
 
   expect(status).toBe(200)
@@ -117,7 +117,7 @@ test('4.8 GET /api/events/metadata: type and `severty`, and nothing else', async
   expect(Object.keys(body)).toEqual(['type', 'severty'])
 })
 
-test('4.8 GET /api/events: what a caller changes is told as decided', async () => {
+test('4.8 GET /api/events: records what a caller changes', async () => {
   const { tenant } = harness
   const told = async (type: number, searchTerm: string) =>
     titles((await list(`type=${type}&searchTerm=${encodeURIComponent(searchTerm)}`)).body)

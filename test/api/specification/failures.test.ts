@@ -1,4 +1,4 @@
-/** Failures of the service document's paths: section 7 leaves them open, so all are problems of one form. */
+/** Failures on the service document's paths. Section 7 leaves them open, so all are problems of one form. */
 import { describe, expect, test } from 'vitest'
 import { buildPublic } from '../../../api/server.ts'
 import { connect } from '../../../store/connect.ts'
@@ -8,7 +8,7 @@ import { SECTIONS } from './rows.ts'
 
 const harness = useHarness()
 
-/** The methods of each path that the service document has. `{id}` and `{iccid}` of a SIM are one path. */
+/** The methods of each path of the service document. `{id}` and `{iccid}` of a SIM are one path. */
 const PATHS = new Map<string, Set<string>>()
 for (const name of SECTIONS.flatMap(({ rows }) => Object.keys(rows))) {
   const [, method, path] = /^4\.\d (\w+) (\/\S+)$/.exec(name) ?? []
@@ -18,7 +18,7 @@ for (const name of SECTIONS.flatMap(({ rows }) => Object.keys(rows))) {
 }
 const filled = (path: string) => path.replace(/\{\w+\}/, path.includes('tickets') ? NO_TICKET : '4711000')
 
-/** What no answer may tell: SQL, a stack, a file of the service, a table. */
+/** What no response may show: SQL, a stack, a file of the service, a table. */
 const INNER =
   /\bselect\b.*\bfrom\b|\binsert into\b|node_modules|\.ts\b|\bat \w+ \(|\/work|\/home|postgres|kysely|constraint "/i
 
@@ -59,7 +59,7 @@ test('a problem has exactly its fields', async () => {
 })
 
 describe('every path', () => {
-  test.each([...PATHS])('%s: 405 for the methods it has not, and Allow names those it has', async (path, methods) => {
+  test.each([...PATHS])('%s answers 405 and Allow to other methods', async (path, methods) => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
       if (methods.has(method)) continue
       const answer = await harness.tenant.ask(method, filled(path))
@@ -71,7 +71,7 @@ describe('every path', () => {
     }
   })
 
-  test.each([...PATHS])('%s: 401 without a key, and what to send', async (path, methods) => {
+  test.each([...PATHS])('%s answers 401 without a key', async (path, methods) => {
     for (const method of methods) {
       const answer = await asking(harness.outside, {})(method, filled(path))
 
@@ -82,7 +82,7 @@ describe('every path', () => {
   })
 
   test.each([...PATHS].filter(([, methods]) => methods.has('GET')))(
-    '%s: HEAD is GET without its body',
+    '%s answers HEAD like GET without a body',
     async (path) => {
       const [get, head] = [
         await harness.tenant.ask('GET', filled(path)),
@@ -109,21 +109,21 @@ test.each([
   '/API/pools',
   '/v1/api/pools',
   '/problems/toString',
-])('%s is no path, 404', async (path) => {
+])('%s is no path and answers 404', async (path) => {
   const answer = await harness.tenant.ask('GET', path)
 
   expect(answer.status).toBe(404)
   expectProblem(answer, 'not_found')
 })
 
-test('an address that cannot be decoded is 400', async () => {
+test('a path that cannot be decoded answers 400', async () => {
   const answer = await harness.tenant.ask('GET', '/api/sims/%zz')
 
   expect(answer.status).toBe(400)
   expectProblem(answer, 'invalid_request')
 })
 
-test('text that cannot be kept is 400 in a query too', async () => {
+test('a query with a NUL character answers 400', async () => {
   for (const path of ['/api/sims?search=a%00b', '/api/events?searchTerm=%00', '/api/orders?search=%00']) {
     const answer = await harness.tenant.ask('GET', path)
     expect(answer.status).toBe(400)
@@ -131,7 +131,7 @@ test('text that cannot be kept is 400 in a query too', async () => {
   }
 })
 
-test('queries are read as the types of their parameters', async () => {
+test('query parameters are read as their types', async () => {
   const id = await aPool(harness.tenant)
   await aSim(harness.tenant)
 
@@ -144,7 +144,7 @@ test('queries are read as the types of their parameters', async () => {
   expect(unknown.status).toBe(200)
 })
 
-describe('400, 404, 409, 413, 415 and 422', () => {
+describe('a problem', () => {
   test.each([
     [400, 'invalid_request', 'POST', '/api/pools', { type: 9 }, {}],
     [404, 'sim_not_found', 'POST', '/api/tickets/activate', { simId: 4_711_000 }, {}],
@@ -153,23 +153,20 @@ describe('400, 404, 409, 413, 415 and 422', () => {
     [413, 'payload_too_large', 'PATCH', '/api/tenant/name', { name: 'x'.repeat(1_100_000) }, {}],
     [415, 'unsupported_media_type', 'PATCH', '/api/tenant/name', '<name/>', { 'content-type': 'text/xml' }],
     [422, 'idempotency_key_reused', 'POST', '/api/orders', { type: 1, quantity: 2 }, { 'idempotency-key': 'used' }],
-  ] as const)(
-    '%i %s is a problem that tells nothing of the inside',
-    async (status, code, method, path, body, headers) => {
-      const { id: simId } = await aSim(harness.tenant)
-      const { body: ticket } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
-      await harness.tenant.ask('DELETE', `/api/tickets/${ticket.id}`)
-      await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 }, { 'idempotency-key': 'used' })
+  ] as const)('%i %s shows nothing of the inside', async (status, code, method, path, body, headers) => {
+    const { id: simId } = await aSim(harness.tenant)
+    const { body: ticket } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
+    await harness.tenant.ask('DELETE', `/api/tickets/${ticket.id}`)
+    await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 }, { 'idempotency-key': 'used' })
 
-      const answer = await harness.tenant.ask(method, path.replace('{ended}', ticket.id), body, headers)
+    const answer = await harness.tenant.ask(method, path.replace('{ended}', ticket.id), body, headers)
 
-      expect(answer.status).toBe(status)
-      expectProblem(answer, code)
-    },
-  )
+    expect(answer.status).toBe(status)
+    expectProblem(answer, code)
+  })
 })
 
-test('500: a failure inside shows neither SQL nor stack, and its id is in the header', async () => {
+test('a 500 shows neither SQL nor a stack', async () => {
   const broken = harness.store.clock
   Object.assign(harness.store, {
     clock: () => {
@@ -184,7 +181,7 @@ test('500: a failure inside shows neither SQL nor stack, and its id is in the he
   expect(answer.headers['x-request-id']).not.toBe('bad id with spaces')
 })
 
-test('503: a database that is away says to try again', async () => {
+test('an unreachable database answers 503 with Retry-After', async () => {
   const { db, close } = connect('postgresql://nobody@127.0.0.1:1/nothing', { max: 1 })
   const app = await buildPublic({ store: { ...harness.store, db } })
 

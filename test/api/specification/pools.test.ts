@@ -22,8 +22,8 @@ const ask = (method: string, path: string, body?: unknown) => harness.tenant.ask
 const get = async (id: number) => (await ask('GET', `/${id}`)).body
 const noon = new Date(NOON).toISOString()
 
-describe('lists', () => {
-  test('4.2 GET /api/pools: a page of whole pools by id, those of the tenant', async () => {
+describe('pool lists', () => {
+  test('4.2 GET /api/pools: pages the tenant’s pools by id', async () => {
     const id = await aPool(harness.tenant)
     const theirs = await aPool(harness.other)
 
@@ -36,7 +36,7 @@ describe('lists', () => {
     expect(body.data.at(-1)).toEqual(await get(id))
   })
 
-  test('4.2 GET /api/pools/{id}/sims: summaries of the SIMs that are in it now, in no pages', async () => {
+  test('4.2 GET /api/pools/{id}/sims: summarizes the SIMs in it now, unpaged', async () => {
     const poolId = await aPool(harness.tenant, { watchdogMode: 2, warningThresholdPct: 70 })
     const [active, left] = [
       await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'Active' }),
@@ -84,7 +84,7 @@ describe('lists', () => {
     expect(await get(poolId)).toMatchObject({ activeSimCount: 1, totalSimCount: 2 })
   })
 
-  test('4.2 GET /api/pools/{id}/sims: an empty pool has an empty array', async () => {
+  test('4.2 GET /api/pools/{id}/sims: answers [] for an empty pool', async () => {
     const id = await aPool(harness.tenant)
 
     expect((await ask('GET', `/${id}/sims`)).body).toEqual([])
@@ -105,7 +105,7 @@ describe('lists', () => {
 })
 
 describe('a new pool', () => {
-  test('4.2 POST /api/pools + 2.3 Pool: with what is required only; exactly its fields, nullable ones null', async () => {
+  test('4.2 POST /api/pools + 2.3 Pool: has exactly its fields, null if not given', async () => {
     const tariffId = await aTariff(harness.tenant)
 
     const made = await ask('POST', '', { type: 0, tariffId, watchdogMode: 1 })
@@ -141,7 +141,7 @@ describe('a new pool', () => {
     })
   })
 
-  test('4.2 POST /api/pools: with all fields', async () => {
+  test('4.2 POST /api/pools: keeps all fields of the request', async () => {
     const tariffId = await aTariff(harness.tenant, 1)
     const body = { name: 'Fleet', type: 1, watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: false }
 
@@ -150,7 +150,7 @@ describe('a new pool', () => {
     expect(await get(made.body.id)).toMatchObject({ ...body, tariffId, tariff: { type: 1 } })
   })
 
-  test.each(['x', 'é'.repeat(50)])('4.2 POST /api/pools: the name %j is taken', async (name) => {
+  test.each(['x', 'é'.repeat(50)])('4.2 POST /api/pools: accepts the name %j', async (name) => {
     expect((await get(await aPool(harness.tenant, { name }))).name).toBe(name)
   })
 
@@ -161,13 +161,13 @@ describe('a new pool', () => {
     [0, 1, 422],
     [1, 0, 422],
     [1, 2, 422],
-  ] as const)('4.2 POST /api/pools: type %i with a tariff of type %i is %i', async (type, tariffType, status) => {
+  ] as const)('4.2 POST /api/pools: type %i with tariff type %i answers %i', async (type, tariffType, status) => {
     const answer = await ask('POST', '', { type, tariffId: await aTariff(harness.tenant, tariffType), watchdogMode: 0 })
 
     expect([answer.status, answer.body.code]).toEqual([status, status === 200 ? undefined : 'tariff_pool_mismatch'])
   })
 
-  test('4.2 POST /api/pools: a tariff that is inactive, unknown or of another tenant', async () => {
+  test('4.2 POST /api/pools: refuses inactive, unknown and other tenants’ tariffs', async () => {
     const [old, theirs] = [await aTariff(harness.tenant), await aTariff(harness.other)]
     await inactive(harness.tenant, old)
     const made = async (tariffId: number) => (await ask('POST', '', { type: 0, tariffId, watchdogMode: 0 })).body.code
@@ -178,8 +178,8 @@ describe('a new pool', () => {
   })
 })
 
-describe('one pool', () => {
-  test('4.2 GET /api/pools/{id} + 2.3 Pool: figures of the running cycle', async () => {
+describe('a pool', () => {
+  test('4.2 GET /api/pools/{id} + 2.3 Pool: has the figures of the running cycle', async () => {
     const poolId = await aPool(harness.tenant)
     const sim = await anActiveSim(harness, harness.tenant, { poolId })
     await used(harness, harness.tenant, sim.id, { bytesUp: 1_250_000_000, voiceSeconds: 90, smsCount: 3 })
@@ -207,7 +207,7 @@ describe('one pool', () => {
     ['0', 400, 'invalid_request'],
     ['1.5', 400, 'invalid_request'],
     ['abc', 400, 'invalid_request'],
-  ])('4.2 GET /api/pools/{id}: %s is %i %s, and so on every path of a pool', async (id, status, code) => {
+  ])('4.2 GET /api/pools/{id}: %s answers %i %s on every pool path', async (id, status, code) => {
     const whole = { name: 'Fleet', watchdogMode: 0 }
     const answers = [
       await ask('GET', `/${id}`),
@@ -221,7 +221,7 @@ describe('one pool', () => {
     if (status === 400) expect(answers.map(({ body }) => body.errors[0].parameter)).toEqual(answers.map(() => 'id'))
   })
 
-  test('4.2 GET /api/pools/{id}: another tenant’s is not there, on any path, and stays as it is', async () => {
+  test('4.2 GET /api/pools/{id}: hides another tenant’s pool on every path', async () => {
     const id = await aPool(harness.other, { name: 'Theirs' })
     const answers = [
       await ask('GET', `/${id}`),
@@ -236,8 +236,8 @@ describe('one pool', () => {
   })
 })
 
-describe('a pool that is replaced', () => {
-  test('4.2 PUT /api/pools/{id}: has the new name and settings; type, tariff and creation stay', async () => {
+describe('a replaced pool', () => {
+  test('4.2 PUT /api/pools/{id}: changes name and settings, nothing else', async () => {
     const id = await aPool(harness.tenant)
     const was = await get(id)
     const to = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 1, enableBurnRateAlerts: true }
@@ -252,7 +252,7 @@ describe('a pool that is replaced', () => {
   })
 
   test.each([{}, { warningThresholdPct: null, enableBurnRateAlerts: null }])(
-    '4.2 PUT /api/pools/{id}: nullable fields that are left out or null (%j) become null',
+    '4.2 PUT /api/pools/{id}: sets omitted or null fields (%j) to null',
     async (left) => {
       const id = await aPool(harness.tenant, { warningThresholdPct: 80, enableBurnRateAlerts: true })
 
@@ -268,7 +268,7 @@ describe('a pool that is replaced', () => {
     },
   )
 
-  test('4.2 PUT /api/pools/{id}: its SIMs inherit the settings at once', async () => {
+  test('4.2 PUT /api/pools/{id}: passes the settings to its SIMs at once', async () => {
     const poolId = await aPool(harness.tenant, { watchdogMode: 0 })
     const { id } = await anActiveSim(harness, harness.tenant, { poolId })
 
@@ -279,7 +279,7 @@ describe('a pool that is replaced', () => {
     expect((await ask('GET', `/${poolId}/sims`)).body).toMatchObject([settings])
   })
 
-  test.each(['type', 'tariffId', 'status'])('4.2 PUT /api/pools/{id}: %s is not replaced', async (field) => {
+  test.each(['type', 'tariffId', 'status'])('4.2 PUT /api/pools/{id}: does not change %s', async (field) => {
     const id = await aPool(harness.tenant)
     const { body: before } = await ask('GET', `/${id}`)
     const other = field === 'tariffId' ? before.tariffId + 1 : 1 - before[field]
@@ -291,7 +291,7 @@ describe('a pool that is replaced', () => {
   })
 })
 
-test('4.2 GET /api/pools/metadata: status and type, and nothing else', async () => {
+test('4.2 GET /api/pools/metadata: has the codes of status and type only', async () => {
   const { status, body } = await ask('GET', '/metadata')
 
   expect(status).toBe(200)
@@ -310,7 +310,7 @@ describe('a pool in use', () => {
     expect((await ask('GET', `/${id}`)).status).toBe(200)
   }
 
-  test('4.2 DELETE /api/pools/{id}: is refused while a SIM is in it, active or not', async () => {
+  test('4.2 DELETE /api/pools/{id}: is refused while a SIM is in it', async () => {
     const poolId = await aPool(harness.tenant)
     const { id: simId } = await aSim(harness.tenant)
     await done(harness, harness.tenant, 'provision', { simId, poolId })
@@ -318,7 +318,7 @@ describe('a pool in use', () => {
     await refused(poolId, '1 SIM(s) in it')
   })
 
-  test('4.2 DELETE /api/pools/{id}: is refused while a SIM is queued to move into it, not after', async () => {
+  test('4.2 DELETE /api/pools/{id}: is refused while a SIM is queued for it', async () => {
     const [poolId, other] = [await aPool(harness.tenant), await aPool(harness.tenant)]
     const { id } = await anActiveSim(harness, harness.tenant)
     await harness.tenant.ask('POST', `/api/sims/${id}/queue-reprovision`, { poolId })
@@ -330,7 +330,7 @@ describe('a pool in use', () => {
     expect((await ask('DELETE', `/${other}`)).status).toBe(204)
   })
 
-  test('4.2 DELETE /api/pools/{id}: is refused while a ticket leads into it, not after', async () => {
+  test('4.2 DELETE /api/pools/{id}: is refused while a ticket leads into it', async () => {
     const poolId = await aPool(harness.tenant)
     const { id: simId } = await aSim(harness.tenant)
     const ticket = await harness.tenant.ask('POST', '/api/tickets/provision', { simId, poolId })
@@ -341,8 +341,8 @@ describe('a pool in use', () => {
   })
 })
 
-describe('a pool that was deleted', () => {
-  test('4.2 DELETE /api/pools/{id}: is 204 without a body, and then the pool is nowhere', async () => {
+describe('a deleted pool', () => {
+  test('4.2 DELETE /api/pools/{id}: answers 204, then the pool is gone everywhere', async () => {
     const tariffId = await aTariff(harness.tenant)
     const id = await aPool(harness.tenant, { tariffId })
     const { id: simId } = await aSim(harness.tenant)
@@ -370,7 +370,7 @@ describe('a pool that was deleted', () => {
     expect(await get(await aPool(harness.tenant, { tariffId }))).not.toMatchObject({ id })
   })
 
-  test('4.2 DELETE /api/pools/{id}: its log entries keep its id', async () => {
+  test('4.2 DELETE /api/pools/{id}: keeps its id in log entries', async () => {
     const { tenant } = harness
     const id = await aPool(tenant)
     await logged(harness, tenant, [[null, id, 1, `z: pool ${id}`, '2026-10-01T00:00:00Z']])
@@ -381,7 +381,7 @@ describe('a pool that was deleted', () => {
     expect(body.data).toMatchObject([{ poolId: id, message: `z: pool ${id}` }])
   })
 
-  test('4.2 DELETE /api/pools/{id}: is charged in the statement of its last cycle, by its name, and in none after', async () => {
+  test('4.2 DELETE /api/pools/{id}: charges the pool in its last cycle only', async () => {
     const { other: tenant } = harness
     const del = (id: number) => tenant.ask('DELETE', `/api/pools/${id}`)
     const poolId = await aPool(tenant, { name: 'Bucket', tariffId: await aTariff(tenant, 2) })

@@ -27,7 +27,7 @@ const titles = async (): Promise<string[]> => {
   return body.data.map(({ title }: { title: string }) => title)
 }
 
-describe('lists', () => {
+describe('SIM lists', () => {
   let poolId: number
   const sims: Record<string, number> = {}
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe('lists', () => {
     return ids(body).map((id) => names.get(id))
   }
 
-  test('4.3 GET /api/sims: a page of whole SIMs by id, those of the tenant', async () => {
+  test('4.3 GET /api/sims: pages the tenant’s SIMs by id', async () => {
     const { status, body } = await harness.other.ask('GET', '/api/sims')
 
     expect(status).toBe(200)
@@ -82,7 +82,7 @@ describe('lists', () => {
     expect(await found(query)).toEqual(names)
   })
 
-  test('4.3 GET /api/sims: those in a pool', async () => {
+  test('4.3 GET /api/sims: filters by pool and status', async () => {
     expect(await found(`poolId=${poolId}`)).toEqual(['pumping'])
     expect(await found(`poolId=${poolId}&status=0`)).toEqual([])
   })
@@ -119,8 +119,8 @@ describe('the log of a SIM', () => {
   )
 })
 
-describe('one SIM', () => {
-  test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid} + 2.4 SIM: one shape; {} for no tariff', async () => {
+describe('a SIM', () => {
+  test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid} + 2.4 SIM: has the same fields by id and ICCID', async () => {
     const { id, iccid } = await aSim(harness.tenant)
 
     const byId = await ask('GET', `/${id}`)
@@ -165,7 +165,7 @@ describe('one SIM', () => {
     })
   })
 
-  test('4.3 GET /api/sims/{id} + 2.4 SIM: what it was imported with, and its watchdog settings', async () => {
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: shows imported fields and watchdog settings', async () => {
     const own = { iccid: '8944500109000000777', imsi: '262015557777', msisdn: '+491701234567', tag: 'Pump', type: 1 }
     const { id } = await aSim(harness.tenant, own)
     const settings = { isWatchdogExempt: true, warningThresholdPct: 70, enableBurnRateAlerts: true }
@@ -184,7 +184,7 @@ describe('one SIM', () => {
     })
   })
 
-  test('4.3 GET /api/sims/{id} + 2.4 SIM: figures of the running cycle, and the state it is in', async () => {
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: shows SIM state and figures of the cycle', async () => {
     const tariffId = await aTariff(harness.tenant)
     const { id } = await anActiveSim(harness, harness.tenant, { tariffId }, { type: 1 })
     await used(harness, harness.tenant, id, {
@@ -215,7 +215,7 @@ describe('one SIM', () => {
     expect(sim.tariff).toEqual((await harness.tenant.ask('GET', `/api/tariffs/${tariffId}`)).body)
   })
 
-  test('4.3 GET /api/sims/{id} + 2.4 SIM: `tariffId` is its own tariff, `tariff` the one that governs', async () => {
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: `tariffId` is its own tariff, `tariff` what governs', async () => {
     const [own, shared] = [await aTariff(harness.tenant, 0), await aTariff(harness.tenant, 1)]
     const poolId = await aPool(harness.tenant, { type: 1, tariffId: shared })
     const inside = await anActiveSim(harness, harness.tenant, { tariffId: own })
@@ -224,7 +224,7 @@ describe('one SIM', () => {
     expect(await get(inside.id)).toMatchObject({ poolId, tariffId: own, tariff: { id: shared, type: 1 } })
   })
 
-  test('4.3 GET /api/sims/{id} + 2.4 SIM: an eSIM that was ordered has its payload and its QR code', async () => {
+  test('4.3 GET /api/sims/{id} + 2.4 SIM: has payload and QR code of an ordered eSIM', async () => {
     const order = (await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 1 })).body.id
     await harness.tenant.inside('POST', `/internal/orders/${order}/process`)
     await harness.tenant.inside('POST', `/internal/orders/${order}/complete`)
@@ -249,7 +249,7 @@ describe('one SIM', () => {
     '8944500102198304826',
     '8944500102198304826123',
     '12345678901234567890123',
-  ])('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: %s is nobody’s, 404', async (segment) => {
+  ])('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: %s finds no SIM and answers 404', async (segment) => {
     expect(await ask('GET', `/${segment}`)).toMatchObject({ status: 404, body: { code: 'sim_not_found' } })
   })
 
@@ -259,7 +259,7 @@ describe('one SIM', () => {
     ['8944500102198304826', 400, 'invalid_request'],
     ['0', 400, 'invalid_request'],
     ['abc', 400, 'invalid_request'],
-  ])('4.3 PATCH /api/sims/{id}/tag: of %s is %i %s, and so on every other path of a SIM', async (id, status, code) => {
+  ])('4.3 PATCH /api/sims/{id}/tag: %s answers %i %s on every SIM path', async (id, status, code) => {
     const answers = [
       await ask('PATCH', `/${id}/tag`, { tag: 'x' }),
       await ask('POST', `/${id}/queue-unprovision`),
@@ -270,7 +270,7 @@ describe('one SIM', () => {
     for (const answer of answers) expect(answer).toMatchObject({ status, body: { code } })
   })
 
-  test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: another tenant’s is not there, on any path', async () => {
+  test('4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: hides another tenant’s SIM on every path', async () => {
     const { id, iccid } = await aSim(harness.other, { tag: 'theirs' })
     const answers = [
       await ask('GET', `/${id}`),
@@ -287,7 +287,7 @@ describe('one SIM', () => {
 })
 
 test.each(['pump 7', 'é'.repeat(128), '💧'.repeat(128), ' ', ''])(
-  '4.3 PATCH /api/sims/{id}/tag: %j is kept as it is, and changes nothing else',
+  '4.3 PATCH /api/sims/{id}/tag: keeps %j unchanged and changes nothing else',
   async (tag) => {
     const { id } = await aSim(harness.tenant, { tag: 'before' })
     const was = await get(id)
@@ -303,7 +303,7 @@ test.each(['pump 7', 'é'.repeat(128), '💧'.repeat(128), ' ', ''])(
 )
 
 describe('queued changes', () => {
-  test('4.3 POST /api/sims/{id}/queue-unprovision + 3 queue-unprovision: marks the SIM, and nothing else of it', async () => {
+  test('4.3 POST /api/sims/{id}/queue-unprovision + 3 queue-unprovision: marks the SIM and changes nothing else', async () => {
     const { id } = await anActiveSim(harness, harness.tenant, { poolId: await aPool(harness.tenant) })
     const was = await get(id)
 
@@ -314,7 +314,7 @@ describe('queued changes', () => {
     expect(await get(id)).toEqual({ ...was, pendingUnassign: true })
   })
 
-  test('4.3 POST /api/sims/{id}/queue-reprovision + 3 queue-reprovision: marks the SIM, and nothing else of it', async () => {
+  test('4.3 POST /api/sims/{id}/queue-reprovision + 3 queue-reprovision: marks the SIM and changes nothing else', async () => {
     const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
     const { id } = await anActiveSim(harness, harness.tenant)
     const was = await get(id)
@@ -326,7 +326,7 @@ describe('queued changes', () => {
     expect(await get(id)).toEqual({ ...was, pendingPoolId: poolId, pendingTariffId: tariffId })
   })
 
-  test('4.3 POST /api/sims/{id}/queue-reprovision: an omitted field is left unchanged', async () => {
+  test('4.3 POST /api/sims/{id}/queue-reprovision: leaves an omitted field unchanged', async () => {
     const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
     const { id } = await anActiveSim(harness, harness.tenant)
     const pending = async () => {
@@ -344,7 +344,7 @@ describe('queued changes', () => {
     }
   })
 
-  test('3 queue-unprovision + 3 queue-reprovision: the last one wins and says so in an event', async () => {
+  test('3 queue-unprovision + 3 queue-reprovision: replaces the earlier change, with an event', async () => {
     const { id, iccid } = await anActiveSim(harness, harness.tenant)
     const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
 
@@ -362,7 +362,7 @@ describe('queued changes', () => {
     expect((await titles()).filter((title) => title === `Change queued: SIM ${iccid}`)).toHaveLength(3)
   })
 
-  test('3 queue-unprovision + 3 queue-reprovision: is carried out at the end of the month, and not before', async () => {
+  test('3 queue-unprovision + 3 queue-reprovision: happens at the end of the month, not before', async () => {
     const tenant = await aTenant(harness, 'Month end')
     const [from, to] = [await aPool(tenant), await aPool(tenant, { name: 'Next' })]
     const tariffId = await aTariff(tenant)
@@ -373,7 +373,7 @@ describe('queued changes', () => {
     await tenant.ask('POST', `/api/sims/${leaving.id}/queue-unprovision`)
     await tenant.ask('POST', `/api/sims/${moving.id}/queue-reprovision`, { poolId: to, tariffId })
     const read = async ({ id }: { id: number }) => (await tenant.ask('GET', `/api/sims/${id}`)).body
-    // What the month end asks for, in its order.
+    // The requests of the month end, in its order.
     const apply = (kind: 'unassign' | 'move') =>
       tenant.inside('POST', '/internal/cycles/2026-11/changes/apply', {
         kind,
@@ -413,7 +413,7 @@ describe('queued changes', () => {
     expect(pools.map(({ body }) => body.totalSimCount)).toEqual([0, 1])
   })
 
-  test('3 queue-unprovision + 3 queue-reprovision: an unprovisioned SIM has nothing to change, 409', async () => {
+  test('3 queue-unprovision + 3 queue-reprovision: answers 409 for an unprovisioned SIM', async () => {
     const { id } = await aSim(harness.tenant)
 
     for (const queue of ['queue-unprovision', 'queue-reprovision']) {
@@ -421,7 +421,7 @@ describe('queued changes', () => {
     }
   })
 
-  test('3 queue-unprovision + 3 queue-reprovision: right behind a ticket that provisions the SIM, 200', async () => {
+  test('3 queue-unprovision + 3 queue-reprovision: is accepted right after a provision ticket', async () => {
     const [moves, leaves] = [await aSim(harness.tenant), await aSim(harness.tenant)]
     for (const { id: simId } of [moves, leaves]) await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
     const poolId = await aPool(harness.tenant)
@@ -430,7 +430,7 @@ describe('queued changes', () => {
     expect((await ask('POST', `/${leaves.id}/queue-unprovision`)).status).toBe(200)
   })
 
-  test('4.3 POST /api/sims/{id}/queue-reprovision: what cannot be assigned is refused, and nothing is queued', async () => {
+  test('4.3 POST /api/sims/{id}/queue-reprovision: queues nothing that cannot be assigned', async () => {
     const { id } = await anActiveSim(harness, harness.tenant)
     const old = await aTariff(harness.tenant)
     await inactive(harness.tenant, old)
@@ -448,7 +448,7 @@ describe('queued changes', () => {
     expect(await get(id)).toMatchObject({ pendingPoolId: null, pendingTariffId: null })
   })
 
-  test('4.3 POST /api/sims/{id}/queue-reprovision: into a Dynamic pool the pool’s own tariff goes', async () => {
+  test('4.3 POST /api/sims/{id}/queue-reprovision: accepts a Dynamic pool with its tariff', async () => {
     const tariffId = await aTariff(harness.tenant, 1)
     const poolId = await aPool(harness.tenant, { type: 1, tariffId })
     const { id: simId } = await aSim(harness.tenant)
@@ -458,7 +458,7 @@ describe('queued changes', () => {
   })
 })
 
-test('4.3 GET /api/sims/metadata: type and status, and nothing else', async () => {
+test('4.3 GET /api/sims/metadata: has the codes of type and status only', async () => {
   const { status, body } = await ask('GET', '/metadata')
 
   expect(status).toBe(200)

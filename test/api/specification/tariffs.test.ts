@@ -12,28 +12,25 @@ test.each([
   [0, { standardTariff: { baseTariffBytes: 1_000_000_000, baseTariffGb: 1, ...FEES } }],
   [1, { dynamicPoolTariff: { baseTariffBytes: 500_000_000, baseTariffGb: 0.5, ...FEES } }],
   [2, { fixedPoolTariff: { fixedCapacityBytes: 100_000_000_000, fixedCapacityGb: 100, fixedBucketCost: 80, ...FEES } }],
-] as const)(
-  '4.7 GET /api/tariffs/{id} + 2.8 Tariff: type %i has the block of its type, the others null',
-  async (type, block) => {
-    const id = await aTariff(harness.tenant, type)
+] as const)('4.7 GET /api/tariffs/{id} + 2.8 Tariff: type %i has only the block of its type', async (type, block) => {
+  const id = await aTariff(harness.tenant, type)
 
-    const { status, body } = await harness.tenant.ask('GET', `/api/tariffs/${id}`)
+  const { status, body } = await harness.tenant.ask('GET', `/api/tariffs/${id}`)
 
-    expect(status).toBe(200)
-    expectShape(body, TARIFF)
-    expect(body).toEqual({
-      id,
-      displayName: `Tariff of type ${type}`,
-      description: '',
-      isActive: true,
-      type,
-      ...NONE,
-      ...block,
-    })
-  },
-)
+  expect(status).toBe(200)
+  expectShape(body, TARIFF)
+  expect(body).toEqual({
+    id,
+    displayName: `Tariff of type ${type}`,
+    description: '',
+    isActive: true,
+    type,
+    ...NONE,
+    ...block,
+  })
+})
 
-test('4.7 GET /api/tariffs/{id} + 2.8 Tariff: its description, and whether it is still given', async () => {
+test('4.7 GET /api/tariffs/{id} + 2.8 Tariff: shows its description and whether it is active', async () => {
   const words = { displayName: 'Meadow 2 GB', description: 'For meters: 2 GB and é\n' }
   const standardTariff = { baseTariffGb: 2, ...FEES }
   const { body: made } = await harness.tenant.inside('POST', '/internal/tariffs', { ...words, type: 0, standardTariff })
@@ -46,7 +43,7 @@ test('4.7 GET /api/tariffs/{id} + 2.8 Tariff: its description, and whether it is
   expect(await get()).toEqual({ ...given, isActive: false })
 })
 
-test('4.7 GET /api/tariffs: an array, by id, of the tenant’s own and the platform’s, inactive ones too', async () => {
+test('4.7 GET /api/tariffs: lists tariffs of tenant and platform by id', async () => {
   const own = await aTariff(harness.tenant)
   const old = await aTariff(harness.tenant)
   await inactive(harness.tenant, old)
@@ -72,17 +69,17 @@ test.each([
   ['9007199254740992', 400, 'invalid_request'],
   ['0', 400, 'invalid_request'],
   ['abc', 400, 'invalid_request'],
-])('4.7 GET /api/tariffs/{id}: %s is %i %s', async (id, status, code) => {
+])('4.7 GET /api/tariffs/{id}: %s answers %i %s', async (id, status, code) => {
   expect(await harness.tenant.ask('GET', `/api/tariffs/${id}`)).toMatchObject({ status, body: { code } })
 })
 
-test('4.7 GET /api/tariffs/{id}: another tenant’s is not there', async () => {
+test('4.7 GET /api/tariffs/{id}: hides another tenant’s tariff', async () => {
   const answer = await harness.tenant.ask('GET', `/api/tariffs/${await aTariff(harness.other)}`)
 
   expect(answer).toMatchObject({ status: 404, body: { code: 'tariff_not_found' } })
 })
 
-test('4.7 GET /api/tariffs/metadata: type, and nothing else', async () => {
+test('4.7 GET /api/tariffs/metadata: has the codes of type only', async () => {
   const { status, body } = await harness.tenant.ask('GET', '/api/tariffs/metadata')
 
   expect(status).toBe(200)

@@ -7,7 +7,7 @@ import { codes, expectShape, TICKET } from './shape.ts'
 
 const harness = useHarness()
 const bridge = await aBridge()
-/** Has a SIM's tickets worked off. @returns what the carrier was asked */
+/** Executes a SIM's tickets. @returns the requests to the carrier */
 const asked = (simId: number) => workOff(harness, harness.tenant, bridge, [simId])
 const ask = (method: string, path: string, body?: unknown) => harness.tenant.ask(method, `/api/tickets${path}`, body)
 const get = async (id: string) => (await ask('GET', `/${id}`)).body
@@ -18,8 +18,8 @@ const aSuspendedSim = async () => {
   return { id, iccid }
 }
 
-describe('lists', () => {
-  test('4.4 GET /api/tickets: an array of all tickets of the tenant, the newest first, in no pages', async () => {
+describe('ticket lists', () => {
+  test('4.4 GET /api/tickets: lists the tenant’s tickets newest first, unpaged', async () => {
     const made: string[] = []
     for (let minute = 0; minute < 120; minute++) {
       harness.now = NOON + minute * 60_000
@@ -39,7 +39,7 @@ describe('lists', () => {
     expect(body[0]).toEqual((await harness.other.ask('GET', `/api/tickets/${made.at(-1)}`)).body)
   })
 
-  test('4.4 GET /api/tickets: without tickets it is an empty array', async () => {
+  test('4.4 GET /api/tickets: answers [] without tickets', async () => {
     const made = await harness.operate('POST', '/internal/tenants', { name: 'New', billingEmail: 'new@example.com' })
     const { outside } = harness
     const answer = await outside.inject({ url: '/api/tickets', headers: { authorization: `Bearer ${made.body.key}` } })
@@ -49,7 +49,7 @@ describe('lists', () => {
 })
 
 describe('a new ticket', () => {
-  test('4.4 POST /api/tickets/provision + 2.5 Ticket: says pool and tariff, and so does the carrier; the SIM counts it', async () => {
+  test('4.4 POST /api/tickets/provision + 2.5 Ticket: shows pool and tariff, sends them to the carrier', async () => {
     const { id: simId, iccid } = await aSim(harness.tenant)
     const [poolId, tariffId] = [await aPool(harness.tenant, { name: 'Fleet' }), await aTariff(harness.tenant)]
 
@@ -85,7 +85,7 @@ describe('a new ticket', () => {
     expect(await sim(simId)).toMatchObject({ status: 2, poolId, tariffId, processingTicket: false })
   })
 
-  test('2.5 Ticket: one that takes a SIM out of its pool, or gives it a tag, says so', async () => {
+  test('2.5 Ticket: shows a pending tag or unassignment', async () => {
     const { id: fresh } = await aSim(harness.tenant)
     const { id: active } = await anActiveSim(harness, harness.tenant)
     const { inside } = harness.tenant
@@ -99,7 +99,7 @@ describe('a new ticket', () => {
   })
 
   test.each([{}, { poolId: null, tariffId: null }])(
-    '4.4 POST /api/tickets/provision: pool and tariff left out or null (%j) are left unset',
+    '4.4 POST /api/tickets/provision: leaves omitted or null fields (%j) unset',
     async (left) => {
       const { id: simId, iccid } = await aSim(harness.tenant)
 
@@ -111,7 +111,7 @@ describe('a new ticket', () => {
     },
   )
 
-  test('4.4 POST /api/tickets/provision: what cannot be assigned is refused', async () => {
+  test('4.4 POST /api/tickets/provision: refuses what cannot be assigned', async () => {
     const { id: simId } = await aSim(harness.tenant)
     const old = await aTariff(harness.tenant)
     await inactive(harness.tenant, old)
@@ -133,7 +133,7 @@ describe('a new ticket', () => {
     expect((await sim(simId)).processingTicketCount).toBe(0)
   })
 
-  test('4.4 POST /api/tickets/activate: of a suspended SIM only, which the carrier activates', async () => {
+  test('4.4 POST /api/tickets/activate: activates a suspended SIM only', async () => {
     const [{ id: suspended, iccid }, active] = [await aSuspendedSim(), await anActiveSim(harness, harness.tenant)]
     const { id: fresh } = await aSim(harness.tenant)
 
@@ -154,7 +154,7 @@ describe('a new ticket', () => {
     expect((await get(made.body.id)).status).toBe(2)
   })
 
-  test('4.4 POST /api/tickets/suspend: of an active SIM only, which the carrier suspends', async () => {
+  test('4.4 POST /api/tickets/suspend: suspends an active SIM only', async () => {
     const [{ id: suspended }, { id: active, iccid }] = [
       await aSuspendedSim(),
       await anActiveSim(harness, harness.tenant),
@@ -178,7 +178,7 @@ describe('a new ticket', () => {
     expect((await get(made.body.id)).status).toBe(2)
   })
 
-  test('4.4 POST /api/tickets/refresh: of an active SIM only, which the carrier has connect anew', async () => {
+  test('4.4 POST /api/tickets/refresh: refreshes an active SIM only', async () => {
     const [{ id: suspended }, { id: active, iccid }] = [
       await aSuspendedSim(),
       await anActiveSim(harness, harness.tenant),
@@ -203,7 +203,7 @@ describe('a new ticket', () => {
   })
 
   test.each(['x', 'é'.repeat(1600), ' "Grüße"\r\n\t\\ 💧 '])(
-    '4.4 POST /api/tickets/send-sms: %j to an active SIM only, and the carrier has the text as it is',
+    '4.4 POST /api/tickets/send-sms: sends %j unchanged, to an active SIM only',
     async (message) => {
       const [{ id: suspended }, { id: active, iccid }] = [
         await aSuspendedSim(),
@@ -228,7 +228,7 @@ describe('a new ticket', () => {
   )
 
   test.each(['activate', 'suspend', 'refresh', 'send-sms', 'provision'])(
-    '4.4 POST /api/tickets/activate: and each of its kind, %s: an unknown SIM, or another tenant’s, is 404',
+    '4.4 POST /api/tickets/activate: %s answers 404 for another tenant’s or unknown SIM',
     async (kind) => {
       const { id: theirs } = await aSim(harness.other)
       for (const simId of [NOBODY, theirs, Number.MAX_SAFE_INTEGER]) {
@@ -239,7 +239,7 @@ describe('a new ticket', () => {
     },
   )
 
-  test('4.4 POST /api/tickets/suspend: is judged by the state the SIM will have after the tickets before it', async () => {
+  test('4.4 POST /api/tickets/suspend: is checked against the state after open tickets', async () => {
     const { id: simId } = await aSuspendedSim()
 
     const answers = []
@@ -260,9 +260,9 @@ describe('a new ticket', () => {
   })
 })
 
-describe('one ticket', () => {
+describe('a ticket', () => {
   test.each([NO_TICKET, 'not-a-uuid', '1', '%00'])(
-    '4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: %s is nobody’s, 404',
+    '4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: %s finds no ticket',
     async (id) => {
       for (const method of ['GET', 'DELETE']) {
         const answer = await ask(method, `/${id}`)
@@ -273,14 +273,14 @@ describe('one ticket', () => {
     },
   )
 
-  test('4.4 GET /api/tickets/{id}: in any spelling of its UUID', async () => {
+  test('4.4 GET /api/tickets/{id}: accepts the UUID in capital letters', async () => {
     const { id: simId } = await aSim(harness.tenant)
     const { body } = await ask('POST', '/provision', { simId })
 
     expect((await get(body.id.toUpperCase())).id).toBe(body.id)
   })
 
-  test('4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: another tenant’s is not there', async () => {
+  test('4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: hides another tenant’s ticket', async () => {
     const { id: simId } = await aSim(harness.other)
     const { body } = await harness.other.ask('POST', '/api/tickets/provision', { simId })
 
@@ -290,7 +290,7 @@ describe('one ticket', () => {
     expect((await harness.other.ask('GET', `/api/tickets/${body.id}`)).body.status).toBe(0)
   })
 
-  test('4.4 DELETE /api/tickets/{id} + 3 Ticket Pending: answers the ticket, cancelled; SIM and carrier are as before', async () => {
+  test('4.4 DELETE /api/tickets/{id} + 3 Ticket Pending: cancels the ticket, leaves SIM and carrier alone', async () => {
     const { id: simId } = await aSim(harness.tenant)
     const was = await sim(simId)
     const { body: made } = await ask('POST', '/provision', { simId })
@@ -307,7 +307,7 @@ describe('one ticket', () => {
     expect(await sim(simId)).toEqual(was)
   })
 
-  test('3 Ticket Pending: what is being processed, complete or cancelled stays so, 409', async () => {
+  test('3 Ticket Pending: keeps processing, complete and cancelled tickets, 409', async () => {
     const { id: simId } = await aSim(harness.tenant)
     const claimed = (await ask('POST', '/provision', { simId: (await aSim(harness.tenant)).id })).body.id
     await claim(harness, harness.tenant, claimed)
@@ -326,7 +326,7 @@ describe('one ticket', () => {
   })
 })
 
-test('4.4 GET /api/tickets/metadata: type and status, and nothing else', async () => {
+test('4.4 GET /api/tickets/metadata: has the codes of type and status only', async () => {
   const { status, body } = await ask('GET', '/metadata')
 
   expect(status).toBe(200)

@@ -7,7 +7,7 @@ import { codes, expectPage, expectShape, LOG_ENTRY } from './shape.ts'
 const harness = useHarness()
 const log = useLog(harness)
 
-test('4.1 GET /api/watchdog/logs + 2.2 Watchdog log entry: entries have exactly their fields', async () => {
+test('4.1 GET /api/watchdog/logs + 2.2 Watchdog log entry: lists entries with exactly their fields', async () => {
   const { status, body } = await harness.tenant.ask('GET', '/api/watchdog/logs')
 
   expect(status).toBe(200)
@@ -26,7 +26,7 @@ test.each(logQueries('estate'))('4.1 GET /api/watchdog/logs: ?%s finds %j', asyn
   expect(letters((await harness.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)).toBe(found)
 })
 
-test('4.1 GET /api/watchdog/logs: one SIM, one pool, or both; none where there is no such SIM', async () => {
+test('4.1 GET /api/watchdog/logs: filters by SIM, pool or both', async () => {
   const found = async (query: string) => letters((await harness.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)
 
   expect(await found(`simId=${log.simId}`)).toBe('ca')
@@ -48,7 +48,7 @@ test.each(BAD_QUERIES)('4.1 GET /api/watchdog/logs: ?%s is 400 and names %s', as
   expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
 })
 
-test('4.1 GET /api/watchdog/metadata: logLevel and mode, and nothing else', async () => {
+test('4.1 GET /api/watchdog/metadata: has the codes of logLevel and mode only', async () => {
   const { status, body } = await harness.tenant.ask('GET', '/api/watchdog/metadata')
 
   expect(status).toBe(200)

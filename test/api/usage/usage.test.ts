@@ -16,7 +16,7 @@ const send = (body: unknown, headers = {}) => harness.tenant.inside('POST', '/in
 const lines = (records: object[]) => records.map((record) => JSON.stringify(record)).join('\n')
 
 describe('POST /internal/usage', () => {
-  test('takes JSON, NDJSON and CSV, plain and gzipped, and counts each record once', async () => {
+  test('counts records of JSON, NDJSON and CSV once', async () => {
     const simId = await aSim(ICCID)
     const record = { recordId: 'a', iccid: ICCID, at: AT, bytesUp: 100, bytesDown: 200, smsCount: 1 }
     const csv = `recordId,iccid,at,bytesUp,bytesDown,voiceSeconds,smsCount,imei\nb,${ICCID},${AT},1,2,60,,\n`
@@ -41,7 +41,7 @@ describe('POST /internal/usage', () => {
   test.each([
     ['semicolons', ';', 'a,b'],
     ['tabs', '\t', 'a;b'],
-  ])('splits CSV by the %s of its first line only', async (_, delimiter, recordId) => {
+  ])('splits CSV by the %s of its first line', async (_, delimiter, recordId) => {
     const iccid = anIccid()
     await aSim(iccid)
     const rows = [
@@ -55,7 +55,7 @@ describe('POST /internal/usage', () => {
     expect(body).toMatchObject({ accepted: 1, rejectedCount: 0 })
   })
 
-  test('rejects bad records by their place, and counts the rest', async () => {
+  test('rejects bad records by index, counts the rest', async () => {
     const iccid = '8944500000000000025'
     await aSim(iccid)
     const good = { recordId: 'd', iccid, at: AT, bytesUp: 1 }
@@ -87,12 +87,12 @@ describe('POST /internal/usage', () => {
   })
 })
 
-describe('deliveries of usage', () => {
+describe('usage deliveries', () => {
   const list = async () => (await harness.tenant.inside('GET', '/internal/usage-deliveries')).body
   const one = (id: number) => harness.tenant.inside('GET', `/internal/usage-deliveries/${id}`)
   const keyId = () => harness.operatorKey.split('_')[1]
 
-  test('are each a row: who, when, what came, and what was made of it', async () => {
+  test('record sender, time, body and outcome', async () => {
     const iccid = '8944500000000000991'
     const simId = await aSim(iccid)
     const record = { recordId: 'delivered', iccid, at: AT, bytesUp: 1 }
@@ -124,7 +124,7 @@ describe('deliveries of usage', () => {
     expect(rows).toEqual([{ record_id: 'delivered', delivery_id: deliveryId }])
   })
 
-  test('that break off say what they counted until then', async () => {
+  test('record what they counted before breaking off', async () => {
     const iccid = '8944500000000000992'
     await aSim(iccid)
     const records = Array.from({ length: 1500 }, (_, n) => ({ recordId: `broken-${n}`, iccid, at: AT, bytesUp: 1 }))
@@ -139,7 +139,7 @@ describe('deliveries of usage', () => {
     expect((await list()).data[0]).toMatchObject({ outcome: 'broken', accepted: 1000, bytes: whole.length - 20 })
   })
 
-  test('sent again keep the records with the first of them', async () => {
+  test('keep records with the first delivery', async () => {
     const iccid = '8944500000000000993'
     const simId = await aSim(iccid)
     const body = { records: [{ recordId: 'again', iccid, at: AT, bytesUp: 1 }] }
@@ -152,7 +152,7 @@ describe('deliveries of usage', () => {
     expect(rows).toEqual([{ delivery_id: first.body.deliveryId }])
   })
 
-  test('are the tenant’s own', async () => {
+  test('are shown to their tenant only', async () => {
     const { deliveryId } = (await send({ records: [] })).body
 
     expect((await one(deliveryId)).status).toBe(200)

@@ -1,4 +1,4 @@
-/** The header Simherd-Workflow: who may send it, and what becomes of it. */
+/** The header Simherd-Workflow: who may send it, and what it is stored as. */
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { inTenant } from '../../../store/tenancy.ts'
 import { type Ask, aPool, aSim, asking, aTenant, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()
-/** The public listener, asked as workers ask it. */
+/** The public listener, called as workers call it. */
 let worker: Ask
 beforeAll(() => {
   const headers = { authorization: `Bearer ${harness.operatorKey}`, 'x-tenant-id': harness.tenant.id }
@@ -25,7 +25,7 @@ async function activeSim(): Promise<number> {
   return id
 }
 
-/** A suspension that the watchdog has asked for, as its evaluation does. @returns the workflow's id */
+/** Requests a suspension as the watchdog's evaluation does. @returns the workflow's id */
 async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<string> {
   const { id: tenantId } = harness.tenant
   const workflowId = `suspend-on-overage:${tenantId}:${simId}:2026-11`
@@ -52,27 +52,24 @@ const causeOf = async (ticketId: string) =>
   (await harness.tenant.inside('GET', `/internal/tickets/${ticketId}`)).body.cause
 const trailOf = async (query: string) => (await harness.tenant.inside('GET', `/internal/audit?${query}`)).body.data
 
-describe('a ticket that a workflow asks for at the endpoint of the specification', () => {
-  test.each(['renewal', 'manual'] as const)(
-    'has the rule, cycle and end (%s) of the suspension that was started',
-    async (until) => {
-      const simId = await activeSim()
-      const workflowId = await watchdogRun(simId, until)
+describe('the cause of a ticket', () => {
+  test.each(['renewal', 'manual'] as const)('takes rule, cycle and end (%s) from the suspension', async (until) => {
+    const simId = await activeSim()
+    const workflowId = await watchdogRun(simId, until)
 
-      const { status, body } = await worker('POST', '/api/tickets/suspend', { simId }, from(workflowId))
-      expect({ status, body }).toEqual({ status: 200, body: { id: expect.any(String) } })
-      expect(await causeOf(body.id)).toEqual({
-        by: 'watchdog',
-        rule: 'sim-overage',
-        cycle: '2026-11',
-        until,
-        workflowId,
-      })
-      expect(Object.keys((await worker('GET', `/api/tickets/${body.id}`)).body)).not.toContain('cause')
-    },
-  )
+    const { status, body } = await worker('POST', '/api/tickets/suspend', { simId }, from(workflowId))
+    expect({ status, body }).toEqual({ status: 200, body: { id: expect.any(String) } })
+    expect(await causeOf(body.id)).toEqual({
+      by: 'watchdog',
+      rule: 'sim-overage',
+      cycle: '2026-11',
+      until,
+      workflowId,
+    })
+    expect(Object.keys((await worker('GET', `/api/tickets/${body.id}`)).body)).not.toContain('cause')
+  })
 
-  test('is of that workflow, and so is the entry of the audit trail', async () => {
+  test('names the workflow, as does its audit entry', async () => {
     const simId = await activeSim()
 
     const { body } = await worker('POST', '/api/tickets/refresh', { simId }, from(undoing()))
@@ -83,7 +80,7 @@ describe('a ticket that a workflow asks for at the endpoint of the specification
     expect(await trailOf('workflowId=elsewhere')).toEqual([])
   })
 
-  test('without the header is a person’s', async () => {
+  test('is a person without the header', async () => {
     const simId = await activeSim()
 
     const { body } = await worker('POST', '/api/tickets/suspend', { simId })
@@ -91,7 +88,7 @@ describe('a ticket that a workflow asks for at the endpoint of the specification
     expect(await trailOf(`subjectId=${body.id}`)).toMatchObject([{ action: 'suspendSim', workflowId: null }])
   })
 
-  test('at /internal has the same cause, and none of its own beside it', async () => {
+  test('comes from the header at /internal, never the body', async () => {
     const { inside } = harness.tenant
     const simId = await activeSim()
     const workflowId = await watchdogRun(simId, 'renewal')
@@ -103,13 +100,13 @@ describe('a ticket that a workflow asks for at the endpoint of the specification
   })
 })
 
-describe('the header is refused', () => {
+describe('Simherd-Workflow', () => {
   const opened = async (simId: number) => {
     const { body } = await worker('GET', '/api/tickets')
     return body.filter((ticket: { simId: number; type: number }) => ticket.simId === simId && ticket.type !== 2)
   }
 
-  test('from a tenant’s own key', async () => {
+  test('is refused from a tenant’s own key', async () => {
     const simId = await activeSim()
 
     const answer = await harness.tenant.ask('POST', '/api/tickets/suspend', { simId }, from(undoing()))
@@ -118,7 +115,7 @@ describe('the header is refused', () => {
     expect(await opened(simId)).toEqual([])
   })
 
-  test('where it names none of the tenant’s workflows', async () => {
+  test('is refused unless it names the tenant’s workflow', async () => {
     const simId = await activeSim()
     const other = await aTenant(harness, 'Another')
     const ids = [
@@ -140,7 +137,7 @@ describe('the header is refused', () => {
     expect(await opened(simId)).toEqual([])
   })
 
-  test('where the service has not started that suspension', async () => {
+  test('is refused for a suspension nobody started', async () => {
     const simId = await activeSim()
     const unknown = `suspend-on-overage:${harness.tenant.id}:${simId}:2026-10`
 
@@ -149,13 +146,13 @@ describe('the header is refused', () => {
     expect(await opened(simId)).toEqual([])
   })
 
-  test('where nothing of a tenant is asked for', async () => {
+  test('is refused at an endpoint without a tenant', async () => {
     const { status } = await harness.operate('GET', '/internal/order-prices', undefined, from(undoing()))
     expect(status).toBe(400)
   })
 })
 
-test('workflows whose ids Temporal makes longer, and names beyond ASCII, are known by their tenant too', async () => {
+test('Simherd-Workflow accepts ids with Temporal’s suffixes and beyond ASCII', async () => {
   const { id } = harness.tenant
   for (const workflowId of [
     `month-end-timer:${id}`,
@@ -174,7 +171,7 @@ test('workflows whose ids Temporal makes longer, and names beyond ASCII, are kno
   ])
 })
 
-test('a suspension that was started by earlier code has its cause too, once the database is migrated', async () => {
+test('migration 0022 fills in causes of earlier suspensions', async () => {
   const [byRule, byPerson] = [await activeSim(), await activeSim()]
   const rule = await watchdogRun(byRule, 'manual')
   const person = await watchdogRun(byPerson, 'renewal')
