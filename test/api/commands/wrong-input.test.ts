@@ -1,4 +1,4 @@
-/** Every command, as it is typed wrongly: a line that says what is wrong, and an exit code of its own. */
+/** Every command with wrong input: a line that says what is wrong, and the exit code for it. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -8,7 +8,7 @@ import { useCommandHarness } from './harness.ts'
 
 const command = useCommandHarness()
 const NONSENSE = 'nonsense'
-/** Nobody listens there. */
+/** Nothing listens there. */
 const NOWHERE = 'postgres://simherd:secret-word@127.0.0.1:9/simherd'
 
 interface Leaf {
@@ -23,7 +23,7 @@ const leaves = (parent: Command, above: readonly string[] = []): Leaf[] =>
   })
 const ALL = leaves(program)
 
-/** What it cannot do without, each of it nonsense. */
+/** Its required arguments and options, each of them nonsense. */
 const withNonsense = (leaf: Command): string[] => [
   ...leaf.registeredArguments.map(() => NONSENSE),
   ...leaf.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', NONSENSE]),
@@ -47,7 +47,7 @@ afterEach(() => {
   restore()
 })
 
-/** Runs a command that fails. @returns its exit code and what it said */
+/** Runs a command that fails. @returns its exit code and what it printed */
 async function failing(...args: readonly string[]): Promise<{ exitCode: number; text: string }> {
   const exitCode = await run(args)
   const text = said.join('\n').trim()
@@ -56,16 +56,16 @@ async function failing(...args: readonly string[]): Promise<{ exitCode: number; 
   return { exitCode, text }
 }
 
-test.each(ALL)('$name with an option that it does not have is wrong usage', async ({ path }) => {
+test.each(ALL)('$name refuses an unknown option', async ({ path }) => {
   const { exitCode, text } = await failing(...path, '--nonsense-option')
 
   expect(exitCode).toBe(2)
   expect(text).toMatch(/unknown option|required option|missing required argument/)
 })
 
-// The others ask no service: what they can be given wrongly is below.
+// The other commands have no required input; what else can be wrong is tested below.
 test.each(ALL.filter(({ leaf }) => withNonsense(leaf).length > 0))(
-  '$name with nonsense says what it got',
+  '$name names the nonsense it got',
   async ({ path, leaf }) => {
     const { exitCode, text } = await failing(...path, ...withNonsense(leaf))
 
@@ -86,7 +86,7 @@ describe('settings', () => {
     ['TEMPORAL_ADDRESS', 'temporal', 'TEMPORAL_ADDRESS=temporal: must be host:port'],
     ['SWEEP_EVERY', '5', 'SWEEP_EVERY=5: must be an ISO 8601 duration'],
     ['PORT', 'http', 'PORT=http: must be integer'],
-  ])('a wrong %s is named with what would be right, and no secret is shown', async (name, value, message) => {
+  ])('name a wrong %s and show no secret', async (name, value, message) => {
     vi.stubEnv(name, value)
     const { exitCode, text } = await failing('schedule', 'pause', '--tenant', 't0123456789ab')
 
@@ -95,18 +95,15 @@ describe('settings', () => {
     expect(text).not.toContain('secret-word')
   })
 
-  test.each(['api', 'worker', 'migrate', 'keys create-operator'])(
-    '%s without a database is wrong usage',
-    async (name) => {
-      vi.stubEnv('DATABASE_URL', '')
-      const { exitCode, text } = await failing(...name.split(' '))
+  test.each(['api', 'worker', 'migrate', 'keys create-operator'])('make %s require DATABASE_URL', async (name) => {
+    vi.stubEnv('DATABASE_URL', '')
+    const { exitCode, text } = await failing(...name.split(' '))
 
-      expect(exitCode).toBe(2)
-      expect(text).toContain('DATABASE_URL')
-    },
-  )
+    expect(exitCode).toBe(2)
+    expect(text).toContain('DATABASE_URL')
+  })
 
-  test.each(['migrate', 'keys create-operator'])('%s says that the database is not there', async (name) => {
+  test.each(['migrate', 'keys create-operator'])('make %s report an unreachable database', async (name) => {
     vi.stubEnv('DATABASE_URL', NOWHERE)
     const { exitCode, text } = await failing(...name.split(' '))
 
@@ -115,7 +112,7 @@ describe('settings', () => {
     expect(text).not.toContain('secret-word')
   })
 
-  test('a key that the service does not know is told in a line', async () => {
+  test('report a SERVICE_KEY that the service refuses', async () => {
     vi.stubEnv('SERVICE_KEY', 'nobodys')
     const { exitCode, text } = await failing('schedule', 'pause', '--tenant', 't0123456789ab')
 
@@ -124,7 +121,7 @@ describe('settings', () => {
   })
 })
 
-test('an output that cannot be written is told with its name', async () => {
+test('export names an output it cannot write', async () => {
   const tenant = ['--tenant', command.harness.tenant.id]
   const { exitCode, text } = await failing('export', 'sims', ...tenant, '--out', '/nowhere/sims.csv')
 
@@ -137,7 +134,7 @@ test.each([
   ['a file for a folder', ['rules', 'load', import.meta.filename], 3, 'ENOTDIR'],
   ['a folder for a file', ['sims', 'import', '/tmp.csv/', '--tenant', 't0123456789ab'], 3, 'cannot be read'],
   ['a folder that cannot be made', ['start', '--data-dir', `${import.meta.filename}/data`], 2, 'DATA_DIR'],
-])('%s is told with its name', async (_, args, exitCode, message) => {
+])('%s is named in the failure', async (_, args, exitCode, message) => {
   const failure = await failing(...args)
 
   expect(failure.text).toContain(message)

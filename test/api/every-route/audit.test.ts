@@ -11,7 +11,7 @@ const { harness } = estates
 const CHANGES = OPERATIONS.filter(({ method }) => method !== 'GET')
 const here = CHANGES.filter(({ operationId }) => LINES[operationId]?.asksTemporal !== true)
 
-test('every change says what it leaves in the trail, or why nothing', () => {
+test('every change declares its audit entry or why none', () => {
   const silent = CHANGES.filter(({ operationId }) => LINES[operationId]?.audit === undefined)
   const reading = OPERATIONS.filter(({ method, operationId }) => method === 'GET' && LINES[operationId]?.audit)
 
@@ -19,19 +19,19 @@ test('every change says what it leaves in the trail, or why nothing', () => {
   expect(reading).toEqual([])
 })
 
-describe('a change is in the trail with its request, its key and what was before and after:', () => {
-  test.each(here)('$method $path', async (operation) => {
+describe('the audit trail', () => {
+  test.each(here)('records request, key and values of $method $path', async (operation) => {
     await leavesItsTrail(estates, operation)
   })
 })
 
-describe('is not in the trail:', () => {
+describe('the audit trail of requests without effect', () => {
   test.each([
     ['a dry run of an import', '/internal/sims?dryRun=true', { sims: [{ iccid: '894450017199999991' }] }],
     ['a dry run of bulk tickets', '/internal/bulk-tickets?dryRun=true', { type: 'suspend', sims: { filter: {} } }],
     ['what is refused', '/internal/tickets/activate', { simId: 1 }],
     ['what changes nothing', '/internal/sims', { sims: [] }],
-  ])('%s', async (what, url, body) => {
+  ])('has no entry for %s', async (what, url, body) => {
     const { tenant } = estates.ours
     const requestId = `silent-${what.replaceAll(' ', '-')}`
 
@@ -57,7 +57,7 @@ describe('GET /internal/audit', () => {
     readonly at: string
   }
 
-  test('finds by subject, its id, key, request, action and day', async () => {
+  test('filters by subject, key, request, action and day', async () => {
     const { tenant, simId } = estates.ours
     await tenant.ask('PATCH', `/api/sims/${simId}/tag`, { tag: 'one' }, { 'x-request-id': 'find-me' })
     await tenant.ask('PATCH', `/api/sims/${simId}/tag`, { tag: 'two' }, { 'x-request-id': 'not-me' })
@@ -94,7 +94,7 @@ describe('GET /internal/audit', () => {
     expect((await read('date=2026-09-01')).data).toEqual([])
   })
 
-  test('pages, newest first', async () => {
+  test('pages entries, the newest first', async () => {
     const { totalItems } = (await read('pageSize=1')).pagination
     const pages = [await read('pageSize=3&page=1'), await read('pageSize=3&page=2')]
 
@@ -104,7 +104,7 @@ describe('GET /internal/audit', () => {
     expect((await read('page=9999')).pagination.totalItems).toBe(totalItems)
   })
 
-  test('without a tenant shows the platform’s own changes, and with one those of no other', async () => {
+  test('separates the platform’s entries from each tenant’s', async () => {
     const made = await harness.operate('POST', '/internal/keys', { name: 'trail', scopes: ['operator'] })
 
     const platform = (await read('pageSize=100', harness.operate)).data
@@ -117,7 +117,7 @@ describe('GET /internal/audit', () => {
     expect(theirs.some(({ id }: Entry) => ours.has(id))).toBe(false)
   })
 
-  test('an entry is never changed or deleted, not even by the service', async () => {
+  test('reads entries that cannot be changed or deleted', async () => {
     const { rows } = await sql<{ rights: string }>`
       select distinct lower(privilege_type) as rights from information_schema.role_table_grants
        where table_name = 'audit_log' and grantee in ('simherd_tenant', 'simherd_platform')`.execute(harness.root)

@@ -1,4 +1,4 @@
-/** What reading lists costs the database: as many statements for a hundred SIMs as for one, and none over the records. */
+/** What lists cost the database: as many statements for a hundred SIMs as for one, and none on the usage records. */
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -47,7 +47,7 @@ const use = (tenant: Tenant, sims: readonly number[], what: string) =>
     })),
   )
 
-/** Statements that the work sends to the database. */
+/** The statements that `work` sends to the database. */
 async function statements(work: () => Promise<unknown>): Promise<string[]> {
   const seen: string[] = []
   const query = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
@@ -66,7 +66,7 @@ async function statements(work: () => Promise<unknown>): Promise<string[]> {
 // oxlint-disable-next-line typescript/unbound-method -- called with the client it came from
 const original = pg.Client.prototype.query
 
-describe('a list costs as many statements', () => {
+describe('a list', () => {
   const estates: Awaited<ReturnType<typeof anEstate>>[] = []
   beforeAll(async () => {
     for (const size of [1, 10, 100]) estates.push(await anEstate(size))
@@ -79,11 +79,11 @@ describe('a list costs as many statements', () => {
     ['tickets', () => '/api/tickets'],
     ['events', () => '/api/events'],
   ] as const
-  test.each(lists)('of %s, for 1, 10 and 100 of them', async (_, path) => {
+  test.each(lists)('of %s takes equal statements at 1, 10 and 100', async (_, path) => {
     const counts: number[][] = []
     for (const { tenant, sims, pools } of estates) {
       const url = path(pools[0] ?? 0)
-      // Once with divisions of overage to be made, once with none.
+      // The first read has overage to divide, the second has none.
       await use(tenant, sims, `again ${url}`)
       const fresh = await statements(() => tenant.ask('GET', url))
       const again = await statements(() => tenant.ask('GET', url))
@@ -95,7 +95,7 @@ describe('a list costs as many statements', () => {
     expect(counts).toEqual([one, one, one])
   })
 
-  test('and shows all of it', async () => {
+  test('of 100 SIMs is shown whole', async () => {
     const [, , large] = estates
     const answer = await large?.tenant.ask('GET', '/api/sims?pageSize=100')
     expect(answer?.body.data).toHaveLength(100)
@@ -103,7 +103,7 @@ describe('a list costs as many statements', () => {
   })
 })
 
-test('lists do without the usage records', async () => {
+test('lists do not read the usage records', async () => {
   const { tenant, sims, pools } = await anEstate(3)
   await sql`revoke select on usage_records from simherd_tenant`.execute(harness.store.db)
   onTestFinished(async () => {
@@ -123,7 +123,7 @@ test('lists do without the usage records', async () => {
 })
 
 describe('pages', () => {
-  test('show each SIM once, though SIMs change and come in between', async () => {
+  test('show each SIM once while SIMs change', async () => {
     const { tenant, sims } = await anEstate(10)
     const seen: number[] = []
     for (let page = 1, more = true; more; page++) {
@@ -142,7 +142,7 @@ describe('pages', () => {
 
   const LISTS = ['/api/sims', '/api/pools', '/api/events', '/api/watchdog/logs', '/api/orders']
   const WRONG = ['0', '-1', '1.5', 'abc', '9007199254740992', '٣', 'null', 'NaN']
-  test.each(LISTS)('of %s take whole numbers from 1, and at most 100 items', async (path) => {
+  test.each(LISTS)('of %s refuse an invalid page or pageSize', async (path) => {
     const queries = [
       ...WRONG.flatMap((wrong) => [`page=${wrong}`, `pageSize=${wrong}`]),
       'pageSize=101',
@@ -154,7 +154,7 @@ describe('pages', () => {
     }
   })
 
-  test.each(LISTS)('of %s have right totals past the last one', async (path) => {
+  test.each(LISTS)('of %s have totals past the last one', async (path) => {
     const all = (await harness.tenant.ask('GET', `${path}?pageSize=1`)).body.pagination
     const { body } = await harness.tenant.ask('GET', `${path}?pageSize=1&page=2147483647`)
 

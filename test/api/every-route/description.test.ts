@@ -25,7 +25,7 @@ interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema?: Schema }>> }
 }
 
-/** Numbers of requests without a maximum: the operation and the field. One that no column holds would fail it. */
+/** Numbers in requests that have no maximum, as operation and field. One too large for its column would fail. */
 function unboundedNumbers(document: unknown): string[] {
   const { paths, components } = document as Requests
   const within = (schema: Schema, name: string): string[] => {
@@ -49,7 +49,7 @@ function unboundedNumbers(document: unknown): string[] {
 }
 
 describe('the OpenAPI document', () => {
-  test('is 3.1, needs no database, and is what the listener serves', async () => {
+  test('is what the listener serves, without a database', async () => {
     const document = await openapiDocument()
     const served = await asking(harness.outside, {})('GET', '/openapi.json')
 
@@ -57,7 +57,7 @@ describe('the OpenAPI document', () => {
     expect(served.body).toEqual(document)
   })
 
-  test('has every path of the public interface, each operation with an id of its own', async () => {
+  test('has every public path, with unique operation ids', async () => {
     const { paths } = (await openapiDocument()) as { paths: Record<string, Record<string, { operationId: string }>> }
     const operations = Object.values(paths).flatMap((item) => Object.values(item))
 
@@ -101,10 +101,10 @@ describe('the OpenAPI document', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
   })
 
-  test('says of each number that a request brings how large it may be', async () => {
+  test('bounds every number in a request', async () => {
     const unbounded = [await openapiDocument(), await internalOpenapiDocument()].flatMap(unboundedNumbers)
 
-    // What PUT takes of a pool that was read, and ignores.
+    // Fields that PUT accepts in a pool as it was read, and ignores.
     expect([...new Set(unbounded)]).toEqual([
       'updatePool activeSimCount',
       'updatePool totalSimCount',
@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  test('points nowhere but into itself, and knows its failures', async () => {
+  test('refers only to its own schemas, all used', async () => {
     for (const document of [await openapiDocument(), await internalOpenapiDocument()]) {
       const text = JSON.stringify(document)
       const { schemas } = (document as { components: { schemas: Record<string, unknown> } }).components
@@ -130,7 +130,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('the page that shows it names no other host', async () => {
+  test('has a page that loads nothing from elsewhere', async () => {
     const page = await asking(harness.outside, {})('GET', '/docs/')
 
     expect(page.status).toBe(200)
@@ -143,8 +143,8 @@ describe('the OpenAPI document', () => {
   })
 })
 
-describe('answers as they leave', () => {
-  test('nullable fields are null, not 0, "" or false', async () => {
+describe('a response', () => {
+  test('has null in nullable fields, not 0 or ""', async () => {
     const { id } = await aSim(harness.tenant)
     const tariffId = await aTariff(harness.tenant)
     const poolId = await aPool(harness.tenant, { tariffId })
@@ -173,15 +173,15 @@ describe('answers as they leave', () => {
     expect(shown.body.provisioningInfo).toBeNull()
   })
 
-  test('a SIM without a tariff has {} in its place', async () => {
+  test('has {} for a missing tariff', async () => {
     const { id } = await aSim(harness.tenant)
 
     expect((await harness.tenant.ask('GET', `/api/sims/${id}`)).body.tariff).toEqual({})
   })
 })
 
-describe('health', () => {
-  test('is told without a key', async () => {
+describe('endpoints without a key', () => {
+  test('show health, readiness and metrics', async () => {
     const ask = asking(harness.inside, {})
 
     expect(await ask('GET', '/healthz')).toMatchObject({ status: 200, body: { ok: true } })
@@ -191,7 +191,7 @@ describe('health', () => {
     expect(metrics.headers['content-type']).toMatch(/^text\/plain/)
   })
 
-  test('a problem can be looked up', async () => {
+  test('explain a problem by its code', async () => {
     const answer = await asking(harness.outside, {})('GET', '/problems/sim_not_found')
 
     expect(answer.body).toEqual({

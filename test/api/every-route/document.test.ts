@@ -33,7 +33,7 @@ interface Document {
   readonly components: Record<string, Record<string, Part>>
 }
 
-/** Codes that no operation answers: of methods that a path does not take; of one SIM of a bulk run. */
+/** Codes that no operation declares: for a method that a path lacks; for one SIM of a bulk run. */
 const OUTSIDE = ['method_not_allowed', 'sim_repeated']
 
 const documents = {
@@ -51,7 +51,7 @@ function resolved({ components }: Document, part: Part): Part {
   return part.$ref === undefined ? part : components[kind]![name]!
 }
 
-/** Each example beside its schema; where they are. */
+/** Each place with its schema and its examples. */
 function examplesIn(document: Document) {
   const media = (part: Part | undefined, where: string) =>
     Object.entries((part === undefined ? {} : resolved(document, part)).content ?? {}).map(
@@ -79,7 +79,7 @@ describe.each(['public', 'internal'] as const)('the %s document', (listener) => 
   const document = documents[listener]
   const operations = operationsOf(document)
 
-  test('names every operation: an id of its own, a summary, a tag that the document describes', () => {
+  test('gives every operation id, summary and described tag', () => {
     const tags = new Set(document.tags.filter(({ description }) => description !== '').map(({ name }) => name))
     const ids = operations.map(({ operation }) => operation.operationId)
     const unnamed = operations.filter(
@@ -90,13 +90,13 @@ describe.each(['public', 'internal'] as const)('the %s document', (listener) => 
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('describes no tag that no operation has', () => {
+  test('describes no unused tag', () => {
     const used = new Set(operations.flatMap(({ operation }) => operation.tags ?? []))
 
     expect(document.tags.map(({ name }) => name).filter((name) => !used.has(name))).toEqual([])
   })
 
-  test('has an example of every parameter, body and answer, and each fits its schema', () => {
+  test('has valid examples of parameters, bodies and responses', () => {
     const ajv = new Ajv2020({ strict: false, validateSchema: false })
     addFormats.default(ajv)
     ajv.addSchema(document, 'document')
@@ -112,7 +112,7 @@ describe.each(['public', 'internal'] as const)('the %s document', (listener) => 
     expect(faults).toEqual([])
   })
 
-  test('says of every operation with a key what it refuses, each time as a problem with its codes', () => {
+  test('declares the problems of every operation with a key', () => {
     const keyed = operations.filter(({ operation }) => operation.security === undefined)
     const failures = keyed.flatMap(({ operation }) =>
       Object.entries(operation.responses)
@@ -134,7 +134,7 @@ describe.each(['public', 'internal'] as const)('the %s document', (listener) => 
     }
   })
 
-  test('has links only to operations and parameters that are there', () => {
+  test('links only to existing operations and parameters', () => {
     const links = operations.flatMap(({ operation }) =>
       Object.values(operation.responses).flatMap((answer) => Object.values(answer.links ?? {})),
     )
@@ -150,13 +150,13 @@ describe.each(['public', 'internal'] as const)('the %s document', (listener) => 
   })
 })
 
-test('each public operation says in words what it does beyond its summary', () => {
+test('every public operation has a description', () => {
   const silent = operationsOf(documents.public).filter(({ operation }) => !operation.description)
 
   expect(silent.map(({ operation }) => operation.operationId)).toEqual([])
 })
 
-test('every code is answered by some operation, or is of no operation at all', () => {
+test('every error code is declared by some operation', () => {
   const answered = new Set(
     Object.values(documents).flatMap((document) =>
       operationsOf(document).flatMap(({ operation }) =>
@@ -169,7 +169,7 @@ test('every code is answered by some operation, or is of no operation at all', (
   expect(OUTSIDE.filter((code) => answered.has(code as never))).toEqual([])
 })
 
-test('what the conformance run is told to expect is what the documents declare', async () => {
+test('schemathesis.toml expects only declared statuses and codes', async () => {
   const text = await readFile(new URL('../../../schemathesis.toml', import.meta.url), 'utf8')
   const entries = text.split('[[project.operations]]').slice(1)
   const faults = entries.flatMap((entry) => {
@@ -198,7 +198,7 @@ test('what the conformance run is told to expect is what the documents declare',
   expect(entries.length).toBeGreaterThan(10)
 })
 
-test('what creates leads to what was created', () => {
+test('creating operations link to what they create', () => {
   const linksOf = (operationId: string) => {
     const { operation } = every.find((one) => one.operation.operationId === operationId)!
     return Object.keys(operation.responses[200]?.links ?? {})
@@ -210,7 +210,7 @@ test('what creates leads to what was created', () => {
   expect(linksOf('listSims')).toEqual(expect.arrayContaining(['getSim', 'tagSim']))
 })
 
-describe('an answer held against the document', () => {
+describe('documentCheck', () => {
   const check = documentCheck(documents.public)
   const headers = { 'x-request-id': 'r', 'content-type': 'application/json; charset=utf-8', etag: '"1.x"' }
   const problem = { type: '/problems/x', title: 't', detail: 'd', instance: '/api/tenant', requestId: 'r' }
@@ -218,7 +218,7 @@ describe('an answer held against the document', () => {
   const tenant = { id: 't1', name: 'Ours', billingEmail: 'a@example.com' }
   const answer = { method: 'GET', url: '/api/tenant?x=1', status: 200, headers, body: tenant as unknown }
 
-  test('passes as it should be', () => {
+  test('accepts a response as documented', () => {
     expect(() => check(answer)).not.toThrow()
     expect(() => check({ ...answer, url: '/docs' })).not.toThrow()
   })
@@ -236,7 +236,7 @@ describe('an answer held against the document', () => {
       /sim_not_found: getTenant has/,
     ],
     ['a problem that is none', { status: 404, url: '/api/nowhere', headers: refused, body: {} }, /404.*is not as/],
-  ])('is refused with %s', (_, change, fault) => {
+  ])('refuses a response with %s', (_, change, fault) => {
     expect(() => check({ ...answer, ...change })).toThrow(fault)
   })
 })

@@ -13,14 +13,14 @@ beforeAll(async () => {
 })
 
 describe('the estates', () => {
-  test('have something in every table of the tenants', async () => {
+  test('have rows in every table of the tenants', async () => {
     for (const { id } of [harness.tenant, harness.other]) {
       const prints = await fingerprintOf(harness, id)
       expect((await tenantTables(harness)).filter((table) => prints[table]?.startsWith('0 '))).toEqual([])
     }
   })
 
-  test('are found where they are looked for', async () => {
+  test('are shown to their own tenant only', async () => {
     const { ours, theirs } = estates
     const spy = await spyOn(ours)
     const outside = ['sims', 'pools', 'tariffs', 'orders', 'tickets', 'events', 'watchdog/logs', 'tenant']
@@ -38,16 +38,16 @@ describe('the estates', () => {
   })
 })
 
-test('every route has a line in the table, and every line a route', () => {
+test('every route has a line in LINES, and conversely', () => {
   const known = OPERATIONS.map(({ operationId }) => operationId)
 
   expect(known.filter((id) => !(id in LINES))).toEqual([])
   expect(Object.keys(LINES).filter((id) => !known.includes(id))).toEqual([])
 })
 
-describe('opens to no wrong key, and shows another tenant nothing:', () => {
+describe('routes', () => {
   const here = OPERATIONS.filter((operation) => LINES[operation.operationId]?.asksTemporal !== true)
-  test.each(here)('$method $path', async (operation) => {
+  test.each(here)('$method $path opens to its own keys only', async (operation) => {
     lineOf(operation)
     await opensToNobodyElse(estates, keys, operation)
   })

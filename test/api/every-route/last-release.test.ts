@@ -1,4 +1,4 @@
-/** A database of the last release, with data, under this one: migrated, it answers as before, and goes on. */
+/** This release on a migrated database of the last one, with data: responses stay the same, and work goes on. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { migrate } from '../../../store/migrate.ts'
 import { databaseOfLastRelease, lastRelease } from '../../setup/last-release.ts'
@@ -13,7 +13,7 @@ const harness = useHarness({
   },
 })
 const rowsOf = <T>(table: string) => (release.data[table] ?? []) as readonly T[]
-/** Its Dynamic and its Fixed pool. */
+/** The recorded tenant's Dynamic and Fixed pool. */
 const SHARED = new Set([2, 3])
 let tenant: Pick<Tenant, 'ask' | 'inside'>
 beforeAll(() => {
@@ -22,7 +22,7 @@ beforeAll(() => {
   tenant = { ask: asking(harness.outside, headers), inside: asking(harness.inside, headers) }
 })
 
-test('the data of the release is that of a tenant whose month has ended, with work under way', () => {
+test('the recorded data includes work under way', () => {
   const { data } = release
   const tables = ['sims', 'usage_records', 'tickets', 'watchdog_log', 'mails', 'statements', 'workflow_starts']
   for (const table of tables) expect(data[table]?.length, table).toBeGreaterThan(1)
@@ -32,7 +32,7 @@ test('the data of the release is that of a tenant whose month has ended, with wo
 interface Sim {
   readonly id: number
 }
-/** Since: what a shared pool is watched for is the pool's, and its SIMs do not inherit it. */
+/** The response now. Since that release, SIMs of a shared pool no longer inherit its threshold and burn rate alerts. */
 function asNow(path: string, before: unknown): unknown {
   const shared = new Set(
     rowsOf<{ id: number; pool_id: number }>('sims').flatMap(({ id, pool_id }) => (SHARED.has(pool_id) ? id : [])),
@@ -40,7 +40,7 @@ function asNow(path: string, before: unknown): unknown {
   const sim = (one: Sim) =>
     shared.has(one.id) ? { ...one, warningThresholdPct: null, enableBurnRateAlerts: false } : one
   if (/^\/api\/pools\/\d+\/sims/.test(path)) return (before as readonly Sim[]).map(sim)
-  // Since: whoever put a rule set in force is not the tenants' business.
+  // Since that release, tenants no longer see who put a rule set in force.
   if (path.startsWith('/api/events'))
     return JSON.parse(JSON.stringify(before).replace(', by a worker at the first start.', '.'))
   if (!path.startsWith('/api/sims')) return before
@@ -48,8 +48,8 @@ function asNow(path: string, before: unknown): unknown {
   return { ...page, data: data.map(sim) }
 }
 
-describe('what the last release answered is answered now', () => {
-  test.each(Object.keys(release.answers))('GET %s', async (path) => {
+describe('responses of the last release', () => {
+  test.each(Object.keys(release.answers))('stay the same for GET %s', async (path) => {
     const of = path.startsWith('/internal') ? tenant.inside : tenant.ask
     const { status, body } = await of('GET', path)
 
@@ -66,7 +66,7 @@ interface Row {
   readonly bytes_down: number
 }
 
-test('usage sent before is known, and new usage counts', async () => {
+test('usage records counted before are duplicates now', async () => {
   const send = (body: object) => tenant.inside('POST', '/internal/usage', { records: [body] })
   const [row] = rowsOf<Row>('usage_records')
   const sent = { recordId: row?.record_id, at: row?.at, simId: row?.sim_id }
@@ -78,7 +78,7 @@ test('usage sent before is known, and new usage counts', async () => {
   expect(fresh.body).toMatchObject({ accepted: 1, duplicates: 0, rejected: [] })
 })
 
-test('tickets are opened behind those that were open', async () => {
+test('new tickets queue behind open ones', async () => {
   const simId = rowsOf<{ sim_id: number; status: number }>('tickets').find(({ status }) => status === 0)?.sim_id
 
   const { status } = await tenant.ask('POST', '/api/tickets/activate', { simId })
@@ -87,7 +87,7 @@ test('tickets are opened behind those that were open', async () => {
   expect((await tenant.ask('GET', `/api/sims/${simId}`)).body).toMatchObject({ processingTicketCount: 2 })
 })
 
-test('keys go on as they were; one that writes sees activation codes, one that reads does not any more', async () => {
+test('keys keep working, write keys have scope esim', async () => {
   const scopesOf = async (key: string) => {
     const { status } = await asking(harness.outside, { authorization: `Bearer ${key}` })('GET', '/api/tenant')
     const { body } = await tenant.inside('GET', '/internal/keys')

@@ -62,7 +62,7 @@ const VALUES = [
   {},
   [1],
 ]
-// What asks Temporal is tested with a Temporal server.
+// Operations that need Temporal are tested with a Temporal server.
 const ELSEWHERE = /workflows|schedules/
 
 const FORMATS: Record<string, string> = { email: 'a@example.com', 'date-time': '2026-11-20T12:00:00Z', uuid: '1' }
@@ -81,7 +81,7 @@ function sample(schema: Schema): unknown {
 
 const fill = (path: string, segment: string) => path.replaceAll(/\{\w+\}/g, segment)
 
-/** @returns what was answered with 500 or worse, or with neither JSON nor CSV */
+/** @returns the requests that got 500 or worse, or neither JSON nor CSV */
 async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {
   const failures: string[] = []
   const look = async (method: string, url: string, body?: unknown) => {
@@ -113,14 +113,14 @@ async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {
   return failures
 }
 
-test('nothing a caller sends to the public interface makes it fail', async () => {
+test('no request makes the public interface fail', async () => {
   await aSim(harness.tenant)
   const { paths } = (await openapiDocument()) as { paths: Paths }
 
   expect(await failuresOf(harness.tenant.ask, paths)).toEqual([])
 }, 60_000)
 
-test('nothing a caller sends to the internal interface makes it fail', async () => {
+test('no request makes the internal interface fail', async () => {
   const { paths } = (await internalOpenapiDocument()) as { paths: Paths }
 
   expect(await failuresOf(harness.tenant.inside, paths)).toEqual([])
@@ -132,7 +132,7 @@ test.each([
   ['\v', 400],
   ['\u00a0', 400],
   ['\ufeff', 400],
-])('a body of white space is no body where JSON calls it white space: %j is answered %i', async (body, status) => {
+])('white space %j as a body answers %i', async (body, status) => {
   const { id } = await aSim(harness.tenant)
   const headers = { 'content-type': 'application/json' }
 

@@ -1,4 +1,4 @@
-/** What was read is sent back whole: what takes it, and what does not, which docs/interface.md lists as stricter. */
+/** Objects sent back as they were read: what accepts them. What does not is listed as stricter in docs/interface.md. */
 import { describe, expect, test } from 'vitest'
 import { aPool, aSim, aTariff, useHarness } from '../harness.ts'
 import { OPERATIONS } from './calls.ts'
@@ -10,7 +10,7 @@ describe('PUT /api/pools/{id}', () => {
     ['Standard', 0, 0],
     ['Dynamic', 1, 1],
     ['Fixed', 0, 2],
-  ] as const)('takes a %s pool as it was read, with a setting changed', async (_, type, tariffType) => {
+  ] as const)('takes a %s pool as it was read', async (_, type, tariffType) => {
     const tariffId = await aTariff(harness.tenant, tariffType)
     const settings = { name: 'meters', warningThresholdPct: 80, enableBurnRateAlerts: true }
     const id = await aPool(harness.tenant, { type, tariffId, ...settings })
@@ -28,7 +28,7 @@ describe('PUT /api/pools/{id}', () => {
     })
   })
 
-  test('ignores what it does not replace, and still refuses what no pool has', async () => {
+  test('ignores fixed fields and refuses unknown ones', async () => {
     const id = await aPool(harness.tenant, { name: 'lamps' })
     const url = `/api/pools/${id}`
     const { body: pool } = await harness.tenant.ask('GET', url)
@@ -43,15 +43,15 @@ describe('PUT /api/pools/{id}', () => {
   })
 })
 
-/** The other changes by PUT and PATCH, each with what reads the object. */
+/** The other changes by PUT and PATCH, each with the path that reads the object. */
 const ONE_FIELD: Record<string, { read: string; change: string }> = {
   tagSim: { read: '/api/sims/{sim}', change: '/api/sims/{sim}/tag' },
   renameTenant: { read: '/api/tenant', change: '/api/tenant/name' },
   changeBillingEmail: { read: '/api/tenant', change: '/api/tenant/billing-email' },
 }
 
-describe('PATCHes of the document take their one field, and no whole object:', () => {
-  test('these are all there are', () => {
+describe('PATCH of one field', () => {
+  test('is every change but PUT /api/pools/{id}', () => {
     const changes = OPERATIONS.filter(
       ({ method, path }) => ['PUT', 'PATCH'].includes(method) && path.startsWith('/api/'),
     )
@@ -61,7 +61,7 @@ describe('PATCHes of the document take their one field, and no whole object:', (
     )
   })
 
-  test.each(Object.entries(ONE_FIELD))('%s', async (_, { read, change }) => {
+  test.each(Object.entries(ONE_FIELD))('%s refuses the whole object', async (_, { read, change }) => {
     const { id } = await aSim(harness.tenant)
     const at = (path: string) => path.replace('{sim}', String(id))
     const { body } = await harness.tenant.ask('GET', at(read))
@@ -72,7 +72,7 @@ describe('PATCHes of the document take their one field, and no whole object:', (
   })
 })
 
-test('the operator’s settings are taken as they were read', async () => {
+test('PATCH /internal/tenant/enforcement takes what GET answered', async () => {
   const url = '/internal/tenant/enforcement'
   const { body } = await harness.tenant.inside('GET', url)
 

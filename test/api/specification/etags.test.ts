@@ -1,4 +1,4 @@
-/** ETags of single resources: `If-None-Match` saves a reader the answer, `If-Match` guards a change. */
+/** ETags of single resources: `If-None-Match` saves a reader the response, `If-Match` guards a change. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -30,7 +30,7 @@ const tagOf = async (path: string): Promise<string> => (await harness.tenant.ask
 const read = (path: string, tag: string) => harness.tenant.ask('GET', path, undefined, { 'if-none-match': tag })
 
 describe('If-None-Match', () => {
-  test.each(RESOURCES)('of %s: 304 without a body for the tag it has, 200 for any other', async (which) => {
+  test.each(RESOURCES)('answers 304 for the current tag of %s', async (which) => {
     const { headers, body } = await harness.tenant.ask('GET', at[which])
     const { etag = '' } = headers
 
@@ -52,7 +52,7 @@ describe('If-None-Match', () => {
     ['ticket', () => harness.tenant.ask('DELETE', at.ticket)],
     ['tenant', () => harness.tenant.ask('PATCH', '/api/tenant/name', { name: 'Changed' })],
     ['order', () => harness.tenant.ask('DELETE', at.order)],
-  ] as const)('of %s that has changed: 200, and another tag', async (which, change) => {
+  ] as const)('answers 200 and another tag after %s changed', async (which, change) => {
     const before = await tagOf(at[which])
     expect((await change()).status).toBe(200)
 
@@ -63,7 +63,7 @@ describe('If-None-Match', () => {
     expect((await read(at[which], after.headers.etag ?? '')).status).toBe(304)
   })
 
-  test('of a SIM: usage, an open ticket, its end, and its pool’s settings change the tag', async () => {
+  test('notices usage, tickets and pool settings of a SIM', async () => {
     const { tenant } = harness
     const pool = await aPool(tenant)
     const sim = await anActiveSim(harness, tenant, { poolId: pool })
@@ -87,7 +87,7 @@ describe('If-None-Match', () => {
     }
   })
 
-  test('of a pool: usage and the days until its renewal change the tag', async () => {
+  test('notices usage and days until renewal of a pool', async () => {
     const poolId = await aPool(harness.tenant)
     const sim = await anActiveSim(harness, harness.tenant, { poolId })
     const first = await tagOf(`/api/pools/${poolId}`)
@@ -102,7 +102,7 @@ describe('If-None-Match', () => {
     expect([third.status, third.body.daysUntilRenewal]).toEqual([200, second.body.daysUntilRenewal - 1])
   })
 
-  test.each(RESOURCES)('of %s: HEAD has the tag too, and 304', async (which) => {
+  test.each(RESOURCES)('works for HEAD of %s too', async (which) => {
     const tag = await tagOf(at[which])
     const head = (headers: Record<string, string>) => harness.tenant.ask('HEAD', at[which], undefined, headers)
 
@@ -110,13 +110,13 @@ describe('If-None-Match', () => {
     expect((await head({ 'if-none-match': tag })).status).toBe(304)
   })
 
-  test('what is not there has no tag, whatever is asked', async () => {
+  test('answers 404 for an unknown pool', async () => {
     const answer = await read('/api/pools/4711000', '*')
 
     expect([answer.status, answer.headers.etag]).toEqual([404, undefined])
   })
 
-  test('lists and metadata have none', async () => {
+  test('finds no tag on lists and metadata', async () => {
     for (const path of [
       '/api/pools',
       '/api/sims',
@@ -131,7 +131,7 @@ describe('If-None-Match', () => {
 })
 
 describe('If-Match', () => {
-  /** A change: what it changes, how it is asked for, and what of the resource shows it. */
+  /** A change: the resource that it changes, the request, and the status of its success. */
   interface Change {
     readonly path: string
     readonly call: readonly [method: string, url: string, body?: unknown]
@@ -185,7 +185,7 @@ describe('If-Match', () => {
   const ask = ([method, url, body]: Change['call'], tag: string) =>
     harness.tenant.ask(method, url, body, { 'if-match': tag })
 
-  test.each(NAMES)('on %s: stale or weak is 412 and changes nothing', async (name) => {
+  test.each(NAMES)('on %s answers 412 to stale or weak tags', async (name) => {
     const { path, call } = await CHANGES[name]()
     const before = await harness.tenant.ask('GET', path)
     const { etag = '' } = before.headers
@@ -198,7 +198,7 @@ describe('If-Match', () => {
     expect([after.body, after.headers.etag]).toEqual([before.body, etag])
   })
 
-  test.each(NAMES)('on %s: fresh, among others, or * is done', async (name) => {
+  test.each(NAMES)('on %s accepts the current tag or *', async (name) => {
     for (const tagged of [(tag: string) => tag, (tag: string) => `"999999.x", ${tag}`, () => '*']) {
       const { path, call, done } = await CHANGES[name]()
       const before = await tagOf(path)
@@ -210,7 +210,7 @@ describe('If-Match', () => {
   })
 
   test.each(NAMES.filter((name) => !/^(DELETE|POST)/.test(name)))(
-    'on %s: what another has changed in between is not overwritten',
+    'on %s prevents overwriting another change',
     async (name) => {
       const { path, call, done } = await CHANGES[name]()
       const seen = await tagOf(path)
@@ -223,7 +223,7 @@ describe('If-Match', () => {
     },
   )
 
-  test('compares the SIM, not its usage: what is counted meanwhile is no reason to refuse', async () => {
+  test('compares the SIM but not its usage', async () => {
     const sim = await anActiveSim(harness, harness.tenant)
     const seen = await tagOf(`/api/sims/${sim.id}`)
     await used(harness, harness.tenant, sim.id, { bytesUp: 5 })
@@ -232,7 +232,7 @@ describe('If-Match', () => {
     expect((await ask(['PATCH', `/api/sims/${sim.id}/tag`, { tag: 'x' }], seen)).status).toBe(200)
   })
 
-  test('of two who saw the same, one changes', async () => {
+  test('lets one of two concurrent changes through', async () => {
     const path = `/api/pools/${await aPool(harness.tenant)}`
     const seen = await tagOf(path)
 
@@ -243,7 +243,7 @@ describe('If-Match', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412])
   })
 
-  test('of what is not there is 404, as without it', async () => {
+  test('on an unknown pool answers 404', async () => {
     expect(await ask(['DELETE', '/api/pools/4711000'], '"1.x"')).toMatchObject({
       status: 404,
       body: { code: 'pool_not_found' },

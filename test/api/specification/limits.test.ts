@@ -10,7 +10,7 @@ const harness = useHarness()
 const SMALL = 5
 const MANY = 101
 
-/** The lists that come in pages, with what they page by default and how many items there are. */
+/** The lists that come in pages, with their default page size. */
 const LISTS = [
   ['/api/pools', 100],
   ['/api/sims', 100],
@@ -46,35 +46,29 @@ const page = async (path: string, query = '') =>
   harness.tenant.ask('GET', `${path.replace('{sim}', `${inPath.sim}`).replace('{pool}', `${inPath.pool}`)}?${query}`)
 
 describe('pages', () => {
-  test.each(BY_HUNDRED)(
-    '8 pageSize on pools, SIMs, watchdog logs, events: %s has 100 where none is asked for',
-    async (path) => {
-      const { status, body } = await page(path)
+  test.each(BY_HUNDRED)('8 pageSize on pools, SIMs, watchdog logs, events: %s has 100 by default', async (path) => {
+    const { status, body } = await page(path)
 
-      expect(status).toBe(200)
-      expect(body.data).toHaveLength(100)
-      expect(body.pagination).toMatchObject({ page: 1, pageSize: 100, hasNextPage: true, hasPreviousPage: false })
-      expect(body.pagination.totalItems).toBeGreaterThanOrEqual(MANY)
-    },
-  )
+    expect(status).toBe(200)
+    expect(body.data).toHaveLength(100)
+    expect(body.pagination).toMatchObject({ page: 1, pageSize: 100, hasNextPage: true, hasPreviousPage: false })
+    expect(body.pagination.totalItems).toBeGreaterThanOrEqual(MANY)
+  })
 
-  test.each(BY_HUNDRED)(
-    '8 pageSize on pools, SIMs, watchdog logs, events: %s takes 1 and 100, and nothing around them',
-    async (path) => {
-      for (const size of [1, 2, 100]) {
-        const { body } = await page(path, `pageSize=${size}`)
-        expect([body.data.length, body.pagination.pageSize]).toEqual([size, size])
-      }
-      for (const wrong of ['0', '-1', '101', '1.5', 'x', '1e300', '2,3']) {
-        expect(await page(path, `pageSize=${wrong}`)).toMatchObject({
-          status: 400,
-          body: { code: 'invalid_request', errors: [{ parameter: 'pageSize' }] },
-        })
-      }
-    },
-  )
+  test.each(BY_HUNDRED)('8 pageSize on pools, SIMs, watchdog logs, events: %s takes 1 to 100 only', async (path) => {
+    for (const size of [1, 2, 100]) {
+      const { body } = await page(path, `pageSize=${size}`)
+      expect([body.data.length, body.pagination.pageSize]).toEqual([size, size])
+    }
+    for (const wrong of ['0', '-1', '101', '1.5', 'x', '1e300', '2,3']) {
+      expect(await page(path, `pageSize=${wrong}`)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_request', errors: [{ parameter: 'pageSize' }] },
+      })
+    }
+  })
 
-  test('8 pageSize on orders: 10 where none is asked for; 1 to 100, and nothing around them', async () => {
+  test('8 pageSize on orders: is 10 by default and takes 1 to 100', async () => {
     const { body } = await page('/api/orders')
 
     expect(body.data).toHaveLength(10)
@@ -98,29 +92,26 @@ describe('pages', () => {
     }
   })
 
-  test.each(LISTS)(
-    '8 page + 2.1 Pagination envelope: %s begins with page 1, and the pages are the list',
-    async (path, size) => {
-      const first = await page(path)
-      const again = await page(path, 'page=1')
-      const second = await page(path, 'page=2')
-      const empty = await page(path, 'page=&pageSize=')
+  test.each(LISTS)('8 page + 2.1 Pagination envelope: %s starts at page 1 and pages every item', async (path, size) => {
+    const first = await page(path)
+    const again = await page(path, 'page=1')
+    const second = await page(path, 'page=2')
+    const empty = await page(path, 'page=&pageSize=')
 
-      expect(Object.keys(first.body)).toEqual(['data', 'pagination'])
-      expectShape(first.body.pagination, PAGINATION)
-      expect(again.body).toEqual(first.body)
-      expect(empty.body).toEqual(first.body)
-      const { totalItems } = first.body.pagination
-      const envelope = { pageSize: size, totalItems, totalPages: 2 }
-      expect(first.body.pagination).toEqual({ page: 1, ...envelope, hasNextPage: true, hasPreviousPage: false })
-      expect(second.body.pagination).toEqual({ page: 2, ...envelope, hasNextPage: false, hasPreviousPage: true })
-      const seen = [...first.body.data, ...second.body.data].map(({ id }) => id)
-      expect(seen).toHaveLength(totalItems)
-      expect(new Set(seen).size).toBe(totalItems)
-    },
-  )
+    expect(Object.keys(first.body)).toEqual(['data', 'pagination'])
+    expectShape(first.body.pagination, PAGINATION)
+    expect(again.body).toEqual(first.body)
+    expect(empty.body).toEqual(first.body)
+    const { totalItems } = first.body.pagination
+    const envelope = { pageSize: size, totalItems, totalPages: 2 }
+    expect(first.body.pagination).toEqual({ page: 1, ...envelope, hasNextPage: true, hasPreviousPage: false })
+    expect(second.body.pagination).toEqual({ page: 2, ...envelope, hasNextPage: false, hasPreviousPage: true })
+    const seen = [...first.body.data, ...second.body.data].map(({ id }) => id)
+    expect(seen).toHaveLength(totalItems)
+    expect(new Set(seen).size).toBe(totalItems)
+  })
 
-  test.each(LISTS)('8 page: %s takes no page that is none', async (path) => {
+  test.each(LISTS)('8 page: %s refuses an invalid page', async (path) => {
     for (const wrong of ['0', '-1', '1.5', 'x', '1e300', '9007199254740992']) {
       expect(await page(path, `page=${wrong}`)).toMatchObject({
         status: 400,
@@ -142,7 +133,7 @@ describe('pages', () => {
   })
 
   test.each(['/api/sims', '/api/orders?pageSize=100', '/api/watchdog/logs'])(
-    '2.1 Pagination envelope: %s without an item has no pages',
+    '2.1 Pagination envelope: %s without items has no pages',
     async (path) => {
       const { body } = await harness.other.ask('GET', path)
 
@@ -159,39 +150,36 @@ describe('pages', () => {
   )
 })
 
-describe('fields', () => {
+describe('field limits', () => {
   const put = (body: object) => harness.other.ask('PUT', `/api/pools/${inOther.pool}`, { watchdogMode: 0, ...body })
   const inOther = { pool: 0 }
   beforeAll(async () => {
     inOther.pool = await aPool(harness.other)
   })
 
-  test.each(['abc', 'x'.repeat(50), 'é💧ß'])('8 Pool name on update: %j is taken', async (name) => {
+  test.each(['abc', 'x'.repeat(50), 'é💧ß'])('8 Pool name on update: accepts the name %j', async (name) => {
     expect(await put({ name })).toMatchObject({ status: 200, body: { id: inOther.pool } })
     expect((await harness.other.ask('GET', `/api/pools/${inOther.pool}`)).body.name).toBe(name)
   })
 
   test.each(['', 'ab', '💧💧', 'x'.repeat(51), null, undefined, 5])(
-    '8 Pool name on update: %j is refused',
+    '8 Pool name on update: refuses the name %j',
     async (name) => {
       expect(await put({ name })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/name' }] } })
     },
   )
 
-  test.each([1, 100])(
-    '8 warningThresholdPct: %i is taken, by a new pool and an old one',
-    async (warningThresholdPct) => {
-      const id = await aPool(harness.other, { warningThresholdPct })
-      await put({ name: 'Fleet', warningThresholdPct })
+  test.each([1, 100])('8 warningThresholdPct: accepts %i for new and existing pools', async (warningThresholdPct) => {
+    const id = await aPool(harness.other, { warningThresholdPct })
+    await put({ name: 'Fleet', warningThresholdPct })
 
-      for (const pool of [id, inOther.pool]) {
-        expect((await harness.other.ask('GET', `/api/pools/${pool}`)).body).toMatchObject({ warningThresholdPct })
-      }
-    },
-  )
+    for (const pool of [id, inOther.pool]) {
+      expect((await harness.other.ask('GET', `/api/pools/${pool}`)).body).toMatchObject({ warningThresholdPct })
+    }
+  })
 
   test.each([0, -1, 101, 1.5, '80', true])(
-    '8 warningThresholdPct: %j is refused, by a new pool and an old one',
+    '8 warningThresholdPct: refuses %j for new and existing pools',
     async (warningThresholdPct) => {
       const tariffId = await aTariff(harness.other)
       const answers = [
@@ -205,11 +193,11 @@ describe('fields', () => {
     },
   )
 
-  test.each(['x'.repeat(128), '💧'.repeat(128)])('8 SIM tag: 128 characters are taken: %j', async (tag) => {
+  test.each(['x'.repeat(128), '💧'.repeat(128)])('8 SIM tag: accepts the 128 characters %j', async (tag) => {
     expect((await harness.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).status).toBe(200)
   })
 
-  test.each(['x'.repeat(129), '💧'.repeat(129), null, undefined, 5])('8 SIM tag: %j is refused', async (tag) => {
+  test.each(['x'.repeat(129), '💧'.repeat(129), null, undefined, 5])('8 SIM tag: refuses the tag %j', async (tag) => {
     expect(await harness.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).toMatchObject({
       status: 400,
       body: { errors: [{ pointer: '/tag' }] },

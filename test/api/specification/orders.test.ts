@@ -25,7 +25,7 @@ const titles = async (tenant: Tenant): Promise<string[]> => {
 }
 
 describe('POST /api/orders', () => {
-  test('4.5 POST /api/orders: answers id, status and cost, and nothing else', async () => {
+  test('4.5 POST /api/orders: answers id, status and cost only', async () => {
     const { status, body } = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...ADDRESS })
 
     expect(status).toBe(200)
@@ -39,19 +39,19 @@ describe('POST /api/orders', () => {
     ['a price', { unitPrice: 0 }, '/unitPrice'],
     ['a status', { status: 'Pending' }, '/status'],
     ['half a SIM', { quantity: 1.5 }, '/quantity'],
-  ])('4.5 POST /api/orders: %s is refused, and the answer says where', async (_what, wrong, pointer) => {
+  ])('4.5 POST /api/orders: refuses %s, naming the field', async (_what, wrong, pointer) => {
     const answer = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 3, ...wrong })
 
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
   })
 
-  test.each([1, 10_000])('4.5 POST /api/orders: a quantity of %i is taken', async (quantity) => {
+  test.each([1, 10_000])('4.5 POST /api/orders: accepts a quantity of %i', async (quantity) => {
     const answer = await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity })
 
     expect(answer).toMatchObject({ status: 200, body: { cost: quantity } })
   })
 
-  test('4.5 POST /api/orders: the same Idempotency-Key orders once; another body under it is refused', async () => {
+  test('4.5 POST /api/orders: orders once under one Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'order-once' }
     const before = (await harness.tenant.ask('GET', '/api/orders')).body.pagination.totalItems
 
@@ -65,7 +65,7 @@ describe('POST /api/orders', () => {
     expect((await harness.tenant.ask('GET', '/api/orders')).body.pagination.totalItems).toBe(before + 1)
   })
 
-  test('4.5 POST /api/orders: the price is that of the moment of the order', async () => {
+  test('4.5 POST /api/orders: keeps the price at the time of ordering', async () => {
     const id = await placed(harness.tenant, { type: 2, quantity: 7 })
 
     await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0.1 }] })
@@ -103,7 +103,7 @@ describe('GET /api/orders/{orderId}', () => {
     expect(body).toEqual(expected)
   })
 
-  test('4.5 GET /api/orders/{orderId} + 2.6 Order: says how it was paid and who carries it', async () => {
+  test('4.5 GET /api/orders/{orderId} + 2.6 Order: shows how it was paid and shipped', async () => {
     const id = await placed(harness.tenant, { quantity: 1, ...ADDRESS })
     const was = (await harness.tenant.ask('GET', `/api/orders/${id}`)).body
     const payment = { paymentInvoiceId: 'INV-7', paymentReceiptUrl: 'https://pay.example/r/7' }
@@ -118,7 +118,7 @@ describe('GET /api/orders/{orderId}', () => {
     expect(body).toEqual({ ...was, ...payment, ...parcel, status: 'Shipped' })
   })
 
-  test('4.5 GET /api/orders/{orderId}: an address that was left out, or null, is null; any other is as it came', async () => {
+  test('4.5 GET /api/orders/{orderId}: shows the address as given, else null', async () => {
     const nothing = Object.fromEntries(Object.keys(ADDRESS).map((field) => [field, null]))
     const without = await placed(harness.tenant, nothing)
     const odd = await placed(harness.tenant, { shippingLine1: '  é%_\\ "x"\n', shippingCountry: '' })
@@ -136,13 +136,13 @@ describe('GET /api/orders/{orderId}', () => {
     ['9007199254740992', 400, 'invalid_request'],
     ['0', 400, 'invalid_request'],
     ['abc', 400, 'invalid_request'],
-  ])('4.5 GET /api/orders/{orderId}: %s: %i %s', async (segment, status, code) => {
+  ])('4.5 GET /api/orders/{orderId}: %s answers %i %s', async (segment, status, code) => {
     for (const method of ['GET', 'DELETE']) {
       expect(await harness.tenant.ask(method, `/api/orders/${segment}`)).toMatchObject({ status, body: { code } })
     }
   })
 
-  test('4.5 GET /api/orders/{orderId}: another tenant’s order is not there, to read or to cancel', async () => {
+  test('4.5 GET /api/orders/{orderId}: hides another tenant’s order from GET and DELETE', async () => {
     const id = await placed(harness.tenant)
 
     for (const method of ['GET', 'DELETE']) {
@@ -156,7 +156,7 @@ describe('GET /api/orders/{orderId}', () => {
 })
 
 describe('DELETE /api/orders/{orderId}', () => {
-  test('4.5 DELETE /api/orders/{orderId} + 3 Order Pending: cancels a pending order, once, and says so in an event', async () => {
+  test('4.5 DELETE /api/orders/{orderId} + 3 Order Pending: cancels a pending order once, with an event', async () => {
     const id = await placed(harness.tenant)
 
     const cancelled = await harness.tenant.ask('DELETE', `/api/orders/${id}`)
@@ -170,7 +170,7 @@ describe('DELETE /api/orders/{orderId}', () => {
   })
 
   test.each([undefined, '', '{}', 'null'])(
-    '4.5 DELETE /api/orders/{orderId}: takes %j for no body, under any content type',
+    '4.5 DELETE /api/orders/{orderId}: takes %j as no body of any type',
     async (body) => {
       const id = await placed(harness.tenant)
 
@@ -182,14 +182,14 @@ describe('DELETE /api/orders/{orderId}', () => {
     },
   )
 
-  test('4.5 DELETE /api/orders/{orderId}: takes no body', async () => {
+  test('4.5 DELETE /api/orders/{orderId}: refuses a body with fields', async () => {
     const id = await placed(harness.tenant)
 
     expect(await harness.tenant.ask('DELETE', `/api/orders/${id}`, { why: 'no' })).toMatchObject({ status: 400 })
     expect((await harness.tenant.ask('GET', `/api/orders/${id}`)).body.status).toBe('Pending')
   })
 
-  test('4.5 DELETE /api/orders/{orderId}: of two at once one cancels', async () => {
+  test('4.5 DELETE /api/orders/{orderId}: cancels once under three requests at once', async () => {
     const id = await placed(harness.tenant)
 
     const answers = await Promise.all([1, 2, 3].map(() => harness.tenant.ask('DELETE', `/api/orders/${id}`)))
@@ -198,7 +198,7 @@ describe('DELETE /api/orders/{orderId}', () => {
     expect((await titles(harness.tenant)).filter((title) => title === `Order ${id} was cancelled`)).toHaveLength(1)
   })
 
-  test('3 Order Pending: what is being processed or has failed stays so, 409', async () => {
+  test('3 Order Pending: keeps processing and failed orders, 409', async () => {
     const id = await placed(harness.tenant)
     for (const [step, body, status] of [
       ['process', undefined, 'Processing'],
@@ -212,7 +212,7 @@ describe('DELETE /api/orders/{orderId}', () => {
     }
   })
 
-  test('4.5 DELETE /api/orders/{orderId} + 3 Order Pending: of a cancel and a process at once one gets the order', async () => {
+  test('4.5 DELETE /api/orders/{orderId} + 3 Order Pending: races with processing: one of them wins', async () => {
     for (let round = 0; round < 10; round++) {
       const id = await placed(harness.tenant)
 
@@ -229,7 +229,7 @@ describe('DELETE /api/orders/{orderId}', () => {
 })
 
 describe('GET /api/orders', () => {
-  /** A tenant whose orders these tests know. */
+  /** The other tenant's orders, by name. */
   const ids: Record<string, number> = {}
   const inside = (path: string, body?: unknown) => harness.other.inside('POST', `/internal/orders/${path}`, body)
   beforeAll(async () => {
@@ -254,11 +254,11 @@ describe('GET /api/orders', () => {
     return body.data.map(({ id }: { id: number }) => names.get(id))
   }
 
-  test('4.5 GET /api/orders: lists the newest first, and of one instant the last that was made', async () => {
+  test('4.5 GET /api/orders: lists the newest first, even of one instant', async () => {
     expect(await found('')).toEqual(['third', 'second', 'first'])
   })
 
-  test('4.5 GET /api/orders: items are whole orders', async () => {
+  test('4.5 GET /api/orders: lists orders with all their fields', async () => {
     const list = await harness.other.ask('GET', '/api/orders?search=Lyon')
     const one = await harness.other.ask('GET', `/api/orders/${ids.second}`)
 
@@ -320,7 +320,7 @@ describe('GET /api/orders', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
   })
 
-  test('4.5 GET /api/orders: a page has ten orders where none is asked for, and right totals past the end', async () => {
+  test('4.5 GET /api/orders: pages ten by default, with totals past the end', async () => {
     for (let i = 0; i < 11; i++) await placed(harness.tenant)
     const { totalItems } = (await harness.tenant.ask('GET', '/api/orders?pageSize=100')).body.pagination
 
@@ -341,11 +341,11 @@ describe('GET /api/orders/pricing', () => {
     { type: 2, price: 1 },
   ]
 
-  test('4.5 GET /api/orders/pricing: has an entry for each type, of exactly its fields', async () => {
+  test('4.5 GET /api/orders/pricing: lists type and price of each type', async () => {
     expect(await pricing(harness.tenant)).toEqual(SHIPPED)
   })
 
-  test('4.5 GET /api/orders/pricing: a tenant’s own price takes the place of the platform’s, for that tenant', async () => {
+  test('4.5 GET /api/orders/pricing: prefers a tenant’s own price to the platform’s', async () => {
     const set = await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 1.234567 }] })
     const ours = await pricing(harness.tenant)
     const theirs = await pricing(harness.other)
@@ -362,7 +362,7 @@ describe('GET /api/orders/pricing', () => {
     expect(await pricing(harness.tenant)).toEqual(SHIPPED)
   })
 
-  test('4.5 GET /api/orders/pricing: a type without a price is not listed, and cannot be ordered', async () => {
+  test('4.5 GET /api/orders/pricing: omits types without a price, which cannot be ordered', async () => {
     const before = await harness.operate('GET', '/internal/order-prices')
     await harness.operate('PUT', '/internal/order-prices', { prices: [{ type: 2, price: 0 }] })
     const listed = await pricing(harness.tenant)
@@ -391,13 +391,13 @@ describe('GET /api/orders/pricing', () => {
       '/prices/1/type',
     ],
     [{}, '/prices'],
-  ])('4.5 GET /api/orders/pricing: %j is refused', async (body, pointer) => {
+  ])('4.5 GET /api/orders/pricing: refuses the prices %j', async (body, pointer) => {
     const answer = await harness.operate('PUT', '/internal/order-prices', body)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
-  test('4.5 GET /api/orders/pricing: the dearest order there can be is exact', async () => {
+  test('4.5 GET /api/orders/pricing: prices the dearest possible order exactly', async () => {
     await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [{ type: 1, price: 99_999.999999 }] })
     const { body } = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 10_000 })
     await harness.tenant.inside('PUT', '/internal/order-prices', { prices: [] })
@@ -419,7 +419,7 @@ describe('GET /api/orders/metadata', () => {
   })
 })
 
-test('a SIM that was imported belongs to no order', async () => {
+test('an imported SIM belongs to no order', async () => {
   const { id } = await aSim(harness.tenant)
   const orderId = await placed(harness.tenant)
 

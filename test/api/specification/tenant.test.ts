@@ -16,7 +16,7 @@ import { expectShape, TENANT } from './shape.ts'
 const harness = useHarness()
 const get = async () => (await harness.tenant.ask('GET', '/api/tenant')).body
 
-test('4.6 GET /api/tenant + 2.7 Tenant: exactly its fields', async () => {
+test('4.6 GET /api/tenant + 2.7 Tenant: has exactly its fields', async () => {
   const { status, body } = await harness.other.ask('GET', '/api/tenant')
 
   expect(status).toBe(200)
@@ -25,7 +25,7 @@ test('4.6 GET /api/tenant + 2.7 Tenant: exactly its fields', async () => {
 })
 
 test.each(['ab', 'x'.repeat(100), 'é💧', '  '])(
-  '4.6 PATCH /api/tenant/name + 8 Tenant name: %j is taken',
+  '4.6 PATCH /api/tenant/name + 8 Tenant name: accepts the name %j',
   async (name) => {
     const was = await get()
 
@@ -44,7 +44,7 @@ test.each([
   ['x'.repeat(101), '/name'],
   [null, '/name'],
   [undefined, '/name'],
-])('4.6 PATCH /api/tenant/name + 8 Tenant name: %j is refused, naming %s', async (name, pointer) => {
+])('4.6 PATCH /api/tenant/name + 8 Tenant name: refuses %j, naming %s', async (name, pointer) => {
   const was = await get()
 
   const answer = await harness.tenant.ask('PATCH', '/api/tenant/name', { name })
@@ -54,7 +54,7 @@ test.each([
 })
 
 test.each(['a@b.example', 'first.last+tag@sub.example.com', `o'neil@example.com`, `${'x'.repeat(64)}@example.com`])(
-  '4.6 PATCH /api/tenant/billing-email + 8 Billing email: %s is taken',
+  '4.6 PATCH /api/tenant/billing-email + 8 Billing email: accepts the address %s',
   async (billingEmail) => {
     const was = await get()
 
@@ -66,7 +66,7 @@ test.each(['a@b.example', 'first.last+tag@sub.example.com', `o'neil@example.com`
   },
 )
 
-test('4.6 PATCH /api/tenant/billing-email: the next mail goes to the new address', async () => {
+test('4.6 PATCH /api/tenant/billing-email: sends the next mail to the new address', async () => {
   const inbox = await startInbox({ dir: await temporaryFolder() })
   const from = 'Simherd <simherd@meadow.example>'
   const transport = createTransport({ smtpUrl: inbox.smtpUrl, from, timeoutMs: 10_000 })
@@ -112,7 +112,7 @@ test.each([
   '',
   null,
   undefined,
-])('4.6 PATCH /api/tenant/billing-email + 8 Billing email: %j is refused', async (billingEmail) => {
+])('4.6 PATCH /api/tenant/billing-email + 8 Billing email: refuses the address %j', async (billingEmail) => {
   const was = await get()
 
   const answer = await harness.tenant.ask('PATCH', '/api/tenant/billing-email', { billingEmail })
@@ -124,7 +124,7 @@ test.each([
   expect(await get()).toEqual(was)
 })
 
-test('4.6 PATCH /api/tenant/name + 4.6 PATCH /api/tenant/billing-email: take an admin key, and change one tenant', async () => {
+test('4.6 PATCH /api/tenant/name + 4.6 PATCH /api/tenant/billing-email: is forbidden to a write key', async () => {
   const made = await harness.other.inside('POST', '/internal/keys', { name: 'k', scopes: ['write'] })
   const writer = asking(harness.outside, { authorization: `Bearer ${made.body.key}` })
 

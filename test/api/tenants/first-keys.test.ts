@@ -1,4 +1,4 @@
-/** Keys that are made straight in the database, before there is one to ask with: in the audit trail like any other. */
+/** Keys made directly in the database, before there is a key to call with: in the audit trail like any other. */
 import { hostname, userInfo } from 'node:os'
 import { sql } from 'kysely'
 import pino from 'pino'
@@ -41,8 +41,8 @@ async function aDatabase() {
   }
 }
 
-describe('in the audit trail', () => {
-  test('a key made by the command is its user’s, on that machine', async () => {
+describe('the audit trail', () => {
+  test('names user and host for a command’s key', async () => {
     const database = await aDatabase()
     const said = vi.spyOn(console, 'log').mockImplementation(() => undefined)
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
@@ -58,7 +58,7 @@ describe('in the audit trail', () => {
     await database.close()
   })
 
-  test('a key made by a call is that key’s', async () => {
+  test('names the calling key for a new key', async () => {
     const made = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
 
     const of = async (query: string) => (await harness.tenant.inside('GET', `/internal/audit?${query}`)).body.data
@@ -69,7 +69,7 @@ describe('in the audit trail', () => {
     expect(await of(`subjectId=${made.body.id}&actor=service:worker`)).toEqual([])
   })
 
-  test('the first rules are the worker’s', async () => {
+  test('names the worker for the first rules', async () => {
     const database = await aDatabase()
     const store = { db: database.db, clock: Date.now, enqueue: () => undefined }
 
@@ -80,8 +80,8 @@ describe('in the audit trail', () => {
   })
 })
 
-describe('a start in a database of the operator’s', () => {
-  test('makes keys only with --bootstrap, and says so', async () => {
+describe('bootstrap', () => {
+  test('makes keys only with --bootstrap', async () => {
     const [database, dataDir] = [await aDatabase(), await temporaryFolder()]
 
     const refused = bootstrap(database.url, dataDir, { mayMake: false })
@@ -93,7 +93,7 @@ describe('a start in a database of the operator’s', () => {
     await database.close()
   })
 
-  test('makes them once, in the audit trail; later starts find them without it', async () => {
+  test('makes keys once, and later starts find them', async () => {
     const [database, dataDir] = [await aDatabase(), await temporaryFolder()]
 
     const first = await bootstrap(database.url, dataDir, { mayMake: true })
@@ -108,7 +108,7 @@ describe('a start in a database of the operator’s', () => {
     await database.close()
   })
 
-  test('makes no keys beside those of another data folder', async () => {
+  test('adds no keys to those of another data folder', async () => {
     const database = await aDatabase()
     await bootstrap(database.url, await temporaryFolder(), { mayMake: true })
     const before = await database.keys()

@@ -18,18 +18,18 @@ const withKey = (key: string) => asking(harness.outside, { authorization: `Beare
 
 describe('API keys', () => {
   test.each([
-    ['none', {}],
-    ['one that is none', { authorization: 'Bearer hello' }],
-    ['one nobody has', { authorization: `Bearer sim_000000000000_${'a'.repeat(43)}` }],
+    ['no key', {}],
+    ['a malformed key', { authorization: 'Bearer hello' }],
+    ['an unknown key', { authorization: `Bearer sim_000000000000_${'a'.repeat(43)}` }],
     ['another scheme', { authorization: 'Basic aGVsbG86d29ybGQ=' }],
-  ])('%s: 401 that says what to send', async (_which, headers) => {
+  ])('%s answers 401 with WWW-Authenticate', async (_which, headers) => {
     const answer = await asking(harness.outside, headers)('GET', '/api/pools')
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="simherd"')
   })
 
-  test('the right id with another secret is refused', async () => {
+  test('are refused with the right id, another secret', async () => {
     const { key } = await keyWith({ scopes: ['read'] })
 
     const answer = await withKey(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)('GET', '/api/pools')
@@ -37,13 +37,13 @@ describe('API keys', () => {
     expect(answer.status).toBe(401)
   })
 
-  test('X-API-Key is taken too', async () => {
+  test('are accepted in X-API-Key too', async () => {
     const answer = await asking(harness.outside, { 'x-api-key': harness.tenant.key })('GET', '/api/tenant')
 
     expect(answer).toMatchObject({ status: 200, body: { id: harness.tenant.id } })
   })
 
-  test('a key that only reads may not write', async () => {
+  test('with scope read may not write', async () => {
     const { key } = await keyWith({ scopes: ['read'] })
 
     const read = await withKey(key)('GET', '/api/pools')
@@ -53,7 +53,7 @@ describe('API keys', () => {
     expect(write).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('a key works until it expires', async () => {
+  test('work until they expire', async () => {
     const { key } = await keyWith({ scopes: ['read'], expiresAt: new Date(NOON + 60_000).toISOString() })
 
     const before = await withKey(key)('GET', '/api/pools')
@@ -65,7 +65,7 @@ describe('API keys', () => {
     expect(after).toMatchObject({ status: 401, body: { detail: 'The API key has expired.' } })
   })
 
-  test('a revoked key is refused at once, and stays in the list without its secret', async () => {
+  test('are refused at once when revoked', async () => {
     const { id, key } = await keyWith({ scopes: ['write'], name: 'short-lived' })
 
     const revoked = await harness.tenant.inside('DELETE', `/internal/keys/${id}`)
@@ -89,7 +89,7 @@ describe('API keys', () => {
     expect(JSON.stringify(list.body)).not.toContain(key.slice(-43))
   })
 
-  test('revoking twice keeps the first instant', async () => {
+  test('keep the first instant when revoked twice', async () => {
     const { id } = await keyWith({ scopes: ['read'] })
     await harness.tenant.inside('DELETE', `/internal/keys/${id}`)
     harness.now = NOON + 60_000
@@ -100,7 +100,7 @@ describe('API keys', () => {
     expect(await listed(id)).toMatchObject({ revokedAt: new Date(NOON).toISOString() })
   })
 
-  test('the last use is shown, to the minute', async () => {
+  test('show their last use to the minute', async () => {
     const { id, key } = await keyWith({ scopes: ['read'] })
     const used: unknown[] = []
     for (const seconds of [0, 59, 61]) {
@@ -114,7 +114,7 @@ describe('API keys', () => {
     expect(used).toEqual([at(0), at(0), at(61)])
   })
 
-  test("another tenant's key cannot be revoked", async () => {
+  test('cannot be revoked by another tenant', async () => {
     const { id } = await keyWith({ scopes: ['read'] })
 
     const answer = await harness.other.inside('DELETE', `/internal/keys/${id}`)
@@ -122,7 +122,7 @@ describe('API keys', () => {
     expect(answer).toMatchObject({ status: 404, body: { code: 'key_not_found' } })
   })
 
-  test('scopes and tenant must go together', async () => {
+  test('have scopes that fit the tenant or platform', async () => {
     const ofTenant = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['operator'] })
     const ofPlatform = await harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
 
@@ -130,7 +130,7 @@ describe('API keys', () => {
     expect(ofPlatform.status).toBe(400)
   })
 
-  test('an operator key names its tenant, on either listener', async () => {
+  test('of an operator must name a tenant', async () => {
     const operator = asking(harness.outside, { authorization: `Bearer ${harness.operatorKey}` })
 
     const named = await operator('GET', '/api/tenant', undefined, { 'x-tenant-id': harness.other.id })
@@ -152,7 +152,7 @@ describe('API keys', () => {
     ['GET', '/internal/order-prices', undefined],
     ['PUT', '/internal/order-prices', { prices: [] }],
     ['GET', '/internal/audit', undefined],
-  ])('without X-Tenant-Id %s %s is about nobody, and the platform is @platform', async (method, url, body) => {
+  ])('of an operator need X-Tenant-Id for %s %s', async (method, url, body) => {
     const unnamed = asking(harness.inside, { authorization: `Bearer ${harness.operatorKey}` })
     const before = await harness.operate('GET', '/internal/order-prices')
 
@@ -171,13 +171,13 @@ describe('API keys', () => {
     if (platform.status === 404) expect(platform.body.code).not.toBe('tenant_not_found')
   })
 
-  test('what is about one tenant is not about the platform', async () => {
+  test('for @platform do not reach a tenant’s endpoints', async () => {
     const refused = await harness.operate('GET', '/internal/counts')
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
   })
 
-  test('a tenant key cannot name another tenant, and does not reach the internal interface', async () => {
+  test('of a tenant reach neither other tenants nor /internal', async () => {
     const elsewhere = await harness.tenant.ask('GET', '/api/tenant', undefined, { 'x-tenant-id': harness.other.id })
     const inside = await asking(harness.inside, { authorization: `Bearer ${harness.tenant.key}` })(
       'GET',
@@ -195,7 +195,7 @@ describe('rotating a key', () => {
   const after = (ms: number) => new Date(NOON + ms).toISOString()
   const HOUR = 3_600_000
 
-  test('makes one of the same name, scopes and expiry; the old one works for another hour', async () => {
+  test('keeps the old key working for an hour', async () => {
     const old = await keyWith({ scopes: ['read', 'write'], name: 'billing', expiresAt: after(100 * HOUR) })
 
     const made = await rotate(old.id)
@@ -223,7 +223,7 @@ describe('rotating a key', () => {
     ['P7D', null, 7 * 24 * HOUR],
     ['P7D', 2 * HOUR, 2 * HOUR],
     [null, 60_000, 60_000],
-  ])('for %s with an expiry of %s ms ends the old one after %s ms', async (expireOldAfter, expiresIn, endsIn) => {
+  ])('over %s with expiry %s ms ends after %s ms', async (expireOldAfter, expiresIn, endsIn) => {
     const { id } = await keyWith({ scopes: ['read'], ...(expiresIn === null ? {} : { expiresAt: after(expiresIn) }) })
 
     const made = await rotate(id, { expireOldAfter })
@@ -233,7 +233,7 @@ describe('rotating a key', () => {
   })
 
   test.each([['1 hour'], ['P31D'], ['P99999999999999999999W'], ['-PT1H'], [3600]])(
-    'for %j is refused',
+    'refuses %j as expireOldAfter',
     async (wrong) => {
       const { id } = await keyWith({ scopes: ['read'] })
 
@@ -244,7 +244,7 @@ describe('rotating a key', () => {
     },
   )
 
-  test('is refused where it was revoked, has expired or was rotated', async () => {
+  test('refuses a revoked, expired or rotated key', async () => {
     const revoked = await keyWith({ scopes: ['read'] })
     await harness.tenant.inside('DELETE', `/internal/keys/${revoked.id}`)
     const expired = await keyWith({ scopes: ['read'], expiresAt: after(1) })
@@ -260,7 +260,7 @@ describe('rotating a key', () => {
     expect((await rotate(successor.id)).status).toBe(201)
   })
 
-  test('of another tenant, of the platform or of nobody is 404', async () => {
+  test('answers 404 for others’ and unknown keys', async () => {
     const ours = await keyWith({ scopes: ['read'] })
     const path = (id: string) => `/internal/keys/${id}/rotate`
 
@@ -273,7 +273,7 @@ describe('rotating a key', () => {
     expect(answers.map(({ body }) => body.code)).toEqual(Array(3).fill('key_not_found'))
   })
 
-  test('twice at the same time makes one', async () => {
+  test('makes one key under two requests at once', async () => {
     const { id } = await keyWith({ scopes: ['read'] })
 
     const answers = await Promise.all([rotate(id), rotate(id)])
@@ -281,7 +281,7 @@ describe('rotating a key', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409])
   })
 
-  test('an operator key is rotated without a tenant', async () => {
+  test('works for an operator key without a tenant', async () => {
     const old = await harness.operate('POST', '/internal/keys', { name: 'ops', scopes: ['operator'] })
 
     const made = await harness.operate('POST', `/internal/keys/${old.body.id}/rotate`)
@@ -295,7 +295,7 @@ describe('rotating a key', () => {
     expect(asked.body).toContainEqual(expect.objectContaining({ id: old.body.id, replacedBy: made.body.id }))
   })
 
-  test('is in the audit trail with making and revoking, without a secret', async () => {
+  test('is in the audit trail, without a secret', async () => {
     const old = await keyWith({ scopes: ['read'], name: 'traced' })
     const made = await rotate(old.id, { expireOldAfter: 'PT0S' })
     await harness.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
@@ -320,7 +320,7 @@ describe('rotating a key', () => {
 describe('Idempotency-Key', () => {
   const tenant = { name: 'Third', billingEmail: 'third@example.com' }
 
-  test('the same request gets the same answer and is done once', async () => {
+  test('replays the response of the first request', async () => {
     const body = {
       displayName: 'Once',
       type: 0,
@@ -337,7 +337,7 @@ describe('Idempotency-Key', () => {
     expect(tariffs.body.filter(({ displayName }: { displayName: string }) => displayName === 'Once')).toHaveLength(1)
   })
 
-  test('another body under the same key is refused; another tenant has keys of its own', async () => {
+  test('is refused with another body of the tenant', async () => {
     const sim = { iccid: '894450010299999991' }
     const first = await harness.tenant.inside('POST', '/internal/sims', { sims: [sim] }, { 'idempotency-key': 'b' })
     const other = await harness.tenant.inside('POST', '/internal/sims', { sims: [] }, { 'idempotency-key': 'b' })
@@ -348,7 +348,7 @@ describe('Idempotency-Key', () => {
     expect(theirs).toMatchObject({ status: 200, body: { created: [], rejected: [] } })
   })
 
-  test('a failure is not kept: the same key may try again', async () => {
+  test('keeps no failure, so requests can be retried', async () => {
     const headers = { 'idempotency-key': 'c' }
 
     const failed = await harness.tenant.ask('POST', '/api/tickets/provision', { simId: 4711 }, headers)
@@ -358,7 +358,7 @@ describe('Idempotency-Key', () => {
     expect(again.headers['idempotency-replayed']).toBeUndefined()
   })
 
-  test('while the first request is being worked on, the same key is told to come again', async () => {
+  test('answers 409 while the first request runs', async () => {
     const headers = { 'idempotency-key': 'd' }
     const again = () => harness.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
 
@@ -373,7 +373,7 @@ describe('Idempotency-Key', () => {
     expect(after.status).toBe(200)
   })
 
-  test('an answer with a secret is not given twice', async () => {
+  test('does not replay a response with a secret', async () => {
     const headers = { 'idempotency-key': 'e' }
 
     const first = await harness.operate('POST', '/internal/tenants', tenant, headers)
@@ -383,7 +383,7 @@ describe('Idempotency-Key', () => {
     expect(second).toMatchObject({ status: 409, body: { code: 'secret_already_shown' } })
   })
 
-  test('after 24 hours the key is free again', async () => {
+  test('is free again after 24 hours', async () => {
     const headers = { 'idempotency-key': 'f' }
     await harness.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
 
@@ -401,7 +401,7 @@ describe('tenants', () => {
     [{ name: 'x' }, '/name'],
     [{ billingEmail: 'nobody' }, '/billingEmail'],
     [{ billingCycle: 'P2M' }, '/billingCycle'],
-  ])('%j is refused', async (wrong, pointer) => {
+  ])('are refused with %j', async (wrong, pointer) => {
     const body = { name: 'Fine', billingEmail: 'fine@example.com', ...wrong }
 
     const answer = await harness.operate('POST', '/internal/tenants', body)
@@ -409,7 +409,7 @@ describe('tenants', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
-  test('a tariff of the platform is offered to every tenant', async () => {
+  test('see the tariffs of the platform', async () => {
     const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
     const made = await harness.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
 

@@ -8,11 +8,11 @@ const harness = useHarness()
 const PATH = '/internal/bulk-tickets'
 const CSV = { 'content-type': 'text/csv' }
 
-/** What a worker does with the jobs of bulk runs. */
+/** Opens the tickets of bulk runs, as a worker does. */
 const work = (tenant: Tenant) =>
   openBulkTickets(harness.store, async (jobs) => void harness.jobs.push(...jobs), tenant.id)
 
-/** SIMs that are suspended since they were provisioned: what can be activated. */
+/** SIMs that are Suspended after they were provisioned, so that they can be activated. */
 async function someSuspended(tenant: Tenant, count: number, into = {}) {
   const sims = []
   for (let made = 0; made < count; made++) {
@@ -44,8 +44,8 @@ const runOf = async (tenant: Tenant, id: string) => (await tenant.inside('GET', 
 const itemsOf = async (tenant: Tenant, id: string, query = '') =>
   (await tenant.inside('GET', `${PATH}/${id}/items${query}`)).body.data
 
-describe('a dry run', () => {
-  test('writes nothing, and says what the run after it does', async () => {
+describe('POST /internal/bulk-tickets as a dry run', () => {
+  test('predicts the run and writes nothing', async () => {
     const [suspended, fresh] = [await someSuspended(harness.tenant, 3), await aSim(harness.tenant)]
     const busy = (await someSuspended(harness.tenant, 1))[0]
     await harness.tenant.inside('POST', '/internal/tickets/activate', { simId: busy?.id })
@@ -107,8 +107,8 @@ describe('a dry run', () => {
   })
 })
 
-describe('SIMs of a run are named', () => {
-  test('by ICCID, those that are not there refused', async () => {
+describe('SIMs of a bulk run', () => {
+  test('are named by ICCID, unknown ones refused', async () => {
     const [sim] = await someSuspended(harness.tenant, 1)
     const unknown = anIccid()
 
@@ -134,7 +134,7 @@ describe('SIMs of a run are named', () => {
     ['commas', ','],
     ['semicolons', ';'],
     ['tabs', '\t'],
-  ])('by a CSV with %s, what is asked for in the query', async (_, separator) => {
+  ])('are named by a CSV with %s', async (_, separator) => {
     const [one, two, three] = await someSuspended(harness.tenant, 3)
     const lines = [
       ['Tag', 'ICCID', 'SimId'],
@@ -157,7 +157,7 @@ describe('SIMs of a run are named', () => {
     expect((await runOf(harness.tenant, run.body.id)).counts).toMatchObject({ pending: 3, refused: 1 })
   })
 
-  test('by a filter, looked up once', async () => {
+  test('are named by a filter, applied once', async () => {
     const poolId = await aPool(harness.tenant)
     const sims = await someSuspended(harness.tenant, 3, { poolId })
     await harness.tenant.ask('PATCH', `/api/sims/${sims[0]?.id}/tag`, { tag: 'Nordwind 7' })
@@ -178,7 +178,7 @@ describe('SIMs of a run are named', () => {
     expect((await itemsOf(harness.tenant, id)).map((item: any) => item.simId)).toEqual(sims.map((sim) => sim.id))
   })
 
-  test('by a filter that finds none: the run is done', async () => {
+  test('may be none, which ends the run', async () => {
     const run = await started(harness.tenant, { type: 'refresh', sims: { filter: { search: 'nobody is called so' } } })
 
     expect(run).toMatchObject({ state: 'done', total: 0, notYetOpened: 0 })
@@ -186,8 +186,8 @@ describe('SIMs of a run are named', () => {
   })
 })
 
-describe('each type of run', () => {
-  test('provisions with pool, tariff and tag, and unassigns again', async () => {
+describe('POST /internal/bulk-tickets', () => {
+  test('provisions with pool, tariff and tag, and unassigns', async () => {
     const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
     const sim = await aSim(harness.tenant)
     const run = await started(harness.tenant, {
@@ -261,7 +261,7 @@ describe('each type of run', () => {
   test.each([
     ['a pool that is not there', { poolId: 999_999 }, 404, 'pool_not_found'],
     ['a tariff that is not there', { tariffId: 999_999 }, 404, 'tariff_not_found'],
-  ])('refuses %s as a whole, in a dry run too', async (_, into, status, code) => {
+  ])('refuses %s, in a dry run too', async (_, into, status, code) => {
     const sim = await aSim(harness.tenant)
     const body = { type: 'provision', sims: { ids: [sim.id] }, ...into }
 
@@ -283,13 +283,13 @@ describe('each type of run', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
 
-  test('asks for the type of a CSV in the query', async () => {
+  test('needs the type of a CSV in the query', async () => {
     const answer = await harness.tenant.inside('POST', PATH, 'simId\n1\n', CSV)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/type' }] } })
   })
 
-  test('takes a dry run from the query with JSON too', async () => {
+  test('takes dryRun from the query with JSON too', async () => {
     const before = await rowsOf(harness.tenant, 'bulk_tickets')
 
     const answer = await harness.tenant.inside('POST', `${PATH}?dryRun=true`, { type: 'refresh', sims: { filter: {} } })
@@ -299,7 +299,7 @@ describe('each type of run', () => {
   })
 })
 
-describe('a run', () => {
+describe('a bulk run', () => {
   test('takes the Idempotency-Key of its dry run', async () => {
     const [sim] = await someSuspended(harness.tenant, 1)
     const body = { type: 'activate', sims: { ids: [sim?.id] } }
@@ -311,7 +311,7 @@ describe('a run', () => {
     expect([tried.status, done.status]).toEqual([200, 202])
   })
 
-  test('that is sent again with its Idempotency-Key is one run', async () => {
+  test('is started once under one Idempotency-Key', async () => {
     const [sim] = await someSuspended(harness.tenant, 1)
     const body = { type: 'activate', sims: { ids: [sim?.id] } }
     const key = { 'idempotency-key': 'bulk-1' }
@@ -328,7 +328,7 @@ describe('a run', () => {
     expect((await runOf(harness.tenant, first.body.id)).counts).toMatchObject({ pending: 1, refused: 0 })
   })
 
-  test('is in the audit trail once, whatever the number of its SIMs, and its cancellation once', async () => {
+  test('has one audit entry, and one for its cancellation', async () => {
     const sims = await someSuspended(harness.tenant, 3)
     const { id } = await started(harness.tenant, { type: 'activate', sims: { ids: sims.map((sim) => sim.id) } })
     await work(harness.tenant)
@@ -347,7 +347,7 @@ describe('a run', () => {
     ])
   })
 
-  test('enqueues a job, and is listed with the newest first', async () => {
+  test('enqueues a job and is listed newest first', async () => {
     harness.jobs.length = 0
     const sims = await someSuspended(harness.tenant, 2)
     harness.jobs.length = 0
@@ -363,7 +363,7 @@ describe('a run', () => {
     await work(harness.tenant)
   })
 
-  test('that is cancelled takes back what waits and what is pending', async () => {
+  test('cancels its waiting and pending tickets when cancelled', async () => {
     const sims = await someSuspended(harness.tenant, 3)
     const ids = sims.map((sim) => sim.id)
     const opened = await started(harness.tenant, { type: 'activate', sims: { ids } })
@@ -405,7 +405,7 @@ describe('a run', () => {
     expect(work_).toBe(0)
   })
 
-  test('of which nothing waits any more cannot be cancelled', async () => {
+  test('cannot be cancelled once it is done', async () => {
     const run = await started(harness.tenant, { type: 'refresh', sims: { ids: [999_999_999] } })
 
     const answer = await harness.tenant.inside('DELETE', `${PATH}/${run.id}`)
@@ -414,7 +414,7 @@ describe('a run', () => {
     expect(answer).toMatchObject({ status: 409, body: { code: 'bulk_ended' } })
   })
 
-  test('is not there for another tenant, nor are its SIMs', async () => {
+  test('is hidden from another tenant, with its SIMs', async () => {
     const [sim] = await someSuspended(harness.tenant, 1)
     const { id } = await started(harness.tenant, { type: 'activate', sims: { ids: [sim?.id] } })
 
@@ -435,7 +435,7 @@ describe('a run', () => {
     await work(harness.tenant)
   })
 
-  test.each(['GET', 'DELETE'])('whose id is none is not there (%s)', async (method) => {
+  test.each(['GET', 'DELETE'])('answers 404 for an invalid id (%s)', async (method) => {
     expect(await harness.tenant.inside(method, `${PATH}/17`)).toMatchObject({
       status: 404,
       body: { code: 'bulk_not_found' },

@@ -11,12 +11,12 @@ const SIMS = 3
 const harness = useHarness()
 const bridge = await aBridge()
 
-/** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
+/** Histories; `RUNS=1000` searches longer. They take a tenth of the time limit, the rest is for shrinking one. */
 const RUNS = Number(process.env.RUNS ?? 30)
 const MOST_MS = RUNS * 10_000
 
 describe('SIMs and their tickets', () => {
-  test('do what the rules say, whatever is asked in whatever order', { timeout: MOST_MS + 30_000 }, async () => {
+  test('follow their model under any sequence of requests', { timeout: MOST_MS + 30_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commandsOn(SIMS), { maxCommands: 30, size: 'max' }), async (history) => {
         const world = await aWorld(harness, bridge, SIMS)
@@ -27,7 +27,7 @@ describe('SIMs and their tickets', () => {
     )
   })
 
-  test('asked at once, come out as in some order, and are worked off in it', {
+  test('treat concurrent requests as in some order', {
     timeout: MOST_MS + 30_000,
   }, async () => {
     const before = fc.array(ask, { maxLength: 2 })
@@ -91,7 +91,7 @@ async function outcomeOf(real: Real, sim: SimModel, one: One): Promise<Outcome> 
   }
 }
 
-/** A ticket of the batch is called after its place in the batch; those before keep their ids. */
+/** Names a ticket of the batch by its place in the batch; earlier tickets keep their ids. */
 const nameOf = (outcomes: readonly Outcome[], id: string) => {
   const place = outcomes.findIndex((one) => one.id === id)
   return place < 0 ? id : `#${place}`
@@ -109,7 +109,7 @@ const orders = (count: number): number[][] =>
     ? [[]]
     : orders(count - 1).flatMap((order) => Array.from({ length: count }, (_, at) => order.toSpliced(at, 0, count - 1)))
 
-/** What a batch comes to in one order. */
+/** The outcomes of a batch in one order. */
 function inOrder(real: Real, sim: SimModel, batch: readonly One[], order: readonly number[]) {
   const after = structuredClone(sim)
   const outcomes: { status: number; code: string | null }[] = []
@@ -134,7 +134,7 @@ function inOrder(real: Real, sim: SimModel, batch: readonly One[], order: readon
   return { sim: after, outcomes }
 }
 
-/** Three workers at once. @returns the tickets the carrier was asked for, in order */
+/** Three workers at once. @returns the tickets requested from the carrier, in order */
 async function workedOffByMany(real: Real, sim: SimModel): Promise<string[]> {
   let atWork = 0
   const asked: string[] = []
@@ -150,7 +150,7 @@ async function workedOffByMany(real: Real, sim: SimModel): Promise<string[]> {
   return asked
 }
 
-/** Works off the model's tickets with a carrier that does everything. @returns those it is asked for */
+/** Executes the model's tickets with a carrier that accepts all. @returns the tickets requested from it */
 function withCarrier(sim: SimModel, real: Real): string[] {
   const asked: string[] = []
   const running = execution(sim, real.harness.now)

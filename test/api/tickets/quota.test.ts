@@ -1,4 +1,4 @@
-/** How many tickets a tenant may have open, so that one leaves the carrier to the others. */
+/** How many tickets a tenant may have open, so that one tenant leaves the carrier room for the others. */
 import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -21,15 +21,15 @@ async function activeSims(tenant: Tenant, count: number): Promise<number[]> {
 const refresh = ({ ask }: Tenant, simId = 0) => ask('POST', '/api/tickets/refresh', { simId })
 const sms = ({ ask }: Tenant, simId = 0) => ask('POST', '/api/tickets/send-sms', { simId, message: 'reboot' })
 
-/** Asked one after the other. @returns the statuses */
+/** Sends requests one after the other. @returns the statuses */
 async function statuses(count: number, ask: () => Promise<{ status: number }>): Promise<number[]> {
   const seen: number[] = []
   for (let n = 0; n < count; n++) seen.push((await ask()).status)
   return seen
 }
 
-describe('of a SIM', () => {
-  test('six tickets may be open, two of them SMS; the refusal names the quota and says when to come again', async () => {
+describe('the ticket quota of a SIM', () => {
+  test('allows six open tickets, two of them SMS', async () => {
     const tenant = await aTenant(harness, 'Of a SIM')
     const [simId, other] = await activeSims(tenant, 2)
 
@@ -50,7 +50,7 @@ describe('of a SIM', () => {
     expect((await refresh(tenant, other)).status).toBe(200)
   })
 
-  test('no more are open, however many are asked for at once', async () => {
+  test('holds under twelve requests at once', async () => {
     const tenant = await aTenant(harness, 'At once')
     const [simId] = await activeSims(tenant, 1)
 
@@ -60,7 +60,7 @@ describe('of a SIM', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(6)
   })
 
-  test('one that is cancelled makes room', async () => {
+  test('has room again after a cancellation', async () => {
     const tenant = await aTenant(harness, 'Room')
     const [simId] = await activeSims(tenant, 1)
     const first = await refresh(tenant, simId)
@@ -72,8 +72,8 @@ describe('of a SIM', () => {
   })
 })
 
-describe('of a tenant', () => {
-  test('ten tickets may be open; another tenant’s are its own', async () => {
+describe('the ticket quota of a tenant', () => {
+  test('allows ten open tickets of each tenant', async () => {
     const [tenant, other] = [await aTenant(harness, 'Full'), await aTenant(harness, 'Free')]
     const [a, b, c] = await activeSims(tenant, 3)
     const [theirs] = await activeSims(other, 1)
@@ -89,7 +89,7 @@ describe('of a tenant', () => {
     expect((await refresh(other, theirs)).status).toBe(200)
   })
 
-  test('what workflows, month ends and bulk runs open is neither refused nor counted', async () => {
+  test('ignores tickets of workflows, month ends and bulk runs', async () => {
     const tenant = await aTenant(harness, 'Apart')
     const [full, free, bulk] = await activeSims(tenant, 3)
     await statuses(5, () => refresh(tenant, full))
@@ -114,7 +114,7 @@ describe('of a tenant', () => {
     expect(await statuses(2, () => refresh(tenant, free))).toEqual([200, 429])
   })
 
-  test('are counted without a look at those that have ended', async () => {
+  test('counts without reading tickets that have ended', async () => {
     const tenant = await aTenant(harness, 'History')
     const [simId = 0] = await activeSims(tenant, 1)
     await sql`
@@ -138,7 +138,7 @@ describe('of a tenant', () => {
   })
 })
 
-test('the service’s own callers have no quota', async () => {
+test('openTicket itself applies no quota', async () => {
   const tenant = await aTenant(harness, 'Own')
   const [simId = 0] = await activeSims(tenant, 1)
 

@@ -1,4 +1,4 @@
-/** Tickets that steps of workflows ask for: a step asked again after days does nothing twice. */
+/** Tickets that steps of workflows request: a step that repeats its request days later has no second effect. */
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
@@ -6,7 +6,7 @@ import { type Ask, aPool, aSim, asking, provisioned, useHarness } from '../harne
 
 const DAY = 86_400_000
 const harness = useHarness()
-/** Public and internal listener, asked as workers ask them. */
+/** Public and internal listener, called as workers call them. */
 let worker: Ask
 let inside: Ask
 let simId = 0
@@ -35,14 +35,14 @@ const complete = (id: string) =>
 
 describe('a step of a workflow', () => {
   test.each(['/api/tickets/suspend', '/internal/tickets/suspend'])(
-    'opens one ticket at %s, whose id follows from its key, however late it asks again',
+    'opens one ticket at %s, even if repeated later',
     async (path) => {
       const ask = path.startsWith('/api') ? worker : inside
       const first = await ask('POST', path, { simId }, step('suspend/1'))
       expect(first.body).toEqual({ id: idOf('suspend/1') })
       const trail = (await inside('GET', `/internal/audit?subjectId=${first.body.id}`)).body.data
 
-      // It has done what it was for, and the SIM is where another such ticket would act again.
+      // The ticket is complete, and in this SIM state another one would act again.
       await complete(first.body.id)
       for (const days of [2, 30]) {
         harness.now += days * DAY
@@ -54,7 +54,7 @@ describe('a step of a workflow', () => {
     },
   )
 
-  test('is answered with its ticket where the SIM has another state since', async () => {
+  test('gets its ticket after the SIM state changed', async () => {
     const { body } = await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
     await complete(body.id)
     await setStatus(2)
@@ -68,7 +68,7 @@ describe('a step of a workflow', () => {
     expect(other).toMatchObject({ status: 409, body: { code: 'sim_state_conflict' } })
   })
 
-  test('is asked twice at once and opens one', async () => {
+  test('opens one ticket under three requests at once', async () => {
     const answers = await Promise.all(
       [1, 2, 3].map(() => worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))),
     )
@@ -80,7 +80,7 @@ describe('a step of a workflow', () => {
   test.each([
     ['another SIM', '/api/tickets/suspend', true],
     ['something else', '/api/tickets/refresh', false],
-  ])('that asks for %s under its key days later is refused', async (_, path, elsewhere) => {
+  ])('is refused if it requests %s under its key', async (_, path, elsewhere) => {
     await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))
     harness.now += 2 * DAY
     const other = elsewhere ? (await aSim(harness.tenant)).id : simId
@@ -90,7 +90,7 @@ describe('a step of a workflow', () => {
     expect(await tickets()).toEqual([idOf('suspend/1')])
   })
 
-  test('leaves the keys of others as they are: after a day the same key is another request', async () => {
+  test('leaves other Idempotency-Keys to expire after a day', async () => {
     const key = { 'idempotency-key': 'mine' }
     const first = await harness.tenant.ask('POST', '/api/tickets/refresh', { simId }, key)
     harness.now += 2 * DAY
@@ -102,12 +102,12 @@ describe('a step of a workflow', () => {
   })
 })
 
-describe('a ticket that a workflow takes back', () => {
+describe('a ticket that a workflow cancels', () => {
   const open = async () =>
     (await worker('POST', '/api/tickets/suspend', { simId }, step('suspend/1'))).body.id as string
   const from = (id: string) => ({ 'simherd-workflow': id })
 
-  test('is taken back by it however often it asks, and says so', async () => {
+  test('is cancelled idempotently and names the workflow', async () => {
     const id = await open()
 
     for (let attempt = 1; attempt <= 3; attempt += 1) {
@@ -118,7 +118,7 @@ describe('a ticket that a workflow takes back', () => {
     expect((await inside('GET', `/internal/tickets/${id}`)).body).toMatchObject({ status: 4, withdrawnBy: workflowId })
   })
 
-  test('is not taken back by a person or another workflow after it', async () => {
+  test('refuses a later cancel by anybody else', async () => {
     const id = await open()
     await worker('DELETE', `/api/tickets/${id}`, undefined, from(workflowId))
 
@@ -129,7 +129,7 @@ describe('a ticket that a workflow takes back', () => {
     }
   })
 
-  test('is not its work where a person was first', async () => {
+  test('refuses the workflow if a person was first', async () => {
     const id = await open()
     await harness.tenant.ask('DELETE', `/api/tickets/${id}`)
 

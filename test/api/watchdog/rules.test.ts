@@ -7,7 +7,7 @@ const FILE = 'sim/sim-overage.json'
 const text = () => readFile(new URL(`../../../rules/${FILE}`, import.meta.url), 'utf8')
 
 describe('rule sets', () => {
-  test('are in force as a whole, and the same set is the same version', async () => {
+  test('keep their version when loaded again', async () => {
     const set = { files: [{ file: FILE, text: await text() }], author: 'a test' }
 
     const first = await harness.operate('POST', '/internal/rules', set)
@@ -23,7 +23,7 @@ describe('rule sets', () => {
     })
   })
 
-  test('with a fault are refused with every fault, and the set before stays', async () => {
+  test('are refused with every fault, changing nothing', async () => {
     const before = (await harness.operate('GET', '/internal/rules')).body.version
     const broken = (await text()).replace('"overageMB"', '"overageMb"').replace('"Critical"', '"Terrible"')
 
@@ -41,7 +41,7 @@ describe('rule sets', () => {
     expect(events.filter(({ title }: { title: string }) => /reject/i.test(title))).toEqual([])
   })
 
-  test('tell each tenant what changes for it, and neither who loaded them nor what is for others', async () => {
+  test('record an event for each tenant they affect', async () => {
     const rule = JSON.parse(await text())
     const named = (name: string, more: object = {}, params: object = {}) => {
       const { event } = rule

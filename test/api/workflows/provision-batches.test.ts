@@ -39,8 +39,8 @@ const ended = (index: number, more: object = {}) => ({
   ...more,
 })
 
-describe('a batch', () => {
-  test('is kept with its answer, and its workflow starts after the commit', async () => {
+describe('POST /internal/workflows/provision-in-bulk', () => {
+  test('stores the batch and requests its workflow', async () => {
     const [one, two] = await fresh(2)
     const [poolId, other] = [await aPool(harness.tenant), await aPool(harness.tenant)]
     const sims = [
@@ -67,7 +67,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('comes as CSV too, what holds for all in the query', async () => {
+  test('takes CSV, with defaults in the query', async () => {
     const [one, two] = await fresh(2)
     const [poolId, tariffId] = [await aPool(harness.tenant), await aTariff(harness.tenant)]
     const csv = `ICCID;simId;tag;tariffId;colour\n${one?.iccid};;north;;red\n;${two?.id};;${tariffId};\n`
@@ -82,7 +82,7 @@ describe('a batch', () => {
     expect(await batchOf(answer.body.id)).toMatchObject({ parallel: 3 })
   })
 
-  test('takes SIMs that a start of its own would take: not activated since, or Active there', async () => {
+  test('takes SIMs already provisioned into the pool', async () => {
     const poolId = await aPool(harness.tenant)
     const [one, two] = await fresh(2)
     await provisioned(harness, harness.tenant, one?.id ?? 0, { poolId })
@@ -94,7 +94,7 @@ describe('a batch', () => {
     })
   })
 
-  test('of another tenant does not exist', async () => {
+  test('makes a batch that other tenants cannot see', async () => {
     const [sim] = await fresh(1, harness.other)
     const { id } = await started({ sims: [{ simId: sim?.id }] }, harness.other)
 
@@ -106,7 +106,7 @@ describe('a batch', () => {
   })
 })
 
-describe('rows that cannot be', () => {
+describe('invalid rows of a batch', () => {
   async function aMixture() {
     const { tenant } = harness
     const [poolId, elsewhere, gone] = [await aPool(tenant), await aPool(tenant), await aPool(tenant)]
@@ -139,7 +139,7 @@ describe('rows that cannot be', () => {
     return { rows, poolId, forPools, lonely: (await fresh(1))[0] }
   }
 
-  test('refuse the whole, each with the code that it would meet by itself; nothing is kept', async () => {
+  test('refuse the batch, each with its own code', async () => {
     const { rows, poolId, forPools, lonely } = await aMixture()
     const before = (await outbox()).length
 
@@ -159,7 +159,7 @@ describe('rows that cannot be', () => {
   test.each([
     ['pool', { poolId: 999_999 }, 'pool_not_found'],
     ['tariff', { tariffId: 999_999 }, 'tariff_not_found'],
-  ])('a default %s that is not there refuses the whole by its own code', async (_, defaults, code) => {
+  ])('with an unknown default %s refuse the batch', async (_, defaults, code) => {
     const [sim] = await fresh(1)
 
     const answer = await harness.tenant.inside('POST', PATH, {
@@ -171,7 +171,7 @@ describe('rows that cannot be', () => {
     expect(answer).toMatchObject({ status: 404, body: { code } })
   })
 
-  test('are left out where that is asked for, and the rest goes on', async () => {
+  test('are left out with skipInvalid', async () => {
     const { rows, poolId } = await aMixture()
 
     const batch = await started({ sims: rows.map(([row]) => row), defaults: { poolId }, skipInvalid: true })
@@ -205,7 +205,7 @@ describe('the list of a batch', () => {
     expect(third.nextAfterIndex).toBeNull()
   })
 
-  test('keeps the first word on each SIM, however often it is told', async () => {
+  test('keeps the first outcome of each SIM', async () => {
     const id = await aBatch(3)
     const good = ended(0)
 
@@ -226,7 +226,7 @@ describe('the list of a batch', () => {
     expect((await simsOf(id, '?open=true')).sims).toMatchObject([{ index: 2, outcome: 'running' }])
   })
 
-  test('counts what was not begun as cancelled when the batch ends, once', async () => {
+  test('counts SIMs not started as cancelled at the end', async () => {
     const id = await aBatch(3)
     await note(id, { ended: [ended(0), ended(1, { outcome: 'failed', step: 'provision', code: 'x', detail: 'y' })] })
 
