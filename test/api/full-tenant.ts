@@ -1,6 +1,6 @@
 /**
- * A tenant with something in every table of the tenants, each value of it recognisable: texts have a word of the
- * tenant in them, ids have 8 digits, ICCIDs have a prefix of their own.
+ * A tenant with rows in every table of the tenants. Each value is recognisable: texts contain a word of the tenant,
+ * ids have 8 digits, ICCIDs have a prefix of their own.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,11 +29,11 @@ const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb:
 
 /** What tells one tenant's values from another's. */
 export interface Marks {
-  /** Is in every text of the tenant. */
+  /** The word in every text of the tenant. */
   readonly word: string
-  /** Ids are from here on, 8 digits, so that they are known from counts. */
+  /** The first id. It has 8 digits, so that ids differ from counts. */
   readonly firstId: number
-  /** ICCIDs begin with it: 12 digits. */
+  /** The first 12 digits of every ICCID. */
   readonly iccidPrefix: string
 }
 
@@ -54,10 +54,10 @@ export interface Estate extends Marks {
 }
 
 let serial = 0
-/** Numbers that come once in a run, for what has to differ from call to call. */
+/** Numbers that occur once in a run, for values that must differ from call to call. */
 export const next = (): number => ++serial
 
-/** Has all ids that are made from now on begin here. */
+/** Makes all new ids start at `first`. */
 async function countFrom(harness: Harness, first: number): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select format('%I', sequencename) as name from pg_sequences
@@ -65,7 +65,7 @@ async function countFrom(harness: Harness, first: number): Promise<void> {
   for (const { name } of rows) await sql.raw(`alter sequence ${name} restart with ${first}`).execute(harness.root)
 }
 
-/** Answers what went well, and throws what did not: an estate is whole or there is none. */
+/** @returns the body of a successful response; throws on any other: an estate is complete or there is none */
 async function made<T>(answer: Promise<{ status: number; body: T }>): Promise<T> {
   const { status, body } = await answer
   if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`)
@@ -89,7 +89,7 @@ export async function freshTariff({ tenant, word }: Pick<Estate, 'tenant' | keyo
   return (await made(tenant.inside('POST', '/internal/tariffs', tariff))).id
 }
 
-/** Opens a ticket and completes it as if the carrier had said yes. */
+/** Opens a ticket and completes it as if the carrier had done its part. */
 async function carriedOut(
   { harness, tenant }: Pick<Estate, 'harness' | 'tenant'>,
   ask: Omit<OpenTicketRequest, 'cause'> & Partial<Pick<OpenTicketRequest, 'cause'>>,
@@ -144,7 +144,7 @@ export async function suspendedSim(estate: Pick<Estate, 'harness' | 'tenant' | '
   return sim
 }
 
-/** An order, as far as these steps take it. */
+/** An order after these steps. */
 export async function freshOrder(estate: Pick<Estate, 'tenant' | keyof Marks>, type: 1 | 2, ...steps: string[]) {
   const { tenant, word } = estate
   const { id } = await made(
@@ -227,7 +227,7 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
   const orderId = await freshOrder(soFar, 1, 'process', 'ship')
   await freshOrder(soFar, 2, 'process', 'complete')
   const bulk = await inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: [sim.id] } })
-  // Work that waits: a ticket, and a notice that came after the mails had left.
+  // Waiting work: a ticket, and a notification that came after the mails were sent.
   await ask('POST', '/api/tickets/refresh', { simId: sim.id })
   const action = { simId: sim.id, cycle: '2026-11', rule: 'sim-overage', action: 'graceStarted', counter: 0 }
   await inside('POST', '/internal/watchdog/actions', { ...action, detail: `of ${word}`, workflowId })
@@ -246,7 +246,7 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
   }
 }
 
-/** What the guard holds, a change that a month end has begun, a batch, and a record that came after its statement. */
+/** A hold of the guard, a change that a month end has begun, a batch, and a record that came after its statement. */
 async function unfinished(estate: Estate): Promise<void> {
   const { tenant, otherPoolId, simId, word, harness } = estate
   const inside = (method: string, url: string, body: unknown) => made(tenant.inside(method, url, body))
@@ -264,7 +264,7 @@ async function unfinished(estate: Estate): Promise<void> {
   harness.now = NOON
 }
 
-/** A harness with two tenants that both have all there is, over a database that it reaches as an installation does. */
+/** A harness with two complete tenants, on a database that it connects to as an installation does. */
 export function useEstates(options: Parameters<typeof useHarness>[0] = {}) {
   const harness = useHarness({ database: ownDatabase, ...options })
   const estates = { harness } as { readonly harness: Harness; ours: Estate; theirs: Estate }
@@ -285,7 +285,7 @@ export function useEstates(options: Parameters<typeof useHarness>[0] = {}) {
 }
 export type Estates = ReturnType<typeof useEstates>
 
-/** What is due leaves by SMTP, into an inbox that nobody reads. */
+/** Sends due mails by SMTP, to an inbox that nobody reads. */
 async function mailsSent(harness: Harness, tenantId: string): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'simherd-estate-'))
   const inbox = await startInbox({ dir })
@@ -299,7 +299,7 @@ async function mailsSent(harness: Harness, tenantId: string): Promise<void> {
   }
 }
 
-/** Every table with rows of tenants, partitions by their whole. */
+/** Every table with rows of tenants; a partitioned table once. */
 export async function tenantTables(harness: Harness): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c
@@ -309,9 +309,9 @@ export async function tenantTables(harness: Harness): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Number and hash of a tenant's rows in every table, and of its own; read past row-level security. */
+/** Number and hash of a tenant's rows in every table, and of its row in `tenants`. Bypasses row-level security. */
 export async function fingerprintOf(harness: Harness, tenantId: string): Promise<Record<string, string>> {
-  // When a key was used last changes with every request that it is refused.
+  // A key's last use is left out: it changes with every request, also a refused one.
   const of = (table: string, column: string) => sql`
     select ${table}::text as name,
            count(*) || ' ' || coalesce(md5(string_agg(line, '|' order by line)), '') as print
@@ -323,7 +323,7 @@ export async function fingerprintOf(harness: Harness, tenantId: string): Promise
   return Object.fromEntries(rows.map(({ name, print }) => [name, print]))
 }
 
-/** All rows of a tenant as text; null: the platform's. */
+/** All rows of a tenant as text; with null those of the platform. */
 async function rowsOf(harness: Harness, tenantId: string | null): Promise<string> {
   const of = (table: string) => sql`
     select to_jsonb(t)::text as line from ${sql.table(table)} t where tenant_id is not distinct from ${tenantId}`
@@ -334,12 +334,12 @@ async function rowsOf(harness: Harness, tenantId: string | null): Promise<string
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 const LONG_NUMBER = /\d{11,}/g
-/** What `countFrom` has ids begin with, alone and not as a part of something longer. */
+/** An id from `countFrom`, alone and not as a part of something longer. */
 const ID = /(?<![\w.-])[78]\d{7}(?![\w-])/g
 const namesIn = (text: string): Set<string> =>
   new Set([UUID, LONG_NUMBER, ID].flatMap((pattern) => text.match(pattern) ?? []))
 
-/** Looks for anything of a tenant's in a text, but what the question itself had in it. */
+/** Finds any value of a tenant in a response, except values that the request contained. */
 export async function spyOn({
   harness,
   tenant,

@@ -1,4 +1,4 @@
-/** Both listeners over a database of their own, two tenants, and the factories of the API tests. */
+/** Both listeners on a database of their own, two tenants, and the factories of the API tests. */
 import type { InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { App } from '../../api/http/app.ts'
@@ -39,7 +39,7 @@ export interface Tenant {
 
 export interface Harness {
   store: Store
-  /** The superuser's connections: they see past row-level security. */
+  /** The superuser's connections: they bypass row-level security. */
   root: Db
   outside: App
   inside: App
@@ -55,7 +55,7 @@ export interface Harness {
   terminate: (workflowId: string) => Promise<unknown>
 }
 
-/** Workflows are tested elsewhere: no Temporal server is asked here. */
+/** Workflows are tested elsewhere: nothing here calls a Temporal server. */
 export const INTERNAL = {
   billingCycle: 'P1M',
   workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
@@ -67,7 +67,7 @@ export const NOON = Date.UTC(2026, 10, 20, 12)
 
 const checks = new WeakMap<App, ReturnType<typeof documentCheck>>()
 
-/** Every answer a test gets is held against the document of its listener. */
+/** Every response that a test gets is checked against the document of its listener. */
 function checkOf(app: App): ReturnType<typeof documentCheck> {
   const known = checks.get(app) ?? documentCheck(JSON.parse(JSON.stringify(app.swagger())))
   checks.set(app, known)
@@ -106,7 +106,7 @@ export async function aTenant(harness: Harness, name: string): Promise<Tenant> {
   }
 }
 
-/** Reached as the superuser. */
+/** A copy of the template, connected to as the superuser. */
 async function copiedDatabase(): ReturnType<typeof ownDatabase> {
   const database = await freshDatabase()
   return { ...database, rootUrl: database.url }
@@ -206,7 +206,7 @@ export async function aSim(tenant: Tenant, over: Record<string, unknown> = {}): 
   return made.body.created[0]
 }
 
-/** Provisions a SIM, in a pool or outside; the carrier's part is taken as done. */
+/** Provisions a SIM, in a pool or outside, as if the carrier had done its part. */
 export async function provisioned(
   harness: Harness,
   tenant: Tenant,

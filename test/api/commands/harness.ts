@@ -1,4 +1,4 @@
-/** A harness whose internal interface listens, for tests of commands: their settings, what they print, a folder of theirs. */
+/** A harness whose internal interface listens, for tests of commands: with settings, the printed lines and a folder. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

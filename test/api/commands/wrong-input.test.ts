@@ -95,13 +95,16 @@ describe('settings', () => {
     expect(text).not.toContain('secret-word')
   })
 
-  test.each(['api', 'worker', 'migrate', 'keys create-operator'])('make %s require DATABASE_URL', async (name) => {
-    vi.stubEnv('DATABASE_URL', '')
-    const { exitCode, text } = await failing(...name.split(' '))
+  test.each(['api', 'worker', 'migrate', 'keys create-operator'])(
+    'are incomplete for %s without DATABASE_URL',
+    async (name) => {
+      vi.stubEnv('DATABASE_URL', '')
+      const { exitCode, text } = await failing(...name.split(' '))
 
-    expect(exitCode).toBe(2)
-    expect(text).toContain('DATABASE_URL')
-  })
+      expect(exitCode).toBe(2)
+      expect(text).toContain('DATABASE_URL')
+    },
+  )
 
   test.each(['migrate', 'keys create-operator'])('make %s report an unreachable database', async (name) => {
     vi.stubEnv('DATABASE_URL', NOWHERE)

@@ -1,6 +1,6 @@
 /**
- * A call of every operation of both interfaces that succeeds in an estate. The tables of tests that go over every
- * route are made of it and of the routes themselves: a route without its line here fails them by name.
+ * A successful call of every operation of both interfaces, in an estate. Tests that go through every route are made
+ * from these lines and from the routes themselves: they fail, with its name, for a route that has no line here.
  */
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 import type { AuditSubject } from '../../../domain/tenants/audit.ts'
@@ -27,20 +27,20 @@ export interface Call {
 }
 
 export interface Line {
-  /** A call with ids of the estate; what it uses up is made for it. */
+  /** A call with ids of the estate. It creates whatever the operation uses up. */
   readonly call: (estate: Estate) => Call | Promise<Call>
   /**
-   * What another tenant is answered that sends the same. Left out: 404 for ids in the path, and what anybody is
-   * answered where the call names nothing. `empty`: a page with nothing on it.
+   * The response to another tenant that sends the same. By default 404 for ids in the path, and what any tenant gets
+   * if the call names nothing. `empty`: a page without items.
    */
   readonly foreign?: number | 'empty'
-  /** A call on what is the other tenant's own that names something of the estate in its body. Answered 404. */
+  /** A call on the other tenant's resource that names something of the estate in its body. Gets 404. */
   readonly mixed?: (theirs: Estate, ours: Estate) => Call | Promise<Call>
-  /** The subjects of the audit entries of one call; or why there is none. Only of what changes something. */
+  /** The subjects of the audit entries of one call, or why there are none. Only for calls that change something. */
   readonly audit?: readonly AuditSubject[] | string
-  /** Asks a Temporal server: test/workflows/asks.test.ts has one. */
+  /** Needs a Temporal server, as in test/workflows/asks.test.ts. */
   readonly asksTemporal?: true
-  /** The answer is given once. */
+  /** The response has a secret and is given only once. */
   readonly secret?: true
   /** Why a POST takes no Idempotency-Key. */
   readonly notOnce?: string
@@ -54,14 +54,14 @@ const bulk = ({ bulkId }: Estate) => ({ path: { id: bulkId } })
 const orderAfter =
   (type: 1 | 2, ...steps: string[]) =>
   async (estate: Estate) => ({ path: { orderId: await freshOrder(estate, type, ...steps) } })
-/** A cycle long ago that nobody has opened yet. */
+/** A cycle long ago that was never opened. */
 const oldCycle = () => {
   const month = next() * 2
   return `${1990 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`
 }
 const cycle = () => ({ path: { key: '2026-10' } })
 const runId = ({ tenant, simId }: Estate) => `suspend-on-overage:${tenant.id}:${simId}:2026-11`
-/** A workflow that was started for it, and that no worker takes on. */
+/** A workflow started for the SIM, which no worker takes on. */
 async function startedRun(estate: Estate) {
   const { id: simId } = await activeSim(estate)
   const run = await estate.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
@@ -72,7 +72,7 @@ async function stoppedRun(estate: Estate) {
   await estate.harness.terminate(run.path.workflowId)
   return run
 }
-/** A hold of the guard, opened by a rule of its own on a tenant that lets nothing through. */
+/** A hold of the guard, opened by a rule of its own in a tenant whose limit is 0. */
 async function openHold({ tenant, simId, word }: Estate) {
   const settings = { guardLeast: 0, guardPct: 0 }
   await tenant.inside('PATCH', '/internal/tenant/enforcement', settings)
@@ -80,7 +80,7 @@ async function openHold({ tenant, simId, word }: Estate) {
   const { body } = await tenant.inside('POST', '/internal/enforcement/permits', ask)
   return { path: { id: body.holdId as number } }
 }
-/** A batch of one SIM; no workflow works it off here. */
+/** A batch of one SIM; no workflow processes it here. */
 async function batchOf(estate: Estate) {
   const sims = [{ simId: (await freshSim(estate)).id, tag: `${estate.word} ${next()}` }]
   const batch = await estate.tenant.inside('POST', '/internal/workflows/provision-in-bulk', { sims })
@@ -262,7 +262,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   cancelTicketInternally: { call: ticketToCancel, audit: ['ticket'] },
   startBulkTickets: {
     call: async (estate) => ({ body: { type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } } }),
-    // The run is theirs, and refuses SIMs that they do not have.
+    // The run is the other tenant's, and refuses SIMs that the tenant does not have.
     foreign: 202,
     mixed: async (theirs, { poolId }) => ({
       body: { type: 'provision', poolId, sims: { ids: [(await freshSim(theirs)).id] } },
@@ -291,14 +291,14 @@ export const LINES: Readonly<Record<string, Line>> = {
   processOrder: { call: orderAfter(1), ...STEP },
   shipOrder: {
     call: async (estate) => ({ ...(await orderAfter(1, 'process')(estate)), body: shipment(estate) }),
-    // The SIMs of an order are found by it: their entry is the order's.
+    // The SIMs of an order can be found by the order, so the audit entry is the order's.
     audit: ['order'],
   },
   deliverOrder: { call: orderAfter(1, 'process', 'ship'), ...STEP },
   completeOrder: { call: orderAfter(2, 'process'), ...STEP },
   failOrder: { call: async (estate) => ({ ...(await orderAfter(1)(estate)), body: { reason: 'none left' } }), ...STEP },
 
-  // Usage and cycles. The key of a cycle is a month: every tenant has it.
+  // Usage and cycles. The key of a cycle is a month, which every tenant has.
   recordUsage: {
     call: ({ simId, word }) => ({
       body: { records: [{ recordId: `${word}-${next()}`, simId, at: '2026-11-20T11:00:00Z', bytesDown: 10 }] },
@@ -541,13 +541,13 @@ const operationsOf = (document: Document, listener: Operation['listener']): Oper
       })),
   )
 
-/** Every operation of both interfaces that asks for a key. */
+/** Every operation of both interfaces that requires a key. */
 export const OPERATIONS: readonly Operation[] = [
   ...operationsOf((await openapiDocument()) as Document, 'outside'),
   ...operationsOf((await internalOpenapiDocument()) as Document, 'inside'),
 ]
 
-/** The line of an operation. @throws Error that names the operation, where it has none */
+/** The line of an operation. @throws Error that names the operation, if it has none */
 export function lineOf({ operationId, method, path }: Operation): Line {
   const line = LINES[operationId]
   if (line === undefined)
@@ -555,7 +555,7 @@ export function lineOf({ operationId, method, path }: Operation): Line {
   return line
 }
 
-/** The address of a call. */
+/** The path and query of a call. */
 export function urlOf({ path, operationId }: Operation, call: Call): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = call.path?.[name]

@@ -1,11 +1,11 @@
-/** What has to hold of every route, checked on one of them in two estates. */
+/** What must hold for every route, checked for one route in two estates. */
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import { type Estates, fingerprintOf, spyOn } from '../full-tenant.ts'
 import { type Ask, asking, type Harness, NOON } from '../harness.ts'
 import { type Call, lineOf, type Operation, urlOf } from './calls.ts'
 
-/** What only an admin of the tenant may do. */
+/** Operations that need an admin key of the tenant. */
 const ADMIN_ONLY = ['renameTenant', 'changeBillingEmail']
 
 const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string, string> = {}) =>
@@ -14,11 +14,11 @@ const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string
 const questionOf = (operation: Operation, call: Call) => `${urlOf(operation, call)} ${JSON.stringify(call.body)}`
 const textOf = (answer: { headers: object; body: unknown }) => JSON.stringify([answer.headers, answer.body])
 
-/** How the tenant, or the operator in its name, asks for it. */
+/** How the tenant calls it, or the operator for the tenant. */
 const askerOf = ({ listener }: Operation, tenant: { readonly ask: Ask; readonly inside: Ask }): Ask =>
   listener === 'outside' ? tenant.ask : tenant.inside
 
-/** Keys of each kind, good and bad. The clock goes on by the second in which the expired ones have expired. */
+/** Keys of each kind, good and bad. Moves the clock one second on, so that the expired ones have expired. */
 export async function someKeys(harness: Harness) {
   const expiresAt = new Date(NOON + 1000).toISOString()
   const aKey = async (ask: Ask, body: object) => {
@@ -65,7 +65,7 @@ function refusals(harness: Harness, keys: Keys, { operationId, method, listener 
   ]
 }
 
-/** A call is refused to every wrong key, shows another tenant nothing and changes nothing; with the right key it is a good one. */
+/** A call fails with every wrong key, shows nothing to another tenant and changes nothing; the right key succeeds. */
 export async function opensToNobodyElse(estates: Estates, keys: Keys, operation: Operation): Promise<void> {
   const { harness, ours, theirs } = estates
   const line = lineOf(operation)
@@ -115,7 +115,7 @@ interface AuditRow {
   readonly after: object | null
 }
 
-/** A call that succeeds leaves the audit entries that its line says, and no others. */
+/** A successful call writes the audit entries of its line and no others. */
 export async function leavesItsTrail({ harness, ours }: Estates, operation: Operation): Promise<void> {
   const { call, audit } = lineOf(operation)
   const asked = await call(ours)
@@ -135,13 +135,13 @@ export async function leavesItsTrail({ harness, ours }: Estates, operation: Oper
   for (const row of rows) {
     expect(row).toMatchObject({ action: operation.operationId, keyId: key.split('_')[1], tenantId: owner })
     expect(row.subjectId).not.toBe('')
-    // Something was, or is now; and where both, they are not the same.
+    // There is a value before or after, and the two differ.
     expect(row.before).not.toEqual(row.after)
     expect(JSON.stringify(row)).not.toMatch(/sim_[0-9a-f]{12}_/)
   }
 }
 
-/** The same request under one Idempotency-Key is done once, and another one under it is refused. */
+/** The same request under one Idempotency-Key has one effect, and another request under it is refused. */
 export async function isIdempotent({ harness, ours }: Estates, operation: Operation): Promise<void> {
   const line = lineOf(operation)
   const [call, other] = [await line.call(ours), await line.call(ours)]
@@ -159,7 +159,7 @@ export async function isIdempotent({ harness, ours }: Estates, operation: Operat
     expect(again).toMatchObject({ status: first.status, body: first.body })
     expect(again.headers['idempotency-replayed']).toBe('true')
   }
-  // Of a call that is the same each time another address makes another request.
+  // If the call is the same each time, another query makes it another request.
   const another =
     questionOf(operation, other) === questionOf(operation, call) ? { ...call, query: { another: 1 } } : other
   const refused = await send(ask, operation, another, headers)

@@ -400,7 +400,7 @@ describe('eSIMs', () => {
   })
 })
 
-describe('payment', () => {
+describe('payment of an order', () => {
   test('is kept if omitted and cleared by empty text', async () => {
     const id = await placed(harness.tenant)
     const set = (body: unknown) => harness.tenant.inside('PATCH', `/internal/orders/${id}`, body)

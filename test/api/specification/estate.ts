@@ -1,4 +1,4 @@
-/** What the tests of the service document need that its interface does not give: carriers, usage, log entries. */
+/** What tests of the service document need and its interface does not offer: carriers, usage, log entries. */
 import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
 import { TicketStatus } from '../../../domain/codes.ts'
@@ -10,7 +10,7 @@ import { endTicket, findTicket, startAttempt } from '../../../store/tickets/tick
 import type { aBridge } from '../../setup/bridge.ts'
 import { aPool, aSim, type Harness, type Tenant } from '../harness.ts'
 
-/** An id nobody has. */
+/** An id that does not exist. */
 export const NOBODY = 4_711_000
 export const NO_TICKET = '11111111-1111-4111-8111-111111111111'
 
@@ -45,7 +45,7 @@ export const complete = (harness: Harness, tenant: Tenant, simId: number, ticket
 
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
 
-/** Works off the open tickets of SIMs, as a worker does. @returns what the carrier was asked, in order */
+/** Executes the open tickets of SIMs, as a worker does. @returns the requests to the carrier, in order */
 export async function workOff(
   harness: Harness,
   tenant: Tenant,
@@ -57,7 +57,7 @@ export async function workOff(
   return bridge.requests.slice(before)
 }
 
-/** Has a ticket be Processing, as a worker does before it asks the carrier. */
+/** Sets a ticket to Processing, as a worker does before it calls the carrier. */
 export const claim = (harness: Harness, tenant: Tenant, ticketId: string): Promise<void> =>
   inTenant(harness.store, tenant.id, async (tx) => {
     const ticket = await findTicket(tx, ticketId)
@@ -151,7 +151,7 @@ const LOG_QUERIES = [
 export const logQueries = (view: 'estate' | 'sim' | 'pool') =>
   LOG_QUERIES.map(([query, estate, sim, pool]) => [query, { estate, sim, pool }[view]] as const)
 
-/** What is refused of those queries, and the parameter the answer names. */
+/** Queries of that log that are refused, each with the parameter that the response names. */
 export const BAD_LOG_QUERIES: readonly (readonly [query: string, parameter: string])[] = [
   ['level=3', 'level'],
   ['level=-1', 'level'],

@@ -62,7 +62,7 @@ test.each([
   ['pageSize=1', ['FOURTH']],
   ['pageSize=2&page=2', ['second', 'first']],
   ['page=7', []],
-])('4.8 GET /api/events: ?%s finds %j', async (query, found) => {
+])('4.8 GET /api/events: query ?%s finds %j', async (query, found) => {
   expect(titles((await list(query)).body)).toEqual(found)
 })
 

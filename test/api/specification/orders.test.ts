@@ -299,7 +299,7 @@ describe('GET /api/orders', () => {
     ['date=2026-11-20T12:00:01Z', []],
     ['date=2026-11-19T13:00:00%2B02:00', ['third', 'second', 'first']],
     ['type=1&status=shipped&search=post&date=2026-11-20', ['third']],
-  ])('4.5 GET /api/orders: %s finds %j', async (query, names) => {
+  ])('4.5 GET /api/orders: query %s finds %j', async (query, names) => {
     expect(await found(query)).toEqual(names)
   })
 

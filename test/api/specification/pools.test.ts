@@ -90,7 +90,7 @@ describe('pool lists', () => {
     expect((await ask('GET', `/${id}/sims`)).body).toEqual([])
   })
 
-  test.each(logQueries('pool'))('4.2 GET /api/pools/{id}/watchdog-logs: ?%s finds %j', async (query, found) => {
+  test.each(logQueries('pool'))('4.2 GET /api/pools/{id}/watchdog-logs: query ?%s finds %j', async (query, found) => {
     expect(letters((await ask('GET', `/${log.poolId}/watchdog-logs?${query}`)).body)).toBe(found)
   })
 

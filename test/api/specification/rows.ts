@@ -1,12 +1,12 @@
 /**
  * The rows of the service document that each need a test. A test names its rows at the beginning of its title:
- * `4.2 GET /api/pools: …`, or `4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: …` where it shows several.
+ * `4.2 GET /api/pools: …`, or `4.3 GET /api/sims/{id} + 4.3 GET /api/sims/{iccid}: …` for several rows.
  * `npm run generate` writes docs/specification-tests.md from these and the titles, and fails on a row without a test.
  */
 
 export interface Section {
   readonly title: string
-  /** Section and name of a row, as the document has it, and what it asks for in our own words. */
+  /** Section and name of a row, as in the document, and what it requires in our own words. */
   readonly rows: Readonly<Record<string, string>>
 }
 

@@ -1,8 +1,8 @@
-/** The fields of the service document's resources (section 2), and what is not as they say. */
+/** The fields of the service document's resources (section 2), and a check against them. */
 import { expect } from 'vitest'
 
 type Kind = 'integer' | 'number' | 'string' | 'boolean' | 'datetime' | 'uuid'
-/** A kind, with `?` where it may be null; a list of the codes or words there are; or the fields of an object. */
+/** A kind, with `?` if it may be null; a list of the possible codes or words; or the fields of an object. */
 type Shape = Kind | `${Kind}?` | readonly (number | string)[] | { readonly [field: string]: Shape } | OrNull
 interface OrNull {
   readonly orNull: Shape
@@ -48,7 +48,7 @@ export const PAGINATION = {
   hasPreviousPage: 'boolean',
 } as const satisfies Shape
 
-/** Expects a page whose items have a shape, and one at least. */
+/** Expects a page with at least one item, all of one shape. */
 export function expectPage(body: { data: unknown[] }, item: Shape) {
   expect(Object.keys(body)).toEqual(['data', 'pagination'])
   expectShape((body as unknown as { pagination: unknown }).pagination, PAGINATION)
@@ -120,7 +120,7 @@ export const TARIFF = {
   }),
 } as const satisfies Shape
 
-/** Of a SIM that a tariff governs. */
+/** A SIM that a tariff governs. */
 export const SIM = {
   id: 'integer',
   tag: 'string',
@@ -219,6 +219,6 @@ export const EVENT = {
   date: 'datetime',
 } as const satisfies Shape
 
-/** A list of the metadata endpoints. */
+/** A list as the metadata endpoints show it. */
 export const codes = (labels: Readonly<Record<number, string>>) =>
   Object.entries(labels).map(([code, description]) => ({ code: Number(code), description }))

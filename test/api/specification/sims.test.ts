@@ -78,7 +78,7 @@ describe('SIM lists', () => {
     ['pageSize=1&page=2', ['Pump']],
     ['pageSize=3&page=2', ['resting']],
     ['pageSize=2&page=3', []],
-  ])('4.3 GET /api/sims: ?%s finds %j', async (query, names) => {
+  ])('4.3 GET /api/sims: query ?%s finds %j', async (query, names) => {
     expect(await found(query)).toEqual(names)
   })
 
@@ -105,7 +105,7 @@ describe('SIM lists', () => {
 describe('the log of a SIM', () => {
   const log = useLog(harness)
 
-  test.each(logQueries('sim'))('4.3 GET /api/sims/{id}/watchdog-logs: ?%s finds %j', async (query, found) => {
+  test.each(logQueries('sim'))('4.3 GET /api/sims/{id}/watchdog-logs: query ?%s finds %j', async (query, found) => {
     expect(letters((await ask('GET', `/${log.simId}/watchdog-logs?${query}`)).body)).toBe(found)
   })
 

@@ -22,7 +22,7 @@ test('4.1 GET /api/watchdog/logs + 2.2 Watchdog log entry: lists entries with ex
   })
 })
 
-test.each(logQueries('estate'))('4.1 GET /api/watchdog/logs: ?%s finds %j', async (query, found) => {
+test.each(logQueries('estate'))('4.1 GET /api/watchdog/logs: query ?%s finds %j', async (query, found) => {
   expect(letters((await harness.tenant.ask('GET', `/api/watchdog/logs?${query}`)).body)).toBe(found)
 })
 

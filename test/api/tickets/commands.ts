@@ -1,4 +1,4 @@
-/** Histories of SIMs and their tickets: what may be asked, in words that a failure is readable by. */
+/** The commands in histories of SIMs and their tickets, each with a text that makes a failure readable. */
 import fc from 'fast-check'
 import { type CarrierResponse, openTickets, type SimModel } from './model.ts'
 import {
@@ -86,7 +86,7 @@ const change = fc.oneof(fc.constant('unprovision' as const), fc.record({ pool, t
 const changeIn = (to: typeof change extends fc.Arbitrary<infer T> ? T : never) =>
   to === 'unprovision' ? `queue ${to}` : `queue pool ${to.pool} tariff ${to.tariff}`
 
-/** The place, among all tickets, of a SIM's open ticket. */
+/** The place of a SIM's open ticket among all tickets. */
 const openPlace = (model: Model, sim: SimModel, n: number): number => {
   const open = openTickets(sim)
   return model.order.indexOf(open[n % open.length]?.id ?? '')
@@ -104,7 +104,7 @@ const meanwhile: fc.Arbitrary<{ text: string; act: Meanwhile }> = fc.oneof(
   change.map((to) => ({ text: changeIn(to), act: (_model: Model, real: Real, sim: SimModel) => queue(real, sim, to) })),
 )
 
-/** What a history of so many SIMs is made of. */
+/** The commands of a history of `count` SIMs. */
 export function commandsOn(count: number): fc.Arbitrary<Command>[] {
   const sim = fc.nat(count - 1)
   const opening = fc

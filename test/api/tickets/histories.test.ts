@@ -11,7 +11,7 @@ const SIMS = 3
 const harness = useHarness()
 const bridge = await aBridge()
 
-/** Histories; `RUNS=1000` searches longer. They take a tenth of the time limit, the rest is for shrinking one. */
+/** Histories; `RUNS=1000` searches longer. They take a tenth of the time limit; the rest is to shrink a failing one. */
 const RUNS = Number(process.env.RUNS ?? 30)
 const MOST_MS = RUNS * 10_000
 

@@ -1,7 +1,7 @@
-/** SIMs and their tickets as the rules for them say, told once more, simply: what the service is compared with. */
+/** A simple second implementation of the rules for SIMs and tickets: the service is compared with it. */
 
 export const TICKET = { pending: 0, processing: 1, complete: 2, failed: 3, cancelled: 4 } as const
-/** Codes of the service document, unassignments and moves being provisions. */
+/** Codes of the service document; unassignments and moves are provisions. */
 const TYPE = { activate: 0, suspend: 1, provision: 2, move: 2, unassign: 2, sms: 3, refresh: 4 } as const
 export type Kind = keyof typeof TYPE
 export const typeOf = (kind: Kind) => TYPE[kind]
@@ -26,7 +26,7 @@ export interface WantedTicket {
   readonly poolId: number | null
   readonly tariffId: number | null
   readonly tag: string | null
-  /** Takes effect at the boundary before anything of the history. */
+  /** Takes effect at the cycle boundary before the history. */
   readonly atBoundary: boolean
 }
 export interface TicketModel extends WantedTicket {
@@ -34,7 +34,7 @@ export interface TicketModel extends WantedTicket {
   status: number
   attempts: number
   failure: string | null
-  /** Not taken up before. */
+  /** Epoch milliseconds; no worker takes it before. */
   notBefore: number
 }
 export interface SimModel {
@@ -60,7 +60,7 @@ export type Effect =
 const refused = (code: string): Effect => ({ is: 'refused', code })
 const asking = (to: LineState): Effect => ({ is: 'change', to, asksCarrier: true })
 
-/** What a ticket comes to on a SIM in this state. */
+/** What a ticket does to a SIM in this state. */
 function effectOf(state: LineState, wanted: WantedTicket): Effect {
   const { status } = state
   if (wanted.kind === 'unassign') {
@@ -81,7 +81,7 @@ function effectOf(state: LineState, wanted: WantedTicket): Effect {
     case 'move': {
       const [poolId, tariffId] = [wanted.poolId ?? state.poolId, wanted.tariffId ?? state.tariffId]
       if (poolId === state.poolId && tariffId === state.tariffId) return { is: 'already' }
-      // What is queued since the boundary is for the next one.
+      // A change queued since the boundary is for the next boundary.
       const pending = wanted.atBoundary ? state.pending : null
       return asking({ ...state, poolId, tariffId, tag: wanted.tag ?? state.tag, pending })
     }
@@ -111,14 +111,14 @@ export const stateAfter = (sim: SimModel): LineState =>
     return effect.is === 'change' ? effect.to : state
   }, sim.state)
 
-/** Why a ticket may not be opened: one that can do nothing is refused too. */
+/** The code by which opening a ticket fails; null if it may be opened. A ticket without effect is refused too. */
 export function conflictOf(sim: SimModel, wanted: WantedTicket): string | null {
   const effect = effectOf(stateAfter(sim), wanted)
   if (effect.is === 'change') return null
   return effect.is === 'refused' ? effect.code : 'sim_state_conflict'
 }
 
-/** What is queued goes with the last open ticket that could have provisioned the SIM. */
+/** Drops the queued change when no open ticket is left that could provision the SIM. */
 export function dropIdle(sim: SimModel): void {
   if (sim.state.status === 0 && openTickets(sim).length === 0) sim.state = { ...sim.state, pending: null }
 }
@@ -130,7 +130,7 @@ export function opened(sim: SimModel, wanted: WantedTicket, id: string, now: num
 export const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 3, patienceMs: 3_600_000 }
 export type CarrierResponse = 'ok' | 'refused' | 'away' | 'lost' | 'killed'
 
-/** Works off a SIM's tickets as far as the carrier's answers let it. */
+/** Executes a SIM's tickets as far as the carrier's responses allow. */
 export function* execution(sim: SimModel, now: number): Generator<TicketModel, void, CarrierResponse> {
   for (;;) {
     const ticket = sim.tickets.find(isOpen)
@@ -154,7 +154,7 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
     const answer = yield ticket
     switch (answer) {
       case 'ok': {
-        // Judged again: meanwhile something may have been queued.
+        // Checked again: a change may have been queued meanwhile.
         const after = effectOf(sim.state, ticket)
         if (after.is === 'change') sim.state = after.to
         ticket.status = TICKET.complete

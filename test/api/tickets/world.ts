@@ -1,4 +1,4 @@
-/** A tenant beside its model: what is asked of one is done to the other, and what they show is compared. */
+/** A tenant and its model: each request is made to both, and what they show is compared. */
 import { expect } from 'vitest'
 import type { Network } from '../../../network/network.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
@@ -32,9 +32,9 @@ export interface Real {
   readonly harness: Harness
   readonly bridge: Awaited<ReturnType<typeof aBridge>>
   readonly tenant: Tenant
-  /** By number: none, two Standard pools, one nobody has. */
+  /** By number: none, two Standard pools, one that does not exist. */
   readonly poolIds: readonly (number | null)[]
-  /** By number: none, two Standard tariffs, one for Dynamic pools, one nobody has. */
+  /** By number: none, two Standard tariffs, one for Dynamic pools, one that does not exist. */
   readonly tariffIds: readonly (number | null)[]
 }
 
@@ -42,10 +42,10 @@ export const NONE = 0
 const DYNAMIC = 3
 const UNKNOWN_ID = 2_000_000_000
 const BEGIN = Date.UTC(2026, 10, 20, 12)
-/** Before anything of a history. */
+/** A cycle boundary before every history. */
 const BOUNDARY = '2026-11-01T00:00:00.000Z'
 
-/** A tenant with SIMs: the first as delivered, the others in use, because most of what can be asked needs that. */
+/** A tenant with SIMs: the first as delivered, the others in use, because most requests need that. */
 export async function aWorld(
   harness: Harness,
   bridge: Real['bridge'],
@@ -119,7 +119,7 @@ export function send({ tenant, poolIds, tariffIds }: Real, simId: number, ask: A
 
 const assigns = (ask: Ask) => ask.kind === 'provision' || ask.kind === 'move'
 
-/** What opening a ticket must be answered. */
+/** The expected response to opening a ticket. */
 export function answerTo(
   real: Real,
   sim: SimModel,
@@ -182,7 +182,7 @@ export const execute = ({ harness, bridge, tenant }: Real, simId: number, networ
     if (!(error instanceof Killed)) throw error
   })
 
-/** What the interface shows of SIMs and tickets is what the model has. */
+/** Expects the interface to show the SIMs and tickets of the model. */
 export async function compare(model: Model, { tenant }: Real): Promise<void> {
   const [sims, tickets] = [await tenant.ask('GET', '/api/sims'), await tenant.ask('GET', '/api/tickets')]
   const shown = sims.body.data.map((sim: Record<string, unknown>) => ({
@@ -228,7 +228,7 @@ export async function compare(model: Model, { tenant }: Real): Promise<void> {
 
 export type Meanwhile = (model: Model, real: Real, sim: SimModel) => Promise<void>
 
-/** Works off a SIM's tickets; the carrier gives these answers, and `ok` after them. */
+/** Executes a SIM's tickets. The carrier gives these responses, and `ok` after them. */
 export async function workOff(
   model: Model,
   real: Real,
@@ -248,7 +248,7 @@ export async function workOff(
         expect(request.ticketId, 'the ticket the carrier is asked for').toBe(expected.value?.id)
         for (const act of left.meanwhile.splice(0)) await act(model, real, sim)
         await compare(model, real)
-        // Another worker comes upon a SIM that is being worked on, and leaves it.
+        // Another worker finds the SIM claimed, and leaves it.
         await execute(real, sim.id)
       } catch (error) {
         wrong ??= error
@@ -299,7 +299,7 @@ export async function tag({ tenant }: Real, sim: SimModel, label: string): Promi
   sim.state = { ...sim.state, tag: label }
 }
 
-/** Why tickets failed, and how often the carrier was asked. */
+/** Compares failure codes of tickets and the number of requests to the carrier. */
 export async function compareDetails(model: Model, { tenant }: Real): Promise<void> {
   for (const ticket of model.sims.flatMap(({ tickets }) => tickets)) {
     const { body } = await tenant.inside('GET', `/internal/tickets/${ticket.id}`)
