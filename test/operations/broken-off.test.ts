@@ -1,7 +1,7 @@
-/** Work that is broken off because somebody else holds a lock for too long is still there, and is done once they let go. */
+/** Work that fails on a lock timeout stays due, and is done when the lock is free. */
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { LogLevel, TariffType, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { executeTickets } from '../../operations/tickets/execute-tickets.ts'
 import { openTicket } from '../../operations/tickets/open-ticket.ts'
@@ -20,12 +20,12 @@ const carrier = await aCarrier()
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const LOCK_TIMEOUT = '55P03'
 
-/** The same, waiting for a lock a tenth of a second and not five. */
+/** The same database, with a lock timeout of 0.1 s instead of 5 s. */
 const hasty = connect(store.databaseUrl, { max: 3, lockTimeoutMs: 100 })
 const inHaste: Store = { ...store, clock: store.clock, db: hasty.db }
 afterAll(() => hasty.close())
 
-/** Another session holds what a statement locks. @returns what lets go */
+/** Another session runs a statement and keeps its locks. @returns a function that releases them */
 async function holding(statement: string): Promise<() => Promise<void>> {
   const other = new pg.Client({ connectionString: store.databaseUrl })
   await other.connect()
@@ -37,46 +37,48 @@ async function holding(statement: string): Promise<() => Promise<void>> {
   }
 }
 
-test('a ticket whose SIM is held stays due, and is carried out once', async () => {
-  const harness = await aHarness(store)
-  const [simId = 0] = await harness.unprovisioned(1)
-  const id = await harness.asTenant((tx) =>
-    openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }),
-  )
-  const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
-  const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, harness.tenantId, simId)
+describe('a lock timeout', () => {
+  test('leaves a ticket due, to be executed once', async () => {
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.unprovisioned(1)
+    const id = await harness.asTenant((tx) =>
+      openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }),
+    )
+    const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
+    const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, harness.tenantId, simId)
 
-  await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
-  const due = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
-  expect(due).toContainEqual({ tenantId: harness.tenantId, simId })
-  await letGo()
-  await carryOut()
+    await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
+    const due = await inPlatform(store, (tx) => dueTicketWork(tx, 100))
+    expect(due).toContainEqual({ tenantId: harness.tenantId, simId })
+    await letGo()
+    await carryOut()
 
-  expect(await harness.asTenant((tx) => findTicket(tx, id))).toMatchObject({
-    status: TicketStatus.Complete,
-    attempts: 1,
+    expect(await harness.asTenant((tx) => findTicket(tx, id))).toMatchObject({
+      status: TicketStatus.Complete,
+      attempts: 1,
+    })
   })
-})
 
-test('subjects whose entries cannot be written for a lock stay due, and are told once', async () => {
-  await activateRules(store, await readRuleFiles(''), 'the tests')
-  const harness = await aHarness(store)
-  const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-  const sims = await harness.activeSims(3, { tariffId: tariff.id })
-  await harness.record(sims.map((simId) => harness.usage(simId, { bytesUp: 2000 })))
-  const letGo = await holding('lock table watchdog_log in exclusive mode')
-  const evaluate = () => evaluateSubjects(inHaste, evaluationOptions(), harness.tenantId)
+  test('leaves subjects due, to be logged once', async () => {
+    await activateRules(store, await readRuleFiles(''), 'the tests')
+    const harness = await aHarness(store)
+    const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const sims = await harness.activeSims(3, { tariffId: tariff.id })
+    await harness.record(sims.map((simId) => harness.usage(simId, { bytesUp: 2000 })))
+    const letGo = await holding('lock table watchdog_log in exclusive mode')
+    const evaluate = () => evaluateSubjects(inHaste, evaluationOptions(), harness.tenantId)
 
-  await evaluate().catch((error: unknown) => expect(error).toMatchObject({ code: LOCK_TIMEOUT }))
-  expect(await harness.log()).toEqual([])
-  await letGo()
-  // The lease of what was claimed, or the pause after a failure.
-  store.now += 120_000
-  await evaluate()
+    await evaluate().catch((error: unknown) => expect(error).toMatchObject({ code: LOCK_TIMEOUT }))
+    expect(await harness.log()).toEqual([])
+    await letGo()
+    // Past the lease of the claim, or the pause after a failure.
+    store.now += 120_000
+    await evaluate()
 
-  const overages = (await harness.log()).filter(({ level }) => level === LogLevel.Critical)
-  expect(overages.map(({ simId }) => simId).toSorted()).toEqual(sims)
-  const { rows } = await sql<{ failures: number }>`
+    const overages = (await harness.log()).filter(({ level }) => level === LogLevel.Critical)
+    expect(overages.map(({ simId }) => simId).toSorted()).toEqual(sims)
+    const { rows } = await sql<{ failures: number }>`
     select failures from due_subjects where tenant_id = ${harness.tenantId} and failures > 0`.execute(store.db)
-  expect(rows).toEqual([])
+    expect(rows).toEqual([])
+  })
 })

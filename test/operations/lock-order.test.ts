@@ -1,6 +1,6 @@
-/** Transactions that meet in the same rows take them in one order, so that none is broken off for a deadlock. */
+/** Transactions that need the same rows lock them in one order, so that none is aborted by a deadlock. */
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { MB } from '../../domain/units.ts'
@@ -32,7 +32,7 @@ const CYCLE = '2026-11'
 const notify = (tx: TenantTx, key: string) =>
   insertNotifications(tx, [{ dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: tx.now }])
 
-/** One transaction has a lock and goes on once the other waits for it. */
+/** The first transaction takes a lock, and goes on once the second waits for that lock. */
 async function meeting(
   tenantId: string,
   first: { readonly lock: (tx: TenantTx) => Promise<unknown>; readonly goOn: (tx: TenantTx) => Promise<unknown> },
@@ -53,53 +53,55 @@ async function meeting(
   await Promise.all([one, other])
 }
 
-test('an evaluation that tells and ends permits passes a workflow that is told of a hold', async () => {
-  const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
-    return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
+describe('the lock order', () => {
+  test('lets evaluateSubjects and askPermits meet without deadlock', async () => {
+    const harness = await aHarness(store)
+    const poolId = await harness.asTenant(async (tx) => {
+      const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
+      return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
+    })
+    const [cleared = 0, warned = 0] = await harness.activeSims(2, { poolId })
+    await harness.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+    await harness.record([harness.usage(cleared, { bytesDown: 101 * MB })])
+    await evaluateSubjects(store, options, harness.tenantId)
+    store.now += 60_000
+    await harness.record([
+      harness.usage(cleared, { bytesDown: -50 * MB, correction: true }),
+      harness.usage(warned, { bytesDown: 101 * MB }),
+    ])
+    const ask = {
+      rule: 'sim-overage',
+      cycle: CYCLE,
+      poolId: null,
+      simIds: [cleared, warned],
+      workflowId: suspendOnOverageId(harness.tenantId, cleared, CYCLE),
+    }
+
+    await meeting(harness.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
+      evaluateSubjects(store, options, harness.tenantId),
+    )
+
+    const keys = (await harness.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(
+      ({ key }) => key,
+    )
+    expect(keys).toEqual(expect.arrayContaining([expect.stringMatching(/^guard\//)]))
+    expect(keys.filter((key) => key.includes(`/sim/${warned}/`))).not.toEqual([])
   })
-  const [cleared = 0, warned = 0] = await harness.activeSims(2, { poolId })
-  await harness.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
-  await harness.record([harness.usage(cleared, { bytesDown: 101 * MB })])
-  await evaluateSubjects(store, options, harness.tenantId)
-  store.now += 60_000
-  await harness.record([
-    harness.usage(cleared, { bytesDown: -50 * MB, correction: true }),
-    harness.usage(warned, { bytesDown: 101 * MB }),
-  ])
-  const ask = {
-    rule: 'sim-overage',
-    cycle: CYCLE,
-    poolId: null,
-    simIds: [cleared, warned],
-    workflowId: suspendOnOverageId(harness.tenantId, cleared, CYCLE),
-  }
 
-  await meeting(harness.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
-    evaluateSubjects(store, options, harness.tenantId),
-  )
+  test('allows notifications before or after pool locks', async () => {
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    await harness.record([harness.usage(simId, { bytesDown: 1 })])
+    const { key } = await harness.asTenant(currentCycle)
+    const lock = (tx: TenantTx) => lockPools(tx, key, [0])
 
-  const keys = (await harness.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(
-    ({ key }) => key,
-  )
-  expect(keys).toEqual(expect.arrayContaining([expect.stringMatching(/^guard\//)]))
-  expect(keys.filter((key) => key.includes(`/sim/${warned}/`))).not.toEqual([])
-})
+    await meeting(harness.tenantId, { lock, goOn: (tx) => notify(tx, 'after') }, () =>
+      harness.asTenant(async (tx) => {
+        await notify(tx, 'before')
+        await lock(tx)
+      }),
+    )
 
-test('a transaction that tells before it locks a pool passes one that tells after it', async () => {
-  const harness = await aHarness(store)
-  const [simId = 0] = await harness.activeSims(1)
-  await harness.record([harness.usage(simId, { bytesDown: 1 })])
-  const { key } = await harness.asTenant(currentCycle)
-  const lock = (tx: TenantTx) => lockPools(tx, key, [0])
-
-  await meeting(harness.tenantId, { lock, goOn: (tx) => notify(tx, 'after') }, () =>
-    harness.asTenant(async (tx) => {
-      await notify(tx, 'before')
-      await lock(tx)
-    }),
-  )
-
-  expect(await harness.rows(sql`select 1 from notifications`)).toHaveLength(2)
+    expect(await harness.rows(sql`select 1 from notifications`)).toHaveLength(2)
+  })
 })

@@ -44,7 +44,7 @@ const fire = (
     ]),
   )
 
-/** A Dynamic pool of active SIMs that bring 100 bytes each. */
+/** A Dynamic pool of active SIMs, each with an allowance of 100 bytes. */
 async function aPoolOf(count: number, mode: WatchdogMode = WatchdogMode.Enforce) {
   store.now = NOW
   const harness = await aHarness(store)
@@ -75,8 +75,8 @@ const byWatchdog = (workflowId: string): Cause => ({
   workflowId,
 })
 
-describe('a SIM is over', () => {
-  test('where its rule fires for it or for its pool, in this cycle or without one', async () => {
+describe('simEnforcement', () => {
+  test('reports a SIM over while its rule fires', async () => {
     const harness = await aPoolOf(4)
     const [own = 0, scopeless = 0, cleared = 0, old = 0] = harness.sims
     await fire(harness, { kind: SIM, id: own })
@@ -95,7 +95,7 @@ describe('a SIM is over', () => {
     expect(await over()).toEqual([true, true, true, true])
   })
 
-  test('by its overage where a person started the workflow', async () => {
+  test('uses the overage when no rule is given', async () => {
     const harness = await aPoolOf(2)
     const [big = 0, small = 0] = harness.sims
     await harness.use(201, 10)
@@ -106,7 +106,7 @@ describe('a SIM is over', () => {
     expect((await harness.sim(small, null)).overLimit).toBe(false)
   })
 
-  test('no more once the cycle has ended', async () => {
+  test('reports nothing over once the cycle has ended', async () => {
     const harness = await aPoolOf(1)
     const [simId = 0] = harness.sims
     await harness.use(500)
@@ -121,10 +121,8 @@ describe('a SIM is over', () => {
     expect(last).toMatchObject([{ overLimit: true }, { overLimit: true }, { over: true }])
     expect(ended).toMatchObject([{ overLimit: false }, { overLimit: false }, { over: false }])
   })
-})
 
-describe('what is known of a SIM before it is acted on', () => {
-  test('is its state, its mode, and who suspended it', async () => {
+  test('returns SIM state, mode and who suspended it', async () => {
     const harness = await aPoolOf(3)
     const [active = 0, watched = 0, byPerson = 0] = harness.sims
     await harness.set(active, 'watchdog_mode', WatchdogMode.Monitor)
@@ -155,7 +153,7 @@ describe('what is known of a SIM before it is acted on', () => {
     })
   })
 
-  test('its own mode goes before its pool’s, but lets no rule of the pool go further than the pool', async () => {
+  test('limits a pool’s rule to the pool’s mode', async () => {
     const harness = await aPoolOf(1, WatchdogMode.Monitor)
     const [simId = 0] = harness.sims
     await harness.set(simId, 'watchdog_mode', WatchdogMode.Enforce)
@@ -166,7 +164,7 @@ describe('what is known of a SIM before it is acted on', () => {
     expect((await harness.sim(simId)).mode).toBe(WatchdogMode.Monitor)
   })
 
-  test('and that the tenant has switched enforcement off', async () => {
+  test('reports that the tenant has switched enforcement off', async () => {
     const harness = await aPoolOf(1)
     await harness.rows(sql`update tenants set enforcement_enabled = false returning 1`)
 
@@ -174,7 +172,7 @@ describe('what is known of a SIM before it is acted on', () => {
     expect(await harness.pool()).toMatchObject({ enforcementEnabled: false })
   })
 
-  test('one that is not there is told by code', async () => {
+  test('refuses an unknown SIM, pool or cycle', async () => {
     const harness = await aPoolOf(1)
 
     await expect(harness.sim(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
@@ -185,8 +183,8 @@ describe('what is known of a SIM before it is acted on', () => {
   })
 })
 
-describe('a pool', () => {
-  test('says by how much it is over, and names its SIMs, the largest excess first', async () => {
+describe('poolEnforcement', () => {
+  test('lists SIMs by excess, the largest first', async () => {
     const harness = await aPoolOf(4)
     const [a = 0, b = 0, c = 0, d = 0] = harness.sims
     await harness.use(250, 300, 50)
@@ -204,7 +202,7 @@ describe('a pool', () => {
     ])
   })
 
-  test('marks the SIMs that are not to be stopped', async () => {
+  test('marks SIMs that may not be picked', async () => {
     const harness = await aPoolOf(5)
     const [exempt = 0, weaker = 0, stopped = 0, held = 0, plain = 0] = harness.sims
     await harness.use(200, 200, 200, 200, 200)
@@ -226,7 +224,7 @@ describe('a pool', () => {
     expect(marks.get(plain)).toMatchObject(no)
   })
 
-  test('counts what is stopped and what is left alone, and names first whom it may pick', async () => {
+  test('lists first the SIMs that may be picked', async () => {
     const harness = await aPoolOf(6)
     const [exempt = 0, weaker = 0, stopped = 0, alsoStopped = 0, small = 0, large = 0] = harness.sims
     await harness.use(900, 900, 330, 140, 110, 150)
@@ -241,7 +239,7 @@ describe('a pool', () => {
     expect(pool.rows.map(({ simId }) => simId)).toEqual([large, small, exempt, weaker, stopped, alsoStopped])
   })
 
-  test('of a cycle that is yet to come is not over, and the cycle stays to come', async () => {
+  test('reports a future cycle without opening it', async () => {
     const harness = await aPoolOf(1)
 
     const pool = await harness.pool('2027-03')
@@ -250,7 +248,7 @@ describe('a pool', () => {
     expect(await harness.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
   })
 
-  test('without an alert is not over, whatever it has used', async () => {
+  test('needs an alert to report a pool over', async () => {
     const harness = await aPoolOf(1)
     await harness.use(500)
 
@@ -258,8 +256,8 @@ describe('a pool', () => {
   })
 })
 
-describe('a person’s act on a SIM', () => {
-  test('tells the watchdog’s run of this cycle, and no act of the watchdog does', async () => {
+describe('a person’s ticket on a SIM', () => {
+  test('signals the SIM’s run of this cycle', async () => {
     const harness = await aPoolOf(2)
     const [simId = 0, other = 0] = harness.sims
     const run = suspendOnOverageId(harness.tenantId, simId, CYCLE)
@@ -278,11 +276,11 @@ describe('a person’s act on a SIM', () => {
   })
 })
 
-describe('a person’s act on a SIM that a cycle before has suspended', () => {
+describe('a person’s ticket on a SIM suspended last cycle', () => {
   test.each([
-    ['brings it back', TicketType.Activate],
-    ['suspends it', TicketType.Suspend],
-  ])('%s: the run that had suspended it is told', async (_what, type) => {
+    ['activate', TicketType.Activate],
+    ['suspend', TicketType.Suspend],
+  ])('%s: signals the run that suspended it', async (_what, type) => {
     const harness = await aPoolOf(1)
     const [simId = 0] = harness.sims
     const run = suspendOnOverageId(harness.tenantId, simId, '2026-10')
@@ -296,7 +294,7 @@ describe('a person’s act on a SIM that a cycle before has suspended', () => {
   })
 })
 
-describe('an action of a workflow', () => {
+describe('logAction', () => {
   const ask = (simId: number, also: Partial<ActionRequest> = {}): ActionRequest => ({
     simId,
     cycle: CYCLE,
@@ -311,7 +309,7 @@ describe('an action of a workflow', () => {
     harness.rows(sql<{ key: string; kind: string }>`
       select dedupe_key as key, body ->> 'kind' as kind from notifications order by id`)
 
-  test('is logged once for each rule, SIM, cycle, action and counter', async () => {
+  test('logs once per rule, SIM, cycle, action and counter', async () => {
     const harness = await aPoolOf(2)
     const [simId = 0, other = 0] = harness.sims
     const log = (one: ActionRequest) => harness.asTenant((tx) => logAction(tx, one))
@@ -341,7 +339,7 @@ describe('an action of a workflow', () => {
     expect(await notifications(harness)).toEqual([])
   })
 
-  test('is mailed once where a grace period begins or ends', async () => {
+  test('notifies once per grace start and grace ending', async () => {
     const harness = await aPoolOf(1)
     const [simId = 0] = harness.sims
     for (const action of ['graceStarted', 'graceEnding', 'graceStarted'] as const) {
@@ -351,7 +349,7 @@ describe('an action of a workflow', () => {
     expect((await notifications(harness)).map(({ kind }) => kind)).toEqual(['graceStarted', 'graceEnding'])
   })
 
-  test('is logged as Critical, once a rule, pool and cycle, where a pool has too little to pick', async () => {
+  test('logs tooLittleToPick once per rule, pool and cycle', async () => {
     const harness = await aPoolOf(1)
     const { poolId } = harness
     const ofPool: ActionRequest = { ...ask(0), simId: null, poolId, action: 'tooLittleToPick' }
@@ -369,7 +367,7 @@ describe('an action of a workflow', () => {
     })
   })
 
-  test('of a SIM or a pool that is not there, or of the other kind, is refused', async () => {
+  test('refuses an unknown or mismatched subject', async () => {
     const harness = await aPoolOf(1)
     const [simId = 0] = harness.sims
     const codeOf = (also: Partial<ActionRequest>) =>

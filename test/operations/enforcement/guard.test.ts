@@ -26,7 +26,7 @@ const CYCLE = '2026-11'
 const RULE = 'pool-overage'
 const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'releaseHold', workflowId: null }
 
-/** A pool of SIMs, and a guard that lets 3 or half of them through in an hour. */
+/** A pool of SIMs, and a guard that permits 3 suspensions an hour, or half of the SIMs if that is more. */
 async function aGuard(count: number, settings: EnforcementChange = { guardLeast: 3, guardPct: 50 }) {
   store.now = NOW
   const harness = await aHarness(store)
@@ -51,7 +51,7 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
     ask,
     release: (holdId: number | null) => decide(holdId, 'released'),
     discard: (holdId: number | null) => decide(holdId, 'discarded'),
-    /** As an evaluation does where the alert clears, or the watchdog stands down. */
+    /** Ends permits as an evaluation does when the alert clears or the watchdog stands down. */
     over: (cleared: boolean, one: { simId?: number; poolId?: number } = { poolId }) =>
       harness.asTenant(async (tx) => {
         await lockGuard(tx)
@@ -66,7 +66,7 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
 }
 
 describe('the guard', () => {
-  test('lets the least through in an hour, in the order asked, and holds the rest', async () => {
+  test('grants guardLeast SIMs in request order, holds the rest', async () => {
     const { ask, sims, holds, poolId } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
     const [a = 0, b = 0, c = 0, d = 0, e = 0] = sims
 
@@ -91,7 +91,7 @@ describe('the guard', () => {
     ])
   })
 
-  test('lets a share of the pool through where that is more, and of the tenant where a SIM’s rule asks', async () => {
+  test('grants a share of the pool or tenant', async () => {
     const { ask, sims, activeSims } = await aGuard(8)
     await activeSims(4)
     const [, ...others] = sims
@@ -104,10 +104,10 @@ describe('the guard', () => {
   })
 
   test.each([
-    ['asked by one', (sims: number[]) => [sims]],
-    ['asked one by one', (sims: number[]) => sims.map((sim) => [sim])],
-    ['asked at once', (sims: number[]) => sims.map((sim) => [sim]), true],
-  ])('permits no more than that: %s', async (_, split, atOnce = false) => {
+    ['in one request', (sims: number[]) => [sims]],
+    ['in successive requests', (sims: number[]) => sims.map((sim) => [sim])],
+    ['in concurrent requests', (sims: number[]) => sims.map((sim) => [sim]), true],
+  ])('never exceeds the hourly limit: %s', async (_, split, atOnce = false) => {
     const { ask, sims, holds } = await aGuard(9, { guardLeast: 4, guardPct: 0 })
 
     const answers = []
@@ -119,7 +119,7 @@ describe('the guard', () => {
     expect(await holds()).toMatchObject([{ state: 'held', suspended: 4, waiting: 5 }])
   })
 
-  test('answers the same when it is asked again, and counts nothing twice', async () => {
+  test('gives a repeated request the same result', async () => {
     const { ask, sims, holds } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
     const first = await ask(sims)
     const again = await ask(sims)
@@ -130,7 +130,7 @@ describe('the guard', () => {
     expect(await holds()).toMatchObject([{ waiting: 2 }])
   })
 
-  test('counts an hour that slides: what is older lets others through', async () => {
+  test('counts permits of the last hour only', async () => {
     const { ask, sims } = await aGuard(6, { guardLeast: 3, guardPct: 0 })
     const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = sims
     await ask([a, b])
@@ -142,7 +142,7 @@ describe('the guard', () => {
     expect(later).toMatchObject({ granted: [d, e], held: [f] })
   })
 
-  test('counts each rule, each version of the rules, each pool and each tenant for itself', async () => {
+  test('counts per rule, version, pool and tenant', async () => {
     const { ask, sims, holds } = await aGuard(3, { guardLeast: 2, guardPct: 0 })
     const other = await aGuard(3, { guardLeast: 2, guardPct: 0 })
     const files = (await readRuleFiles('')).map(({ file, text }) => ({ file, text }))
@@ -160,7 +160,7 @@ describe('the guard', () => {
     expect((await holds()).map(({ ruleVersion }) => ruleVersion)).toHaveLength(3)
   })
 
-  test('counts a SIM that its pool picked in that pool, also when it asks by itself after a new version', async () => {
+  test('counts a SIM in the pool that picked it', async () => {
     const { ask, sims, holds, poolId } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
     await ask(sims.slice(0, 1))
     await activateRules(store, [...(await readRuleFiles(''))].slice(0, 9), 'the tests')
@@ -171,7 +171,7 @@ describe('the guard', () => {
     expect(await holds('held')).toMatchObject([{ poolId }])
   })
 
-  test('holds everything once it holds something, however long, until the cycle ends', async () => {
+  test('adds to an open hold until the cycle ends', async () => {
     const { ask, sims, holds, release } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
     const { holdId } = await ask(sims.slice(0, 3))
     store.now = NOW + 3 * HOUR
@@ -187,7 +187,7 @@ describe('the guard', () => {
     expect(await ask(sims.slice(0, 2), { cycle: '2026-12' })).toMatchObject({ granted: sims.slice(0, 2) })
   })
 
-  test('says once that it holds: a Critical entry, an event and a mail', async () => {
+  test('reports a hold once: log, event and notification', async () => {
     const { ask, sims, log, rows, poolId, holds } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
     const { holdId } = await ask(sims.slice(0, 4))
     await ask(sims)
@@ -208,7 +208,7 @@ describe('the guard', () => {
   test.each([
     ['a pool', (poolId: number) => ({ poolId })],
     ['the tenant', () => ({})],
-  ])('reads a few SIMs of a large estate: of %s', async (_, assignment) => {
+  ])('reads fewer than 100 of 3000 SIMs: %s', async (_, assignment) => {
     const { asTenant, unprovisioned, poolId, workflowId } = await aGuard(0, { guardLeast: 1, guardPct: 10 })
     const sims = [...(await unprovisioned(1000)), ...(await unprovisioned(1000)), ...(await unprovisioned(1000))]
     const { poolId: pool = null } = { poolId: undefined, ...assignment(poolId) }
@@ -232,7 +232,7 @@ describe('the guard', () => {
     expect(read).toBeLessThan(100)
   })
 
-  test('refuses what is not there', async () => {
+  test('refuses an unknown SIM, pool or cycle', async () => {
     const { ask, sims } = await aGuard(1)
 
     await expect(ask([...sims, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
@@ -241,8 +241,8 @@ describe('the guard', () => {
   })
 })
 
-describe('what was asked ends with its alert', () => {
-  test('cleared: the next alert asks anew, and counts again', async () => {
+describe('a permit', () => {
+  test('counts again after its alert clears', async () => {
     const { ask, sims, over } = await aGuard(3, { guardLeast: 3, guardPct: 0 })
     await ask(sims)
     await over(true)
@@ -251,7 +251,7 @@ describe('what was asked ends with its alert', () => {
     expect(again).toMatchObject({ granted: [], held: sims })
   })
 
-  test('cleared while held: it waits no more, and a release does not reach it', async () => {
+  test('leaves its hold when its alert clears', async () => {
     const { ask, sims, over, holds, release, signals } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
     const { holdId } = await ask(sims)
     await over(true)
@@ -261,7 +261,7 @@ describe('what was asked ends with its alert', () => {
     expect(await signals()).toEqual([])
   })
 
-  test('cleared between the look and the ask: the next alert asks anew, and counts again', async () => {
+  test('counts again if requested after its alert cleared', async () => {
     const { ask, sims, poolId, asTenant } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
     const [a = 0, b = 0, c = 0] = sims
     const alert = (subject: Subject, firing: boolean) =>
@@ -290,7 +290,7 @@ describe('what was asked ends with its alert', () => {
     expect(await ask([b])).toMatchObject({ granted: [], held: [b] })
   })
 
-  test('stood down: what waits is withdrawn, what was granted stays', async () => {
+  test('stays granted when the watchdog stands down', async () => {
     const { ask, sims, over } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
     const first = await ask(sims)
     await over(false)
@@ -298,7 +298,7 @@ describe('what was asked ends with its alert', () => {
     expect(await ask(sims)).toEqual(first)
   })
 
-  test('a SIM’s own alert ends only what its own rule asked for it', async () => {
+  test('ends only with the alert that requested it', async () => {
     const { ask, sims, over, holds } = await aGuard(5, { guardLeast: 1, guardPct: 0 })
     const [a = 0, b = 0, c = 0, d = 0, e = 0] = sims
     const waiting = async () => new Map((await holds()).map((hold) => [hold.id, hold.waiting]))
@@ -315,7 +315,7 @@ describe('what was asked ends with its alert', () => {
 })
 
 describe('a hold', () => {
-  test('released lets go all that it holds, tells who waits, and begins the count anew', async () => {
+  test('grants its SIMs and resets the count when released', async () => {
     const { ask, sims, holds, release, signals, workflowId, asTenant, tenantId } = await aGuard(6, {
       guardLeast: 2,
       guardPct: 0,
@@ -336,7 +336,7 @@ describe('a hold', () => {
     expect(await ask(sims)).toMatchObject({ granted: sims, held: [], holdId: null })
   })
 
-  test('discarded leaves what it held alone, and the count goes on', async () => {
+  test('leaves its SIMs alone when discarded', async () => {
     const { ask, sims, discard, signals, workflowId, over } = await aGuard(5, { guardLeast: 2, guardPct: 0 })
     const [a = 0, b = 0, c = 0, d = 0, e = 0] = sims
     const { holdId } = await ask([a, b, c, d])
@@ -352,7 +352,7 @@ describe('a hold', () => {
     expect(await ask([c, d])).toMatchObject({ granted: [c, d] })
   })
 
-  test('is decided once: the same again is no more, the other is refused', async () => {
+  test('accepts one decision only', async () => {
     const { ask, sims, release, discard, signals, rows, log } = await aGuard(3, { guardLeast: 1, guardPct: 0 })
     const { holdId } = await ask(sims)
     await release(holdId)
@@ -368,8 +368,8 @@ describe('a hold', () => {
   })
 })
 
-describe('the switch of a tenant', () => {
-  test('turned has everything looked at again, says so in an event, and is in the audit trail', async () => {
+describe('changeEnforcement', () => {
+  test('records a switch-off once and marks all due', async () => {
     const { asTenant, rows, sims, tenantId } = await aGuard(2)
     const change = (ask: EnforcementChange) =>
       inTenant({ ...store, caller: PERSON }, tenantId, (tx) => changeEnforcement(tx, ask))
@@ -400,8 +400,8 @@ describe('the switch of a tenant', () => {
   })
 })
 
-describe('arming', () => {
-  test('starts a run once a SIM and cycle, in one request for all, and tells those that are known', async () => {
+describe('armSims', () => {
+  test('starts one run per SIM and cycle', async () => {
     const { asTenant, sims, rows, tenantId } = await aGuard(3)
     const options = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
     const arm = (signal: 'overLimit' | 'cleared' | 'standDown', simIds: readonly number[]) =>

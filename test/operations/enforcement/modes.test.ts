@@ -1,4 +1,4 @@
-/** Evaluation, picking and the last look before a suspension go by the same mode, and the interface shows it. */
+/** Evaluation, picking and the last check before a suspension use the same mode, and the interface shows it. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { refusalOf } from '../../../activities/enforcement.ts'
@@ -18,10 +18,10 @@ const options = evaluationOptions()
 const CYCLE = '2026-11'
 const { Disabled, Monitor, Enforce } = WatchdogMode
 const MODES = [Disabled, Monitor, Enforce] as const
-/** Every way a SIM can be set: its own mode or none, exempt or not. */
+/** Every combination of a SIM’s settings: its own mode or none, exempt or not. */
 const SETTINGS = [null, ...MODES].flatMap((own) => [false, true].map((exempt) => ({ own, exempt })))
 
-/** Active SIMs, one a setting, all over their limit or share by the same amount, evaluated. */
+/** Active SIMs, one per setting, evaluated. All exceed their limit or share by the same amount. */
 async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
   const harness = await aHarness(store)
   const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, tariffType, 100))
@@ -44,10 +44,10 @@ async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
     poolId,
     sims,
     asked: asked.map(({ id }) => id),
-    /** SIMs of which the log says that they would have been suspended. */
+    /** SIMs that would have been suspended, according to the log. */
     would: ascending(would.map(({ simId }) => simId ?? 0)),
     shown: (id: number) => harness.asTenant(async (tx) => (await readSim(tx, id))?.watchdogMode),
-    /** Why the workflow of a SIM, started by a rule, does not suspend it. */
+    /** Why the SIM’s workflow, started by a rule, does not suspend the SIM. */
     refusal: async (id: number, rule: string) =>
       refusalOf(await harness.asTenant((tx) => simEnforcement(tx, id, CYCLE, rule))),
     picked: () => harness.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, 'pool-overage')),
@@ -57,8 +57,8 @@ async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
 const ascending = (ids: readonly number[]) => ids.toSorted((a, b) => a - b)
 const idsOf = (sims: readonly { readonly id: number }[]) => ascending(sims.map(({ id }) => id))
 
-describe('a rule of SIMs', () => {
-  test.each([null, ...MODES])('goes by the SIM’s own mode, else by that of its pool (%j)', async (poolMode) => {
+describe('a rule about SIMs', () => {
+  test.each([null, ...MODES])('uses the SIM’s mode, else its pool’s (%j)', async (poolMode) => {
     const estate = await anEstate(TariffType.Standard, poolMode)
     const inMode = (mode: WatchdogMode) =>
       estate.sims.filter(({ own, exempt }) => !exempt && (own ?? poolMode ?? Monitor) === mode)
@@ -73,8 +73,8 @@ describe('a rule of SIMs', () => {
   })
 })
 
-describe('a rule of pools', () => {
-  test.each(MODES)('goes by the pool’s mode (%i), and picks who is neither exempt nor weaker', async (poolMode) => {
+describe('a rule about pools', () => {
+  test.each(MODES)('uses the pool’s mode (%i), skips exempt and weaker SIMs', async (poolMode) => {
     const estate = await anEstate(TariffType['Dynamic Pool'], poolMode)
     const mayBePicked = idsOf(estate.sims.filter(({ own, exempt }) => !exempt && (own === null || own === Enforce)))
 

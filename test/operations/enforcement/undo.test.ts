@@ -40,7 +40,7 @@ async function aPoolOf(count: number) {
     },
     permit: (simId: number, rule = RULE) =>
       harness.asTenant((tx) => askPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
-    /** The watchdog has asked to suspend the SIM by a rule of SIMs. */
+    /** Writes the alert of a rule about SIMs, with what the watchdog last requested for the SIM. */
     asked: (simId: number, asked: 'overLimit' | 'would', rule = RULE) =>
       harness.asTenant((tx) =>
         saveAlerts(tx, [
@@ -69,8 +69,8 @@ async function aPoolOf(count: number) {
   }
 }
 
-describe('what one rule has suspended', () => {
-  test('is found by rule and time, whoever’s run it was, page by page', async () => {
+describe('undoPage', () => {
+  test('pages through suspensions by rule and time', async () => {
     const { sims, suspend, page, runOf, complete } = await aPoolOf(6)
     const [before = 0, a = 0, byOther = 0, byPerson = 0, b = 0, later = 0] = sims
     store.now = NOW - 1
@@ -95,7 +95,7 @@ describe('what one rule has suspended', () => {
     expect(await page({ rule: 'sim-overage' })).toMatchObject({ suspensions: [{ simId: byOther }] })
   })
 
-  test('is what it is about to suspend too: permitted, held, or in a grace', async () => {
+  test('includes SIMs permitted or in grace', async () => {
     const { sims, suspend, page, permit, asked, complete, rows, runOf } = await aPoolOf(6)
     const [permitted = 0, inGrace = 0, wouldBe = 0, byPerson = 0, byOther = 0, resumed = 0] = sims
     for (const simId of [permitted, byPerson, byOther, resumed]) await permit(simId)
@@ -113,8 +113,10 @@ describe('what one rule has suspended', () => {
       { simId: inGrace, suspended: false },
     ])
   })
+})
 
-  test('is left alone in this cycle once it is passed over, and found no more where nothing is suspended', async () => {
+describe('passOverSims', () => {
+  test('keeps SIMs from suspension for the cycle', async () => {
     const { sims, permit, page, passOver, rowOf, asTenant, rows, runOf } = await aPoolOf(3)
     const [a = 0, b = 0, c = 0] = sims
     const passedOver = (simId: number) =>
@@ -125,7 +127,7 @@ describe('what one rule has suspended', () => {
     expect(await passOver([a, b, a])).toEqual({ passedOver: 2 })
     expect(await passOver([a])).toEqual({ passedOver: 1 })
     expect(await page()).toMatchObject({ suspensions: [], total: 0 })
-    // One that is about to be suspended reads this before it is.
+    // A run that is about to suspend its SIM reads this first.
     expect([await passedOver(a), await passedOver(c)]).toEqual([true, false])
     expect([await rowOf(a), await rowOf(b), await rowOf(c)]).toMatchObject([
       { held: true },
@@ -147,8 +149,10 @@ describe('what one rule has suspended', () => {
     expect(started).toEqual([{ id: runOf(c) }])
     await expect(passOver([a, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
   })
+})
 
-  test('is undone by one workflow for each rule and span of time, up to now where nothing is said', async () => {
+describe('undoInput', () => {
+  test('names one workflow per rule and time span', async () => {
     const { asTenant, tenantId } = await aPoolOf(0)
     store.now = NOW
     const input = (also: object) =>
