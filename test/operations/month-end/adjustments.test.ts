@@ -34,8 +34,8 @@ const brief = (lines: Awaited<ReturnType<typeof statement>>) =>
     overageBytes,
   ])
 
-describe('usage that comes after the close', () => {
-  test('is in the next statement, with what it changes for the other SIMs of a shared pool', async () => {
+describe('late usage', () => {
+  test('adjusts the shared pool’s SIMs in the next statement', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness, TariffType['Dynamic Pool'], 1_000_000_000)
@@ -48,7 +48,7 @@ describe('usage that comes after the close', () => {
     await harness.record([
       harness.usage(second, { at: inOctober(4), bytesUp: 1_800_000_000, smsCount: 2, voiceSeconds: 61 }),
     ])
-    // A correction: it takes back more of October than came late.
+    // A correction takes back more of October than came late.
     await harness.record([harness.usage(first, { at: inOctober(4), bytesUp: -600_000_000, correction: true })])
 
     store.now = CLOSE_NEXT
@@ -69,7 +69,7 @@ describe('usage that comes after the close', () => {
     expect(await statement(harness)).toEqual(october)
   })
 
-  test('comes in several batches, for several cycles: each batch is stated once, with its cycle', async () => {
+  test('is stated once, under its own cycle', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
@@ -99,7 +99,7 @@ describe('usage that comes after the close', () => {
     expect(await adjusted('2027-01')).toEqual([])
   })
 
-  test('makes a statement and a mail of a cycle in which nothing else was', async () => {
+  test('makes a statement and summary of an empty cycle', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
@@ -133,7 +133,7 @@ describe('usage that comes after the close', () => {
     expect(row).toMatch(/^adjustment,,\d{19},0,0,0,0,3,0\.000000,0\.150000,0\.000000,0\.000000,0\.150000,2026-10$/)
   })
 
-  test('that costs and changes nothing leaves no line', async () => {
+  test('leaves no line if it cancels out', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
@@ -150,153 +150,155 @@ describe('usage that comes after the close', () => {
   })
 })
 
-test('a change that takes effect in a closed cycle charges the fees there', async () => {
-  store.now = at(3)
-  const harness = await aHarness(store)
-  const [from, to] = [
-    await aPoolOf(harness, TariffType.Standard, 1000),
-    await aPoolOf(harness, TariffType['Dynamic Pool'], 1000),
-  ]
-  const [simId = 0] = await harness.activeSims(1, { poolId: from })
-  store.now = Date.parse('2026-11-10T00:00:00Z')
-  await close(harness)
-  await harness.record([harness.usage(simId, { bytesUp: 1500 })])
-  store.now = CLOSE_NEXT
-  await close(harness, NEXT)
-  // Queued in October, it took the carrier all of November.
-  const boundary = new Date('2026-11-01T00:00:00Z')
-  const cause = { by: 'month-end', cycle: CYCLE } as const
-  await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
-  store.now = Date.parse('2027-01-01T06:00:00Z')
-  await close(harness, '2026-12')
+describe('closeCycle', () => {
+  test('adjusts fees for a change in a closed cycle', async () => {
+    store.now = at(3)
+    const harness = await aHarness(store)
+    const [from, to] = [
+      await aPoolOf(harness, TariffType.Standard, 1000),
+      await aPoolOf(harness, TariffType['Dynamic Pool'], 1000),
+    ]
+    const [simId = 0] = await harness.activeSims(1, { poolId: from })
+    store.now = Date.parse('2026-11-10T00:00:00Z')
+    await close(harness)
+    await harness.record([harness.usage(simId, { bytesUp: 1500 })])
+    store.now = CLOSE_NEXT
+    await close(harness, NEXT)
+    // Queued in October; the carrier took all of November.
+    const boundary = new Date('2026-11-01T00:00:00Z')
+    const cause = { by: 'month-end', cycle: CYCLE } as const
+    await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
+    store.now = Date.parse('2027-01-01T06:00:00Z')
+    await close(harness, '2026-12')
 
-  const lines = (await statement(harness, '2026-12')).filter(({ kind }) => kind === 'adjustment')
-  expect(
-    lines.map(({ adjusts, poolId, simId: sim, bytes, feeMicro }) => [adjusts, poolId, sim, bytes, feeMicro]),
-  ).toEqual([
-    [NEXT, from, null, -1500, 0],
-    [NEXT, from, simId, -1500, -fromMoney(1)],
-    [NEXT, to, null, 1500, 0],
-    [NEXT, to, simId, 1500, fromMoney(1)],
-  ])
-  // The pool that it left has nothing in it any more: its capacity goes, and the other's comes.
-  expect(lines.filter((line) => line.simId === null).map(({ limitBytes }) => limitBytes)).toEqual([-1000, 1000])
-})
+    const lines = (await statement(harness, '2026-12')).filter(({ kind }) => kind === 'adjustment')
+    expect(
+      lines.map(({ adjusts, poolId, simId: sim, bytes, feeMicro }) => [adjusts, poolId, sim, bytes, feeMicro]),
+    ).toEqual([
+      [NEXT, from, null, -1500, 0],
+      [NEXT, from, simId, -1500, -fromMoney(1)],
+      [NEXT, to, null, 1500, 0],
+      [NEXT, to, simId, 1500, fromMoney(1)],
+    ])
+    // The pool that it left is empty now: its capacity goes, and that of the new pool comes.
+    expect(lines.filter((line) => line.simId === null).map(({ limitBytes }) => limitBytes)).toEqual([-1000, 1000])
+  })
 
-test('what is counted while a cycle is closed is in its statement or in the next, and never in both', async () => {
-  store.now = at(3)
-  const harness = await aHarness(store)
-  const poolId = await aPoolOf(harness, TariffType['Dynamic Pool'], 50)
-  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 50))
-  const sims = [...(await harness.activeSims(3, { poolId })), ...(await harness.activeSims(3, { tariffId }))]
-  const waiting = await harness.unprovisioned(3)
-  for (const simId of waiting) await harness.complete({ simId, type: TicketType.Provision, poolId })
-  store.now = CLOSE
-  // As the sweep has at the boundary, and a worker before it takes up tickets.
-  await harness.asTenant(currentCycle)
-
-  const record = (i: number) =>
-    harness.record([harness.usage(sims[i % sims.length] ?? 0, { at: inOctober(4), bytesUp: 100 + i, smsCount: 1 })])
-  const activate = (simId: number) =>
-    harness.complete({
-      simId,
-      type: TicketType.Activate,
-      effectiveAt: new Date(at(5)),
-      cause: { by: 'month-end', cycle: CYCLE },
-    })
-  await Promise.all([
-    ...Array.from({ length: 10 }, (_, i) => record(i)),
-    close(harness),
-    ...waiting.map(activate),
-    ...Array.from({ length: 10 }, (_, i) => record(10 + i)),
-  ])
-  store.now = CLOSE_NEXT
-  await close(harness, NEXT)
-
-  const said = [
-    ...(await statement(harness)),
-    ...(await statement(harness, NEXT)).filter(({ adjusts }) => adjusts === CYCLE),
-  ]
-  const ofSims = said.filter(({ simId }) => simId !== null)
-  expect(total(ofSims, ({ bytes }) => bytes)).toBe(20 * 100 + 190)
-  expect(total(ofSims, ({ smsCount }) => smsCount)).toBe(20)
-  expect(total(ofSims, ({ feeMicro }) => feeMicro)).toBe(9 * fromMoney(1))
-  expect(
-    total(
-      said.filter(({ simId, poolId: id }) => simId === null && id === poolId),
-      ({ limitBytes }) => limitBytes,
-    ),
-  ).toBe(6 * 50)
-})
-
-test('a change that is under way while its cycle is closed is waited for', async () => {
-  store.now = at(3)
-  const harness = await aHarness(store)
-  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-  const [simId = 0] = await harness.unprovisioned(1)
-  store.now = CLOSE
-  await harness.asTenant(currentCycle)
-  await harness.complete({ simId, type: TicketType.Provision, tariffId })
-  const cause = { by: 'month-end', cycle: CYCLE } as const
-  const effectiveAt = new Date(at(5))
-
-  await overlapping(
-    store,
-    harness.tenantId,
-    (tx) => complete(tx, { simId, type: TicketType.Activate, effectiveAt, cause }),
-    () => close(harness),
-  )
-
-  expect((await statement(harness)).map(({ kind, simId: sim, feeMicro }) => [kind, sim, feeMicro])).toEqual([
-    ['sim', simId, fromMoney(1)],
-  ])
-})
-
-test('two closes at once state a difference once', async () => {
-  store.now = at(3)
-  const harness = await aHarness(store)
-  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
-  const [simId = 0] = await harness.activeSims(1, { tariffId })
-  store.now = CLOSE
-  await close(harness)
-  await harness.record([harness.usage(simId, { at: inOctober(4), smsCount: 5 })])
-  for (const when of ['2026-11-02', '2026-12-02', '2027-01-01T06:00:00Z']) {
-    store.now = Date.parse(when)
+  test('states usage counted during a close exactly once', async () => {
+    store.now = at(3)
+    const harness = await aHarness(store)
+    const poolId = await aPoolOf(harness, TariffType['Dynamic Pool'], 50)
+    const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 50))
+    const sims = [...(await harness.activeSims(3, { poolId })), ...(await harness.activeSims(3, { tariffId }))]
+    const waiting = await harness.unprovisioned(3)
+    for (const simId of waiting) await harness.complete({ simId, type: TicketType.Provision, poolId })
+    store.now = CLOSE
+    // Opens the next cycle, as the sweep does at the boundary and a worker does before it claims tickets.
     await harness.asTenant(currentCycle)
-  }
-  // Somebody has looked at October: there is no division to wait for.
-  await harness.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
 
-  await overlapping(
-    store,
-    harness.tenantId,
-    (tx) => closeCycle(tx, NEXT, STEPS),
-    () => close(harness, '2026-12'),
-  )
+    const record = (i: number) =>
+      harness.record([harness.usage(sims[i % sims.length] ?? 0, { at: inOctober(4), bytesUp: 100 + i, smsCount: 1 })])
+    const activate = (simId: number) =>
+      harness.complete({
+        simId,
+        type: TicketType.Activate,
+        effectiveAt: new Date(at(5)),
+        cause: { by: 'month-end', cycle: CYCLE },
+      })
+    await Promise.all([
+      ...Array.from({ length: 10 }, (_, i) => record(i)),
+      close(harness),
+      ...waiting.map(activate),
+      ...Array.from({ length: 10 }, (_, i) => record(10 + i)),
+    ])
+    store.now = CLOSE_NEXT
+    await close(harness, NEXT)
 
-  const lines = [...(await statement(harness, NEXT)), ...(await statement(harness, '2026-12'))]
-  expect(lines.flatMap(({ adjusts, smsCount }) => (adjusts === null ? [] : [smsCount]))).toEqual([5])
-})
+    const said = [
+      ...(await statement(harness)),
+      ...(await statement(harness, NEXT)).filter(({ adjusts }) => adjusts === CYCLE),
+    ]
+    const ofSims = said.filter(({ simId }) => simId !== null)
+    expect(total(ofSims, ({ bytes }) => bytes)).toBe(20 * 100 + 190)
+    expect(total(ofSims, ({ smsCount }) => smsCount)).toBe(20)
+    expect(total(ofSims, ({ feeMicro }) => feeMicro)).toBe(9 * fromMoney(1))
+    expect(
+      total(
+        said.filter(({ simId, poolId: id }) => simId === null && id === poolId),
+        ({ limitBytes }) => limitBytes,
+      ),
+    ).toBe(6 * 50)
+  })
 
-test('a statement cannot be changed or taken away by any work of its tenant', async () => {
-  store.now = at(3)
-  const harness = await aHarness(store)
-  await harness.activeSims(1)
-  store.now = CLOSE
-  await close(harness)
+  test('waits for a change under way', async () => {
+    store.now = at(3)
+    const harness = await aHarness(store)
+    const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await harness.unprovisioned(1)
+    store.now = CLOSE
+    await harness.asTenant(currentCycle)
+    await harness.complete({ simId, type: TicketType.Provision, tariffId })
+    const cause = { by: 'month-end', cycle: CYCLE } as const
+    const effectiveAt = new Date(at(5))
 
-  for (const change of [
-    sql`update statements set adjusts = null`,
-    sql`update statements set fee_micro = 0`,
-    sql`delete from statements`,
-    sql`update statement_totals set total_micro = 0`,
-    sql`delete from statement_totals`,
-  ]) {
-    await expect(harness.asTenant((tx) => change.execute(tx.q))).rejects.toThrow(/permission denied/)
-  }
-  const lines = await statement(harness)
-  expect(await harness.asTenant((tx) => statementTotals(tx, CYCLE))).toEqual({
-    lines: 1,
-    totalMicro: total(lines, charge),
+    await overlapping(
+      store,
+      harness.tenantId,
+      (tx) => complete(tx, { simId, type: TicketType.Activate, effectiveAt, cause }),
+      () => close(harness),
+    )
+
+    expect((await statement(harness)).map(({ kind, simId: sim, feeMicro }) => [kind, sim, feeMicro])).toEqual([
+      ['sim', simId, fromMoney(1)],
+    ])
+  })
+
+  test('states a difference once in two concurrent closes', async () => {
+    store.now = at(3)
+    const harness = await aHarness(store)
+    const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+    const [simId = 0] = await harness.activeSims(1, { tariffId })
+    store.now = CLOSE
+    await close(harness)
+    await harness.record([harness.usage(simId, { at: inOctober(4), smsCount: 5 })])
+    for (const when of ['2026-11-02', '2026-12-02', '2027-01-01T06:00:00Z']) {
+      store.now = Date.parse(when)
+      await harness.asTenant(currentCycle)
+    }
+    // October's overage is divided already, so no close has to wait for that.
+    await harness.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
+
+    await overlapping(
+      store,
+      harness.tenantId,
+      (tx) => closeCycle(tx, NEXT, STEPS),
+      () => close(harness, '2026-12'),
+    )
+
+    const lines = [...(await statement(harness, NEXT)), ...(await statement(harness, '2026-12'))]
+    expect(lines.flatMap(({ adjusts, smsCount }) => (adjusts === null ? [] : [smsCount]))).toEqual([5])
+  })
+
+  test('writes a statement that its tenant cannot change', async () => {
+    store.now = at(3)
+    const harness = await aHarness(store)
+    await harness.activeSims(1)
+    store.now = CLOSE
+    await close(harness)
+
+    for (const change of [
+      sql`update statements set adjusts = null`,
+      sql`update statements set fee_micro = 0`,
+      sql`delete from statements`,
+      sql`update statement_totals set total_micro = 0`,
+      sql`delete from statement_totals`,
+    ]) {
+      await expect(harness.asTenant((tx) => change.execute(tx.q))).rejects.toThrow(/permission denied/)
+    }
+    const lines = await statement(harness)
+    expect(await harness.asTenant((tx) => statementTotals(tx, CYCLE))).toEqual({
+      lines: 1,
+      totalMicro: total(lines, charge),
+    })
   })
 })

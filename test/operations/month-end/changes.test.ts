@@ -1,4 +1,4 @@
-/** Opening the tickets of a month end in batches, and what becomes of them. */
+/** The tickets of a month end: opened in batches, and how they end. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
@@ -26,7 +26,7 @@ const counts = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => month
 const queueMove = (harness: Harness, id: number, poolId: number) =>
   harness.asTenant((tx) => queueReprovision(tx, { id, poolId }))
 const criticals = async (harness: Harness) => (await harness.log()).filter(({ level }) => level === LogLevel.Critical)
-/** Executes what is open on SIMs; the carrier refuses those of `refused`. */
+/** Executes the open tickets of SIMs; the carrier refuses those of `refused`. */
 async function carry(harness: Harness, simIds: readonly number[], refused: readonly number[] = []) {
   for (const simId of simIds) {
     const perform: Network['perform'] = async ({ ticketId }) => {
@@ -45,8 +45,8 @@ async function october() {
   return { harness, from, to }
 }
 
-describe('changes of a cycle’s end', () => {
-  test('are begun once, however often and at once it is asked', async () => {
+describe('applyChanges', () => {
+  test('opens one ticket per change under concurrent calls', async () => {
     const { harness, from, to } = await october()
     const sims = await harness.activeSims(5, { poolId: from })
     for (const id of sims) await queueMove(harness, id, to)
@@ -62,7 +62,7 @@ describe('changes of a cycle’s end', () => {
     expect((await apply(harness, 'move')).results).toEqual([])
   })
 
-  test('go by range and kind, and only those queued before the boundary', async () => {
+  test('takes a range and kind queued before the boundary', async () => {
     const { harness, from, to } = await october()
     const [a = 0, b = 0, c = 0, d = 0] = await harness.activeSims(4, { poolId: from })
     for (const id of [a, b]) await queueMove(harness, id, to)
@@ -81,7 +81,7 @@ describe('changes of a cycle’s end', () => {
     })
   })
 
-  test('that cannot be begun are noted with their reason and logged once; the others are begun', async () => {
+  test('logs a refused change once, opens the others', async () => {
     const { harness, from, to } = await october()
     const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5))
     const [moved = 0, refused = 0] = await harness.activeSims(2, { poolId: from })
@@ -102,7 +102,7 @@ describe('changes of a cycle’s end', () => {
     expect(await counts(harness)).toMatchObject({ move: { total: 2, open: 1, failed: 1 } })
   })
 
-  test('that fail at the carrier, or whose ticket is cancelled, stay queued and may be begun again', async () => {
+  test('keeps failed and cancelled changes for a retry', async () => {
     const { harness, from, to } = await october()
     const [failing = 0, cancelled = 0] = await harness.activeSims(2, { poolId: from })
     for (const id of [failing, cancelled]) await queueMove(harness, id, to)
@@ -124,7 +124,7 @@ describe('changes of a cycle’s end', () => {
     expect((await harness.ledger()).filter(({ cycle, poolId }) => cycle === '2026-11' && poolId === to)).toHaveLength(2)
   })
 
-  test('that a step of the workflow has asked for again are opened once by it, however late it asks', async () => {
+  test('opens one ticket per retry step, however late', async () => {
     const { harness, from, to } = await october()
     const [simId = 0] = await harness.activeSims(1, { poolId: from })
     await queueMove(harness, simId, to)
@@ -148,7 +148,7 @@ describe('changes of a cycle’s end', () => {
 
     const first = await step('step-7')
     await carry(harness, [simId], [simId])
-    // The answer kept for the key is gone after a day: the step itself is asked.
+    // The response stored for a key is deleted after a day: this repeats the operation under the same key.
     const late = await step('step-7')
     expect([first.results.length, late.results]).toEqual([1, []])
     expect(await counts(harness)).toMatchObject({ move: { open: 0, failed: 1 } })
@@ -157,7 +157,7 @@ describe('changes of a cycle’s end', () => {
     expect(another.results[0]?.ticketId).not.toBe(first.results[0]?.ticketId)
   })
 
-  test('to where the SIM is already complete without the carrier and are queued no more', async () => {
+  test('completes a no-op move without the carrier', async () => {
     const { harness, from } = await october()
     const [simId = 0] = await harness.activeSims(1, { poolId: from })
     await queueMove(harness, simId, from)
@@ -171,7 +171,7 @@ describe('changes of a cycle’s end', () => {
     expect(await counts(harness, '2026-11')).toMatchObject({ changes: { total: 0 } })
   })
 
-  test('whose ticket of the month end before is still open are left to it', async () => {
+  test('skips SIMs with an open month-end ticket', async () => {
     const { harness, from, to } = await october()
     const [simId = 0] = await harness.activeSims(1, { poolId: from })
     await queueMove(harness, simId, to)
@@ -185,7 +185,7 @@ describe('changes of a cycle’s end', () => {
     expect((await apply(harness, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
   })
 
-  test('are begun no more once the cycle is closed: what is queued waits for the next one', async () => {
+  test('leaves a closed cycle’s changes to the next', async () => {
     const { harness, from, to } = await october()
     const [simId = 0] = await harness.activeSims(1, { poolId: from })
     await queueMove(harness, simId, to)
@@ -200,7 +200,7 @@ describe('changes of a cycle’s end', () => {
   })
 })
 
-describe('SIMs whose suspension ends with the cycle', () => {
+describe('openReturns', () => {
   const suspended = async (harness: Harness, poolId: number, count: number) => {
     const sims = await harness.activeSims(count, { poolId })
     const cause = { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'gone' } as const
@@ -209,7 +209,7 @@ describe('SIMs whose suspension ends with the cycle', () => {
   }
   const back = (harness: Harness, simIds: readonly number[]) => harness.asTenant((tx) => openReturns(tx, CYCLE, simIds))
 
-  test('are brought back once; those that leave, or that nobody suspended, are not', async () => {
+  test('brings SIMs back once, except those that leave', async () => {
     const { harness, from } = await october()
     const [returning = 0, leaving = 0] = await suspended(harness, from, 2)
     const [active = 0] = await harness.activeSims(1, { poolId: from })
@@ -233,7 +233,7 @@ describe('SIMs whose suspension ends with the cycle', () => {
     expect(await criticals(harness)).toEqual([])
   })
 
-  test('and cannot be brought back are logged, and may be tried again', async () => {
+  test('logs a failed return and allows a retry', async () => {
     const { harness, from } = await october()
     const [simId = 0] = await suspended(harness, from, 1)
     store.now = BOUNDARY.getTime()

@@ -35,8 +35,8 @@ const aPoolOf = (harness: Harness, type: TariffType = TariffType.Standard, bytes
     return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
   })
 
-describe('closing a cycle', () => {
-  test('happens once: the statement, the summary and the event stay as they were', async () => {
+describe('closeCycle', () => {
+  test('keeps statement, summary and event when repeated', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness)
@@ -77,7 +77,7 @@ describe('closing a cycle', () => {
     ).toHaveLength(1)
   })
 
-  test('is late from its end until it is done', async () => {
+  test('is late from the cycle’s end until done', async () => {
     store.now = BOUNDARY.getTime() - 1
     const harness = await aHarness(store)
     await harness.activeSims(1, { poolId: await aPoolOf(harness) })
@@ -91,7 +91,7 @@ describe('closing a cycle', () => {
     expect([before, atItsEnd, await isLate()]).toEqual([false, true, false])
   })
 
-  test('waits for its end, and for a cycle that there is', async () => {
+  test('refuses an open or unknown cycle', async () => {
     const harness = await aHarness(store)
     store.now = BOUNDARY.getTime() - 1
 
@@ -102,7 +102,7 @@ describe('closing a cycle', () => {
     await expect(close(harness)).resolves.toMatchObject({ statement: false })
   })
 
-  test('of a cycle in which nothing was leaves one row and tells nobody', async () => {
+  test('writes one row and no notification if empty', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     await aPoolOf(harness)
@@ -116,7 +116,7 @@ describe('closing a cycle', () => {
     expect(await harness.rows(sql`select 1 from events where type = 1`)).toEqual([])
   })
 
-  test('tells of changes even where nothing else was', async () => {
+  test('notifies of changes in an empty cycle', async () => {
     const harness = await aHarness(store)
     store.now = CLOSE
 
@@ -127,7 +127,7 @@ describe('closing a cycle', () => {
     ])
   })
 
-  test('asks a pool’s bucket once a cycle, and none of a pool that was made after its end', async () => {
+  test('charges a bucket once per cycle its pool exists', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const early = await aPoolOf(harness, TariffType['Fixed Pool'])
@@ -148,8 +148,8 @@ describe('closing a cycle', () => {
   })
 })
 
-describe('changes queued for the month’s end', () => {
-  test('are listed by SIM in pages, those before the end only, by kind where asked', async () => {
+describe('changesOf', () => {
+  test('pages changes queued before the boundary, by kind', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
@@ -178,8 +178,8 @@ describe('changes queued for the month’s end', () => {
   })
 })
 
-describe('the next cycle', () => {
-  test('is opened once, after the end of the one before', async () => {
+describe('renewCycle', () => {
+  test('opens the next cycle once, after the boundary', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
@@ -195,7 +195,7 @@ describe('the next cycle', () => {
     ])
   })
 
-  /** Who contributes to November, and how many do by the pools' totals. */
+  /** The SIMs that contribute to November, and how many do by the pools' totals. */
   const contributing = async (harness: Harness) => ({
     sims: (await harness.ledger())
       .filter(({ cycle, contributing }) => cycle === '2026-11' && contributing)
@@ -208,7 +208,7 @@ describe('the next cycle', () => {
   })
   const MINUTE = 60_000
 
-  test('opened ahead by a record of its first minute, has whom its start finds, not whom that record found', async () => {
+  test('takes contributors from the start, even if opened early', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const [from, to] = [await aPoolOf(harness, TariffType['Dynamic Pool']), await aPoolOf(harness)]
@@ -229,7 +229,7 @@ describe('the next cycle', () => {
     await harness.asTenant((tx) => renewCycle(tx, CYCLE))
     const renewed = await contributing(harness)
     const figures = await harness.asTenant((tx) => poolFigures(tx, '2026-11', [from]))
-    // What happens in the cycle takes nothing away, though the month end may run again.
+    // A suspension within the cycle ends no contribution, even if the month end runs again.
     store.now += MINUTE
     await harness.complete({ simId: dueBack, type: TicketType.Suspend })
     await harness.complete({ simId: stays, type: TicketType.Suspend })
@@ -256,7 +256,7 @@ describe('the next cycle', () => {
     expect(fees.map(({ simId }) => simId).filter((id) => id !== null)).toEqual([stays, dueBack, comes, moved])
   })
 
-  test('has a SIM whose ticket began before its start and ended after it was opened', async () => {
+  test('includes a SIM whose ticket spans the boundary', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness)
@@ -274,7 +274,7 @@ describe('the next cycle', () => {
     await acted.promise
 
     store.now = BOUNDARY.getTime()
-    // It has read who contributes, and waits to mark the SIM due.
+    // It has read the contributors, and waits to mark the SIM due.
     const opened = harness.asTenant(currentCycle)
     await soon(async () => expect(await lockWaiters(store)).toBe(1))
     const renewed = harness.asTenant((tx) => renewCycle(tx, CYCLE))
@@ -292,8 +292,8 @@ describe('the next cycle', () => {
   })
 })
 
-describe('a change at the boundary', () => {
-  /** Bytes in the ledger, the buckets and the records since the boundary, by pool. */
+describe('a ticket effective at the boundary', () => {
+  /** Bytes since the boundary in the ledger, the pools' totals, the buckets and the records, by pool. */
   const since = async (harness: Harness) => ({
     ledger: (await harness.ledger())
       .filter(({ cycle }) => cycle === '2026-11')
@@ -332,7 +332,7 @@ describe('a change at the boundary', () => {
     return { harness, from, to, simId, stays }
   }
 
-  test('takes a moved SIM’s usage since then to its new pool, and what comes later too', async () => {
+  test('moves the usage since then to the new pool', async () => {
     const { harness, from, to, simId } = await twoPools()
     const usageBefore = (await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)
 
@@ -371,7 +371,7 @@ describe('a change at the boundary', () => {
     expect((await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)).toEqual(usageBefore)
   })
 
-  test('takes an unassigned SIM out of its pool, and it contributes nowhere', async () => {
+  test('takes an unassigned SIM out of its pool', async () => {
     const { harness, from, simId } = await twoPools()
 
     await harness.complete({
@@ -399,7 +399,7 @@ describe('a change at the boundary', () => {
     })
   })
 
-  test('ends the contribution of a SIM that leaves from outside a pool', async () => {
+  test('ends the contribution of a SIM outside pools', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
@@ -421,7 +421,7 @@ describe('a change at the boundary', () => {
     expect(total(await statement(harness, '2026-11'), charge)).toBe(0)
   })
 
-  test('gives a SIM that changes its tariff alone the new one for the new cycle only', async () => {
+  test('changes the tariff for the new cycle only', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness)

@@ -43,23 +43,23 @@ const aPoolOf = (harness: Harness, type: TariffType = TariffType.Standard, bytes
     return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
   })
 
-/** As nobody may do it: past every role. */
+/** Runs SQL outside every role, as no caller may. */
 async function pastAll(query: string, values: unknown[] = []) {
   const client = new pg.Client({ connectionString: store.databaseUrl })
   await client.connect()
   await client.query(query, values).finally(() => client.end())
 }
 
-describe('a plan changes nothing', () => {
+describe('planMonthEnd', () => {
   test.each([
-    ['of the running cycle', CYCLE, at(20), 'open'],
-    ['of the running cycle that nobody has opened', NEXT, at(40), 'open'],
-    ['of one that has ended', CYCLE, CLOSE, 'open'],
-    ['of one that has ended, the next one not yet opened', CYCLE, BOUNDARY.getTime(), 'open'],
-    ['of one that is closed', CYCLE, CLOSE, 'closed'],
-    ['of one that is yet to come', '2027-01', at(20), 'open'],
-    ['of one before there was anything', '2026-03', at(20), 'open'],
-  ])('%s', async (_, cycle, now, state) => {
+    ['the running cycle', CYCLE, at(20), 'open'],
+    ['the running cycle, not yet opened', NEXT, at(40), 'open'],
+    ['an ended cycle', CYCLE, CLOSE, 'open'],
+    ['an ended cycle, the next not yet opened', CYCLE, BOUNDARY.getTime(), 'open'],
+    ['a closed cycle', CYCLE, CLOSE, 'closed'],
+    ['a future cycle', '2027-01', at(20), 'open'],
+    ['a cycle before the tenant had any usage', '2026-03', at(20), 'open'],
+  ])('changes nothing: %s', async (_, cycle, now, state) => {
     store.now = at(-20)
     const harness = await aHarness(store)
     const pools = [await aPoolOf(harness), await aPoolOf(harness, TariffType['Dynamic Pool'])]
@@ -67,7 +67,7 @@ describe('a plan changes nothing', () => {
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = at(3)
     await close(harness, '2026-09')
-    // A late record for a closed cycle, and usage that has not been divided.
+    // A late record for a closed cycle, and overage that has not been divided.
     await harness.record([harness.usage(simId, { bytesUp: 1500, at: new Date(at(-19)).toISOString() })])
     await harness.record([harness.usage(other, { bytesUp: 2500 })])
     await harness.asTenant((tx) => queueReprovision(tx, { id: simId, poolId: pools[0] ?? 0 }))
@@ -83,10 +83,8 @@ describe('a plan changes nothing', () => {
     expect(store.jobs).toEqual([])
     expect(made).toMatchObject({ cycle, statement: true, closedAt: state === 'closed' ? expect.any(String) : null })
   })
-})
 
-describe('a plan', () => {
-  test('names charges, capacities now and then, adjustments, changes, conflicts and what comes back', async () => {
+  test('lists charges, capacities, adjustments, changes and renewals', async () => {
     store.now = at(-20)
     const harness = await aHarness(store)
     const from = await aPoolOf(harness, TariffType['Dynamic Pool'])
@@ -161,7 +159,7 @@ describe('a plan', () => {
     })
   })
 
-  test('says of each change that would fail why it would', async () => {
+  test('explains each change that would fail', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
@@ -195,7 +193,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('made after the month end has begun leaves what failed as it is, and what an earlier one has begun to that', async () => {
+  test('leaves begun and failed changes to their month end', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const [from, to, lost] = [await aPoolOf(harness), await aPoolOf(harness), await aPoolOf(harness)]
@@ -225,7 +223,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('of a closed cycle is its statement, and has nothing left to do', async () => {
+  test('repeats the statement of a closed cycle', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness)
@@ -245,7 +243,7 @@ describe('a plan', () => {
     expect((await plan(harness, NEXT)).adjustments).toMatchObject({ count: 1, first: [{ cycle: CYCLE, lines: 2 }] })
   })
 
-  test('has a bounded size, whatever the estate', { timeout: 60_000 }, async () => {
+  test('stays below 1 MB for 6000 SIMs', { timeout: 60_000 }, async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
@@ -292,18 +290,18 @@ const life = fc.record({
   queued: fc.constantFrom('nothing' as const, 'move' as const, 'move' as const, 'unassign' as const),
   to: place,
   toOwn: fc.boolean(),
-  /** Moved to this pool in the new cycle already, before the plan is made. */
+  /** Activated (`new`) or suspended (`active`) in the new cycle, before the plan is made. */
   late: fc.boolean(),
 })
 type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
 const estate = fc.record({
   lives: fc.array(life, { minLength: 1, maxLength: 7 }),
-  /** Made in the last days of the cycle, or after its end. */
+  /** When the plan is made: in the last days of the cycle, or after its end. */
   when: fc.constantFrom('before' as const, 'after' as const),
   withdrawn: fc.boolean(),
 })
 
-/** Whether a SIM's own tariff governs in a place: outside pools, and in the first, a Standard one. */
+/** Whether a SIM's own tariff governs: outside pools (null), and in the first pool, which is Standard. */
 const governsItself = (place: number | null) => place === null || place === 0
 
 async function live(
@@ -331,7 +329,7 @@ async function live(
     if (one.queued === 'unassign') await harness.asTenant((tx) => queueUnprovision(tx, simId))
     if (one.queued === 'move') {
       const to = { poolId: one.to === null ? null : (pools[one.to] ?? null), tariffId: one.toOwn ? ownId : null }
-      // What was queued before such a tariff was refused is applied.
+      // As queued by an earlier release, which did not refuse such a tariff: the month end applies it.
       if (one.toOwn && !governsItself(one.to ?? one.pool)) {
         await harness.asTenant((tx) => queueChange(tx, simId, { ...to, unassign: false }))
       } else await harness.asTenant((tx) => queueReprovision(tx, { id: simId, ...to }))
@@ -341,9 +339,9 @@ async function live(
 }
 
 /**
- * The month end's changes, as its workflow has them done; tickets complete at once, but for those of some SIMs.
+ * Applies the month end's changes as its workflow does. Tickets complete at once, except those of `leftOpen`.
  *
- * @returns what could not be done
+ * @returns the refused changes, and how many are done
  */
 async function apply(harness: Harness, leftOpen: readonly number[] = []) {
   const refused: { simId: number; code: string | null; detail: string | null }[] = []
@@ -369,70 +367,72 @@ async function apply(harness: Harness, leftOpen: readonly number[] = []) {
   return { refused: refused.toSorted((a, b) => a.simId - b.simId), done }
 }
 
-/** Estates; they take a tenth of the time, and what is over makes a failing one shorter. */
+/** Number of estates. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
 const RUNS = Number(process.env.RUNS ?? 40)
 const MOST_MS = RUNS * 6000
 
-test('a plan and the month end that follows agree in every figure', { timeout: MOST_MS + 30_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(estate, async ({ lives, when, withdrawn }) => {
-      store.now = at(2)
-      const harness = await aHarness(store)
-      const pools: number[] = []
-      for (const type of [TariffType.Standard, TariffType['Dynamic Pool'], TariffType['Fixed Pool']])
-        pools.push(await aPoolOf(harness, type, 1001))
-      const { id: ownId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 300))
-      const sims = await live(harness, pools, ownId, lives)
-      if (withdrawn) await harness.asTenant((tx) => setTariffActive(tx, { id: ownId, isActive: false }))
-      store.now = when === 'before' ? at(28) : BOUNDARY.getTime() + 1000
-      if (when === 'after') {
-        await harness.asTenant((tx) => renewCycle(tx, CYCLE))
-        for (const [i, { late, state }] of lives.entries()) {
-          const simId = sims[i] ?? 0
-          if (late && state === 'new') await harness.complete({ simId, type: TicketType.Activate })
-          if (late && state === 'active') await harness.complete({ simId, type: TicketType.Suspend })
+describe('planMonthEnd', () => {
+  test('agrees with the month end in every figure', { timeout: MOST_MS + 30_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(estate, async ({ lives, when, withdrawn }) => {
+        store.now = at(2)
+        const harness = await aHarness(store)
+        const pools: number[] = []
+        for (const type of [TariffType.Standard, TariffType['Dynamic Pool'], TariffType['Fixed Pool']])
+          pools.push(await aPoolOf(harness, type, 1001))
+        const { id: ownId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 300))
+        const sims = await live(harness, pools, ownId, lives)
+        if (withdrawn) await harness.asTenant((tx) => setTariffActive(tx, { id: ownId, isActive: false }))
+        store.now = when === 'before' ? at(28) : BOUNDARY.getTime() + 1000
+        if (when === 'after') {
+          await harness.asTenant((tx) => renewCycle(tx, CYCLE))
+          for (const [i, { late, state }] of lives.entries()) {
+            const simId = sims[i] ?? 0
+            if (late && state === 'new') await harness.complete({ simId, type: TicketType.Activate })
+            if (late && state === 'active') await harness.complete({ simId, type: TicketType.Suspend })
+          }
         }
-      }
 
-      const planned = await plan(harness)
+        const planned = await plan(harness)
 
-      store.now = Math.max(store.now, BOUNDARY.getTime() + 60_000)
-      await harness.asTenant((tx) => renewCycle(tx, CYCLE))
-      const { refused, done } = await apply(harness)
-      const figures = await harness.asTenant((tx) => poolFigures(tx, NEXT, [0, ...pools]))
-      const back = await harness.asTenant((tx) => suspensionsToRenew(tx, CYCLE, 0, 100))
-      store.now = CLOSE
-      const closed = await close(harness)
-      const totals = await harness.asTenant((tx) => poolTotals(tx, CYCLE))
-      const lines = await statement(harness)
+        store.now = Math.max(store.now, BOUNDARY.getTime() + 60_000)
+        await harness.asTenant((tx) => renewCycle(tx, CYCLE))
+        const { refused, done } = await apply(harness)
+        const figures = await harness.asTenant((tx) => poolFigures(tx, NEXT, [0, ...pools]))
+        const back = await harness.asTenant((tx) => suspensionsToRenew(tx, CYCLE, 0, 100))
+        store.now = CLOSE
+        const closed = await close(harness)
+        const totals = await harness.asTenant((tx) => poolTotals(tx, CYCLE))
+        const lines = await statement(harness)
 
-      expect(planned.conflicts).toMatchObject({ count: refused.length, first: refused })
-      expect(planned.changes).toMatchObject({
-        count: refused.length + done.move + done.unassign,
-        moves: done.move,
-        unassignments: done.unassign,
-      })
-      expect(planned.renewals.first).toEqual(back.map(({ simId }) => simId))
-      expect(planned.statement).toBe(closed.statement)
-      expect(planned.totals).toMatchObject({
-        lines: lines.length,
-        totalMicro: total(lines, charge),
-        adjustmentsMicro: 0,
-      })
-      for (const pool of planned.pools.first) {
-        const stated = totals.find(({ poolId }) => poolId === pool.poolId)
-        expect(pool, `pool ${pool.poolId}`).toMatchObject({
-          poolName: stated?.poolName ?? 'a pool',
-          usageBytes: stated?.bytes ?? 0,
-          overageBytes: stated?.overageBytes ?? 0,
-          totalMicro: stated?.chargeMicro ?? 0,
-          ...(stated === undefined ? {} : { limitBytes: stated.limitBytes }),
-          nextLimitBytes: figures.get(pool.poolId)?.limitBytes,
+        expect(planned.conflicts).toMatchObject({ count: refused.length, first: refused })
+        expect(planned.changes).toMatchObject({
+          count: refused.length + done.move + done.unassign,
+          moves: done.move,
+          unassignments: done.unassign,
         })
-      }
-      const named = new Set(planned.pools.first.map(({ poolId }) => poolId))
-      expect([...totals.map(({ poolId }) => poolId), ...pools].filter((id) => !named.has(id))).toEqual([])
-    }),
-    { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS },
-  )
+        expect(planned.renewals.first).toEqual(back.map(({ simId }) => simId))
+        expect(planned.statement).toBe(closed.statement)
+        expect(planned.totals).toMatchObject({
+          lines: lines.length,
+          totalMicro: total(lines, charge),
+          adjustmentsMicro: 0,
+        })
+        for (const pool of planned.pools.first) {
+          const stated = totals.find(({ poolId }) => poolId === pool.poolId)
+          expect(pool, `pool ${pool.poolId}`).toMatchObject({
+            poolName: stated?.poolName ?? 'a pool',
+            usageBytes: stated?.bytes ?? 0,
+            overageBytes: stated?.overageBytes ?? 0,
+            totalMicro: stated?.chargeMicro ?? 0,
+            ...(stated === undefined ? {} : { limitBytes: stated.limitBytes }),
+            nextLimitBytes: figures.get(pool.poolId)?.limitBytes,
+          })
+        }
+        const named = new Set(planned.pools.first.map(({ poolId }) => poolId))
+        expect([...totals.map(({ poolId }) => poolId), ...pools].filter((id) => !named.has(id))).toEqual([])
+      }),
+      { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS },
+    )
+  })
 })

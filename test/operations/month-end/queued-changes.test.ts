@@ -1,4 +1,4 @@
-/** Changes that wait for the end of a cycle: judged behind open tickets, dropped with them, taken back. */
+/** Changes queued for the end of a cycle: checked behind open tickets, dropped with them, taken back. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
@@ -57,8 +57,8 @@ const no: Network['perform'] = async () => {
   throw new CarrierError('no such line', { code: 'carrier_rejected', retryable: false })
 }
 
-describe('behind open tickets', () => {
-  test('a change is queued for a SIM that is about to be provisioned', async () => {
+describe('queueReprovision and queueUnprovision behind open tickets', () => {
+  test('accept a SIM about to be provisioned', async () => {
     const harness = await anEstate()
     const poolId = await harness.aPoolWith(TariffType.Standard)
     const [moves, leaves] = [await harness.fresh(), await harness.fresh()]
@@ -73,7 +73,7 @@ describe('behind open tickets', () => {
     expect(await harness.queued(moves)).toEqual([poolId, null, false])
   })
 
-  test('none is queued for a SIM that is about to be unprovisioned', async () => {
+  test('refuse a SIM about to be unprovisioned', async () => {
     const harness = await anEstate()
     const [simId = 0] = await harness.activeSims(1)
     await harness.open(simId, { type: TicketType.Provision, unassign: true })
@@ -83,7 +83,7 @@ describe('behind open tickets', () => {
     await expect(harness.move(simId, { poolId: 1 })).rejects.toMatchObject(refused)
   })
 
-  test('a tariff is judged by the pool the SIM will be in', async () => {
+  test('check a tariff against the SIM’s future pool', async () => {
     const harness = await anEstate()
     const simId = await harness.fresh()
     await harness.provision(simId, await harness.aPoolWith(TariffType['Dynamic Pool']))
@@ -93,10 +93,10 @@ describe('behind open tickets', () => {
   })
 })
 
-describe('what was queued behind a ticket that came to nothing is dropped, and an event says so:', () => {
+describe('a change queued behind a ticket', () => {
   test.each<[string, (harness: Awaited<ReturnType<typeof anEstate>>, simId: number) => Promise<unknown>]>([
     [
-      'it failed',
+      'the ticket failed',
       async (harness, simId) => {
         await harness.provision(simId)
         await harness.leave(simId)
@@ -104,7 +104,7 @@ describe('what was queued behind a ticket that came to nothing is dropped, and a
       },
     ],
     [
-      'it was cancelled',
+      'the ticket was cancelled',
       async (harness, simId) => {
         const id = await harness.provision(simId)
         await harness.leave(simId)
@@ -121,7 +121,7 @@ describe('what was queued behind a ticket that came to nothing is dropped, and a
         await harness.asTenant((tx) => cancelBulkTickets(tx, run.id))
       },
     ],
-  ])('%s', async (_, comesToNothing) => {
+  ])('is dropped with an event: %s', async (_, comesToNothing) => {
     const harness = await anEstate()
     const simId = await harness.fresh()
 
@@ -131,7 +131,7 @@ describe('what was queued behind a ticket that came to nothing is dropped, and a
     expect(await harness.titles()).toEqual(['Change queued', 'Change dropped'])
   })
 
-  test('but not while another ticket may still provision the SIM, nor of a SIM in use', async () => {
+  test('stays if its SIM is or may be provisioned', async () => {
     const harness = await anEstate()
     const simId = await harness.fresh()
     const [used = 0] = await harness.activeSims(1)
@@ -148,8 +148,8 @@ describe('what was queued behind a ticket that came to nothing is dropped, and a
   })
 })
 
-describe('taken back', () => {
-  test('a change is forgotten, once and with an event; without one nothing changes', async () => {
+describe('takeBackChange', () => {
+  test('drops a change once, with an event', async () => {
     const harness = await anEstate()
     const poolId = await harness.aPoolWith(TariffType.Standard)
     const [moves = 0, leaves = 0, stays = 0] = await harness.activeSims(3)
@@ -168,7 +168,7 @@ describe('taken back', () => {
     await expect(harness.takeBack(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
   })
 
-  test('a change that the month end is carrying out is refused by its ticket; what was queued since is not', async () => {
+  test('refuses a change whose ticket is open', async () => {
     const harness = await anEstate()
     const poolId = await harness.aPoolWith(TariffType.Standard)
     const [simId = 0] = await harness.activeSims(1)

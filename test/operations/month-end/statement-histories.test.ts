@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Cycle, cycleAt, nextCycle } from '../../../domain/time/cycle.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
@@ -20,7 +20,7 @@ import { charge, STEPS, total } from './october.ts'
 import { AMOUNTS, chargeOf, type Figures, statementOf } from './statement-model.ts'
 
 const BILLING_CYCLE = 'P10D'
-/** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
+/** Number of histories; `RUNS=1000` searches longer. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
 const RUNS = Number(process.env.RUNS ?? 40)
 const MOST_MS = RUNS * 8000
 const store = await aStore(new Date(BEGIN).toISOString())
@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 9 }) }) },
   { weight: 3, arbitrary: fc.constant({ do: 'close' as const }) },
 )
-/** Makes the rest worth it: a pool over its capacity in a cycle that is closed, and a late record for it. */
+/** Gives a history something to state: a pool over its capacity in a closed cycle, and a late record for it. */
 const beginning = (pool: number): Step[] => [
   { do: 'make', pool },
   ...[0, 1].flatMap((sim): Step[] => [
@@ -57,21 +57,21 @@ const late = (sim: number, bytes: number, daysAgo: number): Step => ({
   again: false,
 })
 const TURN: Step[] = [{ do: 'wait', days: 10 }, { do: 'close' }]
-/** What chance meets too seldom. */
+/** Histories too rare to be met by chance. */
 const RARE: [number, Step[]][] = [
   // Two SIMs of a Fixed pool with the same excess of an odd number of bytes; then one more batch for the same cycle.
   [2, [late(1, 1224, 9), ...TURN, late(1, 10, 19), ...TURN, late(0, 3, 39)]],
-  // Moved into a closed cycle, by a change that was long under way: into a pool that had no cost in it.
+  // A change that took long moves a SIM within a closed cycle, into a pool that had no cost in that cycle.
   [0, [...TURN, { do: 'make', pool: 2 }, { do: 'move', sim: 0, pool: 2, own: null, since: 'boundary before' }]],
-  // A bucket costs while its pool is there, used or not.
+  // A bucket costs as long as its pool exists, used or not.
   [0, [{ do: 'make', pool: 2 }, ...TURN, { do: 'delete', pool: 2 }, ...TURN]],
 ]
 
-/** What the statements have said so far. */
+/** What the statements say so far. */
 interface Told {
   /** Closed cycles, the oldest first. */
   readonly closed: Cycle[]
-  /** Each cycle's statement as the database had it when it was written. */
+  /** Each cycle's statement as it was first written. */
   readonly written: Map<string, string>
   /** All lines of all statements. */
   readonly lines: StatementLine[]
@@ -90,7 +90,7 @@ const figures = (line: StatementLine | Figures): Figures => ({
     bigint
   >),
 })
-/** A row of zeros is as good as none. */
+/** A row of zeros counts as no row. */
 const tellsSomething = (line: Figures) => AMOUNTS.some((name) => line[name] !== 0n)
 
 /** Lines added up by pool and SIM. */
@@ -107,7 +107,7 @@ function addedUp(lines: readonly (StatementLine | Figures)[]): Figures[] {
     .sort((a, b) => a.poolId - b.poolId || (a.simId ?? 0) - (b.simId ?? 0))
 }
 
-/** A SIM's share alone is not stated anew: it is compared in the first statement, and for pools. */
+/** A SIM whose share alone changes gets no adjustment: shares are compared in the first statement, and for pools. */
 const withoutShares = (lines: readonly Figures[]) =>
   lines
     .map((line) => (line.simId === null ? line : { ...line, limitBytes: 0n }))
@@ -167,39 +167,41 @@ async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
   })
 }
 
-/** Closes what has ended and is not closed, the oldest first. */
+/** Closes every cycle that has ended and is not closed, the oldest first. */
 async function closeEnded(world: World, told: Told): Promise<void> {
   const last = told.closed.at(-1)
   let cycle = last === undefined ? cycleAt(BILLING_CYCLE, BEGIN) : nextCycle(BILLING_CYCLE, last)
   for (; cycle.endsAt <= store.now; cycle = nextCycle(BILLING_CYCLE, cycle)) await close(world, told, cycle)
 }
 
-test('statements and the adjustments after them are what the records say, and none ever changes', {
-  timeout: MOST_MS + 60_000,
-}, async () => {
-  let adjusted = 0
-  await fc.assert(
-    fc.asyncProperty(anyPool, fc.array(step, { minLength: 8, maxLength: 35 }), async (first, history) => {
-      const world = await aWorld(store, BILLING_CYCLE, [])
-      const told: Told = { closed: [], written: new Map(), lines: [] }
-      for (const one of [...beginning(first), ...history]) {
-        if (one.do === 'close') await closeEnded(world, told)
-        else await take(world, one)
-      }
-      // Twice: what came after the last close is in the one that follows.
-      for (const days of [10, 10]) {
-        await take(world, { do: 'wait', days })
-        await closeEnded(world, told)
-      }
-      expect(await world.harness.rows(sql`select 1 from restatements`)).toEqual([])
-      for (const [key, written] of told.written) expect(await rawStatement(world, key), key).toBe(written)
-      for (const cycle of world.cycles.values()) {
-        if (cycle.endsAt <= cycleNow(world).startsAt && cycle.startsAt >= cycleAt(BILLING_CYCLE, BEGIN).startsAt)
-          expect(told.written.has(cycle.key), `${cycle.key} is closed`).toBe(true)
-      }
-      adjusted += told.lines.filter(({ kind }) => kind === 'adjustment').length
-    }),
-    { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, examples: RARE },
-  )
-  expect(adjusted, 'adjustment lines of all histories').toBeGreaterThan(RUNS)
+describe('statements and their adjustments', () => {
+  test('match the records and never change', {
+    timeout: MOST_MS + 60_000,
+  }, async () => {
+    let adjusted = 0
+    await fc.assert(
+      fc.asyncProperty(anyPool, fc.array(step, { minLength: 8, maxLength: 35 }), async (first, history) => {
+        const world = await aWorld(store, BILLING_CYCLE, [])
+        const told: Told = { closed: [], written: new Map(), lines: [] }
+        for (const one of [...beginning(first), ...history]) {
+          if (one.do === 'close') await closeEnded(world, told)
+          else await take(world, one)
+        }
+        // Twice: what came after the last close is in the next statement.
+        for (const days of [10, 10]) {
+          await take(world, { do: 'wait', days })
+          await closeEnded(world, told)
+        }
+        expect(await world.harness.rows(sql`select 1 from restatements`)).toEqual([])
+        for (const [key, written] of told.written) expect(await rawStatement(world, key), key).toBe(written)
+        for (const cycle of world.cycles.values()) {
+          if (cycle.endsAt <= cycleNow(world).startsAt && cycle.startsAt >= cycleAt(BILLING_CYCLE, BEGIN).startsAt)
+            expect(told.written.has(cycle.key), `${cycle.key} is closed`).toBe(true)
+        }
+        adjusted += told.lines.filter(({ kind }) => kind === 'adjustment').length
+      }),
+      { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, examples: RARE },
+    )
+    expect(adjusted, 'adjustment lines of all histories').toBeGreaterThan(RUNS)
+  })
 })

@@ -11,7 +11,7 @@ import { at, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
 
 const store = await aStore()
 
-/** Of a record. */
+/** The most bytes that one record may have. */
 const MOST_BYTES = 10 ** 12
 const fee = fc.integer({ min: 0, max: 30_000_000 }).map((micro) => micro / 1_000_000)
 const amount = fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 0, max: MOST_BYTES }))
@@ -59,13 +59,13 @@ const termsOf = ({ type, bytes, fixedBucketCost, ...fees }: RandomTariff) => ({
 /** Rounded half up, exactly. */
 const divided = (dividend: bigint, divisor: bigint) => Number((2n * dividend + divisor) / (2n * divisor))
 
-/** Whether a SIM may name a tariff of its own there: only where no pool's governs. */
+/** Whether a SIM may have its own tariff in a pool (0: outside pools): only where no pool's tariff governs. */
 const governsItself = (
   place: number,
   { tariffs, own }: { readonly tariffs: readonly RandomTariff[]; readonly own: RandomTariff },
 ) => (place === 0 ? own : tariffs[place - 1])?.type === TariffType.Standard
 
-/** What the month of random lives must come to, worked out from the records alone. */
+/** The expected statement of a month of random lives, computed from the records alone. */
 function expected(
   { lives, tariffs, own }: { lives: readonly Life[]; tariffs: readonly RandomTariff[]; own: RandomTariff },
   sims: readonly number[],
@@ -77,13 +77,13 @@ function expected(
     const members = lives.flatMap((one, i) => {
       const simId = sims[i] ?? 0
       const ends = one.leaves !== null && one.leaves > one.joins ? one.leaves : 99
-      // Before it joined and after it left its usage counts outside pools.
+      // Before it joined and after it left, its usage counts outside pools.
       const here = one.uses.filter((use) => (use.day >= one.joins && use.day < ends ? one.pool : 0) === place)
       const lives = one.pool === place
       const contributing = lives && one.activated
       if (here.length === 0 && !contributing) return []
       const sum = (of: (use: Life['uses'][number]) => number) => here.reduce((total, use) => total + of(use), 0)
-      // A row goes by the last tariff in force in its cycle and pool, whenever its usage was.
+      // A ledger row uses the last tariff in force in its cycle and pool, whenever the usage was.
       const hasOwn = lives && one.own && governsItself(place, { tariffs, own })
       return [
         {
@@ -122,7 +122,7 @@ function expected(
   })
 }
 
-/** Lives the random month through the operations and closes it. */
+/** Runs the random month through the operations and closes it. */
 async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<infer T> ? T : never) {
   const harness = await aHarness(store)
   store.now = at(0)
@@ -173,7 +173,7 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
   return { harness, sims, pools }
 }
 
-/** A line's part that was worked out; the rest is names. */
+/** The computed part of a line; the rest is names. */
 const figuresOf = (line: StatementLine) => ({
   poolId: line.poolId,
   simId: line.simId,
@@ -188,7 +188,7 @@ const figuresOf = (line: StatementLine) => ({
   overageMicro: line.overageMicro,
 })
 describe('a statement', () => {
-  test('is what the records and tariffs of the month come to, line by line', async () => {
+  test('matches the month’s records and tariffs, line by line', async () => {
     await fc.assert(
       fc.asyncProperty(month, async (one) => {
         const { harness, sims, pools } = await lived(one)
@@ -223,7 +223,7 @@ describe('a statement', () => {
     )
   }, 60_000)
 
-  test('knows the tariff of a SIM whose usage began before it was provisioned', async () => {
+  test('charges usage from before provisioning by the SIM’s tariff', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
