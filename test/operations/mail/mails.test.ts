@@ -35,7 +35,7 @@ const EVALUATION: EvaluationOptions = {
   groupNextMs: 3600 * SECOND,
 }
 
-/** A tenant whose mails go to an inbox of their own over SMTP. */
+/** A tenant with an SMTP inbox of its own. */
 async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1M') {
   const harness = await aHarness(store, billingCycle)
   const inbox = await startInbox({ dir: await temporaryFolder(), ...options })
@@ -81,8 +81,8 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
 
 const messageId = (mail: Mail) => mail.headers['message-id']
 
-describe('notices', () => {
-  test('are each in exactly one mail, however many send at once and however often', async () => {
+describe('notifications', () => {
+  test('go into exactly one mail under concurrent sends', async () => {
     const post = await aPost()
     const notifications = Array.from({ length: 12 }, (_, i) =>
       post.notification(i % 3 === 0 ? LogLevel.Critical : LogLevel.Warning, 0),
@@ -108,7 +108,7 @@ describe('notices', () => {
     expect(await post.hasWork()).toBe(false)
   })
 
-  test('that are critical leave at once, others with the first of them that is due', async () => {
+  test('leave at once if critical, else grouped when due', async () => {
     const post = await aPost()
     const [first, second, critical] = [
       post.notification(LogLevel.Warning, 60 * SECOND),
@@ -139,7 +139,7 @@ describe('notices', () => {
     ])
   })
 
-  test('that are critical do not wait behind a thousand that are not', async () => {
+  test('overtake a thousand others if critical', async () => {
     const post = await aPost()
     await post.notify(...Array.from({ length: 1001 }, () => post.notification(LogLevel.Warning, 3600 * SECOND)))
     const critical = post.notification(LogLevel.Critical, 0)
@@ -150,7 +150,7 @@ describe('notices', () => {
     expect((await post.mails()).map(({ keys }) => keys)).toEqual([[critical.dedupeKey]])
   })
 
-  test('are kept while the tenant has no billing e-mail, and leave once there is one', async () => {
+  test('wait for a billing e-mail', async () => {
     const post = await aPost()
     await post.rows(sql`update tenants set billing_email = '' returning 1`)
     await post.notify(post.notification(LogLevel.Critical, 0))
@@ -165,11 +165,11 @@ describe('notices', () => {
   })
 })
 
-describe('the distance between grouped mails', () => {
+describe('grouped mails', () => {
   test.each([
     ['an hour', 'P1M', 3600],
-    ['a tenth of the cycle where that is shorter', 'PT1H', 360],
-  ])('is %s', async (_, billingCycle, distance) => {
+    ['a tenth of a short cycle', 'PT1H', 360],
+  ])('leave at least %s apart', async (_, billingCycle, distance) => {
     const post = await aPost({}, billingCycle)
     store.now = Date.parse('2026-11-10T12:00:00Z')
     const poolId = await post.asTenant(async (tx) => {
@@ -221,9 +221,9 @@ describe('the distance between grouped mails', () => {
   })
 })
 
-describe('a notice that cannot be rendered', () => {
+describe('a notification that cannot be rendered', () => {
   const ODD = 'odd'
-  /** As a build does that knows a kind of notice otherwise. */
+  /** Renders as a build that knows the notification `ODD` only once `knows()` is true. */
   const renders = (post: Awaited<ReturnType<typeof aPost>>, knows: () => boolean): Mailer => ({
     ...post.mailer,
     render: (notifications) => {
@@ -233,7 +233,7 @@ describe('a notice that cannot be rendered', () => {
     },
   })
 
-  test('gets a mail of its own, and the others of its mail leave without it', async () => {
+  test('gets its own mail and blocks no other', async () => {
     const post = await aPost()
     await post.notify(post.notification(LogLevel.Critical, 0), post.notification(LogLevel.Critical, 0, ODD))
     let knows = false
@@ -252,7 +252,7 @@ describe('a notice that cannot be rendered', () => {
     ])
   })
 
-  test('is given up after as many attempts as any mail, and mails behind it are sent', async () => {
+  test('is given up after the usual attempts', async () => {
     const post = await aPost()
     const mailer = renders(post, () => false)
     await post.notify(post.notification(LogLevel.Critical, 0, ODD))
@@ -270,7 +270,7 @@ describe('a notice that cannot be rendered', () => {
 })
 
 describe('a mail', () => {
-  test('is marked as sent once, whatever the server says', async () => {
+  test('is marked as sent, whatever the server responds', async () => {
     const post = await aPost()
     await post.notify(post.notification(LogLevel.Critical, 0))
     const send: Mailer['transport']['send'] = async (mail) => ({
@@ -286,7 +286,7 @@ describe('a mail', () => {
     expect(await post.mails()).toMatchObject([{ status: 'sent' }])
   })
 
-  test('goes out again under its Message-ID when the sender dies before it could mark it', async () => {
+  test('keeps its Message-ID when resent after a crash', async () => {
     const post = await aPost()
     await post.notify(post.notification(LogLevel.Critical, 0))
     const dies: Mailer = {
@@ -294,7 +294,7 @@ describe('a mail', () => {
       transport: {
         send: async (mail) => {
           await post.mailer.transport.send(mail)
-          // What a killed process leaves: nothing runs after this, not even the mark of a failure.
+          // As in a killed process: nothing runs after this, not even the mark of a failure.
           return new Promise(() => undefined)
         },
       },
@@ -316,7 +316,7 @@ describe('a mail', () => {
     expect((await post.mails()).map(({ status }) => status)).toEqual(['sent', 'sent'])
   })
 
-  test('goes out again under its Message-ID when the connection dies after it was taken', async () => {
+  test('keeps its Message-ID when resent after a dropped connection', async () => {
     let drops = 1
     const post = await aPost({ dropAfterData: () => drops-- > 0 })
     await post.notify(post.notification(LogLevel.Critical, 0))
@@ -331,7 +331,7 @@ describe('a mail', () => {
     expect(await post.mails()).toMatchObject([{ status: 'sent', attempts: 2 }])
   })
 
-  test('that is put off is tried again after pauses that double', async () => {
+  test('is retried with doubling backoff after a 4xx', async () => {
     const codes = [451, 451, 451]
     const post = await aPost({ refuse: () => codes.shift() })
     await post.notify(post.notification(LogLevel.Critical, 0))
@@ -354,7 +354,7 @@ describe('a mail', () => {
     expect(await post.events()).toMatchObject([{ title: expect.stringMatching(/^E-mail sent: /), severity: 0 }])
   })
 
-  test('that is refused for good is given up, with an event, and the next one is sent', async () => {
+  test('is given up with an event after a 550', async () => {
     const post = await aPost({ refuse: (to) => (to === 'gone@meadow.example' ? 550 : undefined) })
     await post.rows(sql`update tenants set billing_email = 'gone@meadow.example' returning 1`)
     await post.notify(post.notification(LogLevel.Critical, 0))
@@ -375,7 +375,7 @@ describe('a mail', () => {
     expect(await post.hasWork()).toBe(false)
   })
 
-  test('that is put off too often is given up', async () => {
+  test('is given up after the last attempt', async () => {
     const post = await aPost({ refuse: () => 451 })
     await post.notify(post.notification(LogLevel.Critical, 0))
     for (let attempt = 1; attempt <= OPTIONS.attempts + 1; attempt++) {
@@ -388,8 +388,8 @@ describe('a mail', () => {
   })
 })
 
-describe('a mail that is given up', () => {
-  test('tells the tenant what that means, and the operator what the server said', async () => {
+describe('the event of a given-up mail', () => {
+  test('shows the server’s response to the operator only', async () => {
     const post = await aPost({ refuse: () => 550 })
     await post.notify(post.notification(LogLevel.Critical, 0))
     await post.send()
@@ -403,7 +403,7 @@ describe('a mail that is given up', () => {
     ])
   })
 
-  test('names no address of a mail server that is away', async () => {
+  test('hides the mail server’s address from the tenant', async () => {
     const post = await aPost()
     const transport = createTransport({ smtpUrl: 'smtp://127.0.0.1:9', from: 'Simherd <s@meadow.example>' })
     await post.notify(post.notification(LogLevel.Critical, 0))
@@ -422,7 +422,7 @@ describe('a mail that is given up', () => {
 })
 
 describe('the summary of a cycle', () => {
-  test('leaves alone, at once, with the statement attached', async () => {
+  test('leaves in its own mail, with the statement', async () => {
     const post = await aPost()
     const tariff = await post.asTenant((tx) => aTariff(tx, TariffType.Standard, 1_000_000))
     const [simId = 0] = await post.activeSims(1, { tariffId: tariff.id })
@@ -450,7 +450,7 @@ describe('the summary of a cycle', () => {
     ])
   })
 
-  test('has only the pools of a long statement attached, and says where all of it is', async () => {
+  test('attaches only the pools of a long statement', async () => {
     const post = await aPost()
     const began = store.now
     await post.asTenant(async (tx) => {

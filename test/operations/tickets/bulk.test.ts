@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { BulkRequest } from '../../../domain/tickets/bulk.ts'
 import { cancelBulkTickets, startBulkTickets } from '../../../operations/tickets/bulk.ts'
@@ -47,7 +47,7 @@ async function anEstate(sims: number) {
 
 const tenantsDue = () => inPlatform(store, (tx) => tenantsWithBulkWork(tx, 1000))
 
-/** Dies after its n-th batch, before the jobs of it are out. */
+/** Dies after its n-th batch, before that batch's jobs are enqueued. */
 const dyingAfter = (batches: number) => {
   let done = 0
   return async () => {
@@ -56,184 +56,194 @@ const dyingAfter = (batches: number) => {
   }
 }
 
-test('a run whose worker dies is taken up by a sweep, and no ticket is opened twice', async () => {
-  const estate = await anEstate(MANY)
-  const { id } = await estate.start({ type: 'provision' })
-  const dueAtOnce = await tenantsDue()
+describe('openBulkTickets', () => {
+  test('continues a dead worker’s run without duplicate tickets', async () => {
+    const estate = await anEstate(MANY)
+    const { id } = await estate.start({ type: 'provision' })
+    const dueAtOnce = await tenantsDue()
 
-  await expect(estate.work(dyingAfter(1))).rejects.toThrow('killed')
-  const half = await estate.run(id)
-  const dueMeanwhile = await tenantsDue()
-  store.now += 60_000
-  const dueLater = await tenantsDue()
-  await estate.work()
+    await expect(estate.work(dyingAfter(1))).rejects.toThrow('killed')
+    const half = await estate.run(id)
+    const dueMeanwhile = await tenantsDue()
+    store.now += 60_000
+    const dueLater = await tenantsDue()
+    await estate.work()
 
-  expect(half).toMatchObject({ state: 'running', notYetOpened: MANY - BATCH, counts: { pending: BATCH } })
-  expect(dueAtOnce).toContain(estate.tenantId)
-  expect(dueMeanwhile).not.toContain(estate.tenantId)
-  expect(dueLater).toContain(estate.tenantId)
-  expect(await estate.run(id)).toMatchObject({ notYetOpened: 0, refused: 0, counts: { pending: MANY } })
-  expect(await estate.ticketsOf()).toEqual(estate.simIds.map((simId) => ({ simId, count: 1 })))
-  expect(await tenantsDue()).not.toContain(estate.tenantId)
-})
-
-test('a batch that is broken off leaves nothing of itself', async () => {
-  const estate = await anEstate(3)
-  const { id } = await estate.start({ type: 'provision' })
-  // Fails behind the tickets, where their items are settled.
-  await sql`alter table bulk_ticket_items add constraint broken check (outcome <> 'opened') not valid`.execute(store.db)
-
-  await expect(estate.work()).rejects.toThrow(/broken/)
-  await sql`alter table bulk_ticket_items drop constraint broken`.execute(store.db)
-
-  expect(await estate.ticketsOf()).toEqual([])
-  expect(await estate.run(id)).toMatchObject({ notYetOpened: 3, counts: { waiting: 3, pending: 0 } })
-  await estate.work()
-  expect(await estate.run(id)).toMatchObject({ counts: { pending: 3 } })
-})
-
-test('two workers at once open each ticket once', async () => {
-  const estate = await anEstate(MANY)
-  const { id } = await estate.start({ type: 'provision' })
-
-  await Promise.all([estate.work(), estate.work(), estate.work()])
-  await estate.work()
-
-  expect(await estate.run(id)).toMatchObject({ notYetOpened: 0, counts: { pending: MANY, refused: 0 } })
-  expect(await estate.ticketsOf()).toEqual(estate.simIds.map((simId) => ({ simId, count: 1 })))
-})
-
-test('the tickets of a run wake the SIMs, and are on the work list', async () => {
-  const estate = await anEstate(3)
-  await estate.start({ type: 'provision' })
-  const enqueued: unknown[] = []
-
-  await estate.work(async (jobs) => void enqueued.push(...jobs))
-
-  expect(enqueued).toEqual(estate.simIds.map((simId) => ({ queue: 'tickets', tenantId: estate.tenantId, simId })))
-  const work = await estate.rows(sql<{ simId: number }>`select sim_id as "simId" from ticket_work order by sim_id`)
-  expect(work.map(({ simId }) => simId)).toEqual(estate.simIds)
-})
-
-test('runs of a tenant are opened in the order they were asked for, whatever is ahead of them', async () => {
-  const estate = await anEstate(MANY)
-  const provision = await estate.start({ type: 'provision' })
-  const activate = await estate.start({ type: 'activate' })
-  const suspend = await estate.start({ type: 'suspend' })
-
-  await estate.work()
-
-  for (const { id } of [provision, activate, suspend]) {
-    expect(await estate.run(id)).toMatchObject({ counts: { pending: MANY, refused: 0 } })
-  }
-})
-
-test('a job leaves what is beyond its batches to the next job, which it enqueues', async () => {
-  const estate = await anEstate(1)
-  // Twenty-one runs of one SIM are twenty-one batches.
-  for (let n = 0; n < 21; n++)
-    await estate.start({ type: n === 0 ? 'provision' : n % 2 === 1 ? 'activate' : 'suspend' })
-  const enqueued: unknown[] = []
-
-  await estate.work(async (jobs) => void enqueued.push(...jobs))
-
-  expect(enqueued.at(-1)).toEqual({ queue: 'bulk', tenantId: estate.tenantId })
-  expect((await estate.ticketsOf())[0]?.count).toBe(20)
-  await estate.work()
-  expect((await estate.ticketsOf())[0]?.count).toBe(21)
-})
-
-test('a SIM that has changed since the request is refused by itself, with the reason', async () => {
-  const estate = await anEstate(2)
-  const [first = 0, second = 0] = estate.simIds
-  const { id } = await estate.start({ type: 'provision' })
-  await estate.asTenant((tx) => openTicket(tx, { simId: first, type: TicketType.Provision, cause: { by: 'user' } }))
-
-  await estate.work()
-
-  expect(await estate.run(id)).toMatchObject({
-    refused: 1,
-    counts: { refused: 1, pending: 1 },
-    refusals: [{ code: 'sim_already_assigned', count: 1 }],
+    expect(half).toMatchObject({ state: 'running', notYetOpened: MANY - BATCH, counts: { pending: BATCH } })
+    expect(dueAtOnce).toContain(estate.tenantId)
+    expect(dueMeanwhile).not.toContain(estate.tenantId)
+    expect(dueLater).toContain(estate.tenantId)
+    expect(await estate.run(id)).toMatchObject({ notYetOpened: 0, refused: 0, counts: { pending: MANY } })
+    expect(await estate.ticketsOf()).toEqual(estate.simIds.map((simId) => ({ simId, count: 1 })))
+    expect(await tenantsDue()).not.toContain(estate.tenantId)
   })
-  expect(await estate.ticketsOf()).toEqual([
-    { simId: first, count: 1 },
-    { simId: second, count: 1 },
-  ])
+
+  test('rolls back a batch that fails', async () => {
+    const estate = await anEstate(3)
+    const { id } = await estate.start({ type: 'provision' })
+    // Fails after the tickets are inserted, when their items are settled.
+    await sql`alter table bulk_ticket_items add constraint broken check (outcome <> 'opened') not valid`.execute(
+      store.db,
+    )
+
+    await expect(estate.work()).rejects.toThrow(/broken/)
+    await sql`alter table bulk_ticket_items drop constraint broken`.execute(store.db)
+
+    expect(await estate.ticketsOf()).toEqual([])
+    expect(await estate.run(id)).toMatchObject({ notYetOpened: 3, counts: { waiting: 3, pending: 0 } })
+    await estate.work()
+    expect(await estate.run(id)).toMatchObject({ counts: { pending: 3 } })
+  })
+
+  test('opens each ticket once with concurrent workers', async () => {
+    const estate = await anEstate(MANY)
+    const { id } = await estate.start({ type: 'provision' })
+
+    await Promise.all([estate.work(), estate.work(), estate.work()])
+    await estate.work()
+
+    expect(await estate.run(id)).toMatchObject({ notYetOpened: 0, counts: { pending: MANY, refused: 0 } })
+    expect(await estate.ticketsOf()).toEqual(estate.simIds.map((simId) => ({ simId, count: 1 })))
+  })
+
+  test('enqueues a job for each SIM', async () => {
+    const estate = await anEstate(3)
+    await estate.start({ type: 'provision' })
+    const enqueued: unknown[] = []
+
+    await estate.work(async (jobs) => void enqueued.push(...jobs))
+
+    expect(enqueued).toEqual(estate.simIds.map((simId) => ({ queue: 'tickets', tenantId: estate.tenantId, simId })))
+    const work = await estate.rows(sql<{ simId: number }>`select sim_id as "simId" from ticket_work order by sim_id`)
+    expect(work.map(({ simId }) => simId)).toEqual(estate.simIds)
+  })
+
+  test('opens a tenant’s runs in request order', async () => {
+    const estate = await anEstate(MANY)
+    const provision = await estate.start({ type: 'provision' })
+    const activate = await estate.start({ type: 'activate' })
+    const suspend = await estate.start({ type: 'suspend' })
+
+    await estate.work()
+
+    for (const { id } of [provision, activate, suspend]) {
+      expect(await estate.run(id)).toMatchObject({ counts: { pending: MANY, refused: 0 } })
+    }
+  })
+
+  test('enqueues another job after twenty batches', async () => {
+    const estate = await anEstate(1)
+    // Twenty-one runs of one SIM are twenty-one batches.
+    for (let n = 0; n < 21; n++)
+      await estate.start({ type: n === 0 ? 'provision' : n % 2 === 1 ? 'activate' : 'suspend' })
+    const enqueued: unknown[] = []
+
+    await estate.work(async (jobs) => void enqueued.push(...jobs))
+
+    expect(enqueued.at(-1)).toEqual({ queue: 'bulk', tenantId: estate.tenantId })
+    expect((await estate.ticketsOf())[0]?.count).toBe(20)
+    await estate.work()
+    expect((await estate.ticketsOf())[0]?.count).toBe(21)
+  })
+
+  test('refuses only a SIM changed since the request', async () => {
+    const estate = await anEstate(2)
+    const [first = 0, second = 0] = estate.simIds
+    const { id } = await estate.start({ type: 'provision' })
+    await estate.asTenant((tx) => openTicket(tx, { simId: first, type: TicketType.Provision, cause: { by: 'user' } }))
+
+    await estate.work()
+
+    expect(await estate.run(id)).toMatchObject({
+      refused: 1,
+      counts: { refused: 1, pending: 1 },
+      refusals: [{ code: 'sim_already_assigned', count: 1 }],
+    })
+    expect(await estate.ticketsOf()).toEqual([
+      { simId: first, count: 1 },
+      { simId: second, count: 1 },
+    ])
+  })
 })
 
-test('a run is done when its last ticket has ended, and counts how', async () => {
-  const estate = await anEstate(3)
-  const [first = 0, second = 0, third = 0] = estate.simIds
-  const { id } = await estate.start({ type: 'provision' })
-  await estate.work()
-  const opened = await estate.run(id)
+describe('a bulk run', () => {
+  test('is done when its last ticket has ended', async () => {
+    const estate = await anEstate(3)
+    const [first = 0, second = 0, third = 0] = estate.simIds
+    const { id } = await estate.start({ type: 'provision' })
+    await estate.work()
+    const opened = await estate.run(id)
 
-  await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, first)
-  const [ticket] = await estate.rows(sql<{ id: string }>`select id from tickets where sim_id = ${third}`)
-  await estate.asTenant((tx) => cancelTicket(tx, ticket?.id ?? ''))
-  const meanwhile = await estate.run(id)
-  const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-  await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, second)).rejects.toThrow('killed')
-  const underWay = await estate.run(id)
-  store.now += OPTIONS.leaseMs + 1
-  await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, second)
+    await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, first)
+    const [ticket] = await estate.rows(sql<{ id: string }>`select id from tickets where sim_id = ${third}`)
+    await estate.asTenant((tx) => cancelTicket(tx, ticket?.id ?? ''))
+    const meanwhile = await estate.run(id)
+    const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
+    await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, second)).rejects.toThrow('killed')
+    const underWay = await estate.run(id)
+    store.now += OPTIONS.leaseMs + 1
+    await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, second)
 
-  expect(opened).toMatchObject({ state: 'running', counts: { pending: 3 } })
-  expect(meanwhile).toMatchObject({ state: 'running', counts: { pending: 1, complete: 1, cancelled: 1 } })
-  expect(underWay).toMatchObject({ state: 'running', counts: { pending: 0, processing: 1 } })
-  expect(await estate.run(id)).toMatchObject({ state: 'done', counts: { complete: 2, cancelled: 1, processing: 0 } })
+    expect(opened).toMatchObject({ state: 'running', counts: { pending: 3 } })
+    expect(meanwhile).toMatchObject({ state: 'running', counts: { pending: 1, complete: 1, cancelled: 1 } })
+    expect(underWay).toMatchObject({ state: 'running', counts: { pending: 0, processing: 1 } })
+    expect(await estate.run(id)).toMatchObject({ state: 'done', counts: { complete: 2, cancelled: 1, processing: 0 } })
+  })
 })
 
-test('cancelling in the middle takes back what waits and what is pending, and lets run what has begun', async () => {
-  const estate = await anEstate(MANY)
-  const [first = 0] = estate.simIds
-  const { id } = await estate.start({ type: 'provision' })
-  await expect(estate.work(dyingAfter(2))).rejects.toThrow('killed')
-  const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-  await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, first)).rejects.toThrow('killed')
+describe('cancelBulkTickets', () => {
+  test('cancels all but tickets under way', async () => {
+    const estate = await anEstate(MANY)
+    const [first = 0] = estate.simIds
+    const { id } = await estate.start({ type: 'provision' })
+    await expect(estate.work(dyingAfter(2))).rejects.toThrow('killed')
+    const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
+    await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, first)).rejects.toThrow('killed')
 
-  const at = await estate.cancel(id)
-  const dueForTheRest = await tenantsDue()
-  await estate.work()
-  const after = await estate.run(id)
+    const at = await estate.cancel(id)
+    const dueForTheRest = await tenantsDue()
+    await estate.work()
+    const after = await estate.run(id)
 
-  // One batch is cancelled at once, the other by a worker.
-  expect(at).toMatchObject({ state: 'cancelled', notYetOpened: 0, counts: { processing: 1, pending: BATCH - 1 } })
-  expect(dueForTheRest).not.toContain(estate.tenantId)
-  expect(after).toMatchObject({ state: 'cancelled', counts: { pending: 0, processing: 1, cancelled: MANY - 1 } })
-  const work = await estate.rows(sql<{ simId: number }>`select sim_id as "simId" from ticket_work`)
-  expect(work).toEqual([{ simId: first }])
-  expect((await estate.ticketsOf()).length).toBe(2 * BATCH)
-  const waiting = await estate.rows(sql`select 1 from bulk_work`)
-  expect(waiting).toEqual([])
+    // One batch is cancelled at once, the other by a worker.
+    expect(at).toMatchObject({ state: 'cancelled', notYetOpened: 0, counts: { processing: 1, pending: BATCH - 1 } })
+    expect(dueForTheRest).not.toContain(estate.tenantId)
+    expect(after).toMatchObject({ state: 'cancelled', counts: { pending: 0, processing: 1, cancelled: MANY - 1 } })
+    const work = await estate.rows(sql<{ simId: number }>`select sim_id as "simId" from ticket_work`)
+    expect(work).toEqual([{ simId: first }])
+    expect((await estate.ticketsOf()).length).toBe(2 * BATCH)
+    const waiting = await estate.rows(sql`select 1 from bulk_work`)
+    expect(waiting).toEqual([])
+  })
+
+  test('enqueues a SIM’s next ticket', async () => {
+    const estate = await anEstate(1)
+    const [simId = 0] = estate.simIds
+    await estate.complete({ simId, type: TicketType.Provision })
+    const { id } = await estate.start({ type: 'activate' })
+    await estate.work()
+    await estate.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Suspend, cause: { by: 'user' } }))
+    store.jobs.length = 0
+
+    await estate.cancel(id)
+
+    expect(store.jobs).toContainEqual({ queue: 'tickets', tenantId: estate.tenantId, simId })
+    expect(await estate.rows(sql`select 1 from ticket_work where due_at <= ${new Date(store.now)}`)).toHaveLength(1)
+  })
 })
 
-test('a SIM with another ticket goes on with it when the one of the run is cancelled', async () => {
-  const estate = await anEstate(1)
-  const [simId = 0] = estate.simIds
-  await estate.complete({ simId, type: TicketType.Provision })
-  const { id } = await estate.start({ type: 'activate' })
-  await estate.work()
-  await estate.asTenant((tx) => openTicket(tx, { simId, type: TicketType.Suspend, cause: { by: 'user' } }))
-  store.jobs.length = 0
+describe('tickets of a bulk run', () => {
+  test('are unique by run and SIM', async () => {
+    const estate = await anEstate(1)
+    const { id } = await estate.start({ type: 'provision' })
+    await estate.work()
 
-  await estate.cancel(id)
-
-  expect(store.jobs).toContainEqual({ queue: 'tickets', tenantId: estate.tenantId, simId })
-  expect(await estate.rows(sql`select 1 from ticket_work where due_at <= ${new Date(store.now)}`)).toHaveLength(1)
-})
-
-test('the database refuses a second ticket of a run on a SIM', async () => {
-  const estate = await anEstate(1)
-  const { id } = await estate.start({ type: 'provision' })
-  await estate.work()
-
-  const again = estate.asTenant((tx) =>
-    sql`insert into tickets (id, sim_id, type, status, created_at, cause, next_attempt_at, bulk_id)
+    const again = estate.asTenant((tx) =>
+      sql`insert into tickets (id, sim_id, type, status, created_at, cause, next_attempt_at, bulk_id)
         select gen_random_uuid(), sim_id, type, ${TicketStatus.Complete}, created_at, cause, next_attempt_at, bulk_id
           from tickets where bulk_id = ${id}`.execute(tx.q),
-  )
+    )
 
-  await expect(again).rejects.toThrow(/tickets_bulk/)
+    await expect(again).rejects.toThrow(/tickets_bulk/)
+  })
 })

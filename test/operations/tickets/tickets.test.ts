@@ -41,7 +41,7 @@ async function activeSim(assignment: { poolId?: number; tariffId?: number } = {}
 }
 
 describe('tickets of a SIM', () => {
-  test('are executed in the order they were opened, up to none', async () => {
+  test('are executed in the order they were opened', async () => {
     const simId = await aSim()
     const ids = [
       await open(simId, TicketType.Provision),
@@ -64,13 +64,13 @@ describe('tickets of a SIM', () => {
     ['activate an unprovisioned SIM', TicketType.Activate, 'sim_state_conflict'],
     ['suspend an unprovisioned SIM', TicketType.Suspend, 'sim_state_conflict'],
     ['refresh an unprovisioned SIM', TicketType.Refresh, 'sim_state_conflict'],
-  ])('cannot %s', async (_, type, code) => {
+  ])('are refused if they %s', async (_, type, code) => {
     const simId = await aSim()
 
     await expect(open(simId, type)).rejects.toMatchObject({ code })
   })
 
-  test('are judged against the state the SIM will have after those before them', async () => {
+  test('are checked against the future SIM state', async () => {
     const simId = await aSim()
     await open(simId, TicketType.Provision)
 
@@ -80,7 +80,7 @@ describe('tickets of a SIM', () => {
     await expect(open(simId, TicketType.Activate)).rejects.toMatchObject({ code: 'sim_state_conflict' })
   })
 
-  test('that no longer fit when their turn comes fail with a code, and the carrier is not asked', async () => {
+  test('fail without the carrier if no longer valid', async () => {
     const simId = await aSim()
     const provision = await open(simId, TicketType.Provision)
     const activate = await open(simId, TicketType.Activate)
@@ -100,7 +100,7 @@ describe('tickets of a SIM', () => {
     expect((await carrier.stats()).calls).toBe(calls)
   })
 
-  test('that find nothing left to do are complete, and the carrier is not asked', async () => {
+  test('complete without the carrier if nothing is left', async () => {
     const simId = await activeSim()
     const suspend = await open(simId, TicketType.Suspend)
     const activate = await open(simId, TicketType.Activate)
@@ -115,7 +115,7 @@ describe('tickets of a SIM', () => {
     expect((await carrier.stats()).calls).toBe(calls)
   })
 
-  test('can be cancelled only while they are pending', async () => {
+  test('can be cancelled only while pending', async () => {
     const simId = await aSim()
     const id = await open(simId, TicketType.Provision)
     await execute(simId)
@@ -123,7 +123,7 @@ describe('tickets of a SIM', () => {
     await expect(asTenant((tx) => cancelTicket(tx, id))).rejects.toMatchObject({ code: 'ticket_not_pending' })
   })
 
-  test('are tried again after a pause when the carrier is away, and hold the SIM’s queue meanwhile', async () => {
+  test('are retried after a pause, in order', async () => {
     const simId = await aSim()
     const first = await open(simId, TicketType.Provision)
     const second = await open(simId, TicketType.Activate)
@@ -143,7 +143,7 @@ describe('tickets of a SIM', () => {
     expect(await ticket(second)).toMatchObject({ status: TicketStatus.Complete })
   })
 
-  test('fail for good after the last attempt, and the SIM stays as it was', async () => {
+  test('fail after the last attempt, changing nothing', async () => {
     const simId = await aSim()
     const id = await open(simId, TicketType.Provision)
     await carrier.turn({ failureRate: 1 })
@@ -161,7 +161,7 @@ describe('tickets of a SIM', () => {
     expect(await statusOf(simId)).toBe(SimStatus.Unprovisioned)
   })
 
-  test('act once at the carrier though its answers are lost', async () => {
+  test('act once at the carrier despite lost responses', async () => {
     const before = (await carrier.stats()) as { effects: number; doubleEffects: number }
     const simId = await aSim()
     const id = await open(simId, TicketType.Provision)
@@ -177,7 +177,7 @@ describe('tickets of a SIM', () => {
     expect(after.doubleEffects).toBe(0)
   })
 
-  test('are taken over when the worker that had them is gone', async () => {
+  test('are claimed again when their worker dies', async () => {
     const simId = await aSim()
     const id = await open(simId, TicketType.Provision)
     const gone = { ...carrier.network, perform: () => Promise.reject(new Error('the process was killed here')) }
@@ -204,7 +204,7 @@ describe('suspensions', () => {
       return rows
     })
 
-  test('remember that the watchdog made them, and why', async () => {
+  test('record that a watchdog’s rule caused them', async () => {
     const simId = await activeSim()
     await open(simId, TicketType.Suspend, watchdog)
     await execute(simId)
@@ -212,7 +212,7 @@ describe('suspensions', () => {
     expect(await suspension(simId)).toEqual([{ cause: 'watchdog', rule: 'sim-overage' }])
   })
 
-  test('become a person’s by a person’s suspend, without the carrier being asked', async () => {
+  test('become a person’s without the carrier', async () => {
     const simId = await activeSim()
     await open(simId, TicketType.Suspend, watchdog)
     await execute(simId)
@@ -227,7 +227,7 @@ describe('suspensions', () => {
     await expect(open(simId, TicketType.Suspend)).rejects.toMatchObject({ code: 'sim_state_conflict' })
   })
 
-  test('end with activation', async () => {
+  test('end when the SIM is activated', async () => {
     const simId = await activeSim()
     await open(simId, TicketType.Suspend)
     await open(simId, TicketType.Activate)
@@ -237,7 +237,7 @@ describe('suspensions', () => {
   })
 })
 
-describe('a ticket that the carrier did not do', () => {
+describe('a ticket that failed at the carrier', () => {
   const eventsOf = (id: string) =>
     asTenant(async (tx) => {
       const { rows } = await sql<{ description: string }>`
@@ -245,7 +245,7 @@ describe('a ticket that the carrier did not do', () => {
       return rows.map(({ description }) => description)
     })
 
-  test('tells tenants a code and plain words, and the operator where it failed', async () => {
+  test('hides the carrier’s address from tenants', async () => {
     const address = `127.0.0.1:${await freePort()}`
     const away = httpNetwork({ url: `http://${address}`, secret: 'secret-of-the-tests', timeoutMs: 1000 })
     const id = await open(await aSim(), TicketType.Provision)
@@ -266,7 +266,7 @@ describe('a ticket that the carrier did not do', () => {
     }
   })
 
-  test('repeats nothing that a bridge says to a tenant but its code', async () => {
+  test('shows tenants only the code of a bridge', async () => {
     const refusing = await aBridge()
     refusing.answer = () => 'refused'
     const simId = await aSim()
@@ -285,7 +285,7 @@ describe('an SMS or a refresh', () => {
   test.each([
     ['an SMS', TicketType['Send SMS'], { message: 'reboot' }],
     ['a refresh', TicketType.Refresh, {}],
-  ])('%s is given up after a while where the carrier is away: it helps nobody an hour late', async (_, type, also) => {
+  ])('is given up within patienceMs: %s', async (_, type, also) => {
     const away = await aBridge()
     away.answer = () => 'away'
     const simId = await activeSim()
@@ -309,7 +309,7 @@ describe('an SMS or a refresh', () => {
 })
 
 describe('allowances', () => {
-  test('begin with the activation, and a suspension never lowers them', async () => {
+  test('begin with activation and survive a suspension', async () => {
     const tariff = await asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 1000))
     const pool = await asTenant((tx) => aPool(tx, tariff.id, { type: 1 }))
     const limits: (number | undefined)[] = []
@@ -333,7 +333,7 @@ describe('allowances', () => {
     expect(limits).toEqual([0, 1000, 2000, 2000])
   })
 
-  test('of a moved SIM go to its new pool from the boundary on', async () => {
+  test('move with a SIM from the boundary on', async () => {
     const tariff = await asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 1000))
     const [from, to] = [
       await asTenant((tx) => aPool(tx, tariff.id, { type: 1 })),

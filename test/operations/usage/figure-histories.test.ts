@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SimStatus, TariffType } from '../../../domain/codes.ts'
 import { type Cycle, cycleAt } from '../../../domain/time/cycle.ts'
 import { pageOfPools } from '../../../store/estate/pools.ts'
@@ -24,7 +24,7 @@ const DAY = 86_400_000
 const BILLING_CYCLE = 'P1M'
 const store = await aStore(new Date(BEGIN).toISOString())
 
-/** Histories; a longer search: `RUNS=1000`. They take a tenth of the time, and what is over makes a failing one shorter. */
+/** Number of histories; `RUNS=1000` searches longer. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
 const RUNS = Number(process.env.RUNS ?? 60)
 const MOST_MS = RUNS * 5000
 
@@ -36,7 +36,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ do: 'look' as const }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 20 }) }) },
 )
-/** What makes the rest worth it: SIMs that may be used, in a cycle that has just begun or goes on. */
+/** Gives a history something to count: a SIM in use, in the first cycle or on into a later one. */
 const beginning = (first: number, renewed: boolean): Step[] => [
   { do: 'provision', sim: 0, pool: first, own: null },
   { do: 'activate', sim: 0, boundary: false },
@@ -46,7 +46,7 @@ const beginning = (first: number, renewed: boolean): Step[] => [
     : []),
 ]
 
-/** Rare, and once wrong: usage comes late, from a membership before the one that a row goes by. */
+/** Rare, and once a bug: late usage, from a membership before the one that its ledger row uses. */
 const LATE: Step[] = [
   { do: 'provision', sim: 1, pool: null, own: null },
   { do: 'wait', days: 1 },
@@ -55,7 +55,7 @@ const LATE: Step[] = [
   { do: 'use', sim: 1, bytes: 5, hoursAgo: 12, again: true },
 ]
 
-/** A row of zeros is as good as none. */
+/** A row of zeros counts as no row. */
 const tellsSomething = (row: { readonly limit: number; readonly bytes: number; readonly overage: number }) =>
   row.limit > 0 || row.bytes > 0 || row.overage > 0
 
@@ -180,28 +180,30 @@ async function lookAtPools(world: World): Promise<void> {
   }
 }
 
-test('figures are what the history of pools and SIMs adds up to, in bytes', { timeout: MOST_MS + 30_000 }, async () => {
-  let steps = 0
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...POOLS),
-      fc.boolean(),
-      fc.array(step, { minLength: 8, maxLength: 40 }),
-      async (first, renewed, history) => {
-        const world = await aWorld(store, BILLING_CYCLE)
-        const began = cycleAt(BILLING_CYCLE, BEGIN)
-        for (const one of [...beginning(first, renewed), ...history]) {
-          steps++
-          await (one.do === 'look' ? look(world, [cycleNow(world)]) : take(world, one))
-        }
-        for (const cycle of [began, cycleNow(world)]) world.cycles.set(cycle.key, cycle)
-        await look(world, [...world.cycles.values()])
-        const used = world.lines.flatMap(({ records }) => records).reduce((sum, { bytes }) => sum + bytes, 0)
-        const ledger = await world.harness.ledger()
-        expect(ledger.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(used)
-      },
-    ),
-    { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, examples: [[0, false, LATE]] },
-  )
-  expect(steps).toBeGreaterThan(0)
+describe('simFigures and poolFigures', () => {
+  test('match the history of pools and SIMs', { timeout: MOST_MS + 30_000 }, async () => {
+    let steps = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...POOLS),
+        fc.boolean(),
+        fc.array(step, { minLength: 8, maxLength: 40 }),
+        async (first, renewed, history) => {
+          const world = await aWorld(store, BILLING_CYCLE)
+          const began = cycleAt(BILLING_CYCLE, BEGIN)
+          for (const one of [...beginning(first, renewed), ...history]) {
+            steps++
+            await (one.do === 'look' ? look(world, [cycleNow(world)]) : take(world, one))
+          }
+          for (const cycle of [began, cycleNow(world)]) world.cycles.set(cycle.key, cycle)
+          await look(world, [...world.cycles.values()])
+          const used = world.lines.flatMap(({ records }) => records).reduce((sum, { bytes }) => sum + bytes, 0)
+          const ledger = await world.harness.ledger()
+          expect(ledger.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(used)
+        },
+      ),
+      { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, examples: [[0, false, LATE]] },
+    )
+    expect(steps).toBeGreaterThan(0)
+  })
 })

@@ -1,5 +1,5 @@
-/** Figures that are read while usage is being counted. */
-import { expect, test } from 'vitest'
+/** Figures read while usage is counted. */
+import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../../domain/codes.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
@@ -8,47 +8,49 @@ import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 
-test('the figures of one answer are of one moment, though usage is counted meanwhile', {
-  timeout: 60_000,
-}, async () => {
-  const harness = await aHarness(store)
-  const pools = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
-    const ids: number[] = []
-    for (let n = 0; n < 3; n++) ids.push((await aPool(tx, tariff.id, { type: PoolType.Dynamic })).id)
-    return ids
-  })
-  const sims: number[][] = []
-  for (const poolId of pools) sims.push(await harness.activeSims(2, { poolId }))
-  const all = sims.flat()
-  const { key } = await harness.asTenant(currentCycle)
-  const usage = { comes: true }
-  const writer = async (first: number) => {
-    for (let n = first; n < 90; n += 3) {
-      await harness.record([harness.usage(all[n % all.length] ?? 0, { bytesDown: 97 })])
-    }
-  }
-  const torn: object[] = []
-  const reader = async (poolIds: readonly number[]) => {
-    while (usage.comes) {
-      const lines = await harness.asTenant((tx) => simFigures(tx, key, all))
-      const figures = await harness.asTenant((tx) => poolFigures(tx, key, poolIds))
-      for (const one of figures.values()) {
-        const { limitBytes, usageBytes, remainingBytes, overageBytes } = one
-        if (remainingBytes !== limitBytes - usageBytes + overageBytes) torn.push(one)
-      }
-      for (const members of sims) {
-        const mine = members.flatMap((id) => lines.get(id) ?? [])
-        const sum = (of: (one: (typeof mine)[number]) => number) => mine.reduce((total, one) => total + of(one), 0)
-        const overage = Math.max(0, sum((one) => one.usageBytes) - sum((one) => one.limitBytes))
-        if (sum((one) => one.overageBytes) !== overage) torn.push(mine)
+describe('simFigures and poolFigures', () => {
+  test('return figures of one moment while usage is counted', {
+    timeout: 60_000,
+  }, async () => {
+    const harness = await aHarness(store)
+    const pools = await harness.asTenant(async (tx) => {
+      const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
+      const ids: number[] = []
+      for (let n = 0; n < 3; n++) ids.push((await aPool(tx, tariff.id, { type: PoolType.Dynamic })).id)
+      return ids
+    })
+    const sims: number[][] = []
+    for (const poolId of pools) sims.push(await harness.activeSims(2, { poolId }))
+    const all = sims.flat()
+    const { key } = await harness.asTenant(currentCycle)
+    const usage = { comes: true }
+    const writer = async (first: number) => {
+      for (let n = first; n < 90; n += 3) {
+        await harness.record([harness.usage(all[n % all.length] ?? 0, { bytesDown: 97 })])
       }
     }
-  }
-  const writing = Promise.all([0, 1, 2].map(writer)).finally(() => {
-    usage.comes = false
-  })
-  await Promise.all([writing, reader(pools.slice(0, 1)), reader(pools)])
+    const torn: object[] = []
+    const reader = async (poolIds: readonly number[]) => {
+      while (usage.comes) {
+        const lines = await harness.asTenant((tx) => simFigures(tx, key, all))
+        const figures = await harness.asTenant((tx) => poolFigures(tx, key, poolIds))
+        for (const one of figures.values()) {
+          const { limitBytes, usageBytes, remainingBytes, overageBytes } = one
+          if (remainingBytes !== limitBytes - usageBytes + overageBytes) torn.push(one)
+        }
+        for (const members of sims) {
+          const mine = members.flatMap((id) => lines.get(id) ?? [])
+          const sum = (of: (one: (typeof mine)[number]) => number) => mine.reduce((total, one) => total + of(one), 0)
+          const overage = Math.max(0, sum((one) => one.usageBytes) - sum((one) => one.limitBytes))
+          if (sum((one) => one.overageBytes) !== overage) torn.push(mine)
+        }
+      }
+    }
+    const writing = Promise.all([0, 1, 2].map(writer)).finally(() => {
+      usage.comes = false
+    })
+    await Promise.all([writing, reader(pools.slice(0, 1)), reader(pools)])
 
-  expect(torn).toEqual([])
+    expect(torn).toEqual([])
+  })
 })

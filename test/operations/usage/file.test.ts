@@ -32,7 +32,7 @@ async function send(harness: Harness, values: readonly unknown[]) {
   return { accepted, duplicates }
 }
 
-/** The demonstration's SIMs in their pools since September, in a database of their own: ICCIDs are unique in the world. */
+/** The demonstration's SIMs in their pools since September, in their own database: an ICCID is unique across tenants. */
 async function theEstate(): Promise<Harness> {
   const harness = await aHarness(await aStore())
   await harness.asTenant(async (tx) => {
@@ -65,7 +65,7 @@ async function theEstate(): Promise<Harness> {
   return harness
 }
 
-/** Everything the file adds up to, wherever it is added up. */
+/** Every total of the file, from each table that keeps one. */
 async function totals(harness: Harness) {
   const [ledger, pools, buckets, sims] = [
     await harness.rows(sql<{ iccid: string; pool: string; bytes: number; voice: number; sms: number }>`
@@ -99,7 +99,7 @@ const [inOrder, secondHalfFirst] = await Promise.all([
 ])
 
 describe('the shipped usage file', () => {
-  test('adds up to what an independent sum of it says, by SIM, pool and cycle, in bytes', async () => {
+  test('adds up to an independent sum, in bytes', async () => {
     const { ledger, pools } = await totals(whole)
 
     const used = ledger.filter(({ bytes }) => bytes > 0)
@@ -119,12 +119,12 @@ describe('the shipped usage file', () => {
     expect(ledger.reduce((total, { sms }) => total + sms, 0)).toBe(sumOf(6))
   })
 
-  test('adds up to the same when its second half comes first', async () => {
+  test('adds up to the same with halves swapped', async () => {
     expect(secondHalfFirst).toBe(records.length)
     expect(await totals(halves)).toEqual(await totals(whole))
   })
 
-  test('changes nothing when it is sent again', async () => {
+  test('changes nothing when sent again', async () => {
     const before = await totals(whole)
 
     const answer = await send(whole, sent)

@@ -17,7 +17,7 @@ const counts = (harness: Harness) =>
 const recordCount = async (harness: Harness) =>
   (await harness.rows(sql<{ count: number }>`select count(*) as count from usage_records`))[0]?.count
 
-/** What pools' totals, buckets and records say must be what the ledger says. */
+/** The totals of pools, buckets and records must equal the ledger's. */
 async function expectOneTruth(harness: Harness) {
   const [sums] = await harness.rows(sql<Record<'ledger' | 'pools' | 'records' | 'sims' | 'inPools' | 'tenant', number>>`
     select (select sum(bytes) from usage_ledger)::bigint as ledger,
@@ -31,7 +31,7 @@ async function expectOneTruth(harness: Harness) {
 }
 
 describe('a usage record', () => {
-  test('counts bytes up and down, seconds of voice and messages', async () => {
+  test('counts bytes, voice seconds and messages', async () => {
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness)
     const [simId = 0] = await harness.activeSims(1, { poolId })
@@ -48,7 +48,7 @@ describe('a usage record', () => {
     await expectOneTruth(harness)
   })
 
-  test('counts once, and says so when it comes again, in the same delivery or a later one', async () => {
+  test('counts once, however often it is delivered', async () => {
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
     const [one, two] = [harness.usage(simId, { bytesUp: 5 }), harness.usage(simId, { bytesUp: 7 })]
@@ -62,7 +62,7 @@ describe('a usage record', () => {
     expect(await counts(harness)).toEqual([{ key: '2026-11', accepted: 2, duplicate: 3 }])
   })
 
-  test('is another one at another time, and another tenant’s is another one too', async () => {
+  test('is identified by tenant, record id and time', async () => {
     const [harness, other] = [await aHarness(store), await aHarness(store)]
     const [simId = 0] = await harness.activeSims(1)
     const [theirs = 0] = await other.activeSims(1)
@@ -78,7 +78,7 @@ describe('a usage record', () => {
     expect(notOurs).toMatchObject({ accepted: 1, rejected: [{ index: 1, code: 'sim_not_found' }] })
   })
 
-  test('counts in the cycle of its own time; a boundary belongs to the cycle that begins there', async () => {
+  test('counts in the cycle of its time', async () => {
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
 
@@ -94,7 +94,7 @@ describe('a usage record', () => {
     ])
   })
 
-  test('counts in the pool the SIM was in then, and outside pools before it was provisioned', async () => {
+  test('counts in the pool its SIM was in', async () => {
     const harness = await aHarness(store)
     const [before, after] = [await aPoolOf(harness), await aPoolOf(harness)]
     store.now = Date.parse('2026-10-10T12:00:00Z')
@@ -123,7 +123,7 @@ describe('a usage record', () => {
     await expectOneTruth(harness)
   })
 
-  test('of a SIM that was never provisioned is kept', async () => {
+  test('counts for a SIM that was never provisioned', async () => {
     const harness = await aHarness(store)
     const [simId = 0] = await harness.unprovisioned(1)
 
@@ -132,7 +132,7 @@ describe('a usage record', () => {
     expect(await harness.ledger()).toMatchObject([{ poolId: 0, contributing: false, bytes: 9 }])
   })
 
-  test('marks its SIM, its pool and the tenant due, and enqueues an evaluation', async () => {
+  test('marks subjects due and enqueues an evaluation', async () => {
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness)
     const [simId = 0] = await harness.activeSims(2, { poolId })
@@ -154,8 +154,8 @@ describe('a usage record', () => {
   })
 })
 
-describe('a bad record rejects only itself', () => {
-  test('and is named by its place in the whole delivery', async () => {
+describe('a rejected record', () => {
+  test('is named by its place in the delivery', async () => {
     const harness = await aHarness(store)
     const [simId = 0, other = 0] = await harness.activeSims(2)
     const known = harness.usage(simId, { bytesUp: 50 })
@@ -209,7 +209,7 @@ describe('a bad record rejects only itself', () => {
     await expectOneTruth(harness)
   })
 
-  test('a rejected correction may be sent again once there is something to correct', async () => {
+  test('is accepted once there is something to correct', async () => {
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
     const correction = harness.usage(simId, { smsCount: -2, correction: true })
@@ -222,7 +222,7 @@ describe('a bad record rejects only itself', () => {
     expect(await harness.ledger()).toMatchObject([{ smsCount: 0 }])
   })
 
-  test('corrections of one row are judged together', async () => {
+  test('does not block a smaller correction after it', async () => {
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
     await harness.record([harness.usage(simId, { bytesUp: 10 })])
@@ -235,7 +235,7 @@ describe('a bad record rejects only itself', () => {
   })
 })
 
-describe('the device a SIM is in', () => {
+describe('the device of a SIM', () => {
   const device = async (harness: Harness, simId: number) =>
     (
       await harness.rows(sql<{ imei: string; previous: string; seenAt: Date }>`
@@ -243,7 +243,7 @@ describe('the device a SIM is in', () => {
     )[0]
   const [OLD, NEW] = ['356938035643809', '490154203237518']
 
-  test('is the one that was seen last, whatever comes late', async () => {
+  test('is the last seen, despite late records', async () => {
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
     const seen = (minute: number, imei?: string) =>
@@ -260,7 +260,7 @@ describe('the device a SIM is in', () => {
     })
   })
 
-  test('is found in whatever order one delivery names them', async () => {
+  test('does not depend on the order of records', async () => {
     const harness = await aHarness(store)
     const [simId = 0] = await harness.activeSims(1)
     const seen = (minute: number, imei: string) =>
@@ -272,14 +272,14 @@ describe('the device a SIM is in', () => {
   })
 })
 
-describe('deliveries at the same time', () => {
+describe('concurrent deliveries', () => {
   const shuffled = <T>(values: readonly T[], seed: number): T[] =>
     values
       .map((value, i) => ({ value, order: ((i + 1) * 7919 * (seed + 3)) % 1009 }))
       .sort((a, b) => a.order - b.order)
       .map(({ value }) => value)
 
-  test('count overlapping records once and do not wait for each other for ever', async () => {
+  test('count overlapping records once, without deadlock', async () => {
     const harness = await aHarness(store)
     const pools = [await aPoolOf(harness), await aPoolOf(harness), await aPoolOf(harness)]
     const sims = (await Promise.all(pools.map((poolId) => harness.activeSims(4, { poolId })))).flat()
@@ -306,7 +306,7 @@ describe('deliveries at the same time', () => {
     await expectOneTruth(harness)
   })
 
-  test('a record that contradicts one under way is a conflict, not a duplicate', async () => {
+  test('accept one of several conflicting records', async () => {
     const harness = await aHarness(store)
     const sims = await harness.activeSims(8)
     const record = harness.usage(0, { recordId: 'contested', bytesUp: 1 })
@@ -320,7 +320,7 @@ describe('deliveries at the same time', () => {
     expect((await harness.ledger()).reduce((sum, { bytes }) => sum + bytes, 0)).toBe(1)
   })
 
-  test('open a new cycle without waiting for each other for ever', async () => {
+  test('open a new cycle without deadlock', async () => {
     for (let round = 0; round < 6; round++) {
       const harness = await aHarness(store, 'PT1H')
       const poolId = await aPoolOf(harness)
@@ -345,7 +345,7 @@ describe('deliveries at the same time', () => {
 describe('late records', () => {
   const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 
-  test('of a closed cycle are told once a SIM, cycle and batch', async () => {
+  test('are logged once per SIM, cycle and batch', async () => {
     const harness = await aHarness(store)
     const [one = 0, two = 0] = await harness.activeSims(2)
     await harness.record([harness.usage(one, { at: '2026-09-10T00:00:00Z', bytesUp: 1 })])
@@ -382,7 +382,7 @@ describe('late records', () => {
     ])
   })
 
-  test('that come while their cycle is closed are in its statement or told as late', async () => {
+  test('are either stated or logged during a close', async () => {
     for (let round = 0; round < 5; round++) {
       const harness = await aHarness(store)
       const poolId = await aPoolOf(harness)

@@ -1,4 +1,4 @@
-/** A rule set in the database that this build's gate refuses: one that an older or a newer build accepted. */
+/** A rule set in the database that this build refuses, though an older or a newer build accepted it. */
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ import { aHarness } from '../harness.ts'
 
 const shipped = await readRuleFiles('')
 
-/** A store of its own, since rules are in force for all tenants. */
+/** A SIM in a store of its own, since rules are in force for all tenants. */
 async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
   await activateRules(store, shipped, 'the tests')
   const harness = await aHarness(store)
@@ -35,7 +35,7 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
   return {
     ...harness,
     simId,
-    /** As a process does that has just started; or, with its own rules, one that has evaluated before. */
+    /** Evaluates as a process that has just started; with `rules`, as one that has evaluated before. */
     evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(store, options(rules), harness.tenantId),
     use: async (bytesDown: number) => {
       store.now += 60_000
@@ -47,7 +47,7 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
   }
 }
 
-/** Puts a set in force that was accepted elsewhere. @returns its version */
+/** Puts a set in force that another build accepted. @returns its version */
 async function accepted(store: Awaited<ReturnType<typeof aStore>>, files: readonly RuleSource[]): Promise<number> {
   await sql`update rule_sets set active = false where active`.execute(store.db)
   const { rows } = await sql<{ version: number }>`
@@ -57,7 +57,7 @@ async function accepted(store: Awaited<ReturnType<typeof aStore>>, files: readon
     returning version`.execute(store.db)
   return rows[0]?.version ?? 0
 }
-/** Of another build's facts and without a rule that has armed somebody. */
+/** A set with a fact of another build, and without the rule that has suspended a SIM. */
 const foreign = shipped
   .filter(({ file }) => !file.endsWith('sim-overage.json'))
   .map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
@@ -72,9 +72,9 @@ const platformEvents = async (store: Awaited<ReturnType<typeof aStore>>) =>
 
 describe('a rule set that this build refuses', () => {
   test.each([
-    ['in a process that has the last accepted one loaded', true],
+    ['in a process that has that set loaded', true],
     ['in a process that has just started', false],
-  ])('leaves the last accepted one in force, and nobody stands down: %s', async (_, isLoaded) => {
+  ])('leaves the last accepted set in force: %s', async (_, isLoaded) => {
     const store = await aStore()
     const harness = await aWatchedSim(store)
     const rules = rulesInForce()
@@ -90,7 +90,7 @@ describe('a rule set that this build refuses', () => {
     expect(firing).toHaveLength(1)
   })
 
-  test('takes nothing back that a rule asked for which the accepted one does not have', async () => {
+  test('keeps suspensions whose rule the accepted set lacks', async () => {
     const store = await aStore()
     const harness = await aWatchedSim(store)
     await harness.use(101 * MB)
@@ -105,7 +105,7 @@ describe('a rule set that this build refuses', () => {
     expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
   })
 
-  test('lets a SIM go that a person exempts', async () => {
+  test('still stands down for an exempted SIM', async () => {
     const store = await aStore()
     const harness = await aWatchedSim(store)
     await harness.use(101 * MB)
@@ -119,7 +119,7 @@ describe('a rule set that this build refuses', () => {
     expect(await harness.signals()).toEqual([{ signal: 'overLimit' }, { signal: 'standDown' }])
   })
 
-  test('leaves everything due where none was ever accepted', async () => {
+  test('leaves subjects due if no set was accepted', async () => {
     const store = await aStore()
     const harness = await aWatchedSim(store)
     await harness.use(101 * MB)
@@ -133,7 +133,7 @@ describe('a rule set that this build refuses', () => {
     expect(await harness.isDue()).toBe(true)
   })
 
-  test('is told once to all, by whichever process looks', async () => {
+  test('is recorded in one event across processes', async () => {
     const store = await aStore()
     const harness = await aWatchedSim(store)
     const version = await accepted(store, foreign)
@@ -153,7 +153,7 @@ describe('a rule set that this build refuses', () => {
     expect(await harness.rows(sql`select 1 from events where description like '%usageShareToday%'`)).toEqual([])
   })
 
-  test('makes a process not ready until it is replaced, with the reason', async () => {
+  test('makes processes unready until it is replaced', async () => {
     const store = await aStore()
     await aWatchedSim(store)
     const { name, check } = rulesDependency(store, rulesInForce())

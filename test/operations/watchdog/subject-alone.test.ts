@@ -1,6 +1,6 @@
-/** A subject whose alert cannot be written, among others that can. */
+/** A subject whose alert cannot be written, among subjects whose alerts can. */
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
@@ -17,7 +17,7 @@ const store = await aStore()
 const { rules: shipped } = await loadRuleSet(await readRuleFiles(''))
 const MINUTE = 60_000
 
-/** The shipped rules; what one of them says of the SIM tagged `odd` cannot be kept. */
+/** The shipped rules, and one more: its message about the SIM tagged `odd` has a NUL, which cannot be stored. */
 const rules: RulesInForce['rules'] = shipped.flatMap((rule) => {
   if (rule.name !== 'sim-overage') return [rule]
   const params = { ...rule.event.params, message: 'SIM {{iccid}} \0' }
@@ -55,61 +55,63 @@ async function anEstate(count: number, odd: number) {
   }
 }
 
-test('leaves the others of its batch written, told and asked for', async () => {
-  const estate = await anEstate(20, 7)
-  const others = estate.sims.filter((id) => id !== estate.oddId)
-  await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+describe('a subject that cannot be evaluated', () => {
+  test('does not stop the rest of its batch', async () => {
+    const estate = await anEstate(20, 7)
+    const others = estate.sims.filter((id) => id !== estate.oddId)
+    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
 
-  await estate.evaluate()
+    await estate.evaluate()
 
-  const asked = await estate.rows(sql<{ id: string }>`select workflow_id as id from workflow_outbox`)
-  const firing = await estate.rows(sql<{ id: number }>`
+    const asked = await estate.rows(sql<{ id: string }>`select workflow_id as id from workflow_outbox`)
+    const firing = await estate.rows(sql<{ id: number }>`
     select subject_id as id from alerts where rule = 'sim-overage' and firing order by 1`)
-  expect(firing.map(({ id }) => id)).toEqual(others)
-  expect(asked.map(({ id }) => id.split(':')[2]).toSorted()).toEqual(others.map(String).toSorted())
-  expect(estate.failed).toMatchObject([{ tenantId: estate.tenantId, kind: 1, id: estate.oddId }])
-  expect(String(estate.failed[0]?.error)).toMatch(/unsupported Unicode escape sequence/)
-})
+    expect(firing.map(({ id }) => id)).toEqual(others)
+    expect(asked.map(({ id }) => id.split(':')[2]).toSorted()).toEqual(others.map(String).toSorted())
+    expect(estate.failed).toMatchObject([{ tenantId: estate.tenantId, kind: 1, id: estate.oddId }])
+    expect(String(estate.failed[0]?.error)).toMatch(/unsupported Unicode escape sequence/)
+  })
 
-test('is tried again after pauses that double, however much usage comes in, and in full once it can be', async () => {
-  const estate = await anEstate(2, 0)
-  const look = async (afterMs: number) => {
-    store.now += afterMs
+  test('is retried with doubling backoff, regardless of usage', async () => {
+    const estate = await anEstate(2, 0)
+    const look = async (afterMs: number) => {
+      store.now += afterMs
+      await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+      await estate.evaluate()
+      return estate.failed.length
+    }
+
+    const tries = [await look(0), await look(MINUTE - 1000), await look(1000), await look(MINUTE), await look(MINUTE)]
+    await estate.asTenant((tx) => sql`update sims set tag = '' where id = ${estate.oddId}`.execute(tx.q))
+    await look(4 * MINUTE)
+    const last = await look(MINUTE)
+
+    expect(tries).toEqual([1, 1, 2, 2, 3])
+    expect(last).toBe(3)
+    const firing = await estate.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)
+    expect(firing).toHaveLength(2)
+    expect(await estate.rows(sql`select 1 from due_subjects where failures > 0`)).toEqual([])
+  })
+
+  test('is retried at once after markAllDue', async () => {
+    const estate = await anEstate(1, 0)
     await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
     await estate.evaluate()
-    return estate.failed.length
-  }
 
-  const tries = [await look(0), await look(MINUTE - 1000), await look(1000), await look(MINUTE), await look(MINUTE)]
-  await estate.asTenant((tx) => sql`update sims set tag = '' where id = ${estate.oddId}`.execute(tx.q))
-  await look(4 * MINUTE)
-  const last = await look(MINUTE)
+    await estate.asTenant((tx) => markAllDue(tx, tx.now))
+    await estate.evaluate()
 
-  expect(tries).toEqual([1, 1, 2, 2, 3])
-  expect(last).toBe(3)
-  const firing = await estate.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)
-  expect(firing).toHaveLength(2)
-  expect(await estate.rows(sql`select 1 from due_subjects where failures > 0`)).toEqual([])
-})
+    expect(estate.failed).toHaveLength(2)
+  })
 
-test('waits no longer where a rule set is put in force', async () => {
-  const estate = await anEstate(1, 0)
-  await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
-  await estate.evaluate()
+  test('is not blamed for an unreachable database', async () => {
+    const estate = await anEstate(2, 0)
+    const { db, close } = connect('postgres://127.0.0.1:1/none')
 
-  await estate.asTenant((tx) => markAllDue(tx, tx.now))
-  await estate.evaluate()
+    const away = evaluateSubjects({ ...store, db }, estate.options, estate.tenantId)
 
-  expect(estate.failed).toHaveLength(2)
-})
-
-test('is not blamed for a database that is away', async () => {
-  const estate = await anEstate(2, 0)
-  const { db, close } = connect('postgres://127.0.0.1:1/none')
-
-  const away = evaluateSubjects({ ...store, db }, estate.options, estate.tenantId)
-
-  await expect(away).rejects.toThrow(/ECONNREFUSED/)
-  expect(estate.failed).toEqual([])
-  await close()
+    await expect(away).rejects.toThrow(/ECONNREFUSED/)
+    expect(estate.failed).toEqual([])
+    await close()
+  })
 })

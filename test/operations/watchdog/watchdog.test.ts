@@ -66,8 +66,8 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
   }
 }
 
-describe('evaluation', () => {
-  test('logs and tells a threshold once, however often usage comes in above it', async () => {
+describe('evaluateSubjects', () => {
+  test('logs and notifies a threshold once', async () => {
     const harness = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 2)
     const [simId = 0] = harness.sims
 
@@ -88,7 +88,7 @@ describe('evaluation', () => {
     ])
   })
 
-  test('warns SIMs by the threshold of a Standard pool, and none by that of a shared one', async () => {
+  test('warns SIMs of Standard pools, not shared ones', async () => {
     for (const [type, warned] of [
       [TariffType.Standard, true],
       [TariffType['Dynamic Pool'], false],
@@ -104,7 +104,7 @@ describe('evaluation', () => {
     }
   })
 
-  test('asks in Enforce mode to suspend the SIM that is over, once', async () => {
+  test('signals overLimit once in Enforce mode', async () => {
     const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 2)
     const [over = 0, calm = 0] = harness.sims
 
@@ -123,7 +123,7 @@ describe('evaluation', () => {
     ])
   })
 
-  test('says in Monitor mode what would have been suspended, and suspends nothing', async () => {
+  test('logs would-be suspensions in Monitor mode', async () => {
     const harness = await aWatchedPool(WatchdogMode.Monitor, TariffType['Dynamic Pool'], 100 * MB, 3)
     const [big = 0, bigger = 0] = harness.sims
 
@@ -137,7 +137,7 @@ describe('evaluation', () => {
     expect(would[0]?.message).toContain('50 MB over')
   })
 
-  test('takes back what it asked for when a correction ends the overage', async () => {
+  test('signals cleared when a correction ends the overage', async () => {
     const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = harness.sims
     await harness.use(simId, 120 * MB)
@@ -152,7 +152,7 @@ describe('evaluation', () => {
     ])
   })
 
-  test('ends what the guard permitted when the alert clears, though the watchdog only monitors by then', async () => {
+  test('ends permits in Monitor mode when the alert clears', async () => {
     const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = harness.sims
     const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: [simId], workflowId: 'w' }
@@ -179,7 +179,7 @@ describe('evaluation', () => {
     expect(await permits()).toMatchObject({ granted: [], held: [simId] })
   })
 
-  test('asks the new cycle’s run of a SIM whose alert fires across the boundary', async () => {
+  test('signals the new cycle’s run across the boundary', async () => {
     const files = await readRuleFiles('')
     const tagged = {
       name: 'sim-tagged',
@@ -229,7 +229,7 @@ describe('evaluation', () => {
     )
   })
 
-  test('asks again for a SIM that has come back while its alert fires: it could not be suspended before', async () => {
+  test('signals again when a suspended SIM comes back', async () => {
     const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = harness.sims
     const tick = async (type?: TicketType) => {
@@ -252,7 +252,7 @@ describe('evaluation', () => {
     expect(await tick()).toEqual(back)
   })
 
-  test('does not touch an exempt SIM', async () => {
+  test('ignores an exempt SIM', async () => {
     const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = harness.sims
     await harness.asTenant((tx) => sql`update sims set is_watchdog_exempt = true where id = ${simId}`.execute(tx.q))
@@ -264,7 +264,7 @@ describe('evaluation', () => {
     expect(await harness.requests()).toEqual([])
   })
 
-  test('tells a change of device once for each device', async () => {
+  test('logs each change of device once', async () => {
     const harness = await aWatchedPool(WatchdogMode.Monitor, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = harness.sims
     const tick = async (imei: string) => {
@@ -282,7 +282,7 @@ describe('evaluation', () => {
     expect(changes).toMatchObject([{ simId, message: expect.stringContaining('490154203237518') }])
   })
 
-  test('says nothing of a rule that is not to be seen yet', async () => {
+  test('logs and signals nothing in stage shadow', async () => {
     const files = await readRuleFiles('')
     const unseen = files.map(({ file, text }) => ({
       file,
