@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   type CodeTable,
   EventSeverity,
@@ -20,7 +20,7 @@ import { aStore } from '../setup/estate.ts'
 
 const store = await aStore()
 
-/** Which table of codes each column that has some is held to. */
+/** Each column of codes, and the table of codes that constrains it. */
 const COLUMNS: Readonly<Record<string, CodeTable>> = {
   'alerts.subject_kind': SUBJECT_CODES,
   'due_subjects.subject_kind': SUBJECT_CODES,
@@ -42,8 +42,9 @@ const COLUMNS: Readonly<Record<string, CodeTable>> = {
   'watchdog_log.level': LogLevel,
 }
 
-test('every column of codes takes exactly the codes of its table', async () => {
-  const { rows } = await sql<{ column: string; definition: string }>`
+describe('columns of codes', () => {
+  test('take exactly the codes of their table', async () => {
+    const { rows } = await sql<{ column: string; definition: string }>`
     select c.conrelid::regclass || '.' || a.attname as column, pg_get_constraintdef(c.oid) as definition
       from pg_constraint c
       join pg_attribute a on a.attrelid = c.conrelid and a.attnum = any(c.conkey)
@@ -52,25 +53,26 @@ test('every column of codes takes exactly the codes of its table', async () => {
        and c.conrelid::regclass::text || '.' || a.attname not in ('pools.warning_threshold_pct', 'sims.warning_threshold_pct')
      order by 1`.execute(store.db)
 
-  const codesIn = (definition: string) => [...definition.matchAll(/\d+/g)].map(([code]) => Number(code))
-  expect(Object.fromEntries(rows.map(({ column, definition }) => [column, codesIn(definition)]))).toEqual(
-    Object.fromEntries(Object.entries(COLUMNS).map(([column, table]) => [column, Object.values(table)])),
-  )
-})
+    const codesIn = (definition: string) => [...definition.matchAll(/\d+/g)].map(([code]) => Number(code))
+    expect(Object.fromEntries(rows.map(({ column, definition }) => [column, codesIn(definition)]))).toEqual(
+      Object.fromEntries(Object.entries(COLUMNS).map(([column, table]) => [column, Object.values(table)])),
+    )
+  })
 
-test('every small integer is a column of codes, a percentage or a status of HTTP', async () => {
-  const { rows } = await sql<{ column: string }>`
+  test('are all smallints except percentages and HTTP status', async () => {
+    const { rows } = await sql<{ column: string }>`
     select table_name || '.' || column_name as column
       from information_schema.columns join information_schema.tables using (table_schema, table_name)
      where table_schema = 'public' and table_type = 'BASE TABLE' and data_type = 'smallint' order by 1`.execute(
-    store.db,
-  )
+      store.db,
+    )
 
-  const known = [
-    ...Object.keys(COLUMNS),
-    'idempotency_keys.status',
-    'pools.warning_threshold_pct',
-    'sims.warning_threshold_pct',
-  ]
-  expect(rows.map(({ column }) => column)).toEqual(known.toSorted())
+    const known = [
+      ...Object.keys(COLUMNS),
+      'idempotency_keys.status',
+      'pools.warning_threshold_pct',
+      'sims.warning_threshold_pct',
+    ]
+    expect(rows.map(({ column }) => column)).toEqual(known.toSorted())
+  })
 })

@@ -11,7 +11,7 @@ import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
 const store = await aStore()
 const tenantId = await aTenant(store)
 
-/** Undoes what a run of a property wrote. */
+/** Thrown to roll back what a run of a property wrote. */
 class Undo extends Error {}
 
 async function tried<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
@@ -68,8 +68,8 @@ async function stored(tx: TenantTx, of: typeof cases extends fc.Arbitrary<infer 
   }
 }
 
-describe('the division of overage', () => {
-  test('says in SQL, for whole pools, what the definition says', async () => {
+describe('poolFigures', () => {
+  test('matches the definition in domain/ for whole pools', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (one) => {
         const { sql, definition } = await tried((tx) => stored(tx, one))

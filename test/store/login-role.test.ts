@@ -1,4 +1,4 @@
-/** The database under the login role of an installation: no superuser, owner of its tables, in two roles it can take on. */
+/** The database under an installation's login role: no superuser, owner of its tables, member of two roles it can assume. */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importSims } from '../../operations/estate/import-sims.ts'
@@ -51,21 +51,21 @@ const countOf = async (db: Db, table: string) => {
 }
 
 describe('a login role that owns the database', () => {
-  test('is no superuser, and passes no row-level security', async () => {
+  test('is no superuser and bypasses no row-level security', async () => {
     const { rows } = await sql`
       select rolsuper, rolbypassrls, rolcreaterole from pg_roles where rolname = current_user`.execute(store.db)
 
     expect(rows).toEqual([{ rolsuper: false, rolbypassrls: false, rolcreaterole: false }])
   })
 
-  test('has migrated it, and works in it', async () => {
+  test('has migrated the database and can use it', async () => {
     expect(await pendingMigrations(store.db)).toEqual([])
     expect(await countOf(root, 'usage_records')).toBe(1)
     const [sims] = await inTenant(store, tenantId, async (tx) => (await sql`select iccid from sims`.execute(tx.q)).rows)
     expect(sims).toEqual({ iccid: '894450010300000001' })
   })
 
-  test('sees no row of any table where a query forgets inTenant and inPlatform', async () => {
+  test('sees no row outside inTenant and inPlatform', async () => {
     const seen: string[] = []
     for (const table of await tables()) {
       if (((await countOf(store.db, table)) ?? 0) > 0) seen.push(table)
@@ -76,7 +76,7 @@ describe('a login role that owns the database', () => {
     expect(seen).toEqual([])
   })
 
-  test('writes no row where a statement forgets them, whatever tenant it names', async () => {
+  test('writes no row outside inTenant and inPlatform', async () => {
     const forgotten = sql`
       insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
       values (${tenantId}, 'p', 0, 1, 0, now(), now(), now())`
@@ -86,7 +86,7 @@ describe('a login role that owns the database', () => {
     expect(changed.numAffectedRows).toBe(0n)
   })
 
-  test('sees no row with a tenant set and no role taken on', async () => {
+  test('sees no row with app.tenant but without a role', async () => {
     const seen = await store.db.transaction().execute(async (q) => {
       await sql`select set_config('app.tenant', ${tenantId}, true)`.execute(q)
       return (await sql`select 1 from sims`.execute(q)).rows
@@ -117,7 +117,7 @@ describe('a login role that owns nothing', () => {
     expect(made.id).not.toBe(tenantId)
   })
 
-  test('is denied every table where a query forgets which of them it is', async () => {
+  test('is denied every table outside inTenant and inPlatform', async () => {
     for (const table of await tables())
       await expect(countOf(guest.db, table), table).rejects.toThrow(/permission denied/)
   })

@@ -23,7 +23,7 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close()
 })
 
-/** A database as `simherd migrate` leaves it. */
+/** An empty database, and the settings with which `simherd migrate` finds it. */
 async function aMigrated() {
   const database = await emptyDatabase()
   closing.push(database.drop)
@@ -35,7 +35,7 @@ async function aMigrated() {
 const old = { id: 'an-old-worker', kind: 'worker', host: 'rack-7', pid: 4711, newestMigration: '0020_before' } as const
 
 describe('simherd migrate', () => {
-  test('leaves what earlier releases need, says so, and the database is as this release needs it', async () => {
+  test('leaves contract migrations and reports them', async () => {
     const { db, settings } = await aMigrated()
 
     await migrateDatabase(settings, { plan: true })
@@ -53,7 +53,7 @@ describe('simherd migrate', () => {
     expect(lines[2]).toMatch(/^0031_no_default_partition +contract +one +.*usage_records \d/)
   })
 
-  test('--contract waits until no process of an earlier release is left, and names those it waits for', async () => {
+  test('waits for processes of earlier releases with --contract', async () => {
     const { db, settings, store } = await aMigrated()
     await migrate(settings.DATABASE_URL, { contract: false })
     await inPlatform(store, (tx) => sayAtWork(tx, old))
@@ -71,8 +71,8 @@ describe('simherd migrate', () => {
   })
 })
 
-describe('a process', () => {
-  test('is on the list from its start to its end; one that was killed for a minute', async () => {
+describe('processesBefore', () => {
+  test('lists running processes, and killed ones for a minute', async () => {
     const store = await aStore()
     const before = (migration: string) => inPlatform(store, (tx) => processesBefore(tx, migration))
     const presence = startPresence(store, 'api', pino({ level: 'silent' }))

@@ -33,7 +33,7 @@ const second = migrationFile('0002_second', 'create table second_table (a int);'
 const broken = migrationFile('0003_broken', 'create table third_table (a int); select nonsense;')
 
 describe('migrate', () => {
-  test('is a transaction a file: what is before a failure stays, and nothing of what failed', async () => {
+  test('commits each file in its own transaction', async () => {
     const { url, client } = await aDatabase()
 
     await expect(migrate(url, { files: [first, second, broken] })).rejects.toThrow(
@@ -44,7 +44,7 @@ describe('migrate', () => {
     expect(await migrate(url, { files: [first, second] })).toEqual([])
   })
 
-  test('by two at once applies each file once', async () => {
+  test('applies each file once in concurrent runs', async () => {
     const { url, client } = await aDatabase()
 
     const many = Array.from({ length: 12 }, (_, i) =>
@@ -57,14 +57,14 @@ describe('migrate', () => {
     expect(await tablesOf(client)).toHaveLength(12)
   })
 
-  test('leaves alone what a newer release has applied', async () => {
+  test('accepts files that a newer release has applied', async () => {
     const { url } = await aDatabase()
     await migrate(url, { files: [first, second] })
 
     expect(await migrate(url, { files: [first] })).toEqual([])
   })
 
-  test('waits for no lock longer than 3 seconds, gives back what it has, and tries again', async () => {
+  test('rolls back and retries after a lock timeout', async () => {
     const { url, client } = await aDatabase()
     await migrate(url, { files: [first] })
     await client.query('begin')
@@ -80,7 +80,7 @@ describe('migrate', () => {
     expect(await tablesOf(client)).toEqual(['before', 'first_table'])
   })
 
-  test('says which file it could not get a lock for', async () => {
+  test('names the file that got no lock', async () => {
     const { url, client } = await aDatabase()
     await migrate(url, { files: [first] })
     await client.query('begin')
@@ -92,7 +92,7 @@ describe('migrate', () => {
     )
   })
 
-  test('runs a file without a transaction statement by statement, again where it broke off', async () => {
+  test('reruns a no-transaction file that failed', async () => {
     const { url, client } = await aDatabase()
     await migrate(url, { files: [first] })
     const text = `-- no-transaction
@@ -111,7 +111,7 @@ select nonsense;
     expect(statementsOf(mended)).toHaveLength(2)
   })
 
-  test('leaves what earlier releases need until it is asked for, and what is newer goes before it', async () => {
+  test('leaves contract files until they are requested', async () => {
     const { url, client } = await aDatabase()
     const contract = migrationFile('0002_gone', '-- phase: contract\ndrop table first_table;')
     const later = migrationFile('0003_later', 'create table later (a int);')

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { recordUsage } from '../../operations/usage/record-usage.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate } from '../../store/migrate.ts'
@@ -33,76 +33,78 @@ async function aRecorder(of: Store = store) {
     )
 }
 
-test('partitions of the months around now are made ahead, once, by whoever comes', async () => {
-  expect(await monthsAhead(store)).toBe(0)
+describe('partitions of usage records', () => {
+  test('are made ahead once, by concurrent callers', async () => {
+    expect(await monthsAhead(store)).toBe(0)
 
-  const [first, atOnce] = await Promise.all([partitionsAhead(store), partitionsAhead(store)])
+    const [first, atOnce] = await Promise.all([partitionsAhead(store), partitionsAhead(store)])
 
-  expect([...first, ...atOnce].toSorted()).toEqual([
-    'usage_records_2026_11',
-    'usage_records_2026_12',
-    'usage_records_2027_01',
-    'usage_records_2027_02',
-    'usage_records_2027_03',
-  ])
-  expect(await partitionsAhead(store)).toEqual([])
-  expect(await monthsAhead(store)).toBe(3)
-  await sql`drop table usage_records_2027_02`.execute(store.db)
-  expect(await monthsAhead(store)).toBe(1)
-})
+    expect([...first, ...atOnce].toSorted()).toEqual([
+      'usage_records_2026_11',
+      'usage_records_2026_12',
+      'usage_records_2027_01',
+      'usage_records_2027_02',
+      'usage_records_2027_03',
+    ])
+    expect(await partitionsAhead(store)).toEqual([])
+    expect(await monthsAhead(store)).toBe(3)
+    await sql`drop table usage_records_2027_02`.execute(store.db)
+    expect(await monthsAhead(store)).toBe(1)
+  })
 
-test('a record goes to the partition of its month, which is made where it is missing', async () => {
-  const record = await aRecorder()
+  test('hold each record by its month, made if missing', async () => {
+    const record = await aRecorder()
 
-  const answer = await record('2026-10-01T00:00:00Z', '2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z')
+    const answer = await record('2026-10-01T00:00:00Z', '2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z')
 
-  expect(answer).toMatchObject({ accepted: 3, rejected: [] })
-  expect(await storedIn()).toEqual(['usage_records_2026_10', 'usage_records_2026_11', 'usage_records_2026_12'])
-})
+    expect(answer).toMatchObject({ accepted: 3, rejected: [] })
+    expect(await storedIn()).toEqual(['usage_records_2026_10', 'usage_records_2026_11', 'usage_records_2026_12'])
+  })
 
-test('a partition is made while a transaction that counts usage is open, and waits for nobody', async () => {
-  const record = await aRecorder()
-  await record(NOW)
-  const counting = new pg.Client({ connectionString: store.databaseUrl })
-  await counting.connect()
-  try {
-    await counting.query('begin')
-    // What a chunk does: it writes one month, and looks into all.
-    await counting.query(`update usage_records set correction = correction`)
-    await counting.query('select count(*) from usage_records')
+  test('are made while usage is counted, without waiting', async () => {
+    const record = await aRecorder()
+    await record(NOW)
+    const counting = new pg.Client({ connectionString: store.databaseUrl })
+    await counting.connect()
+    try {
+      await counting.query('begin')
+      // As a chunk does: it writes to one month, and reads all.
+      await counting.query(`update usage_records set correction = correction`)
+      await counting.query('select count(*) from usage_records')
 
-    expect(await partitionsFor(store, [Date.parse('2027-06-01T00:00:00Z')])).toEqual(['usage_records_2027_06'])
-  } finally {
-    await counting.end()
-  }
-})
+      expect(await partitionsFor(store, [Date.parse('2027-06-01T00:00:00Z')])).toEqual(['usage_records_2027_06'])
+    } finally {
+      await counting.end()
+    }
+  })
 
-test('what a database of an earlier release keeps in its default partition moves to its months, and counts once', async () => {
-  const database = await emptyDatabase()
-  closing.push(database.drop)
-  await migrate(database.url, { contract: false })
-  const { db, close } = connect(database.url, { max: 3 })
-  closing.push(close)
-  const old: Store = { db, clock: () => Date.parse(NOW), enqueue: () => undefined }
-  const record = await aRecorder(old)
-  // As the earlier release: it makes no partition for a month that is over.
-  await record('2026-12-01T00:00:00Z')
-  await sql`drop table usage_records_2026_12`.execute(db)
-  await sql`
+  test('take over the records of the default partition', async () => {
+    const database = await emptyDatabase()
+    closing.push(database.drop)
+    await migrate(database.url, { contract: false })
+    const { db, close } = connect(database.url, { max: 3 })
+    closing.push(close)
+    const old: Store = { db, clock: () => Date.parse(NOW), enqueue: () => undefined }
+    const record = await aRecorder(old)
+    // As in the earlier release, which made no partition for a month that was over.
+    await record('2026-12-01T00:00:00Z')
+    await sql`drop table usage_records_2026_12`.execute(db)
+    await sql`
     insert into usage_records select * from (
       select tenant_id, 'old-' || n, '2026-09-30T22:00:00Z'::timestamptz + n * interval '1 hour', id, 0, '2026-09', 1, 0, 0, 0,
              null, false, '2026-10-01T12:00:00Z'::timestamptz
       from sims, generate_series(1, 4) n) r`.execute(db)
-  expect(new Set(await storedIn(old))).toEqual(new Set(['usage_records_default']))
-  expect(await partitionsFor(old, [Date.parse('2026-09-30T23:00:00Z')])).toEqual([])
+    expect(new Set(await storedIn(old))).toEqual(new Set(['usage_records_default']))
+    expect(await partitionsFor(old, [Date.parse('2026-09-30T23:00:00Z')])).toEqual([])
 
-  await migrate(database.url)
+    await migrate(database.url)
 
-  expect(await storedIn(old)).toEqual([
-    'usage_records_2026_09',
-    'usage_records_2026_10',
-    'usage_records_2026_10',
-    'usage_records_2026_10',
-  ])
-  expect((await readMigrationFiles()).some(({ phase }) => phase === 'contract')).toBe(true)
+    expect(await storedIn(old)).toEqual([
+      'usage_records_2026_09',
+      'usage_records_2026_10',
+      'usage_records_2026_10',
+      'usage_records_2026_10',
+    ])
+    expect((await readMigrationFiles()).some(({ phase }) => phase === 'contract')).toBe(true)
+  })
 })

@@ -1,4 +1,4 @@
-/** How long statements, locks and transactions may take, and who is told what where they take longer. */
+/** How long statements, lock waits and idle transactions may take, and the error (503) when one takes longer. */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asServiceError } from '../../api/http/problems.ts'
@@ -32,11 +32,11 @@ const limitsOf = async (on: Db) => {
 }
 
 describe('a connection', () => {
-  test('bounds statements, waits for locks and transactions that stand still', async () => {
+  test('bounds statements, lock waits and idle transactions', async () => {
     expect(await limitsOf(db)).toEqual(['30s', '5s', '30s'])
   })
 
-  test('gives slow work minutes, for that transaction alone', async () => {
+  test('allows 5-minute statements in slow transactions only', async () => {
     const seen = [
       await inTenant(slowly(store), 'a', ({ q }) => limitsOf(q)),
       await inPlatform(slowly(store), ({ q }) => limitsOf(q)),
@@ -47,7 +47,7 @@ describe('a connection', () => {
     expect(seen.map(([statement]) => statement)).toEqual(['5min', '5min', '30s', '30s'])
   })
 
-  test('bounds nothing for migrations', async () => {
+  test('sets no limit for migrations', async () => {
     const migrating = connect(url, { max: 1, unlimited: true })
     const seen = await limitsOf(migrating.db)
     await migrating.close()
@@ -56,14 +56,14 @@ describe('a connection', () => {
   })
 })
 
-describe('what is broken off for its time is told as 503, to be tried again:', () => {
+describe('asServiceError', () => {
   const codeOf = (work: Promise<unknown>) =>
     work.then(
       () => 'done',
       (error: unknown) => asServiceError(error),
     )
 
-  test('a statement', async () => {
+  test('returns unavailable for a slow statement', async () => {
     const told = await codeOf(
       inPlatform(store, async ({ q }) => {
         await sql`set local statement_timeout = 50`.execute(q)
@@ -74,7 +74,7 @@ describe('what is broken off for its time is told as 503, to be tried again:', (
     expect(told).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
   })
 
-  test('a wait for a lock, after 5 seconds', async () => {
+  test('returns unavailable after 5 seconds for a lock', async () => {
     const lock = (q: Db) => sql`select pg_advisory_xact_lock(17)`.execute(q)
     const from = performance.now()
     const told = await db.transaction().execute(async (q) => {
@@ -86,7 +86,7 @@ describe('what is broken off for its time is told as 503, to be tried again:', (
     expect(performance.now() - from).toBeGreaterThan(4500)
   })
 
-  test('a transaction that nobody goes on with', async () => {
+  test('returns unavailable for an idle transaction', async () => {
     const told = await codeOf(
       inPlatform(store, async ({ q }) => {
         await sql`set local idle_in_transaction_session_timeout = 50`.execute(q)

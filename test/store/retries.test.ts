@@ -1,35 +1,37 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
 
 const store = await aStore(undefined, { deadlocks: 1 })
 
-test('a transaction that was broken off for a deadlock is done again', async () => {
-  const tenantId = await aTenant(store)
-  const [a, b] = (await inTenant(store, tenantId, (tx) => someSims(tx, 2))).map(({ id }) => id)
-  const patient = { ...store, deadlockRetries: 3 }
-  let runs = 0
-  const lock = (tx: TenantTx, id: number | undefined) =>
-    sql`update sims set tag = tag || 'x' where id = ${id}`.execute(tx.q)
-  let holders = 0
-  const bothHaveOne = Promise.withResolvers<void>()
-  const both = (first: number | undefined, second: number | undefined) =>
-    inTenant(patient, tenantId, async (tx) => {
-      runs++
-      await lock(tx, first)
-      holders++
-      if (holders === 2) bothHaveOne.resolve()
-      await bothHaveOne.promise
-      await lock(tx, second)
+describe('inTenant', () => {
+  test('runs a transaction again after a deadlock', async () => {
+    const tenantId = await aTenant(store)
+    const [a, b] = (await inTenant(store, tenantId, (tx) => someSims(tx, 2))).map(({ id }) => id)
+    const patient = { ...store, deadlockRetries: 3 }
+    let runs = 0
+    const lock = (tx: TenantTx, id: number | undefined) =>
+      sql`update sims set tag = tag || 'x' where id = ${id}`.execute(tx.q)
+    let holders = 0
+    const bothHaveOne = Promise.withResolvers<void>()
+    const both = (first: number | undefined, second: number | undefined) =>
+      inTenant(patient, tenantId, async (tx) => {
+        runs++
+        await lock(tx, first)
+        holders++
+        if (holders === 2) bothHaveOne.resolve()
+        await bothHaveOne.promise
+        await lock(tx, second)
+      })
+
+    await Promise.all([both(a, b), both(b, a)])
+
+    const tags = await inTenant(store, tenantId, async (tx) => {
+      const { rows } = await sql<{ tag: string }>`select tag from sims where id in (${a}, ${b})`.execute(tx.q)
+      return rows.map(({ tag }) => tag)
     })
-
-  await Promise.all([both(a, b), both(b, a)])
-
-  const tags = await inTenant(store, tenantId, async (tx) => {
-    const { rows } = await sql<{ tag: string }>`select tag from sims where id in (${a}, ${b})`.execute(tx.q)
-    return rows.map(({ tag }) => tag)
+    expect(runs).toBe(3)
+    expect(tags).toEqual(['xx', 'xx'])
   })
-  expect(runs).toBe(3)
-  expect(tags).toEqual(['xx', 'xx'])
 })

@@ -36,7 +36,7 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close()
 })
 
-/** Runs as the tenants' role with whatever `app.tenant` says. */
+/** Reads SIMs as the tenants' role with this `app.tenant`; null: without one. */
 const asTenantRole = (tenant: string | null) =>
   db.transaction().execute(async (q) => {
     await sql`set local role simherd_tenant`.execute(q)
@@ -69,7 +69,7 @@ const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
   bigint: sql`floor(random() * 1e9)`,
 }
 
-/** Writes a row of a tenant with the least that a table asks for. */
+/** Inserts a row of a tenant with the required columns only. */
 async function writeRow(q: Db | TenantTx['q'], table: string, tenant: string): Promise<void> {
   const { rows } = await sql<{ name: string; type: string }>`
     select column_name as name, data_type as type from information_schema.columns
@@ -81,7 +81,7 @@ async function writeRow(q: Db | TenantTx['q'], table: string, tenant: string): P
     values (${sql.join([tenant, ...values])})`.execute(q)
 }
 
-/** A row of each tenant, whatever it would have to belong to: only who may see it is asked here. */
+/** Inserts a row of each tenant, without checking references: what matters here is who may see it. */
 const fill = (table: string) =>
   db.transaction().execute(async (q) => {
     await sql`set local session_replication_role = replica`.execute(q)
@@ -92,7 +92,7 @@ const fill = (table: string) =>
   })
 
 describe('row-level security', () => {
-  test('a tenant sees its own rows', async () => {
+  test('shows a tenant its own rows', async () => {
     expect(await asTenantRole(ours)).toEqual(['894450010200000001'])
   })
 
@@ -100,11 +100,11 @@ describe('row-level security', () => {
     ['without a tenant', null],
     ['with an empty one', ''],
     ['with one nobody has', 'nobody'],
-  ])('a query %s returns nothing', async (_how, tenant) => {
+  ])('shows no row to a query %s', async (_how, tenant) => {
     expect(await asTenantRole(tenant)).toEqual([])
   })
 
-  test("a row cannot be written into another tenant's estate", async () => {
+  test('refuses an insert for another tenant', async () => {
     const insert = inTenant(store, ours, (tx) =>
       sql`insert into pools (tenant_id, name, type, tariff_id, watchdog_mode, created_at, updated_at, activated_at)
           values (${theirs}, 'p', 0, 1, 0, now(), now(), now())`.execute(tx.q),
@@ -113,13 +113,13 @@ describe('row-level security', () => {
     await expect(insert).rejects.toThrow(RLS_REFUSED)
   })
 
-  test("a row cannot be moved into another tenant's estate", async () => {
+  test('refuses to move a row to another tenant', async () => {
     const move = inTenant(store, ours, (tx) => sql`update sims set tenant_id = ${theirs}`.execute(tx.q))
 
     await expect(move).rejects.toThrow(RLS_REFUSED)
   })
 
-  test("an update or delete does not reach another tenant's rows", async () => {
+  test("hides another tenant's rows from update and delete", async () => {
     const changed = await inTenant(store, ours, async (tx) => [
       (await sql`update sims set tag = 'x' where iccid = '894450010200000002'`.execute(tx.q)).numAffectedRows,
       (await sql`delete from sims where iccid = '894450010200000002'`.execute(tx.q)).numAffectedRows,
@@ -128,7 +128,7 @@ describe('row-level security', () => {
     expect(changed).toEqual([0n, 0n])
   })
 
-  test('a tenant cannot write a tariff or an event of the platform', async () => {
+  test('refuses a platform event from a tenant', async () => {
     const event = inTenant(store, ours, (tx) =>
       sql`insert into events (tenant_id, type, severity, title, description, at) values (null, 2, 0, '', '', now())`.execute(
         tx.q,
@@ -138,19 +138,19 @@ describe('row-level security', () => {
     await expect(event).rejects.toThrow(RLS_REFUSED)
   })
 
-  test('the platform reaches no table of the tenants', async () => {
+  test('denies the platform the tables of tenants', async () => {
     const read = inPlatform(store, (tx) => sql`select 1 from sims`.execute(tx.q))
 
     await expect(read).rejects.toThrow(/permission denied/)
   })
 
-  test('a tenant reaches no API key', async () => {
+  test('denies tenants the API keys', async () => {
     const read = inTenant(store, ours, (tx) => sql`select 1 from api_keys`.execute(tx.q))
 
     await expect(read).rejects.toThrow(/permission denied/)
   })
 
-  test('the role does not outlive its transaction', async () => {
+  test('forgets the tenant after its transaction', async () => {
     await inTenant(store, ours, (tx) => sql`select 1`.execute(tx.q))
 
     const { rows } = await sql<{ tenant: string | null }>`
@@ -158,7 +158,7 @@ describe('row-level security', () => {
     expect(rows[0]?.tenant).toBeNull()
   })
 
-  test('every table with a tenant has forced row-level security', async () => {
+  test('is forced on every table with a tenant', async () => {
     const { rows } = await sql<{ relname: string }>`
       select c.relname from pg_class c
         join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
@@ -168,7 +168,7 @@ describe('row-level security', () => {
     expect(rows).toEqual([])
   })
 
-  test('no role reaches a partition past the table that guards it', async () => {
+  test('denies every role direct access to partitions', async () => {
     const { rows } = await sql<{ grantee: string; relname: string }>`
       select g.grantee, c.relname from pg_class c
         join information_schema.role_table_grants g on g.table_schema = 'public' and g.table_name = c.relname
@@ -177,7 +177,7 @@ describe('row-level security', () => {
     expect(rows).toEqual([])
   })
 
-  test('every view runs with the rights of whoever reads it', async () => {
+  test('applies to every view through security_invoker', async () => {
     const { rows } = await sql<{ relname: string }>`
       select relname from pg_class
        where relnamespace = 'public'::regnamespace and relkind in ('v', 'm')
@@ -187,7 +187,7 @@ describe('row-level security', () => {
   })
 })
 
-/** What a tenant's own work may name. */
+/** The tables that a tenant's own work may use. */
 const TENANT_TABLES = [
   'active_spans',
   'alerts',
@@ -229,7 +229,7 @@ const TENANT_TABLES = [
   'workflow_starts',
 ]
 
-describe('each table of the tenants', () => {
+describe('each table of tenants', () => {
   /** Rights of a role on the tables and views of the service. */
   const rightsOf = async (role: string) => {
     const { rows } = await sql<{ name: string; rights: string }>`
@@ -239,7 +239,7 @@ describe('each table of the tenants', () => {
     return Object.fromEntries(rows.map(({ name, rights }) => [name, rights]))
   }
 
-  test('is one that is known here', async () => {
+  test('is listed in TENANT_TABLES', async () => {
     const { rows } = await sql<{ name: string }>`
       select c.relname as name from pg_class c
         join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
@@ -249,7 +249,7 @@ describe('each table of the tenants', () => {
     expect(rows.map(({ name }) => name)).toEqual(['api_keys', ...TENANT_TABLES].toSorted())
   })
 
-  test.each(TENANT_TABLES)('%s shows nothing without a tenant, and no row of another', async (table) => {
+  test.each(TENANT_TABLES)("shows only its tenant's rows: %s", async (table) => {
     await fill(table)
     const seen = (tenant: string | null) =>
       db.transaction().execute(async (q) => {
@@ -266,13 +266,13 @@ describe('each table of the tenants', () => {
     expect(await seen(ours)).toEqual([ours])
   })
 
-  test.each(TENANT_TABLES)('%s takes no row for another tenant', async (table) => {
+  test.each(TENANT_TABLES)('refuses rows for another tenant: %s', async (table) => {
     const write = inTenant(store, ours, (tx) => writeRow(tx.q, table, theirs))
 
     await expect(write).rejects.toThrow(RLS_REFUSED)
   })
 
-  test("points at no other tenant's rows: each reference names the tenant too", async () => {
+  test("points at no other tenant's rows", async () => {
     const { rows } = await sql<{ reference: string }>`
       select c.conrelid::regclass || ' ' || pg_get_constraintdef(c.oid) as reference
         from pg_constraint c
@@ -283,7 +283,7 @@ describe('each table of the tenants', () => {
                                where a.attrelid = c.conrelid and a.attname = 'tenant_id' and a.attnum = any(c.conkey)))
        order by 1`.execute(db)
 
-    // Those of the platform belong to no tenant.
+    // Rows of the platform belong to no tenant.
     expect(rows.map(({ reference }) => reference)).toEqual([
       'api_keys FOREIGN KEY (replaced_by) REFERENCES api_keys(id)',
       'pools FOREIGN KEY (tariff_id) REFERENCES tariffs(id)',
@@ -295,7 +295,7 @@ describe('each table of the tenants', () => {
     expect(unchecked).toEqual([])
   })
 
-  test("cannot be made to point at another tenant's row, not even by the superuser", async () => {
+  test('refuses a foreign reference even from the superuser', async () => {
     const write = db.transaction().execute(async (q) => {
       await writeRow(q, 'orders', theirs)
       await sql`update sims set order_id = (select min(id) from orders where tenant_id = ${theirs}) where tenant_id = ${ours}`.execute(
@@ -306,7 +306,7 @@ describe('each table of the tenants', () => {
     await expect(write).rejects.toThrow('sims_order_id_tenant')
   })
 
-  test('is out of reach for the platform, but for its work lists and its own', async () => {
+  test('grants the platform only the listed rights', async () => {
     expect(await rightsOf('simherd_platform')).toEqual({
       api_keys: 'insert select update',
       audit_log: 'insert select',
@@ -325,7 +325,7 @@ describe('each table of the tenants', () => {
     })
   })
 
-  test('keeps what was written once: a tenant changes no statement, log entry, event or tariff', async () => {
+  test('denies tenants changes to statements, logs and tariffs', async () => {
     const rights = await rightsOf('simherd_tenant')
 
     for (const table of ['statements', 'statement_totals', 'watchdog_log', 'events', 'tariffs', 'audit_log']) {

@@ -1,7 +1,7 @@
-/** What is put on a work list while it is being settled stays on it. */
+/** Work that is added to a work list while the list is settled stays on it. */
 
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../domain/codes.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../store/due.ts'
@@ -30,55 +30,59 @@ const sendAll = async (tx: TenantTx) => {
 }
 const withMail = () => inPlatform(store, (tx) => tenantsWithMail(tx, 100))
 
-test.each([
-  ['before the work list is settled', 'told first'],
-  ['while the work list is settled', 'settled first'],
-])('a notice that is told %s keeps its tenant on the list', async (_when, order) => {
-  const tenantId = await aTenant(store)
-  await inTenant(store, tenantId, tell('first'))
-  await inTenant(store, tenantId, sendAll)
-  const settle = () => inTenant(store, tenantId, settleMailWork)
-  const second = tell('second')
+describe('settleMailWork', () => {
+  test.each([
+    ['before it settles', 'told first'],
+    ['while it settles', 'settled first'],
+  ])('keeps the tenant of a notification added %s', async (_when, order) => {
+    const tenantId = await aTenant(store)
+    await inTenant(store, tenantId, tell('first'))
+    await inTenant(store, tenantId, sendAll)
+    const settle = () => inTenant(store, tenantId, settleMailWork)
+    const second = tell('second')
 
-  await (order === 'told first'
-    ? overlapping(store, tenantId, second, settle)
-    : overlapping(store, tenantId, settleMailWork, () => inTenant(store, tenantId, second)))
+    await (order === 'told first'
+      ? overlapping(store, tenantId, second, settle)
+      : overlapping(store, tenantId, settleMailWork, () => inTenant(store, tenantId, second)))
 
-  expect(await withMail()).toContain(tenantId)
+    expect(await withMail()).toContain(tenantId)
+  })
+
+  test('keeps the due time of an earlier notification', async () => {
+    const tenantId = await aTenant(store)
+    await inTenant(store, tenantId, tell('later', store.now + 60_000))
+
+    await overlapping(store, tenantId, tell('now'), () => inTenant(store, tenantId, settleMailWork))
+
+    expect(await withMail()).toContain(tenantId)
+  })
+
+  test('removes a tenant without anything to send', async () => {
+    const tenantId = await aTenant(store)
+    await inTenant(store, tenantId, tell('only'))
+    await inTenant(store, tenantId, sendAll)
+
+    await inTenant(store, tenantId, settleMailWork)
+
+    expect(await withMail()).not.toContain(tenantId)
+  })
 })
 
-test('a notice that is due earlier than what waits is not put off by settling', async () => {
-  const tenantId = await aTenant(store)
-  await inTenant(store, tenantId, tell('later', store.now + 60_000))
+describe('settleDue', () => {
+  test.each([
+    ['for good', null],
+    ['until its next look', 3_600_000],
+  ])('keeps a subject due that is marked while settled %s', async (_how, nextInMs) => {
+    const tenantId = await aTenant(store)
+    const subject = { kind: SUBJECT_CODES.sim, id: 7 }
+    const again = (tx: TenantTx) => markDue(tx, [subject])
+    await inTenant(store, tenantId, again)
+    const marks = await inTenant(store, tenantId, (tx) => claimDue(tx, 10, new Date(store.now + 60_000)))
+    const nextAt = nextInMs === null ? null : store.now + nextInMs
+    const settled = marks.map((mark: DueMark) => ({ ...mark, nextAt }))
 
-  await overlapping(store, tenantId, tell('now'), () => inTenant(store, tenantId, settleMailWork))
+    await overlapping(store, tenantId, again, () => inTenant(store, tenantId, (tx) => settleDue(tx, settled)))
 
-  expect(await withMail()).toContain(tenantId)
-})
-
-test('a tenant without anything to send leaves the list', async () => {
-  const tenantId = await aTenant(store)
-  await inTenant(store, tenantId, tell('only'))
-  await inTenant(store, tenantId, sendAll)
-
-  await inTenant(store, tenantId, settleMailWork)
-
-  expect(await withMail()).not.toContain(tenantId)
-})
-
-test.each([
-  ['for good', null],
-  ['until its next look', 3_600_000],
-])('a subject that changes while it is taken off the list %s is still due', async (_how, nextInMs) => {
-  const tenantId = await aTenant(store)
-  const subject = { kind: SUBJECT_CODES.sim, id: 7 }
-  const again = (tx: TenantTx) => markDue(tx, [subject])
-  await inTenant(store, tenantId, again)
-  const marks = await inTenant(store, tenantId, (tx) => claimDue(tx, 10, new Date(store.now + 60_000)))
-  const nextAt = nextInMs === null ? null : store.now + nextInMs
-  const settled = marks.map((mark: DueMark) => ({ ...mark, nextAt }))
-
-  await overlapping(store, tenantId, again, () => inTenant(store, tenantId, (tx) => settleDue(tx, settled)))
-
-  expect(await inPlatform(store, tenantsDue)).toContain(tenantId)
+    expect(await inPlatform(store, tenantsDue)).toContain(tenantId)
+  })
 })
