@@ -280,7 +280,7 @@ describe('a person’s ticket on a SIM suspended last cycle', () => {
   test.each([
     ['activate', TicketType.Activate],
     ['suspend', TicketType.Suspend],
-  ])('%s: signals the run that suspended it', async (_what, type) => {
+  ])('signals the run that suspended it: %s', async (_what, type) => {
     const harness = await aPoolOf(1)
     const [simId = 0] = harness.sims
     const run = suspendOnOverageId(harness.tenantId, simId, '2026-10')

@@ -388,7 +388,7 @@ describe('a mail', () => {
   })
 })
 
-describe('the event of a given-up mail', () => {
+describe('a given-up mail', () => {
   test('shows the server’s response to the operator only', async () => {
     const post = await aPost({ refuse: () => 550 })
     await post.notify(post.notification(LogLevel.Critical, 0))

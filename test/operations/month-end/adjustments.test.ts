@@ -99,7 +99,7 @@ describe('late usage', () => {
     expect(await adjusted('2027-01')).toEqual([])
   })
 
-  test('makes a statement and summary of an empty cycle', async () => {
+  test('gives an empty cycle a statement and summary', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))

@@ -77,7 +77,7 @@ describe('closeCycle', () => {
     ).toHaveLength(1)
   })
 
-  test('is late from the cycle’s end until done', async () => {
+  test('counts as late from the cycle’s end until done', async () => {
     store.now = BOUNDARY.getTime() - 1
     const harness = await aHarness(store)
     await harness.activeSims(1, { poolId: await aPoolOf(harness) })

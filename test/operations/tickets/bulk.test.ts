@@ -216,7 +216,7 @@ describe('cancelBulkTickets', () => {
     expect(waiting).toEqual([])
   })
 
-  test('enqueues a SIM’s next ticket', async () => {
+  test('enqueues a job for a SIM’s next ticket', async () => {
     const estate = await anEstate(1)
     const [simId = 0] = estate.simIds
     await estate.complete({ simId, type: TicketType.Provision })

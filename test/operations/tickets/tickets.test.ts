@@ -212,7 +212,7 @@ describe('suspensions', () => {
     expect(await suspension(simId)).toEqual([{ cause: 'watchdog', rule: 'sim-overage' }])
   })
 
-  test('become a person’s without the carrier', async () => {
+  test('become a person’s when a person suspends again', async () => {
     const simId = await activeSim()
     await open(simId, TicketType.Suspend, watchdog)
     await execute(simId)

@@ -105,7 +105,7 @@ describe('a rule set that this build refuses', () => {
     expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
   })
 
-  test('still stands down for an exempted SIM', async () => {
+  test('lets the watchdog stand down for exempt SIMs', async () => {
     const store = await aStore()
     const harness = await aWatchedSim(store)
     await harness.use(101 * MB)
