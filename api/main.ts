@@ -1,4 +1,4 @@
-/** Starts both listeners, and stops them in order. */
+/** Starts both listeners, and stops them. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Dependency } from '../process/health.ts'
 import { createMetrics, type Metrics } from '../process/metrics.ts'
@@ -13,24 +13,24 @@ export interface ApiConfig extends InternalOptions, RefusalLimit {
   readonly internalHost: string
   readonly internalPort: number
   readonly requestLimit?: RequestLimit
-  /** What `/readyz` looks at. */
+  /** The dependencies that `/readyz` checks. */
   readonly dependencies: readonly Dependency[]
   readonly logger?: FastifyBaseLogger
   readonly metrics?: Metrics
 }
 
 export interface RunningApi {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly apiUrl: string
   readonly internalUrl: string
-  /** Takes no more connections, answers what was asked, then resolves. */
+  /** Takes no more connections, responds to the open requests, then resolves. */
   readonly close: () => Promise<void>
 }
 
 /**
  * Listens on both ports; port 0 takes a free one.
  *
- * @throws Error where a port cannot be had; nothing is left listening
+ * @throws Error if a port is not available; nothing is left listening
  */
 export async function startApi(config: ApiConfig): Promise<RunningApi> {
   const metrics = config.metrics ?? createMetrics()

@@ -1,11 +1,11 @@
-/** The OpenAPI documents as files need them: made without a database, from the same applications that serve. */
+/** Makes the OpenAPI documents for files, without a database, from the same applications that serve requests. */
 import { openWorkflowClient } from '../queues/temporal/client.ts'
 import { connect } from '../store/connect.ts'
 import type { Store } from '../store/tenancy.ts'
 import type { App } from './http/app.ts'
 import { buildInternal, buildPublic } from './server.ts'
 
-/** Describes an application that is never asked for anything, so that nothing connects. */
+/** Describes an application that gets no requests, so that nothing connects. */
 async function describe(build: (store: Store) => Promise<App>): Promise<object> {
   const { db, close } = connect('postgres://127.0.0.1/none')
   const app = await build({ db, clock: Date.now, enqueue: () => undefined })
@@ -19,10 +19,10 @@ const nowhere = openWorkflowClient({ address: '127.0.0.1:1', namespace: 'none' }
 const esim = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
 const workflowOptions = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
 
-/** The public interface. */
+/** The document of the public interface. */
 export const openapiDocument = (): Promise<object> => describe((store) => buildPublic({ store }))
 
-/** The internal interface. */
+/** The document of the internal interface. */
 export const internalOpenapiDocument = (): Promise<object> =>
   describe((store) =>
     buildInternal({ store, billingCycle: 'P1M', workflowClient: nowhere, workflowOptions, esim, dependencies: [] }),

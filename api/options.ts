@@ -1,4 +1,4 @@
-/** What routes are given. */
+/** The options of the routes. */
 import type { EsimOptions } from '../operations/orders/esim-profiles.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { UsageOptions } from '../operations/usage/record-usage.ts'
@@ -6,22 +6,22 @@ import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 import type { WorkflowClient } from '../queues/temporal/client.ts'
 import type { Store } from '../store/tenancy.ts'
 
-/** What the routes of the service document work with. */
+/** Options of the public routes. */
 export interface RouteOptions {
   readonly store: Store
-  /** Tickets that a tenant may have open; left out: any number. */
+  /** Most open tickets a tenant may have; left out: any number. */
   readonly ticketQuota?: TicketQuota
 }
-/** What the internal routes work with. */
+/** Options of the internal routes. */
 export interface InternalOptions extends RouteOptions {
-  /** Billing cycle of new tenants that name none. */
+  /** Billing cycle of a new tenant that names none, as an ISO 8601 duration. */
   readonly billingCycle: string
   readonly workflowClient: WorkflowClient
-  /** Where a workflow's history is shown; null where there is no such page. */
+  /** Address of the page with a workflow's history; null if there is no such page. */
   readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
   /** Goes into the inputs of workflows. */
   readonly workflowOptions: WorkflowOptions
-  /** How usage is taken in; left out: as without settings. */
+  /** How usage is taken in; left out: the defaults. */
   readonly usage?: UsageOptions
   /** Where eSIM profiles come from. */
   readonly esim: EsimOptions

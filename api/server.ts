@@ -1,8 +1,8 @@
 /**
- * The two listeners. The public one has the paths of the service document under `/api`; the internal one has
- * everything else under `/internal`, and asks for an operator key.
+ * The two listeners. The public one serves the paths of the service document under `/api`. The internal one serves
+ * everything else under `/internal`, and requires an operator key.
  *
- * A new resource is a file in public/ or internal/<noun>/ and its line in the list here.
+ * To add a resource, add a file in public/ or internal/<noun>/ and its line in the list here.
  */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Dependency, healthRoutes } from '../process/health.ts'
@@ -87,7 +87,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   auditRoutes,
 ]
 
-/** The public listener, ready to listen or to be asked by `inject`. */
+/** The public listener. It is ready to listen, or for `inject`. */
 export async function buildPublic(
   routes: RouteOptions & RefusalLimit & { readonly requestLimit?: RequestLimit },
   options: AppOptions = {},
@@ -109,7 +109,7 @@ export async function buildPublic(
   return app
 }
 
-/** The internal listener. */
+/** The internal listener, likewise. */
 export async function buildInternal(
   routes: InternalOptions & RefusalLimit & { readonly dependencies: readonly Dependency[] },
   options: AppOptions = {},

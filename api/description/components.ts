@@ -1,4 +1,4 @@
-/** Parameters, headers and answers that operations refer to. */
+/** Parameters, headers and responses that operations refer to. */
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { ONCE_KEY } from '../http/idempotency-key.ts'
 import { sparedExample } from './examples.ts'
@@ -23,7 +23,7 @@ const parameter = (name: string, { example = null, ...content }: JsonObject): Js
   ...content,
   examples: sparedExample(example),
 })
-/** Of answers that always have it. */
+/** For a header that a response always has. */
 const always = (content: JsonObject): JsonObject => ({ required: true, ...content })
 
 const PARAMETERS: JsonObject = {
@@ -82,7 +82,7 @@ const RESPONSES: JsonObject = {
   },
 }
 
-/** The parts that the operations refer to, directly or through another. */
+/** The parts that the operations refer to, directly or through another part. */
 export function componentsFor(paths: Json): JsonObject {
   const all: Readonly<Record<string, JsonObject>> = {
     schemas: namedSchemas(),

@@ -1,4 +1,4 @@
-/** OpenAPI 3.1, made from the schemas that validate; and the description of problems. */
+/** Builds the OpenAPI 3.1 document from the schemas that validate requests. Also describes the kinds of problem. */
 import swagger from '@fastify/swagger'
 import type { RouteOptions } from 'fastify'
 import { Type } from 'typebox'
@@ -44,7 +44,7 @@ const declaredBy = ({ config }: RouteOptions, limited: boolean): Declared => ({
   limited,
 })
 
-/** Describes what is registered from now on, and serves the description at `/openapi.json`. */
+/** Describes the routes registered after this call, and serves the description at `/openapi.json`. */
 export async function useOpenapi(app: App, listener: 'public' | 'internal'): Promise<void> {
   const { title, description, tags } = listener === 'public' ? PUBLIC : INTERNAL
   const routes = new Map<string, RouteOptions>()
@@ -52,7 +52,7 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
     if (route.schema?.operationId !== undefined) routes.set(route.schema.operationId, route)
   })
   await app.register(swagger, {
-    // Constants as the schemas have them: a schema is known again by all it says.
+    // Keeps constants as the schemas have them: a schema is recognised by its whole content.
     convertConstToEnum: false,
     openapi: {
       openapi: '3.1.0',

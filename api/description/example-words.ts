@@ -1,6 +1,6 @@
-/** Examples of text by the name of its field or parameter, which means the same wherever it stands. */
+/** Example texts by name of field or parameter. A name means the same wherever it appears. */
 export const WORDS: Readonly<Record<string, string>> = {
-  // SIMs and what names them
+  // SIMs and their identifiers
   iccid: '8999900000000000017',
   iccids: '8999900000000000017',
   idOrIccid: '8999900000000000017',
@@ -41,7 +41,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   // Usage
   recordId: 'cdr-20261120-000017',
   at: '2026-11-20T11:58:07Z',
-  // Mails, keys and the audit trail
+  // Mail, keys and the audit trail
   recipient: 'billing@meadow.example',
   subject: 'Pool Household meters at 80 %',
   response: '250 2.0.0 Ok',

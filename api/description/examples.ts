@@ -1,8 +1,11 @@
-/** Examples, from the schemas: the first of a schema's own, else put together from its parts, and text by its name. */
+/**
+ * Makes examples from schemas. Takes a schema's own first example, or builds one from its parts, with text chosen by
+ * name.
+ */
 import { WORDS } from './example-words.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 
-/** Of formats, where a field has no example of its own. */
+/** Examples by format, for a field without an example of its own. */
 const OF_FORMAT: Readonly<Record<string, string>> = {
   'date-time': '2026-11-20T12:00:00.000Z',
   date: '2026-11-20',
@@ -11,10 +14,10 @@ const OF_FORMAT: Readonly<Record<string, string>> = {
 }
 
 /**
- * An example that fits a schema.
+ * Makes an example that fits a schema.
  *
- * @param name of the field or parameter it is of
- * @returns undefined where the schema, or a required part of it, says too little to make one up
+ * @param name name of the field or parameter
+ * @returns undefined if the schema, or a required part of it, says too little
  */
 export function exampleOf(schema: Json | undefined, name = ''): Json | undefined {
   if (!isObject(schema)) return undefined
@@ -47,7 +50,7 @@ export function exampleOf(schema: Json | undefined, name = ''): Json | undefined
   }
 }
 
-/** Of a parameter that may be left out: the page at /docs shows it, and leaves it out of the request it shows. */
+/** The example of an optional parameter. The page at /docs shows it, but leaves it out of the request that it shows. */
 export const sparedExample = (value: Json): JsonObject => ({ example: { value, 'x-disabled': true } })
 
 function typeOf({ type }: JsonObject): string | undefined {
@@ -55,7 +58,7 @@ function typeOf({ type }: JsonObject): string | undefined {
   return typeof first === 'string' ? first : undefined
 }
 
-/** All fields that have an example; none at all where a required one has none. */
+/** All fields that have an example. Returns undefined if a required field has none. */
 function ofProperties(properties: JsonObject, required: Json | undefined): JsonObject | undefined {
   const fields = Object.entries(properties).map(([name, field]) => [name, exampleOf(field, name)] as const)
   const isRequired = (name: string) => Array.isArray(required) && required.includes(name)

@@ -1,4 +1,4 @@
-/** The document as plain JSON. */
+/** The OpenAPI document as plain JSON. */
 export type JsonObject = { [name: string]: Json }
 export type Json = null | boolean | number | string | Json[] | JsonObject
 

@@ -1,13 +1,13 @@
-/** Links: where the id that an operation answers leads. */
+/** OpenAPI links: which operations take the id that a response contains. */
 import { isObject, type Json, type JsonObject } from './json.ts'
 
 interface Item {
   readonly operationId: string
-  /** Name of its path parameter. */
+  /** Name of the operation's path parameter. */
   readonly parameter: string
 }
 
-/** An operation and where it is in the document. */
+/** An operation and its place in the document. */
 export interface Place {
   readonly paths: JsonObject
   readonly path: string
@@ -15,7 +15,9 @@ export interface Place {
   readonly operation: JsonObject
 }
 
-/** The operations on one item of a collection: `/api/pools` has those of `/api/pools/{id}` and of what is below it. */
+/**
+ * The operations on one item of a collection. For `/api/pools`: those of `/api/pools/{id}` and of the paths below it.
+ */
 function itemsOf(paths: JsonObject, collection: string): Item[] {
   return Object.entries(paths).flatMap(([path, item]) => {
     const parameter = path.startsWith(`${collection}/`)
@@ -30,7 +32,10 @@ function itemsOf(paths: JsonObject, collection: string): Item[] {
   })
 }
 
-/** The operations on what the answer of a change names: of its own collection, or of the nearest one above it. */
+/**
+ * The operations on the item that the response to a change names. They belong to the path's own collection, or to the
+ * nearest one above it.
+ */
 function nearestItems(paths: JsonObject, path: string): Item[] {
   for (let collection = path; collection.includes('/'); collection = collection.slice(0, collection.lastIndexOf('/'))) {
     const items = itemsOf(paths, collection)
@@ -39,7 +44,7 @@ function nearestItems(paths: JsonObject, path: string): Item[] {
   return []
 }
 
-/** Where in an answer of this example the id of an item stands, under either name, as a JSON pointer. */
+/** JSON pointer to an item's id in an example response. The id's field is named `parameter` or `id`. */
 function idIn(example: Json | undefined, parameter: string): string | undefined {
   if (Array.isArray(example)) {
     const name = nameIn(example[0], parameter)
@@ -55,7 +60,7 @@ function idIn(example: Json | undefined, parameter: string): string | undefined 
 const nameIn = (item: Json | undefined, parameter: string): string | undefined =>
   isObject(item) ? [parameter, 'id'].find((name) => name in item) : undefined
 
-/** The links of an answer; none where it has no id, or leads only to the operation itself. */
+/** The links of a response. Empty if it has no id, or if the id leads only to the operation itself. */
 export function linksOf({ paths, path, method, operation }: Place, example: Json | undefined): JsonObject {
   const items = method === 'get' ? itemsOf(paths, path) : nearestItems(paths, path)
   const links: JsonObject = {}

@@ -1,4 +1,4 @@
-/** Schemas with a name of their own in the document. */
+/** Schemas that have a name of their own in the document. */
 import type { TSchema } from 'typebox'
 import { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/enforcement.ts'
 import { NewPool, Pool } from '../../domain/estate/pool.ts'
@@ -55,7 +55,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   Problem,
 }
 
-/** What a schema is known by: all it says but its example, which may have been moved beside it. */
+/** Identifies a schema by all of its content except the example, which may have been moved beside it. */
 const keyOf = ({ examples: _examples, ...schema }: JsonObject): string => JSON.stringify(schema)
 const names = new Map(
   Object.entries(NAMED).flatMap(([name, schema]) => {
@@ -64,7 +64,7 @@ const names = new Map(
   }),
 )
 
-/** Puts a reference in the place of every schema that has a name. */
+/** Replaces every schema that has a name by a reference. */
 export function withReferences(value: Json, except?: string): Json {
   if (Array.isArray(value)) return value.map((item) => withReferences(item))
   if (!isObject(value)) return value
@@ -73,6 +73,6 @@ export function withReferences(value: Json, except?: string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withReferences(item)]))
 }
 
-/** All of them, referring to each other. */
+/** All named schemas, with references to each other. */
 export const namedSchemas = (): JsonObject =>
   Object.fromEntries(Object.entries(NAMED).map(([name, schema]) => [name, withReferences(plain(schema), name)]))

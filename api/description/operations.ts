@@ -1,11 +1,11 @@
-/** Adds to every operation what its own schemas do not say: failures, headers, examples, links. */
+/** Adds to every operation what its schemas do not say: failures, headers, examples, links. */
 import { mayBeLeftOut } from '../http/validation.ts'
 import { exampleOf, sparedExample } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { linksOf, type Place } from './links.ts'
 import { codesOf, type Declared, LIMIT_HEADERS, problemResponses, takesIdempotencyKey } from './responses.ts'
 
-/** What the routes declare, by the id of their operation. */
+/** What the routes declare, by operation id. */
 export type Declarations = ReadonlyMap<string, Declared>
 
 const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` })
@@ -27,7 +27,7 @@ function complete(place: Place, declarations: Declarations): void {
   const { operationId } = operation
   const declared = typeof operationId === 'string' ? declarations.get(operationId) : undefined
   if (declared === undefined) throw new Error(`${method} ${path} has no operationId`)
-  // Paths without a key have no tenant either, and nothing to be refused.
+  // A path without a key has no tenant, and no key problems to list.
   const keyed = operation.security === undefined
   const parameters = Array.isArray(operation.parameters) ? operation.parameters : []
   for (const one of parameters) completeParameter(one, declared)
@@ -48,7 +48,7 @@ function headersOf(method: string, declared: Declared): JsonObject[] {
   ]
 }
 
-/** Its example stands beside its schema, where pages and tools look for it; a filter may be empty. */
+/** Puts the example beside the schema, where pages and tools look for it. Allows an empty value for a filter. */
 function completeParameter(one: Json, { also }: Declared): void {
   if (!isObject(one) || !isObject(one.schema)) return
   if (typeof one.name === 'string') Object.assign(one.schema, also.parameters[one.name])
@@ -60,14 +60,14 @@ function completeParameter(one: Json, { also }: Declared): void {
   else one.examples = sparedExample(example)
 }
 
-/** Files have no schema but text; a body with optional fields only may be null, or not be there at all. */
+/** Describes a body. A file has no schema but text. A body with only optional fields may be null or absent. */
 function completeBody(body: Json | undefined, { files, also }: Declared): void {
   if (!isObject(body) || !isObject(body.content)) return
   for (const [type, media] of Object.entries(body.content)) {
     if (!isObject(media) || !isObject(media.schema)) continue
     if (type !== 'application/json') {
       const example = files[type]
-      // A list of lines is never refused as a whole: a line that is no record is rejected by itself.
+      // NDJSON is never refused as a whole: a line that is no record is rejected by itself.
       const schema = type === 'text/csv' ? { type: 'string' } : { description: 'A record a line' }
       body.content[type] = { schema, ...(example === undefined ? {} : { example }) }
       continue
@@ -77,12 +77,12 @@ function completeBody(body: Json | undefined, { files, also }: Declared): void {
       body.required = false
       media.schema = { ...media.schema, type: ['object', 'null'] }
     }
-    // Beside it, not in it: its own schema is known again by all it says, and keeps its name.
+    // Beside the schema, not in it: a schema is recognised by its whole content, and so keeps its name.
     if (Object.keys(also.body).length > 0) media.schema = { allOf: [media.schema, also.body] }
   }
 }
 
-/** Puts an example beside a schema; one of the schema's own was moved there already. */
+/** Puts an example beside a schema. An example of the schema's own has already been moved there. */
 function illustrate(media: JsonObject): void {
   const example = media.example ?? exampleOf(media.schema)
   if (example !== undefined) media.example = example

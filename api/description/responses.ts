@@ -1,4 +1,4 @@
-/** What an operation can answer but success: by what it is, and by what its route declares. */
+/** The failures that an operation can respond with: by its kind, and by what its route declares. */
 import type { TSchema } from 'typebox'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { CODES } from '../http/problems.ts'
@@ -6,32 +6,32 @@ import type { JsonObject } from './json.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Codes that this route can answer, besides those that every route of its kind can. */
+    /** Codes that this route can respond with, besides those of every route of its kind. */
     problems?: readonly ErrorCode[]
-    /** False for a POST that takes no `Idempotency-Key`: doing it twice is no different from doing it once. */
+    /** False for a POST that takes no `Idempotency-Key`, because a repetition has no further effect. */
     idempotent?: boolean
-    /** A GET that answers an `ETag`, or a change that heeds `If-Match`. */
+    /** For a GET that responds with an `ETag`, or a change that honours `If-Match`. */
     versioned?: boolean
     /** Takes no body: absent, empty, `{}` or `null`. */
     bodiless?: boolean
-    /** The JSON that it takes, where no schema validates it because it is read as a stream. */
+    /** The JSON body of a route that reads it as a stream, so that no schema validates it. */
     streamed?: TSchema
     /**
-     * What it checks beyond its schemas and refuses in words of its own: JSON Schema that the document adds to that of
-     * its body, or of a parameter by its name.
+     * What the route checks beyond its schemas, and refuses in its own words. JSON Schema that the document adds to the
+     * body's schema, or to a parameter's, by its name.
      */
     also?: {
       readonly body?: Readonly<Record<string, unknown>>
-      /** The body may not be left out, though each of its fields may. */
+      /** The body is required, though each of its fields is optional. */
       readonly needed?: true
       readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
     }
-    /** Examples of the files that it takes in place of JSON, by their content type. */
+    /** Example files that the route takes instead of JSON, by content type. */
     files?: Readonly<Record<string, string>>
   }
 }
 
-/** What its route says of an operation. */
+/** What a route declares about its operation. */
 export interface Declared {
   readonly problems: readonly ErrorCode[]
   readonly idempotent: boolean
@@ -44,23 +44,23 @@ export interface Declared {
   }
   readonly files: Readonly<Record<string, string>>
   readonly tenant: 'required' | 'or-platform' | 'none'
-  /** Whether the requests of a key are counted. */
+  /** Whether requests count towards the rate limit of their key. */
   readonly limited: boolean
 }
 
 const isChange = (method: string) => !['get', 'head'].includes(method)
 
-/** Whether an `Idempotency-Key` means something to it. */
+/** Whether the operation takes an `Idempotency-Key`. */
 export const takesIdempotencyKey = (method: string, { idempotent }: Declared) => method === 'post' && idempotent
 
-/** Every code an operation with a key can answer. */
+/** Every problem code that an operation with a key can respond with. */
 export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
   const { problems, versioned, bodiless, tenant } = declared
   const codes: readonly (ErrorCode | false)[] = [
     'invalid_request',
     'unauthorized',
     'forbidden',
-    // A segment beyond any id's length.
+    // For a path segment longer than any id.
     path.includes('{') && 'not_found',
     tenant !== 'none' && 'tenant_not_found',
     ...problems,
@@ -76,7 +76,7 @@ export function codesOf(method: string, path: string, declared: Declared): Error
   return [...new Set(codes.filter((code) => code !== false))]
 }
 
-/** Statuses whose answer is the same wherever it is met: they have one place in the document. */
+/** Statuses whose response is the same for every operation. Each has one place in the document. */
 const SHARED: Readonly<Record<number, string>> = {
   400: 'InvalidRequest',
   401: 'Unauthorized',
@@ -89,7 +89,7 @@ const SHARED: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 }
 
-/** What answers say of the limit of requests, where there is one. */
+/** Headers of the rate limit, for routes that have one. */
 export const LIMIT_HEADERS = Object.fromEntries(
   ['limit', 'remaining', 'reset'].map((what) => [
     `ratelimit-${what}`,
@@ -127,7 +127,7 @@ const exampleOfProblem = (code: ErrorCode): JsonObject => ({
   requestId: '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10',
 })
 
-/** The answers for these codes, by status. */
+/** The responses for these codes, by status. */
 export function problemResponses(codes: readonly ErrorCode[]): JsonObject {
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b)
   return Object.fromEntries(
@@ -142,7 +142,7 @@ export function problemResponses(codes: readonly ErrorCode[]): JsonObject {
   )
 }
 
-/** The answers that operations refer to: with every code of their status. */
+/** The responses that operations refer to. Each lists every code of its status. */
 export function sharedResponses(): JsonObject {
   return Object.fromEntries(
     Object.entries(SHARED).flatMap(([status, name]) => {

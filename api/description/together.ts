@@ -1,7 +1,10 @@
-/** JSON Schema for what has to stand together in a body: the document's, while operations refuse it in words of their own. */
+/**
+ * JSON Schema for fields of a body that depend on each other. It is for the document only: operations refuse such
+ * bodies in words of their own.
+ */
 import type { Json, JsonObject } from './json.ts'
 
-/** Null is as good as left out. */
+/** A field that is present. Null counts as left out. */
 const given = (name: string, schema: JsonObject = { not: { type: 'null' } }): JsonObject => ({
   required: [name],
   properties: { [name]: schema },
@@ -13,14 +16,16 @@ const is = (name: string, value: Json): JsonObject => given(name, { const: value
 
 const WORDS = ['if', 'then', 'else']
 
-/** JSON Schema's if, then and else: types that are made from a document do not know them, and stay simple. */
+/**
+ * Builds `if`, `then` and `else` of JSON Schema. Generators of types do not know them, so generated types stay simple.
+ */
 const when = (...parts: readonly [so: JsonObject, yes: JsonObject, no: JsonObject]): JsonObject =>
   Object.fromEntries(parts.map((part, i) => [WORDS[i], part]))
 
-/** One of two fields, and not both. */
+/** Exactly one of two fields. */
 export const eitherOf = (one: string, other: string): JsonObject => when(given(one), leftOut(other), given(other))
 
-/** Items of a list, of which none may be there twice. */
+/** A list without duplicate items. */
 export const noneTwice = (name: string): JsonObject => ({ properties: { [name]: { uniqueItems: true } } })
 
 const data = (...names: readonly string[]): JsonObject => ({
@@ -30,7 +35,7 @@ const data = (...names: readonly string[]): JsonObject => ({
 const BASE = data('baseTariffBytes', 'baseTariffGb')
 const FIXED = data('fixedCapacityBytes', 'fixedCapacityGb')
 
-/** The terms of its type, with its data, and no other's. */
+/** The terms of the tariff's own type, with their data, and the terms of no other type. */
 export const TERMS_OF_A_TARIFF: JsonObject = {
   allOf: [
     when(is('type', 0), given('standardTariff', BASE), leftOut('standardTariff')),
@@ -39,7 +44,7 @@ export const TERMS_OF_A_TARIFF: JsonObject = {
   ],
 }
 
-/** Text, pool, tariff and tag belong to some types of run only. */
+/** Message text, pool, tariff and tag are allowed for some types of run only. */
 export const TERMS_OF_A_BULK_RUN: JsonObject = {
   allOf: [
     when(is('type', 'send-sms'), given('message'), leftOut('message')),
@@ -47,7 +52,7 @@ export const TERMS_OF_A_BULK_RUN: JsonObject = {
   ],
 }
 
-/** Of a pool, or of a SIM, as the action is. */
+/** Requires `poolId` for the action on a pool, and `simId` for all other actions. */
 export const actionOf = (ofPool: string): JsonObject =>
   when(
     is('action', ofPool),
@@ -55,7 +60,7 @@ export const actionOf = (ofPool: string): JsonObject =>
     { allOf: [given('simId'), leftOut('poolId')] },
   )
 
-/** One price for each of these types. */
+/** At most one price for each of these types. */
 export const onePriceOf = (types: readonly number[]): JsonObject => ({
   allOf: types.map((type) => ({
     properties: { prices: { contains: is('type', type), minContains: 0, maxContains: 1 } },

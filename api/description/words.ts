@@ -1,9 +1,9 @@
-/** What the documents say in words: on themselves, and on the tags of their operations. */
+/** The texts of the documents, about themselves and about the tags of their operations. */
 
 interface Words {
   readonly title: string
   readonly description: string
-  /** Every tag that an operation has. */
+  /** Every tag that an operation has, with its description. */
   readonly tags: Readonly<Record<string, string>>
 }
 

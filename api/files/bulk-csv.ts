@@ -1,4 +1,4 @@
-/** The SIMs of a bulk run as CSV: read into the body that JSON has, rows unchecked. */
+/** Reads the SIMs of a bulk run from CSV. Makes the same body as JSON, with unchecked rows. */
 
 import { parse } from 'csv-parse/sync'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -9,7 +9,7 @@ import { delimiterOf } from './delimiter.ts'
 import { refuseLongLines } from './lines.ts'
 import { AS_SAVED } from './sim-csv.ts'
 
-/** Has a scope take CSV besides JSON. What is asked for stands in the query then. */
+/** Makes a scope accept CSV besides JSON. With CSV, the type of the run is in the query. */
 export function takeBulkFiles(app: FastifyInstance): void {
   app.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, async (request: FastifyRequest, body: string) => {
     const { query } = request
@@ -18,15 +18,16 @@ export function takeBulkFiles(app: FastifyInstance): void {
   })
 }
 
-/** `id` is what lists of SIMs call it. */
+/** `id` is the column's name in lists of SIMs. */
 const COLUMNS: Readonly<Record<string, keyof BulkRow>> = { iccid: 'iccid', simid: 'simId', id: 'simId' }
 
 /**
- * Reads rows that each name a SIM. The first line names the columns, upper or lower case: `iccid`, `simId`, or both,
- * and what else is taken; all others are passed over, so that a list of SIMs that was exported can be sent back.
+ * Reads rows that each name a SIM. The first line names the columns, in upper or lower case. It has `iccid`, `simId` or
+ * both, and may have the other taken columns. All other columns are ignored, so an exported list of SIMs can be sent
+ * back.
  *
- * @param taken fields by the columns' names in lower case
- * @throws ServiceError invalid_request where it is no such CSV
+ * @param taken fields, by column name in lower case
+ * @throws ServiceError invalid_request if the text is no such CSV, or names no SIM
  */
 export function readSimRows(text: string, taken: Readonly<Record<string, string>>): Record<string, string>[] {
   const columns = (header: string[]) => {
@@ -55,7 +56,7 @@ export function readSimRows(text: string, taken: Readonly<Record<string, string>
   )
 }
 
-/** An empty cell is no value; what is no number stays text, and is refused where rows are checked. */
+/** Reads an id. An empty cell is no value. Text that is no number stays text, and the check of the rows refuses it. */
 export function idCell(field: string, cell = ''): object {
   const id = digitsOf(cell)
   return id === '' ? {} : { [field]: /^\d{1,15}$/.test(id) ? Number(id) : id }

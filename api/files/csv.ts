@@ -1,10 +1,10 @@
-/** Lists as CSV (RFC 4180), written page by page: bounded memory however long they are. */
+/** Writes lists as CSV (RFC 4180), page by page. Memory stays bounded, however long the list. */
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
 import type { TSchema } from 'typebox'
 import { asTextCell, neutralised } from '../../domain/spreadsheet.ts'
 
-/** Digits that are a name: a spreadsheet program takes them for a number. */
+/** Columns of digits that are identifiers. A spreadsheet program would read them as numbers. */
 const DIGITS: ReadonlySet<unknown> = new Set(['iccid', 'imsi', 'msisdn', 'imei'])
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
@@ -12,9 +12,9 @@ const partOf = (value: unknown, name: string): unknown =>
   isObject(value) ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined
 
 /**
- * The columns a resource's schema makes, in its order; the fields of an object in it stand as `object.field`.
+ * The columns of a resource's schema, in its order. The fields of a nested object are named `object.field`.
  *
- * @param leftOut columns, or whole objects, that are not wanted
+ * @param leftOut columns, or whole objects, to leave out
  */
 export function columnsOf(schema: TSchema, leftOut: readonly string[] = [], prefix = ''): string[] {
   const properties = partOf(schema, 'properties')
@@ -29,11 +29,14 @@ export function columnsOf(schema: TSchema, leftOut: readonly string[] = [], pref
 
 export interface CsvOptions {
   readonly columns: readonly string[]
-  /** For a spreadsheet program that opens the file: digits that are names as `="8944…"`, a byte order mark. */
+  /**
+   * For a file that a spreadsheet program opens: adds a byte order mark, and writes identifiers of digits as
+   * `="8944…"`.
+   */
   readonly spreadsheet: boolean
 }
 
-/** Text that begins like a formula is made harmless; a value that is null or absent is an empty cell. */
+/** Neutralises text that begins like a formula. Writes a null or absent value as an empty cell. */
 async function* csv(
   first: IteratorResult<readonly object[], void>,
   rest: AsyncGenerator<readonly object[], void>,
@@ -54,9 +57,9 @@ async function* csv(
 }
 
 /**
- * A CSV file of all pages' items, its first line the names of the columns.
+ * A CSV file of the items of all pages. Its first line names the columns.
  *
- * The first page is read before this resolves, so that a failure there is still an answer of its own.
+ * Reads the first page before it resolves, so that a failure there can still be reported in a response of its own.
  */
 export const streamedCsv = async (
   pages: AsyncGenerator<readonly object[], void>,

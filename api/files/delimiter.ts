@@ -1,16 +1,20 @@
-/** What separates the cells of a CSV: comma, semicolon or tab, as spreadsheet programs write them. */
+/** Finds the delimiter of a CSV: comma, semicolon or tab, as spreadsheet programs write them. */
 import { MOST_LINE } from './lines.ts'
 
 const DELIMITERS = [',', ';', '\t']
 
-/** The one that stands most often in the first line: names of columns have none of them. */
+/** The delimiter that appears most often in the first line. Column names contain none of them. */
 export function delimiterOf(text: string): string {
   const first = /[^\r\n]+/.exec(text)?.[0] ?? ''
   const count = (delimiter: string) => first.split(delimiter).length
   return DELIMITERS.reduce((best, other) => (count(other) > count(best) ? other : best))
 }
 
-/** The same of a stream. @returns it, and all of the stream from its beginning */
+/**
+ * Finds the delimiter of a stream.
+ *
+ * @returns the delimiter, and the whole stream from its beginning
+ */
 export async function delimiterOfStream(
   parts: AsyncGenerator<Buffer>,
 ): Promise<{ readonly delimiter: string; readonly all: AsyncGenerator<Buffer> }> {
@@ -20,7 +24,7 @@ export async function delimiterOfStream(
     const next = await parts.next()
     if (next.done === true) break
     read.push(next.value)
-    // Byte by byte: what is looked for is ASCII, and a part may end within a character.
+    // Decodes byte by byte: only ASCII is looked for, and a part may end within a character.
     text += next.value.toString('latin1')
   }
   async function* all() {

@@ -1,7 +1,7 @@
-/** Lines and records of deliveries, measured while they are read: one without end never comes to stand in memory. */
+/** Measures lines and records of deliveries while they are read. An endless line never fills the memory. */
 import { ServiceError } from '../../domain/errors.ts'
 
-/** Longest line of NDJSON, longest record of CSV, in bytes. */
+/** Longest line of NDJSON and longest record of CSV, in bytes. */
 export const MOST_LINE = 64 * 1024
 export const LINE_TOO_LONG = `is longer than ${MOST_LINE} bytes`
 
@@ -9,7 +9,7 @@ const NEWLINE = 0x0a
 const QUOTE = 0x22
 
 /**
- * The lines of a stream, without their ends; null for one that is too long, of which nothing is kept.
+ * The lines of a stream, without their line ends. Yields null for a line that is too long, and keeps nothing of it.
  *
  * @param parts UTF-8
  */
@@ -43,9 +43,9 @@ const recordTooLong = (line: number) =>
   new ServiceError('invalid_request', `The CSV cannot be read: the record in line ${line} ${LINE_TOO_LONG}`)
 
 /**
- * Passes CSV on, up to a record that is too long: line ends within quotes are part of a record.
+ * Passes CSV on until a record is too long. Line ends within quotes belong to the record.
  *
- * @throws ServiceError invalid_request
+ * @throws ServiceError invalid_request if a record is too long
  */
 export async function* measuredCsv(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let [length, lines, begun, quoted] = [0, 1, 1, false]
@@ -65,9 +65,9 @@ export async function* measuredCsv(parts: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 /**
- * Looks at the lines of a text that is there whole.
+ * Checks the length of the lines of a complete text.
  *
- * @throws ServiceError invalid_request where one is too long
+ * @throws ServiceError invalid_request if a line is too long
  */
 export function refuseLongLines(text: string): void {
   let line = 1

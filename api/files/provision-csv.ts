@@ -1,9 +1,9 @@
-/** The SIMs of a batch as CSV: read into the body that JSON has, rows unchecked. */
+/** Reads the SIMs of a batch from CSV. Makes the same body as JSON, with unchecked rows. */
 import type { FastifyInstance } from 'fastify'
 import type { BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { idCell, nameOf, readSimRows } from './bulk-csv.ts'
 
-/** `id` is what lists of SIMs call it. */
+/** `id` is the column's name in lists of SIMs. */
 const COLUMNS: Readonly<Record<string, keyof BatchRow>> = {
   iccid: 'iccid',
   simid: 'simId',
@@ -13,7 +13,7 @@ const COLUMNS: Readonly<Record<string, keyof BatchRow>> = {
   tag: 'tag',
 }
 
-/** Has a scope take CSV besides JSON. What holds for all rows stands in the query then. */
+/** Makes a scope accept CSV besides JSON. With CSV, values for all rows are in the query. */
 export function takeProvisionFiles(app: FastifyInstance): void {
   app.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, async (_: unknown, body: string) => ({
     sims: readSimRows(body, COLUMNS).map((row) => ({

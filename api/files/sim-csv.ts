@@ -1,4 +1,4 @@
-/** A list of SIMs as CSV, from whatever program: records that are not checked yet, each with its line. */
+/** Reads a list of SIMs from CSV, written by any program. Records are unchecked; each has its line number. */
 
 import { parse } from 'csv-parse/sync'
 import { ServiceError } from '../../domain/errors.ts'
@@ -8,7 +8,7 @@ import type { SimFile } from '../../operations/estate/import-sims.ts'
 import { delimiterOf } from './delimiter.ts'
 import { refuseLongLines } from './lines.ts'
 
-/** Records and where they stand. */
+/** Records and their places in the file. */
 export interface SimRecords extends SimFile {
   readonly sims: unknown[]
 }
@@ -18,7 +18,7 @@ interface Row {
   readonly line: number
 }
 
-/** How CSV is read that people save from whatever program they have. */
+/** Parser options for CSV saved from any program. */
 export const AS_SAVED = {
   bom: true,
   relax_column_count: true,
@@ -32,10 +32,10 @@ const refused = (why: string, cause?: unknown) =>
   new ServiceError('invalid_request', `The CSV cannot be read: ${why}`, { cause })
 
 /**
- * Reads CSV whose first line names the columns, in any order, upper or lower case; an empty cell is no value. Commas,
- * semicolons or tabs: whatever the first line has. A row with too many cells is kept as one that could not be read.
+ * Reads CSV whose first line names the columns, in any order, in upper or lower case. An empty cell is no value. The
+ * first line decides the delimiter: comma, semicolon or tab. A row with too many cells is kept as unreadable.
  *
- * @throws ServiceError invalid_request where it is no CSV, or a column is not known
+ * @throws ServiceError invalid_request if the text is no CSV, or if a column is unknown, duplicate or missing
  */
 export function readSimCsv(text: string): SimRecords {
   refuseLongLines(text)
@@ -58,7 +58,7 @@ export function readSimCsv(text: string): SimRecords {
   return { sims, lines, unreadable }
 }
 
-/** Excel's own first line `sep=;` is taken off: the line of columns says the same. */
+/** Removes Excel's own first line `sep=;`. The line of columns shows the delimiter as well. */
 function withoutHint(text: string): { body: string; skipped: number } {
   const hint = /^\uFEFF?"?sep=.?"?(?:\r\n|\n|\r)/i.exec(text)
   return hint === null ? { body: text, skipped: 0 } : { body: text.slice(hint[0].length), skipped: 1 }
@@ -81,12 +81,12 @@ function rowsOf(text: string, skipped: number): Row[] {
   }
 }
 
-/** The parser counts lines up to the end of a record. */
+/** Line breaks within a record. The parser counts lines up to the end of a record. */
 const breaksIn = (cells: readonly string[]): number =>
   cells.reduce((sum, cell) => sum + (cell.includes('\n') || cell.includes('\r') ? breaks(cell) : 0), 0)
 const breaks = (cell: string): number => cell.match(/\r\n|\n|\r/g)?.length ?? 0
 
-/** The names of a SIM's fields, column by column; empty for a column without a name. */
+/** The field of each column. Empty for a column without a name. */
 function columnsOf({ cells }: Row): string[] {
   const known = new Map(SIM_FIELDS.map((name) => [name.toLowerCase(), name]))
   const columns = cells.map((cell) => (cell === '' ? '' : known.get(cell.toLowerCase())))
@@ -118,7 +118,7 @@ const recordOf = (columns: readonly string[], cells: readonly string[]): unknown
 const INTEGERS: ReadonlySet<string> = new Set(['type', 'watchdogMode', 'warningThresholdPct'])
 const BOOLEANS: ReadonlySet<string> = new Set(['enableBurnRateAlerts', 'isWatchdogExempt'])
 
-/** What is none of what its column takes stays text, and is rejected where records are checked. */
+/** Converts a cell to the type of its column. Other text stays text, and the check of the records rejects it. */
 function valueOf(column: string, cell: string): unknown {
   if (DIGIT_FIELDS.has(column)) return digitsOf(cell)
   if (INTEGERS.has(column) && /^\d{1,9}$/.test(cell)) return Number(cell)

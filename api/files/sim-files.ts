@@ -1,4 +1,4 @@
-/** Lists of SIMs as CSV and NDJSON: read into the body that JSON has, records unchecked. */
+/** Reads lists of SIMs from CSV and NDJSON. Makes the same body as JSON, with unchecked records. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
@@ -9,18 +9,18 @@ import { readSimCsv, type SimRecords } from './sim-csv.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where the records of the body stand in the file; null where it is JSON. */
+    /** Where each record of the body stands in the file. Null for a JSON body. */
     simFile: SimFile | null
   }
 }
 
-/** What lists of SIMs look like. */
+/** Example files, by content type. */
 export const SIM_FILES = {
   'text/csv': 'iccid,imsi,tag\n8999900000000000018,001010000000018,meter 18\n',
   'application/x-ndjson': '{"iccid":"8999900000000000018","tag":"meter 18"}\n',
 }
 
-/** Has a scope take NDJSON and CSV besides JSON. */
+/** Makes a scope accept NDJSON and CSV besides JSON. */
 export function takeSimFiles(app: FastifyInstance): void {
   app.decorateRequest('simFile', null)
   const take = (types: string[], read: (text: string) => SimRecords) =>
@@ -36,9 +36,9 @@ export function takeSimFiles(app: FastifyInstance): void {
 const NEXT = 'save it as UTF-8 (in Excel: "CSV UTF-8") and send it again'
 
 /**
- * The text of a file.
+ * Decodes a file.
  *
- * @throws ServiceError invalid_request where it is not UTF-8, naming the first line that is not
+ * @throws ServiceError invalid_request if it is not UTF-8, with the first line that is not
  */
 function textOf(body: Buffer): string {
   const utf16 = /^(?:\xFF\xFE|\xFE\xFF|[^\0]\0|\0[^\0])/.test(body.toString('latin1', 0, 4))
@@ -52,7 +52,7 @@ function textOf(body: Buffer): string {
   )
 }
 
-/** A line that is no JSON is kept as one that could not be read. */
+/** Keeps a line that is no JSON as unreadable. */
 function readNdjson(text: string): SimRecords {
   const sims: unknown[] = []
   const lines: number[] = []

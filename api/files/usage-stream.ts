@@ -1,6 +1,6 @@
 /**
- * Usage as it is delivered: JSON, NDJSON or CSV, plain or gzipped, read as a stream of unchecked records.
- * NDJSON and CSV take bounded memory however long they are; JSON is read whole and bounded in size.
+ * Reads a usage delivery as a stream of unchecked records: JSON, NDJSON or CSV, plain or gzipped. NDJSON and CSV take
+ * bounded memory, however long they are. JSON is read whole, up to a maximum size.
  */
 
 import { createHash } from 'node:crypto'
@@ -14,13 +14,13 @@ import { shapeFault, wrongShape } from '../http/json-shape.ts'
 import { delimiterOfStream } from './delimiter.ts'
 import { LINE_TOO_LONG, linesOf, measuredCsv } from './lines.ts'
 
-/** Most bytes of a JSON body once it is unpacked. */
+/** Most bytes of a JSON body, uncompressed. */
 const MOST_JSON = 32 * 1024 * 1024
 
 const NDJSON = ['application/x-ndjson', 'application/ndjson']
 const TYPES = ['application/json', ...NDJSON, 'text/csv']
 
-/** Measures the bytes of a body as they come in. */
+/** Counts and hashes the bytes of a body as they arrive. */
 export class Arrived {
   bytes = 0
   readonly #hash = createHash('sha256')
@@ -33,33 +33,35 @@ export class Arrived {
         done(null, chunk)
       },
     })
-    // Whoever fails, the other ends with it; the reader is told.
+    // If either stream fails, the other ends too. The reader gets the error.
     return pipeline(body, measuring, () => undefined)
   }
 
-  /** Of what has come so far, hexadecimal. */
+  /** SHA-256 of the bytes so far, hexadecimal. */
   sha256(): string {
     return this.#hash.copy().digest('hex')
   }
 }
 
-/** Has a scope hand bodies through unread. */
+/** Makes a scope pass bodies on unread. */
 export function takeUsage(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(TYPES, (_request, payload, done) => done(null, payload))
-  // What is left of a body that is refused would stand before the connection's next request, which would wait for ever.
+  // The rest of a refused body would precede the connection's next request, which would then wait for ever.
   app.addHook('onSend', async (request, reply) => {
     if (!request.raw.complete) reply.header('connection', 'close')
   })
 }
 
-/** A delivery; one without a body has none. */
+/** A request with a delivery. It may have no body. */
 export type UsageRequest = FastifyRequest<{ Body: Readable | undefined }>
 
 /**
  * The records of a usage delivery, unchecked, in their order.
  *
- * @throws ServiceError `invalid_request` for a body that is not of its type, `payload_too_large`
+ * @throws ServiceError `invalid_request` for a body that is not of its type
+ * @throws ServiceError `unsupported_media_type` for an encoding other than gzip
+ * @throws ServiceError `payload_too_large` for JSON above its maximum size
  */
 export function usageRecords(request: UsageRequest, arrived: Arrived): AsyncGenerator<unknown> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
@@ -128,7 +130,7 @@ async function* fromNdjson(body: Readable): AsyncGenerator<unknown> {
   }
 }
 
-/** A line that cannot be read is rejected where records are checked. */
+/** Parses a line. The check of the records rejects a line that cannot be parsed. */
 function parsedLine(line: string): unknown {
   const fault = shapeFault(line)
   if (fault !== undefined) return new Unreadable(`${fault.pointer} ${fault.detail}`.trim())
@@ -153,7 +155,7 @@ async function* fromCsv(body: Readable): AsyncGenerator<unknown> {
       trim: true,
       relax_column_count: true,
     })
-    // Whoever fails, the other ends with it; the reader below is told.
+    // If either stream fails, the other ends too. The reader below gets the error.
     pipeline(Readable.from(all), rows, () => undefined)
     for await (const row of rows) yield toRecord(row)
   } catch (error) {
@@ -167,7 +169,10 @@ function knownColumn(name: string): string {
   throw new ServiceError('invalid_request', `CSV: ${detail}`, { errors: [{ pointer: `/${name}`, detail }] })
 }
 
-/** An empty cell is no value; what is no number stays text, and is rejected where records are checked. */
+/**
+ * Makes a record of a row. An empty cell is no value. Text that is no number stays text, and the check of the records
+ * rejects it.
+ */
 const toRecord = (row: Record<string, string>): unknown =>
   Object.fromEntries(
     Object.entries(row)

@@ -1,4 +1,4 @@
-/** What both listeners have in common: request ids, validation, problems, 404 and 405, metrics, no-body calls. */
+/** What both listeners share: request ids, validation, problems, 404 and 405, metrics, routes without a body. */
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -13,25 +13,25 @@ import { useResponseChecks, useValidation } from './validation.ts'
 export interface AppOptions {
   readonly logger?: FastifyBaseLogger
   readonly metrics?: Metrics
-  /** Answers that are sent otherwise than they are meant become failures: for tests. */
+  /** For tests: fails a response that is sent differently from what its handler meant. */
   readonly checkAnswers?: boolean
-  /** How long a request may take to arrive, in milliseconds. Default: a minute. */
+  /** Time for a request to arrive, in milliseconds. Default: one minute. */
   readonly arrivalMs?: number
-  /** The same for a path that takes a file. Default: ten minutes. */
+  /** Time for a request to arrive at a path that takes files, in milliseconds. Default: ten minutes. */
   readonly uploadMs?: number
 }
 
 const ARRIVAL_MS = 60_000
 const UPLOAD_MS = 600_000
-/** Fastify's own for a body: what takes more takes files. */
+/** Fastify's default limit for a body. A route with a higher limit takes files. */
 const BODY_BYTES = 1024 * 1024
 
 export type App = ReturnType<typeof buildApp>
 
-/** What is answered is of the type it says, and nobody keeps it on the way: it is one key's. */
+/** A response has the type that it states, and no intermediary keeps it: it belongs to one key. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
 
-/** Ids of callers are kept where they are harmless in a log. */
+/** A caller's request id is kept if it is harmless in a log. */
 const REQUEST_ID = /^[\w.:/-]{1,128}$/
 
 export function buildApp(options: AppOptions) {
@@ -42,7 +42,7 @@ export function buildApp(options: AppOptions) {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
     routerOptions: { maxParamLength: 1000 },
-    // What arrives on an open connection while the process stops is answered, not turned away.
+    // Requests that arrive on an open connection during shutdown get their response, not a refusal.
     return503OnClosing: false,
     requestTimeout: options.uploadMs ?? UPLOAD_MS,
     clientErrorHandler: refuseSocket,
@@ -70,7 +70,9 @@ export function buildApp(options: AppOptions) {
   return app
 }
 
-/** Ends the connection of a request whose body does not arrive; files may take longer, as the server bounds it. */
+/**
+ * Ends the connection of a request whose body does not arrive in time. For files the server's own, longer limit holds.
+ */
 function boundArrival(app: FastifyInstance, ms: number): void {
   const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>()
   app.addHook('onRequest', async (request) => {
@@ -88,7 +90,10 @@ function boundArrival(app: FastifyInstance, ms: number): void {
   app.addHook('onRequestAbort', arrived)
 }
 
-/** What cannot be read as HTTP never becomes a request: its problem is written by hand. */
+/**
+ * Writes the problem for input that is not readable as HTTP. Such input never becomes a request, so it is written by
+ * hand.
+ */
 function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
@@ -118,7 +123,9 @@ function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
   )
 }
 
-/** JSON, and an empty body (JSON's white space alone) for none: a schema says whether one is needed. */
+/**
+ * Accepts JSON. An empty body, or JSON's white space alone, counts as no body; the schema says whether one is needed.
+ */
 function acceptJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
@@ -132,7 +139,9 @@ function acceptJson(app: FastifyInstance): void {
 }
 
 /**
- * Has the paths of a scope take no body: absent, empty, `{}` or `null`, under any content type.
+ * Makes the paths of a scope take no body: absent, empty, `{}` or `null`, under any content type.
+ *
+ * Refuses any other body with `invalid_request`.
  */
 export function takeNoBody(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -146,9 +155,9 @@ export function takeNoBody(app: FastifyInstance): void {
 }
 
 /**
- * Watches the paths that are registered from now on.
+ * Watches the paths registered after this call.
  *
- * @returns what to call after the last one: the other methods of each path are refused with 405 and `Allow`
+ * @returns a function to call after the last path: it refuses the other methods of each path with 405 and `Allow`
  */
 export function refuseOtherMethods(app: FastifyInstance): () => void {
   const known = new Map<string, Set<string>>()
@@ -164,7 +173,7 @@ export function refuseOtherMethods(app: FastifyInstance): () => void {
         url,
         method: app.supportedMethods.filter((method) => !methods.has(method)),
         schema: { hide: true },
-        // Before the body is looked at: its type is beside the point.
+        // Runs before the body is read: its type does not matter here.
         onRequest: async (request, reply) => {
           reply.header('allow', allowed)
           throw new ServiceError('method_not_allowed', `${request.method} is not for this path: it takes ${allowed}.`)

@@ -1,6 +1,6 @@
 /**
- * Who calls: `Authorization: Bearer <key>`, or `X-API-Key`. A tenant's key acts for its tenant; an operator
- * key names the tenant with `X-Tenant-Id`, on either listener.
+ * Identifies the caller by `Authorization: Bearer <key>`, or `X-API-Key`. A tenant's key acts for its tenant. An
+ * operator key names the tenant with `X-Tenant-Id`, on either listener.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -15,40 +15,43 @@ import { knowWorkingKeys } from './working-keys.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The tenant the request acts for; empty where it acts for the platform. */
+    /** The tenant the request acts for. Empty if it acts for the platform. */
     tenantId: string
-    /** Id of the key it came with. */
+    /** Id of the request's key. */
     keyId: string
-    /** What its key may do. */
+    /** What the request's key may do. */
     keyScopes: readonly Scope[]
-    /** The tenant its key is for; null: an operator key. */
+    /** The tenant of the request's key. Null for an operator key. */
     keyTenantId: string | null
   }
   interface FastifyContextConfig {
     /** Whom an operator key has to name: a tenant (default), a tenant or the platform, or nobody. */
     tenant?: 'required' | 'or-platform' | 'none'
-    /** What the key must be allowed. Default: read for GET, else write. */
+    /** The scope that the key needs. Default: read for GET and HEAD, else write. */
     scope?: Scope
   }
 }
 
-/** Refusals an address may meet in a minute: more than anybody's mistake, less than costs anything. */
+/** Refusals an address may meet in a minute. More than anyone causes by mistake, too few to cost anything. */
 const REFUSALS = 60
 
 export interface RefusalLimit {
-  /** Refusals of keys a minute and address; 0: no limit. Default: 60. */
+  /** Refused keys a minute and address; 0: no limit. Default: 60. */
   readonly refusalLimit?: number
 }
 
 interface KeyOptions extends RefusalLimit {
   readonly store: Store
-  /** On the internal one only operator keys are taken. */
+  /** The internal listener takes operator keys only. */
   readonly listener: 'public' | 'internal'
 }
 
 /**
- * Has every path of a scope ask for a key. What has not the form of one is refused without the database; so is, beyond
- * the limit of refusals, whatever comes from that address, but for keys that work.
+ * Requires a key on every path of a scope. A credential without the form of a key is refused without a database query.
+ * Beyond the limit of refusals, so is every request from that address, unless its key works.
+ *
+ * Refuses with `unauthorized`, `forbidden`, `rate_limited`, `invalid_request` (for `X-Tenant-Id`) or
+ * `tenant_not_found`.
  */
 export function useKeys(app: FastifyInstance, { store, refusalLimit = REFUSALS, listener }: KeyOptions): void {
   const refusals = countRefusals(refusalLimit, store.clock)
@@ -92,7 +95,7 @@ export function useKeys(app: FastifyInstance, { store, refusalLimit = REFUSALS, 
 
 const forbidden = (message: string) => new ServiceError('forbidden', message)
 
-/** Last use is written at most once a minute. */
+/** The last use of a key is written at most once a minute. */
 const TOUCH_MS = 60_000
 
 const NO_SUCH_KEY = 'There is no such API key.'
@@ -116,7 +119,10 @@ function credential(request: FastifyRequest): string | undefined {
   return bearer ?? (typeof alias === 'string' ? alias : undefined)
 }
 
-/** What concerns the platform is asked for by name, so that a header which was forgotten changes nothing for everybody. */
+/**
+ * The error for a missing or wrong `X-Tenant-Id`. The platform has to be named, so that a forgotten header never
+ * changes something for all tenants.
+ */
 function mustName(got: string | undefined, needed: 'required' | 'or-platform'): ServiceError {
   const expected =
     needed === 'required' ? 'the id of a tenant' : `the id of a tenant, or ${PLATFORM} for the platform itself`

@@ -1,6 +1,6 @@
 /**
- * Changes by PUT, PATCH and DELETE, each in one transaction on behalf of its caller; and `If-Match`, which lets
- * a change through only where the resource is still the one the caller has seen.
+ * Changes by PUT, PATCH and DELETE, each in one transaction on behalf of its caller. With `If-Match`, a change is made
+ * only if the resource is still the one that the caller has seen.
  */
 import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** The same store, its changes on behalf of who sent the request. */
+/** The same store, with the sender of the request as its caller. */
 export function onBehalfOf(store: Store, request: FastifyRequest): Store {
   const { method, url = '', schema } = request.routeOptions
   const idempotencyKey = keyOf(request)
@@ -31,9 +31,9 @@ export function onBehalfOf(store: Store, request: FastifyRequest): Store {
 }
 
 /**
- * Changes something of a tenant.
+ * Changes data of a tenant.
  *
- * @param resource what `If-Match` speaks of
+ * @param resource the resource that `If-Match` is about
  * @throws ServiceError precondition_failed
  */
 export const changeInTenant = <T>(
@@ -48,7 +48,8 @@ export const changeInTenant = <T>(
   })
 
 /**
- * Locks a resource and compares it with `If-Match`. What is not there is left to the change itself to say.
+ * Locks a resource and compares its version with `If-Match`. If there is no such resource, the change itself reports
+ * that.
  *
  * @throws ServiceError precondition_failed
  */

@@ -1,12 +1,14 @@
-/** The page that shows the description. */
+/** The page that shows the OpenAPI description. */
 import { randomBytes } from 'node:crypto'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyRequest } from 'fastify'
 import type { App } from './app.ts'
 
-/** Serves a page at `/docs` that shows the description. It loads nothing from elsewhere, and asks nobody. */
+/**
+ * Serves a page at `/docs` that shows the description. The page loads nothing from other hosts, and sends them nothing.
+ */
 export async function useDocsPage(app: App): Promise<void> {
-  // The page is made with one nonce for all; each answer gets its own in its place.
+  // The page is built once, with one nonce. Each response gets a nonce of its own in its place.
   const written = nonce()
   const nonces = new WeakMap<FastifyRequest, string>()
   app.addHook('onSend', async (request, _reply, payload) => {
@@ -37,7 +39,7 @@ export async function useDocsPage(app: App): Promise<void> {
 
 const nonce = (): string => randomBytes(18).toString('base64url')
 
-/** Scripts are those that the page was sent with. Its styles are made in the browser, without a nonce. */
+/** Allows only the scripts that the page was sent with. Its styles are made in the browser, without a nonce. */
 const policyWith = (own: string): string =>
   `default-src 'self'; script-src 'nonce-${own}'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; ` +
   "font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"

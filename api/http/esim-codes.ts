@@ -1,6 +1,6 @@
 /**
- * Activation codes of eSIMs: whoever has one can download the profile. Keys without the scope `esim` see null in
- * their place; what others are shown is in the audit trail, a row a request.
+ * Activation codes of eSIMs. Whoever has one can download the profile. A key without the scope `esim` sees null
+ * instead. What other keys are shown is in the audit trail, one row a request.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Sim } from '../../domain/estate/sim.ts'
@@ -9,7 +9,7 @@ import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { onBehalfOf } from './change.ts'
 
-/** Reads SIMs, and shows of them what the key of the request may see. */
+/** Reads SIMs. `show` removes the activation codes that the request's key may not see. */
 export const readAllowed = <T>(
   store: Store,
   request: FastifyRequest,

@@ -1,19 +1,19 @@
 /**
- * ETags of single resources: `"<version>.<digest>"`. The version counts the changes of the resource itself, and is
- * what `If-Match` compares; the digest is of the answer, which also changes with usage, open tickets, inherited
- * settings and time, so that `If-None-Match` never takes an old answer for a new one.
+ * ETags of single resources: `"<version>.<digest>"`. The version counts the changes of the resource itself; `If-Match`
+ * compares it. The digest is of the response, which also changes with usage, open tickets, inherited settings and time.
+ * So `If-None-Match` never takes an old response for a new one.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Version of the resource that is answered; null where the answer is none. */
+    /** Version of the resource in the response. Null if the response is no such resource. */
     resourceVersion: number | null
   }
 }
 
-/** Has answers that name a version carry an ETag, and leave as 304 where the caller has them already. */
+/** Adds an ETag to responses that have a version. Responds 304 if the caller already has the same response. */
 export function useEtags(app: FastifyInstance): void {
   app.decorateReply('resourceVersion', null)
   app.addHook('onSend', async (request, reply, payload) => {
@@ -28,22 +28,25 @@ export function useEtags(app: FastifyInstance): void {
   })
 }
 
-/** The version of what is written once. */
+/** The version of a resource that never changes. */
 export const NEVER_CHANGED = 1
 
-/** Says of which version the answer is; call before it is read, so that it is never newer than said. */
+/**
+ * Sets the version of a response. Call it before you read the resource, so that the version is never newer than the
+ * response.
+ */
 export function answersVersion(reply: FastifyReply, version: number | undefined): void {
   reply.resourceVersion = version ?? null
 }
 
 const tagsOf = (header: string): string[] => header.split(',').map((tag) => tag.trim())
 
-/** Whether `If-None-Match` names this tag; weak ones are the same here (RFC 9110, section 13.1.2). */
+/** Whether `If-None-Match` names this tag. Weak tags count as equal here (RFC 9110, section 13.1.2). */
 const namesTag = (header: string | undefined, etag: string): boolean =>
   header !== undefined && tagsOf(header).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag)
 
 /**
- * The versions that `If-Match` lets through; weak tags name none (RFC 9110, section 13.1.1).
+ * The versions that `If-Match` accepts. Weak tags name none (RFC 9110, section 13.1.1).
  *
  * @returns undefined without the header; `any` for `*`
  */

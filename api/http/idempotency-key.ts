@@ -2,10 +2,14 @@
 import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 
-/** Quoted, as the header's draft says, or bare, as everybody does it. */
+/** In quotes, as the header's draft says, or bare, as most clients send it. */
 export const ONCE_KEY = /^(?:"[ !#-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$/
 
-/** @throws ServiceError invalid_request for a key that is none */
+/**
+ * The key of a request; undefined without the header.
+ *
+ * @throws ServiceError invalid_request for a malformed key
+ */
 export function keyOf(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key']
   if (header === undefined) return undefined

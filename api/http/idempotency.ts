@@ -1,6 +1,6 @@
 /**
- * Changes that arrive by POST, each in one transaction. With an `Idempotency-Key` the answer is kept in that
- * same transaction, and the same request gets the same answer for 24 hours without doing anything again.
+ * Changes by POST, each in one transaction. With an `Idempotency-Key`, the same transaction keeps the response. For 24
+ * hours the same request gets the same response, and nothing is done again.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -11,7 +11,7 @@ import type { Resource } from '../../store/versions.ts'
 import { mustBeAsSeen, onBehalfOf } from './change.ts'
 import { keyOf } from './idempotency-key.ts'
 
-/** How long an answer is kept. */
+/** How long a response is kept, in milliseconds. */
 const KEEP_MS = 24 * 3_600_000
 
 interface Exchange {
@@ -19,11 +19,11 @@ interface Exchange {
   readonly reply: FastifyReply
 }
 interface Options {
-  /** Of a first answer; default 200. */
+  /** Status of the first response; default 200. */
   readonly status?: number
-  /** The answer holds a secret: it is kept without it, and a replay is refused. */
+  /** The response holds a secret. It is kept without its body, and a replay is refused. */
   readonly secret?: boolean
-  /** What `If-Match` speaks of. */
+  /** The resource that `If-Match` is about. */
   readonly resource?: Resource
 }
 interface Outcome<T> {
@@ -32,7 +32,12 @@ interface Outcome<T> {
   readonly replayed: boolean
 }
 
-/** Does a tenant's work once. @returns its answer; the kept one where this is a replay */
+/**
+ * Makes a tenant's change, idempotent by the request's key.
+ *
+ * @returns the response's body; on a replay, the kept one
+ * @throws ServiceError idempotency_in_progress, idempotency_key_reused, precondition_failed, secret_already_shown
+ */
 export async function idempotentInTenant<T>(
   store: Store,
   exchange: Exchange,
@@ -50,7 +55,12 @@ export async function idempotentInTenant<T>(
   return answer(exchange, outcome)
 }
 
-/** Does the platform's own work once. */
+/**
+ * Makes a change of the platform, idempotent by the request's key.
+ *
+ * @returns the response's body; on a replay, the kept one
+ * @throws ServiceError idempotency_in_progress, idempotency_key_reused, secret_already_shown
+ */
 export async function idempotentInPlatform<T>(
   store: Store,
   exchange: Exchange,
@@ -62,11 +72,12 @@ export async function idempotentInPlatform<T>(
 }
 
 /**
- * Has something else do a tenant's change, which knows a repeated request by its key. The answer is kept as others
- * are: so the key stands for one request here too, and what is answered already is not asked again.
+ * Makes a tenant's change through another system, which recognises a repeated request by its key. The response is kept
+ * as in the functions above. So a key stands for one request here too, and a replay does not reach the other system.
  *
- * @param steps.before written before it is asked; what it throws is answered, and nothing is asked
- * @param steps.ask takes the key, or an id of this request where it has none
+ * @param steps.before runs in a transaction before the other system is called; if it throws, nothing is called
+ * @param steps.ask calls the other system; takes the key, or a random id for a request without a key
+ * @throws ServiceError idempotency_in_progress, idempotency_key_reused
  */
 export async function idempotentElsewhere<T>(
   store: Store,
@@ -121,8 +132,9 @@ async function idempotent<Tx extends TenantTx | PlatformTx, T>(
 }
 
 /**
- * The answer that this request was given before, its key locked until the transaction ends.
+ * The kept response to this request. Locks the key until the transaction ends.
  *
+ * @returns undefined if there is none
  * @throws ServiceError idempotency_in_progress, idempotency_key_reused
  */
 async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, key: string) {
@@ -134,7 +146,10 @@ async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, ke
   throw new ServiceError('idempotency_key_reused', 'This Idempotency-Key stood for another request: take a new one.')
 }
 
-/** Has a scope refuse an `Idempotency-Key` that is none on every POST that takes one, used this time or not. */
+/**
+ * Refuses a malformed `Idempotency-Key` on every POST of a scope that takes one, even if this request makes no use of
+ * it.
+ */
 export function useIdempotencyKeys(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     if (request.method === 'POST' && request.routeOptions.config.idempotent !== false) keyOf(request)
@@ -146,7 +161,7 @@ function fingerprintOf(request: FastifyRequest): string {
   return createHash('sha256').update(what).digest('hex')
 }
 
-/** The same for bodies that differ only in the order of their fields. */
+/** Gives equal values for bodies that differ only in the order of their fields. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (typeof value !== 'object' || value === null) return value ?? null

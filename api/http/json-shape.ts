@@ -1,28 +1,28 @@
 /**
- * The shape of JSON, looked at in its text before anything is made of it: what is nested too deep or has too many
- * fields would cost everybody's time in whatever reads it. The length of lists is bounded by the length of bodies.
+ * Checks the shape of JSON in its text, before it is parsed. JSON that is nested too deep, or has too many fields,
+ * would cost too much time in every reader. The limit for bodies also bounds the length of lists.
  */
 import { ServiceError } from '../../domain/errors.ts'
 
-/** Deeper than anything that is asked for: 6 levels of a rule's conditions stand as text. */
+/** Deeper than any body needs. The 6 levels of a rule's conditions arrive as text. */
 const MOST_LEVELS = 64
-/** More than any object has: 30. */
+/** More than any object has: the largest has 30. */
 const MOST_FIELDS = 200
 
 export interface ShapeFault {
-  /** JSON pointer to what is too deep or too wide. */
+  /** JSON pointer to the value that is nested too deep or has too many fields. */
   readonly pointer: string
   readonly detail: string
 }
 
-/** An object or a list that is open where the text is read. */
+/** An object or list that is open at the current position. */
 interface Level {
   readonly isObject: boolean
-  /** Fields begun, or items ended. */
+  /** Names of fields begun, or items ended. */
   count: number
-  /** Whether the next text is the name of a field. */
+  /** Whether the next string is the name of a field. */
   beforeName: boolean
-  /** Where the name of the last field stands, with its quotes. */
+  /** Position of the last field's name in the text, with its quotes. */
   nameFrom: number
   nameTo: number
 }
@@ -34,7 +34,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d]
 const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d]
 
 /**
- * What is wrong with the shape of a JSON text; undefined where it can be read. What is no JSON is left to the parser.
+ * What is wrong with the shape of a JSON text; undefined if nothing is. Text that is no JSON is left to the parser.
  *
  * One pass over the text, in memory that does not grow with it.
  */
@@ -84,7 +84,7 @@ export function shapeFault(text: string): ShapeFault | undefined {
   return undefined
 }
 
-/** Where a text in quotes ends; the end of all where it does not. */
+/** Position of the closing quote of a string. The length of the text if there is none. */
 function endOfText(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at++) {
     const sign = text.charCodeAt(at)
@@ -94,7 +94,7 @@ function endOfText(text: string, from: number): number {
   return text.length
 }
 
-/** JSON pointer (RFC 6901) to the value under way in the innermost of these levels. */
+/** JSON pointer (RFC 6901) to the current value in the innermost of these levels. */
 const pointerTo = (text: string, levels: readonly Level[]): string =>
   levels
     .map(({ isObject, count, nameFrom, nameTo }) => (isObject ? nameOf(text.slice(nameFrom, nameTo)) : String(count)))
@@ -109,6 +109,6 @@ function nameOf(quoted: string): string {
   }
 }
 
-/** The refusal of a body whose shape is none that anything here has. */
+/** The error for a body with a shape fault. */
 export const wrongShape = (fault: ShapeFault): ServiceError =>
   new ServiceError('invalid_request', `${fault.pointer || 'body'} ${fault.detail}.`, { errors: [fault] })

@@ -12,9 +12,9 @@ export const EventParams = Type.Object({ id: Id('Event id') })
 export const OrderParams = Type.Object({ orderId: Id('Order id') })
 export const UsageDeliveryParams = Type.Object({ id: Id('Delivery id') })
 export const TariffParams = Type.Object({ id: Id('Tariff id') })
-/** Not checked as a UUID here: what is none names no ticket, which is 404. */
+/** Not checked as a UUID here: text that is no UUID names no ticket, so the response is 404. */
 export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
-/** As ticket ids. */
+/** Not checked as a UUID here, like a ticket id. */
 export const BulkParams = Type.Object({ id: Text('Id of the bulk run (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 export const BatchParams = Type.Object({ id: Text('Id of the batch (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
@@ -22,9 +22,9 @@ export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * The ticket id a path segment names.
+ * The ticket id in a path segment, in lower case.
  *
- * @throws ServiceError ticket_not_found where it is no UUID
+ * @throws ServiceError ticket_not_found if it is no UUID
  */
 export function ticketIdOf(segment: string): string {
   if (UUID.test(segment)) return segment.toLowerCase()
@@ -32,9 +32,9 @@ export function ticketIdOf(segment: string): string {
 }
 
 /**
- * The bulk run a path segment names.
+ * The id of a bulk run in a path segment, in lower case.
  *
- * @throws ServiceError bulk_not_found where it is no UUID
+ * @throws ServiceError bulk_not_found if it is no UUID
  */
 export function bulkIdOf(segment: string): string {
   if (UUID.test(segment)) return segment.toLowerCase()
@@ -42,9 +42,9 @@ export function bulkIdOf(segment: string): string {
 }
 
 /**
- * The batch a path segment names.
+ * The batch id in a path segment, in lower case.
  *
- * @throws ServiceError batch_not_found where it is no UUID
+ * @throws ServiceError batch_not_found if it is no UUID
  */
 export function batchIdOf(segment: string): string {
   if (UUID.test(segment)) return segment.toLowerCase()

@@ -1,4 +1,4 @@
-/** Every failure leaves as `application/problem+json` (RFC 9457), whoever noticed it. */
+/** Every failure is sent as `application/problem+json` (RFC 9457), wherever it occurs. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
@@ -32,14 +32,14 @@ export const Problem = strictObject({
 })
 export type Problem = Static<typeof Problem>
 
-/** Seconds after which trying again makes sense, for codes that say it. */
+/** Seconds for the `Retry-After` header, for the codes that have one. */
 const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   idempotency_in_progress: 1,
   quota_exceeded: 30,
   unavailable: 5,
 }
 
-/** Has an application answer all failures this way. */
+/** Makes an application send all failures as problems. */
 export function useProblems(app: FastifyInstance): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => sendProblem(request, reply, asServiceError(error)))
   app.setNotFoundHandler((request, reply) =>
@@ -47,7 +47,7 @@ export function useProblems(app: FastifyInstance): void {
   )
 }
 
-/** Answers with a failure; what may not go out goes to the log. */
+/** Responds with a failure. The cause goes to the log, never to the caller. */
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const { status, title } = ERRORS[error.code]
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
@@ -65,11 +65,11 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     ...(error.errors.length === 0 ? {} : { errors: error.errors.map((field) => ({ ...field })) }),
     requestId: request.id,
   }
-  // Serialized here: a route's own schemas say nothing about failures.
+  // Serialized here: a route's own schemas do not describe failures.
   return reply.code(status).type('application/problem+json; charset=utf-8').serializer(JSON.stringify).send(problem)
 }
 
-/** The failure a caller meets, whatever was thrown. */
+/** The error that the caller gets for whatever was thrown. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (!(error instanceof Error)) return new ServiceError('internal_error', INTERNAL, { cause: error })
@@ -107,16 +107,19 @@ function fromFastify(error: FastifyError): ServiceError | undefined {
   }
 }
 
-/** More faults than this are read by nobody. */
+/** Most faults in one response. Nobody reads more. */
 const MOST_TOLD = 100
 
-/** What a schema found wrong in a part of a request: the first hundred fields, and how many more there are. */
+/**
+ * The error for what a schema found wrong in a part of a request. It has the first hundred fields, and the number of
+ * the rest.
+ */
 export function invalid(faults: readonly FastifySchemaValidationError[], part: string): ServiceError {
-  // Of a choice, one line says enough: not why each of the alternatives did not fit.
+  // One line is enough for a choice: not why each of its alternatives did not fit.
   const plain = faults.some(({ keyword }) => keyword === 'anyOf')
     ? faults.filter(({ keyword, schemaPath }) => keyword === 'anyOf' || !schemaPath.includes('/anyOf/'))
     : faults
-  // And of a field its first fault: what has the wrong type is no code of the table either.
+  // One fault is enough for a field: a value of the wrong type is also not in the table of codes.
   const first = new Map<string, Fault>()
   for (const fault of plain) {
     const place = placeOf(fault)
@@ -134,7 +137,7 @@ export function invalid(faults: readonly FastifySchemaValidationError[], part: s
 
 type Fault = FastifySchemaValidationError
 
-/** JSON pointer to the field that a fault is of. */
+/** JSON pointer to the field of a fault. */
 function placeOf({ instancePath, params }: Fault): string {
   const missing = params.missingProperty ?? params.additionalProperty
   return `${instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
@@ -159,5 +162,5 @@ function detailOf(fault: Fault, faults: readonly Fault[]): string {
   return message ?? 'is wrong'
 }
 
-/** A statement, a wait for a lock or an idle transaction that was broken off for its time. */
+/** Whether PostgreSQL ended a statement, a wait for a lock or an idle transaction for taking too long. */
 const isBrokenOff = (error: Error): boolean => 'code' in error && /^(57014|55P03|25P03)$/.test(String(error.code))

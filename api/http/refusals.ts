@@ -1,20 +1,22 @@
 /**
- * Refusals of keys, counted by the address they came from, in memory: who is refused too often in a minute is answered
- * without the database, unless the key is one that works.
+ * Counts refused keys by address, in memory. Beyond the limit for a minute, requests from an address are refused
+ * without a database query, unless their key works.
  */
 import { isIPv6 } from 'node:net'
 
 const MINUTE_MS = 60_000
-/** Addresses whose counts a process keeps: beyond it the one that began first is forgotten. */
+/** Addresses whose counts a process keeps. Beyond that, the count that began first is forgotten. */
 const MOST_ADDRESSES = 10_000
 
 export interface Refusals {
   readonly note: (address: string) => void
-  /** @returns seconds until this address is asked for its key again; 0 where it may go on */
+  /** @returns seconds until this address may go on; 0 if it may now */
   readonly waitSeconds: (address: string) => number
 }
 
 /**
+ * Counts refusals by address; for IPv6, by network.
+ *
  * @param perMinute refusals an address may meet in a minute; 0: no limit
  * @param clock epoch milliseconds
  */
@@ -48,7 +50,7 @@ export function countRefusals(perMinute: number, clock: () => number): Refusals 
   }
 }
 
-/** Of IPv6 the first 64 bits: they are one customer's. */
+/** The first 64 bits of an IPv6 address, which belong to one customer. An IPv4 address as it is. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address

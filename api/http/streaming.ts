@@ -1,4 +1,4 @@
-/** Long JSON arrays, written page by page: bounded memory however many items there are. */
+/** Writes long JSON arrays page by page. Memory stays bounded, however many items there are. */
 import { Readable } from 'node:stream'
 
 async function* jsonArray<T>(first: IteratorResult<readonly T[], void>, rest: AsyncGenerator<readonly T[], void>) {
@@ -12,9 +12,9 @@ async function* jsonArray<T>(first: IteratorResult<readonly T[], void>, rest: As
 }
 
 /**
- * A JSON array of all pages' items.
+ * A JSON array of the items of all pages.
  *
- * The first page is read before this resolves, so that a failure there is still an answer of its own.
+ * Reads the first page before it resolves, so that a failure there can still be reported in a response of its own.
  */
 export async function streamedArray<T>(pages: AsyncGenerator<readonly T[], void>): Promise<Readable> {
   return Readable.from(jsonArray(await pages.next(), pages))

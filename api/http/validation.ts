@@ -1,8 +1,8 @@
 /**
- * What requests are checked with. Two validators: bodies are taken as they are (no coercion, nothing
- * removed), query and path arrive as text and are read as the types their schemas say.
+ * Validates requests, with two validators. Bodies are taken as they are: nothing is coerced or removed. Query and path
+ * arrive as text, and are converted to the types of their schemas.
  *
- * Fastify's own validator would turn `"2"` into 2 and drop unknown fields of a body without a word.
+ * Fastify's own validator would silently turn `"2"` into 2 and drop unknown fields of a body.
  */
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
@@ -12,7 +12,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { instantMs, isDay } from '../../domain/instant.ts'
 
-/** Verbose: failures carry the schema they are of, whose words say what was expected. */
+/** Verbose: failures carry their schema, whose description says what was expected. */
 const COMMON: Options = { verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
 
 const isRfc3339 = addFormats.default(new Ajv(), ['date-time']).compile<string>({ type: 'string', format: 'date-time' })
@@ -21,15 +21,15 @@ function validatorOf(options: Options): Ajv {
   const ajv = new Ajv({ ...COMMON, ...options })
   addFormats.default(ajv, ['email', 'uuid'])
   ajv.addFormat('date', isDay)
-  // Leap seconds, the year 0 and offsets without minutes are well-formed to the library, and no instant to anybody here.
+  // The library accepts leap seconds, the year 0 and offsets without minutes. None of them is an instant here.
   ajv.addFormat('date-time', (text) => isRfc3339(text) && instantMs(text) !== undefined)
   return ajv
 }
 
-/** Values of a body in which every fault is looked for: a list that is longer may be wrong a million times. */
+/** Most values of a body in which every fault is looked for. A longer list could have a million faults. */
 const MOST_LOOKED_THROUGH = 20_000
 
-/** Has an application check its requests as this file says. */
+/** Makes an application validate its requests as described above. */
 export function useValidation(app: FastifyInstance): void {
   const upToFirst = validatorOf({ coerceTypes: false })
   const strict = validatorOf({ coerceTypes: false, allErrors: true })
@@ -37,7 +37,7 @@ export function useValidation(app: FastifyInstance): void {
   app.setValidatorCompiler<Record<string, unknown>>(({ schema, httpPart }) => {
     if (httpPart !== 'body') return textual.compile(schema)
     const [fits, faultsOf] = [upToFirst.compile(schema), strict.compile(schema)]
-    // As those of ajv: who compiles one by itself asks whether it answers true, and reads its errors.
+    // Has ajv's interface: a caller that compiles a schema expects true or false, and reads `errors`.
     const isFit: { (body: unknown): boolean; errors?: ErrorObject[] } = (body) => {
       if (fits(body)) return true
       isFit.errors = (hasMoreValues(body, MOST_LOOKED_THROUGH) || faultsOf(body) ? fits : faultsOf).errors ?? []
@@ -55,8 +55,8 @@ export function useValidation(app: FastifyInstance): void {
 }
 
 /**
- * Has an application fail where what it sends is not what a handler meant: a serializer made from a schema leaves out,
- * rounds and replaces without a word what the schema does not have. For tests.
+ * For tests: fails a response that differs from what its handler meant. A serializer made from a schema silently leaves
+ * out, rounds and replaces what the schema does not have.
  */
 export function useResponseChecks(app: FastifyInstance): void {
   const meant = new WeakMap<FastifyRequest, unknown>()
@@ -74,13 +74,13 @@ export function useResponseChecks(app: FastifyInstance): void {
   })
 }
 
-/** Whether a body has only optional fields: then none at all says as much as an empty one. */
+/** Whether all fields of a body are optional. Then no body means the same as an empty one. */
 export const mayBeLeftOut = (body: unknown): boolean =>
   isRecord(body) && body.type === 'object' && (body.required === undefined || isEmpty(body.required))
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
-/** Whether there are more values in this one than so many. */
+/** Whether a value contains more than `most` values. */
 function hasMoreValues(value: unknown, most: number): boolean {
   const rest = [value]
   for (let seen = 0; rest.length > 0; seen++) {
@@ -94,7 +94,7 @@ function hasMoreValues(value: unknown, most: number): boolean {
   return false
 }
 
-/** A filter without a value (`?search=`) counts as absent. */
+/** Removes filters without a value (`?search=`): they count as absent. */
 function dropEmptyFilters(request: FastifyRequest): void {
   if (!isRecord(request.query)) return
   for (const [name, value] of Object.entries(request.query)) {
@@ -105,8 +105,10 @@ function dropEmptyFilters(request: FastifyRequest): void {
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /**
- * Text no database keeps: U+0000 and halves of surrogate pairs. Told apart here, not by a failed statement.
- * A body that is streamed is looked at record by record by who reads it.
+ * Refuses text that the database cannot keep: U+0000 and unpaired surrogates. Checked here, so that no statement fails
+ * on it. The reader of a streamed body checks each of its records.
+ *
+ * @throws ServiceError invalid_request
  */
 function refuseUnstorable(value: unknown, where: string): void {
   if (typeof value === 'string') {

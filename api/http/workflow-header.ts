@@ -1,6 +1,7 @@
 /**
- * Which workflow asks: the header `Simherd-Workflow`, with the workflow's id, percent-encoded where it is not ASCII.
- * Activities send it with everything they ask for. It is taken with the platform's keys only, which the workers have.
+ * The header `Simherd-Workflow` names the workflow that sends a request. It holds the workflow's id, percent-encoded if
+ * it is not ASCII. Activities send it with every request. It is accepted with operator keys only, which the workers
+ * have.
  */
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
@@ -9,12 +10,16 @@ import { wrongWorkflow } from '../../operations/tickets/cause.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The workflow that asks, one of the request's tenant; null where it is not one. */
+    /** The workflow that sent the request; it belongs to the request's tenant. Null if none did. */
     workflowId: string | null
   }
 }
 
-/** Has every path of a scope read the header. Call after `useKeys`: it asks whose key it is. */
+/**
+ * Reads the header on every path of a scope. Call after `useKeys`: it depends on the kind of key.
+ *
+ * Refuses with `forbidden` for a tenant's key, and with the error of `wrongWorkflow` for another tenant's workflow.
+ */
 export function useWorkflowHeader(app: FastifyInstance): void {
   app.decorateRequest('workflowId', null)
   app.addHook('onRequest', async (request) => {

@@ -1,13 +1,15 @@
-/** Which keys work, known without asking the database for each: for callers behind an address that others flood from. */
+/**
+ * Knows which keys work, without a database query for each. For callers who share an address with a flood of bad keys.
+ */
 import { timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../operations/tenants/create-key.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { workingKeys } from '../../store/tenants/keys.ts'
 
-/** A key that is new works behind such an address after this time: a flood reads all keys no more often. */
+/** A new key works behind such an address after this time, in milliseconds. A flood causes no more frequent reads. */
 const READ_AGAIN_MS = 10_000
 
-/** @returns whether a key is one that works, as of 10 s ago at the most */
+/** @returns a function that says whether a key works, as of 10 s ago at the most */
 export function knowWorkingKeys(store: Store) {
   let known: ReadonlyMap<string, Buffer> = new Map()
   let readAt = Number.NEGATIVE_INFINITY

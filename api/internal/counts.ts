@@ -25,7 +25,7 @@ export const countRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     },
     ({ tenantId }) =>
       inTenant(store, tenantId, async (tx) => {
-        // What is due becomes tickets and mails: counted in this order, nothing on its way falls between two counts.
+        // Due work becomes tickets and mail. Counted in this order, no work in transit is missed between two counts.
         const due = await dueWork(tx)
         return {
           due,

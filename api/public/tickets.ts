@@ -25,7 +25,7 @@ import { TicketParams, ticketIdOf } from '../http/params.ts'
 import { streamedArray } from '../http/streaming.ts'
 import type { RouteOptions } from '../options.ts'
 
-/** What asking for a ticket means. */
+/** Description of the routes that open a ticket. */
 const LATER =
   "Makes a ticket, which is carried out after the SIM's open ones: read it by its id until its status is final. " +
   'Refused where the SIM will not be in a state for it by then.'

@@ -25,7 +25,7 @@ import type { InternalOptions } from '../../options.ts'
 
 const HoldParams = Type.Object({ id: Id('Hold') })
 
-/** How much the watchdog may suspend: the tenant's switch, the guard and what it holds, and the arming of SIMs. */
+/** How much the watchdog may suspend: the tenant's switch, the guard and its holds, and the arming of SIMs. */
 export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, workflowOptions }) => {
   const tags = ['Enforcement']
 

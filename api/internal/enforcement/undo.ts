@@ -9,7 +9,7 @@ import { inTenant } from '../../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** Undoing what one rule has suspended. */
+/** Undoes the suspensions of one rule. */
 export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
   { store, workflowClient, workflowOptions },

@@ -1,4 +1,6 @@
-/** Every list as a CSV file: the columns of the public objects, the filters of the public lists, all pages at once. */
+/**
+ * Every list as a CSV file: the columns of the public objects, the filters of the public lists, all pages in one file.
+ */
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
@@ -21,7 +23,7 @@ import { listLog } from '../../../store/watchdog/log.ts'
 import { columnsOf, streamedCsv } from '../../files/csv.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** Activation codes are secrets; of the tariff that governs a SIM its name is enough. */
+/** Without activation codes, which are secrets. The governing tariff is reduced to id, name and type. */
 const SIM_COLUMNS = [
   ...columnsOf(Sim, ['esimQrPayload', 'esimQrDataUrl', 'tariff']),
   'tariff.id',
@@ -43,7 +45,7 @@ const eventQuery = Type.Object({ ...Type.Omit(EventQuery, PAGE).properties, ...s
 const logQuery = Type.Object({ ...Type.Omit(WatchdogLogQuery, PAGE).properties, ...spreadsheet })
 const orderQuery = Type.Object({ ...Type.Omit(OrderQuery, PAGE).properties, ...spreadsheet })
 
-/** Tariffs are few: one page has them all. */
+/** All tariffs in one page: there are few. */
 async function* allTariffs(store: Store, tenantId: string) {
   yield await inTenant(store, tenantId, listTariffs)
 }

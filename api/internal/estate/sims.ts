@@ -13,7 +13,7 @@ import { idempotentInTenant } from '../../http/idempotency.ts'
 import { SimParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** 100,000 SIMs with all their fields. */
+/** Limit for a body, in bytes. Enough for 100,000 SIMs with all their fields. */
 const IMPORT_BYTES = 32 * 1024 * 1024
 
 export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
@@ -39,7 +39,8 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       async (request, reply) => {
         const { sims } = request.body
         const file = request.simFile ?? undefined
-        // A dry run leaves nothing behind, no answer under an Idempotency-Key either: the key is for the run after it.
+        // A dry run leaves nothing behind, not even a response kept under an Idempotency-Key. The key stays free for
+        // the real run.
         if (request.query.dryRun === true) {
           return inTenant(slowly(store), request.tenantId, (tx) => previewSimImport(tx, sims, file))
         }

@@ -35,7 +35,7 @@ const nextAfter = (rows: readonly { readonly simId: number }[], limit: number) =
   rows.length < limit ? null : (rows.at(-1)?.simId ?? null)
 
 export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store: usual }) => {
-  // What a month end asks goes through an estate.
+  // A month end's requests go through a whole estate, so they get more time.
   const store = slowly(usual)
   const tags = ['Cycles']
   const iso = (at: Date) => at.toISOString()

@@ -1,4 +1,4 @@
-/** What a billing cycle comes to: the statement of a closed one, and the plan of one that is yet to be closed. */
+/** What a billing cycle costs: the statement of a closed cycle, and the plan for a cycle that is not closed yet. */
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'

@@ -1,4 +1,4 @@
-/** Fulfilment of orders: what happens to one after it was placed. */
+/** Fulfilment of orders: what happens to an order after it is placed. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ErrorCode, ServiceError } from '../../../domain/errors.ts'
 import {
@@ -27,7 +27,7 @@ import { idempotentInTenant } from '../../http/idempotency.ts'
 import { OrderParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** Why an order's SIMs cannot be made. */
+/** Problems of the routes that make an order's SIMs. */
 const FULFILMENT_PROBLEMS: readonly ErrorCode[] = [
   'order_not_found',
   'order_state_conflict',
@@ -36,7 +36,7 @@ const FULFILMENT_PROBLEMS: readonly ErrorCode[] = [
   'order_type_mismatch',
 ]
 
-/** 10,000 SIMs with all their fields. */
+/** Limit for a body, in bytes. Enough for 10,000 SIMs with all their fields. */
 const SHIPMENT_BYTES = 8 * 1024 * 1024
 
 async function knownOrder(tx: TenantTx, id: number): Promise<OrderRecord> {
@@ -153,7 +153,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       '/orders/:orderId/ship',
       {
         bodyLimit: SHIPMENT_BYTES,
-        // A file has only the SIMs in it: the rest of the shipment is in the query then.
+        // A file holds only the SIMs. The rest of the shipment is in the query.
         preValidation: async (request) => {
           if (request.simFile === null) return
           const { shippingCarrier = missing('shippingCarrier'), trackingNumber = missing('trackingNumber') } =

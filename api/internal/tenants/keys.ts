@@ -13,7 +13,7 @@ import { idempotentInPlatform } from '../../http/idempotency.ts'
 import { KeyParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** Whose keys: the named tenant's, or the platform's own. */
+/** The owner of the keys: the named tenant, or null for the platform. */
 const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)
 
 export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {

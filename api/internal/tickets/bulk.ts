@@ -26,7 +26,7 @@ import { idempotentInTenant } from '../../http/idempotency.ts'
 import { BulkParams, bulkIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** 100,000 SIMs in the longest form. */
+/** Limit for a body, in bytes. Enough for 100,000 SIMs in the longest form. */
 const ASK_BYTES = 8 * 1024 * 1024
 
 export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
@@ -66,7 +66,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       },
       (request, reply) => {
         const asked = { ...request.query, ...request.body }
-        // Whoever asks for a dry run in either place wants one. Its Idempotency-Key stays free for the run itself.
+        // A dry run may be requested in the query or in the body. Its Idempotency-Key stays free for the real run.
         if (request.query.dryRun === true || request.body.dryRun === true) {
           return inTenant(slowly(store), request.tenantId, (tx) => planBulkTickets(tx, asked))
         }

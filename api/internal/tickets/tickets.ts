@@ -23,14 +23,18 @@ import { idempotentInTenant } from '../../http/idempotency.ts'
 import { TicketParams, ticketIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** What the internal calls have in common. */
+/** The fields that all requests for internal tickets share: SIM, cause and effective time. */
 const commonOf = async (tx: TenantTx, body: InternalSimRequest) => ({
   simId: body.simId,
   ...(body.cause == null ? await askedBy(tx) : { cause: causeGiven(tx, body.cause) }),
   effectiveAt: body.effectiveAt == null ? null : await boundaryNamed(tx, body.effectiveAt),
 })
 
-/** @throws ServiceError invalid_request where a workflow asks, which is the cause */
+/**
+ * The cause in the body.
+ *
+ * @throws ServiceError invalid_request if a workflow sends the request: the workflow itself is the cause
+ */
 function causeGiven({ caller }: TenantTx, cause: Cause): Cause {
   if (caller === null || caller.workflowId === null) return cause
   const detail = `is left out where a workflow asks: Simherd-Workflow names ${caller.workflowId}`
@@ -38,7 +42,7 @@ function causeGiven({ caller }: TenantTx, cause: Cause): Cause {
 }
 
 /**
- * The beginning of a billing cycle: what takes effect there moves whole ledger rows.
+ * The instant at which a billing cycle begins. A change that takes effect there moves whole ledger rows.
  *
  * @throws ServiceError invalid_request for any other instant
  */

@@ -26,14 +26,16 @@ const UsageResponse = strictObject({
   ),
 })
 
-/** A bad record rejects itself and not the rest, so that anything may stand in its place. */
+/**
+ * Schema for the document. A bad record is rejected by itself, without the rest, so any value is allowed in its place.
+ */
 const USAGE = Type.Object({
   records: Type.Array(Type.Union([UsageRecord, Type.Unsafe<unknown>({ description: 'Anything else: rejected' })]), {
     description: 'Any number; each is judged by itself',
   }),
 })
 
-/** Records of one transaction: enough to be set-wise, few enough to hold locks only for moments. */
+/** Records in one transaction. Enough to work on sets, few enough to hold locks only briefly. */
 const CHUNK = 1000
 const MOST_REJECTED = 1000
 
@@ -101,7 +103,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   )
 }
 
-/** Takes in a delivery; its row is written when it begins and when it ends, however it ends. */
+/** Takes in a delivery. Its row is written when it begins, and when it ends, even with an error. */
 async function takeIn(
   store: Store,
   request: UsageRequest,
@@ -125,7 +127,7 @@ async function takeIn(
   }
   let outcome: 'complete' | 'broken' = 'broken'
   try {
-    // Not before: a stream that fails while nobody reads it ends the process.
+    // Opened inside the try block: a stream that fails without a reader ends the process.
     for await (const record of usageRecords(request, arrived)) {
       chunk.push(record)
       if (chunk.length >= CHUNK) await commit()

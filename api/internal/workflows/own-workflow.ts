@@ -2,9 +2,9 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { tenantOfWorkflow } from '../../../domain/temporal/ids.ts'
 
 /**
- * Refuses what is asked of another tenant's workflow, by its id alone: nothing of Temporal's is asked for it.
+ * Refuses requests about another tenant's workflow. Decides by the id alone, without a request to Temporal.
  *
- * @throws ServiceError `workflow_not_found`, as for one that never was
+ * @throws ServiceError `workflow_not_found`, as for a workflow that does not exist
  */
 export function mustBeOwn(workflowId: string, tenantId: string): void {
   if (tenantOfWorkflow(workflowId) === tenantId) return

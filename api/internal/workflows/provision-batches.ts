@@ -19,7 +19,7 @@ import { idempotentInTenant } from '../../http/idempotency.ts'
 import { BatchParams, batchIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** 100,000 SIMs in the longest form, tags included. */
+/** Limit for a body, in bytes. Enough for 100,000 SIMs in the longest form, with tags. */
 const ASK_BYTES = 32 * 1024 * 1024
 
 export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (

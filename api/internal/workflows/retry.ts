@@ -1,4 +1,4 @@
-/** Workflows that do not go on: what they hang on, and starting them again. */
+/** Stuck or failed workflows: what they wait for, and how to start them again. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { StartResponse, WorkflowPending } from '../../../domain/workflows/workflow.ts'
@@ -61,7 +61,8 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
         { request, reply },
         {
           before: async (tx, key) => {
-            // Asked again under its key, because its answer was not kept: it is started and in the trail.
+            // A repeated request whose response was not kept. The workflow is already started, and the audit trail has
+            // it.
             if (last.startId === key) return
             retryOf(last)
             const after = { retry: true, after: last.runId }

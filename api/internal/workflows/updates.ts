@@ -18,7 +18,11 @@ const UpdateParams = Type.Object({
   }),
 })
 
-/** @throws ServiceError invalid_request for a name that the workflow's type does not have */
+/**
+ * The update of this name.
+ *
+ * @throws ServiceError invalid_request if the workflow's type has no such update
+ */
 function updateNamed(workflowId: string, name: string): WorkflowUpdate {
   const taken = WORKFLOW_UPDATES[workflowTypeOf(workflowId) ?? ''] ?? {}
   const update = Object.hasOwn(taken, name) ? taken[name] : undefined
@@ -29,7 +33,11 @@ function updateNamed(workflowId: string, name: string): WorkflowUpdate {
   throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
 }
 
-/** @throws ServiceError invalid_request */
+/**
+ * Checks the arguments of an update.
+ *
+ * @throws ServiceError invalid_request if they do not fit its schema, or if not exactly one of `oneOf` is given
+ */
 function mustFit(request: FastifyRequest, { args, oneOf }: WorkflowUpdate): void {
   const fits = request.compileValidationSchema(args, 'body')
   if (!fits(request.body)) throw invalid(fits.errors ?? [], 'body')

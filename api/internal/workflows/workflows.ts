@@ -35,14 +35,14 @@ const SignalParams = Type.Object({
   }),
 })
 
-/** 202 for a start, 200 where that id runs or may not run again. */
+/** Responds 202 to a start, and 200 if the id is running or may not run again. */
 function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: Started) {
   reply.code(started ? 202 : 200)
   return { workflowId, runId, status }
 }
 const startResponses = { 200: StartResponse, 202: StartResponse }
 
-/** The latest run of an id, where Temporal knows it. */
+/** The latest run of an id; undefined if Temporal knows none. */
 async function known(workflowClient: WorkflowClient, workflowId: string, tenantId: string) {
   try {
     return await workflowClient.look(workflowId, tenantId)
@@ -58,7 +58,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
 ) => {
   const tags = ['Workflows']
 
-  /** What is asked of a workflow is in the audit trail before Temporal hears of it. */
+  /** Writes a request about a workflow to the audit trail. Call it before the request goes to Temporal. */
   const noteStart = (request: FastifyRequest, workflowId: string, after: object) =>
     inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
       noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after }),
@@ -120,7 +120,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
           const detail = `A person has ended enforcement on SIM ${input.simId} for cycle ${input.cycleKey}.`
           throw new ServiceError('sim_state_conflict', detail)
         }
-        // It has run in this cycle and may not run again, though Temporal no longer lists it.
+        // It has run in this cycle and may not run again, but Temporal no longer lists it.
         return { workflowId, runId: '', status: 'completed' as const }
       }
       try {
@@ -129,7 +129,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         return answerStart(reply, run)
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error
-        // It is accepted: the outbox carries it out as soon as Temporal answers.
+        // The request is accepted: the outbox sends it as soon as Temporal is reachable.
         return answerStart(reply, { workflowId, runId: '', status: 'running', started: true })
       }
     },
