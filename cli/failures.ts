@@ -1,10 +1,10 @@
-/** How a command ends: its exit code, and what it says before. */
+/** How a command ends: its exit code, and what it prints before. */
 
 /** Exit codes of all commands. */
 export const ExitCode = { ok: 0, failure: 1, usage: 2, notFound: 3, conflict: 4, unreachable: 5 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
-/** A failure that is the user's to mend: its message says what to do, and no stack is shown. */
+/** A failure that the user can fix. Its message says what to do, and no stack is shown. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode
   constructor(message: string, exitCode: ExitCode = ExitCode.failure, options?: ErrorOptions) {
@@ -14,7 +14,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The words for an error: its message, and those of its causes that say more. */
+/** The text for an error: its message, and the messages of its causes that add something. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // A refused connection to "localhost" is one error for each of its addresses.
@@ -24,7 +24,7 @@ export function wordsOf(error: unknown): string {
   return own.includes(cause) ? own : `${own} (${cause})`
 }
 
-/** What the machine and the servers answer where the user can mend it: the exit code, and what to do. */
+/** System and server errors that the user can fix: the codes, the exit code, and what to do. */
 const MENDABLE: readonly (readonly [codes: RegExp, ExitCode, advice: string])[] = [
   [
     /^EADDRINUSE$/,
@@ -38,12 +38,12 @@ const MENDABLE: readonly (readonly [codes: RegExp, ExitCode, advice: string])[] 
     ExitCode.unreachable,
     'check the address, and whether the server runs',
   ],
-  // PostgreSQL: who logs in, which database, and a server that is starting or full.
+  // PostgreSQL: login, database name, and a server that is starting or full.
   [/^(28...|3D...)$/, ExitCode.usage, 'check user, password and database in DATABASE_URL'],
   [/^(08...|53300|57P0.)$/, ExitCode.unreachable, 'the database takes no connection now: try again'],
 ]
 
-/** The failure of a file, an address or a login as the user's to mend; what is none of these as it is. */
+/** Turns a failure of a file, an address or a login into a CommandFailure. Returns any other error unchanged. */
 export function asCommandFailure(error: unknown): unknown {
   if (error instanceof CommandFailure) return error
   const codes = codesOf(error)
@@ -54,7 +54,7 @@ export function asCommandFailure(error: unknown): unknown {
   return error
 }
 
-/** Codes of an error, and of what caused it. */
+/** The codes of an error and of its causes. */
 function codesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return []
   const own = 'code' in error && typeof error.code === 'string' ? [error.code] : []
@@ -62,9 +62,7 @@ function codesOf(error: unknown): string[] {
   return [...own, ...[...parts, error.cause].flatMap(codesOf)]
 }
 
-/**
- * @throws CommandFailure naming all settings that have no value
- */
+/** @throws CommandFailure with the names of all settings that have no value */
 export function requireSettings<K extends string>(settings: Readonly<Record<K, string>>, names: readonly K[]): void {
   const missing = names.filter((name) => settings[name] === '')
   if (missing.length === 0) return

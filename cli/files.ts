@@ -1,11 +1,11 @@
-/** Small files of the data folder: written whole or not at all, and only for their owner. */
+/** Small files of the data folder: written completely or not at all, and readable by their owner only. */
 import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 
 /**
- * Makes the data folder, for nobody but its owner. Where that is root, the database's own user goes through it, and
- * nobody looks what is in it.
+ * Makes the data folder, for its owner only. If the owner is root, the mode is 0711, else 0700. With 0711 the
+ * database's own user can pass through, but nobody else can list the folder.
  */
 export async function makeOwnFolder(path: string): Promise<void> {
   const mode = process.getuid?.() === 0 ? 0o711 : 0o700
@@ -13,7 +13,7 @@ export async function makeOwnFolder(path: string): Promise<void> {
   await chmod(path, mode)
 }
 
-/** Writes JSON so that a reader sees the old file or the new one, and a crash leaves one of them. Mode 0600. */
+/** Writes JSON atomically: a reader, or a crash, sees either the old file or the new one. Mode 0600. */
 export async function writeJson(path: string, value: unknown): Promise<void> {
   const unfinished = `${path}.new`
   const file = await open(unfinished, 'w', 0o600)
@@ -27,7 +27,11 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
   await rename(unfinished, path)
 }
 
-/** @returns undefined where there is no such file, or one that is not of this form */
+/**
+ * Reads JSON of a given form.
+ *
+ * @returns undefined if there is no such file, or if it has another form
+ */
 export async function readJson<T extends TSchema>(path: string, schema: T): Promise<Static<T> | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined

@@ -1,8 +1,8 @@
-/** The log of a long-running process: JSON lines, made readable where a person looks at them. */
+/** The log of a long-running process: JSON lines, formatted for reading on a terminal. */
 import pino, { type Logger } from 'pino'
 import type { Settings } from '../config/index.ts'
 
-/** Fields that never reach the log, wherever they stand in an entry's first three levels. */
+/** Fields that never reach the log, at any of the first three levels of an entry. */
 const SECRET = [
   'authorization',
   'x-api-key',
@@ -23,7 +23,7 @@ export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string): 
     redact: { paths: PATHS, censor: '[redacted]' },
     timestamp: pino.stdTimeFunctions.isoTime,
   }
-  // Not pino's own way to the file descriptor: at exit it tries for ever to write to a reader that is gone.
+  // Not pino's own writer for the file descriptor: at exit it would try for ever to write to a reader that is gone.
   if (!process.stdout.isTTY) return pino(options, process.stdout)
   return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname,name' } } })
 }

@@ -1,6 +1,6 @@
 /** The process of the `simherd` command. */
 import { run } from './run.ts'
 
-// Whoever reads our output may stop doing so; that is no failure of ours.
+// The reader of our output may close it early. That is no failure.
 process.stdout.on('error', () => undefined)
 process.exitCode = await run(process.argv.slice(2))

@@ -1,9 +1,13 @@
-/** What a command changes straight in the database is in the audit trail as its user's. */
+/** A command's changes directly in the database appear in the audit trail as its user's. */
 import { randomUUID } from 'node:crypto'
 import { hostname, userInfo } from 'node:os'
 import type { Store } from '../store/tenancy.ts'
 
-/** The store of a command that wakes nobody. @param action name of the command */
+/**
+ * The store of a command that enqueues nothing.
+ *
+ * @param action name of the command
+ */
 export const commandStore = (db: Store['db'], action: string): Store => ({
   db,
   clock: Date.now,
@@ -15,7 +19,7 @@ function user(): string {
   try {
     return userInfo().username
   } catch {
-    // In a container there may be no name for the number.
+    // In a container the user id may have no name.
     return String(process.getuid?.() ?? 'unknown')
   }
 }

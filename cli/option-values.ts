@@ -1,4 +1,8 @@
-/** Values of options, parsed where the command line is. */
+/**
+ * Parsers for the values of options, used when the command line is parsed.
+ *
+ * Each throws InvalidArgumentError for a value out of range.
+ */
 import { InvalidArgumentError } from 'commander'
 
 export function port(text: string): number {
@@ -14,7 +18,7 @@ export function id(text: string): number {
   return Number(text)
 }
 
-/** An Idempotency-Key, such that it stands on a command line as it is. */
+/** An Idempotency-Key that needs no quotes on a command line. */
 export function idempotencyKey(text: string): string {
   if (/^[\w.:-]{1,255}$/.test(text)) return text
   throw new InvalidArgumentError('It must be 1 to 255 letters, digits, or any of . : _ -')
@@ -26,7 +30,7 @@ const numberLike = (pattern: RegExp, what: string) => (least: number, most: numb
   throw new InvalidArgumentError(`It must be ${what}, ${least} to ${most}.`)
 }
 
-/** From the least to the most that is taken. */
+/** A whole number from `least` to `most`. */
 export const wholeNumber = numberLike(/^\d{1,9}$/, 'a whole number')
-/** The same with a fraction, as in 2.5. */
+/** A number from `least` to `most` that may have a fraction, as in 2.5. */
 export const decimal = numberLike(/^\d{1,9}(\.\d{1,9})?$/, 'a number')

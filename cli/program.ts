@@ -1,4 +1,4 @@
-/** The `simherd` command: what there is, and how it is asked for. Each command is loaded when it is run. */
+/** The `simherd` command: its subcommands and their options. Each subcommand is loaded when it runs. */
 import { Command } from 'commander'
 import { readSettings, type Settings } from '../config/index.ts'
 import { addEnforcementCommands } from './commands/enforcement-commands.ts'
@@ -25,7 +25,11 @@ Examples:
   npx simherd doctor                        what is installed, reachable, migrated`,
   )
 
-/** Settings from the environment, with what the command line says instead. */
+/**
+ * The settings of the environment, with the overrides of the command line.
+ *
+ * @throws CommandFailure for a wrong setting
+ */
 function settingsWith(change: Partial<Settings>): Settings {
   try {
     return { ...readSettings(), ...change }

@@ -1,20 +1,20 @@
-/** What `simherd start` says: one line a fact, and a sign of life where something takes its time. */
+/** The output of `simherd start`: one line a fact, and a sign of life while something takes long. */
 import { styleText } from 'node:util'
 import { printable } from './print.ts'
 
 export interface Reporter {
-  /** A plain line. */
+  /** Prints a plain line. */
   readonly say: (line: string) => void
-  /** Of a table. */
+  /** Prints the title of a table. */
   readonly title: (line: string) => void
-  /** Something the reader should act on, or at least know. */
+  /** Prints something that the reader should act on, or at least know. */
   readonly warn: (line: string) => void
   readonly heading: (line: string) => void
   /**
-   * Does something, and says how long it took. After two seconds, and then every ten, it says that it goes on,
-   * with what `note` has told last.
+   * Does something, and prints how long it took. After two seconds, and then every ten, it prints that the work goes
+   * on, with the last text of `note`.
    *
-   * @param what one word for both, or one for what is being done and one for what has been
+   * @param what one text for both, or one for the work in progress and one for the finished work
    */
   readonly step: <T>(
     what: string | { readonly doing: string; readonly done: string },

@@ -1,4 +1,4 @@
-/** Running a process until it is told to end. */
+/** Runs a process until a signal ends it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
@@ -6,15 +6,15 @@ export interface Running {
   readonly stop: () => Promise<void>
 }
 
-/** A supervisor kills after 30 s: what has not ended by then is left to the leases. */
+/** A supervisor kills after 30 s. Work that has not ended by then is left to its lease. */
 const STOP_MS = 25_000
 
-/** What a supervisor and a shell expect of a process that a second Ctrl-C has ended. */
+/** The exit code that supervisors and shells expect after a second Ctrl-C. */
 const INTERRUPTED = 130
 
 /**
- * Starts something and keeps it until SIGTERM or SIGINT; the first ends it in order, the second at once.
- * A signal during the start is heard after it.
+ * Starts something and keeps it running until SIGTERM or SIGINT. The first signal stops it in order, the second ends it
+ * at once. A first signal during the start takes effect after it.
  */
 export async function runUntilSignal(
   log: Logger,

@@ -1,12 +1,12 @@
-/** Runs one command, and says what it failed with. */
+/** Runs one command, and prints its failure. */
 import { CommanderError } from 'commander'
 import { asCommandFailure, CommandFailure, ExitCode, wordsOf } from './failures.ts'
 import { printable } from './print.ts'
 import { program } from './program.ts'
 
 /**
- * A failure that is the user's to mend is told in one line, and each wrong field in one more. A stack is shown of a
- * defect of ours only.
+ * A failure that the user can fix is printed in one line, with one more line for each wrong field. Only a defect of
+ * Simherd itself is printed with its stack.
  *
  * @param args what follows `simherd`
  * @returns the exit code
@@ -16,7 +16,7 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
     await program.parseAsync([...args], { from: 'user' })
     return ExitCode.ok
   } catch (error) {
-    // It has said what it had to say; help and version end with 0.
+    // Commander has printed its message already. Help and version end with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
     const failure = asCommandFailure(error)
     console.error(printable(`simherd: ${wordsOf(failure)}`))

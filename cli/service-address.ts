@@ -1,10 +1,14 @@
-/** Which service a command asks, and with which key. */
+/** Which service a command sends its requests to, and with which key. */
 import type { Settings } from '../config/index.ts'
 import { readServiceKey } from '../process/key-file.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { readStack } from './stack-file.ts'
 
-/** The service that the settings name, else the one that `simherd start` runs in the data folder. */
+/**
+ * The service that the settings name, else the one that `simherd start` runs in the data folder.
+ *
+ * @throws CommandFailure if there is neither, or if SERVICE_INTERNAL_URL has no key
+ */
 export async function serviceOf(settings: Settings): Promise<{ readonly url: string; readonly key: string }> {
   const key = await readServiceKey(settings)
   if (key !== '') return { url: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`, key }

@@ -1,6 +1,6 @@
 /**
- * The service's internal interface, as commands call it: by a client whose types are those of its OpenAPI document,
- * patient with a service that is restarted.
+ * The service's HTTP interfaces, as commands use them. The clients have the types of the OpenAPI documents, and wait
+ * for a service that restarts.
  */
 
 import { Readable } from 'node:stream'
@@ -10,11 +10,11 @@ import { faultsOf, textIn } from '../client/problem.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 
-/** The service answered, but not with what was asked for. */
+/** The service responded, but with a problem. */
 export class ProblemResponse extends Error {
   readonly status: number
   readonly code: string
-  /** The fields that are wrong, a line each. */
+  /** The wrong fields, one line each. */
   readonly faults: readonly string[]
   constructor(status: number, code: string, message: string, faults: readonly string[] = []) {
     super(message)
@@ -25,29 +25,32 @@ export class ProblemResponse extends Error {
   }
 }
 
-/** A minute: a killed API is back within seconds, and its database within some more. */
+/** One minute: a killed API is back within seconds, and its database a little later. */
 const PATIENCE_MS = 60_000
 const PAUSES = { firstMs: 200, longestMs: 5000 }
 const REQUEST_TIMEOUT_MS = 30_000
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
 export interface ServiceOptions {
-  /** One listener. */
+  /** Address of one listener. */
   readonly url: string
   readonly key: string
   readonly tenantId?: string
-  /** How long a service that is away is waited for, in milliseconds. Default: a minute. */
+  /** How long to wait for a service that is away, in milliseconds. Default: one minute. */
   readonly patienceMs?: number
-  /** How long an answer may take, in milliseconds. Default: half a minute. */
+  /** How long a response may take, in milliseconds. Default: half a minute. */
   readonly timeoutMs?: number
-  /** Answers are read while they come. Left out: whole before they are taken, so that one that breaks off is asked for again. */
+  /**
+   * Streams responses as they arrive. Left out: a response is read completely first, so one that breaks off is
+   * requested again.
+   */
   readonly streams?: boolean
 }
 
-/** The public listener. */
+/** A client of the public listener. */
 export const publicClient = (options: ServiceOptions): client.PublicClient => client.publicClient(patient(options))
 
-/** The internal listener. */
+/** A client of the internal listener. */
 export const internalClient = (options: ServiceOptions): client.InternalClient =>
   client.internalClient(patient(options))
 
@@ -64,16 +67,20 @@ const patient = ({
   fetch: (request: Request) => fetchPatiently(request, { patienceMs, timeoutMs, streams }),
 })
 
-/** Options of a request whose body is bytes as they are, not JSON. */
+/** Options of a request whose body is raw bytes, not JSON. */
 export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>) => ({
   bodySerializer: () => bytes,
   headers,
 })
 
-/** As a person writes it: ids of workflows have colons. */
+/** The request as a person would write it: workflow ids have colons. */
 const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname.replaceAll('%3A', ':')}`
 
-/** Asks again while that may help. @throws CommandFailure where it has not helped for long enough */
+/**
+ * Sends a request, and repeats it while that may help.
+ *
+ * @throws CommandFailure if the service has not responded within the patience
+ */
 async function fetchPatiently(
   request: Request,
   options: { readonly patienceMs: number; readonly timeoutMs: number; readonly streams: boolean },
@@ -119,7 +126,7 @@ const mayHelp = async (response: Response): Promise<boolean> =>
   AGAIN.has(response.status) ||
   (response.status === 409 && codeOf(await bodyIn(response)) === 'idempotency_in_progress')
 
-/** What each answer is an answer to. */
+/** The request of each response, for messages. */
 const asked = new WeakMap<Response, string>()
 
 async function bodyIn(response: Response): Promise<unknown> {
@@ -131,20 +138,24 @@ async function bodyIn(response: Response): Promise<unknown> {
   }
 }
 
-/** The body of a successful answer. @throws ProblemResponse for a problem, CommandFailure where the service stays away */
+/**
+ * The body of a successful response.
+ *
+ * @throws ProblemResponse for a problem, CommandFailure if the service stays away
+ */
 export const responseOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
   client.bodyOf(request, (response, error) => {
     const message = `${asked.get(response) ?? response.url}: ${detailOf(response.status, error)}`
     return new ProblemResponse(response.status, codeOf(error), message, faultsOf(error))
   })
 
-/** The bytes of an answer, while they come. As {@link responseOf} otherwise. */
+/** The bytes of a response, as they arrive. Otherwise like {@link responseOf}. */
 export async function streamOf(request: Promise<client.FetchResult<ReadableStream | null>>): Promise<Readable> {
   const stream = await responseOf(request)
   return stream === null ? Readable.from([]) : Readable.fromWeb(stream)
 }
 
-/** By the status of an answer. */
+/** Exit codes by the status of a response. */
 const EXIT_CODES: Readonly<Record<number, ExitCode>> = {
   400: ExitCode.usage,
   404: ExitCode.notFound,
@@ -152,22 +163,22 @@ const EXIT_CODES: Readonly<Record<number, ExitCode>> = {
 }
 
 /**
- * Ends a command by what the service answered, each wrong field on a line.
+ * Ends a command with the service's response, each wrong field on a line.
  *
- * @throws CommandFailure; what is no answer of the service as it is
+ * @throws CommandFailure for a problem; any other error unchanged
  */
 export function refused(error: unknown): never {
   if (!(error instanceof ProblemResponse)) throw error
   const { message, status } = error
-  // One that is wrong alone is in the message already, with its field before it or after.
+  // A single wrong field is already in the message, with its field name before or after it.
   const faults = error.faults.filter((fault) => !message.includes(fault.slice(fault.indexOf(': ') + 2)))
   const exitCode = EXIT_CODES[status] ?? ExitCode.failure
   throw new CommandFailure([message, ...faults].join('\n  '), exitCode, { cause: error })
 }
 
-/** The code of a problem; empty where it is none. */
+/** The code of a problem; empty if the body is not a problem. */
 const codeOf = (body: unknown): string => textIn(body, 'code')
-/** What a failed answer says. */
+/** The text of a failed response. */
 const detailOf = (status: number, body: unknown): string => {
   const code = codeOf(body)
   return code === '' ? `status ${status}` : `${textIn(body, 'detail') || code} (${status} ${code})`

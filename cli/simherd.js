@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript: it has to run on a Node that cannot read the rest.
+// Plain JavaScript: it has to run on a Node that cannot read the other files.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const fits = major > 22 || (major === 22 && minor >= 18)
 

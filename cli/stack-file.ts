@@ -1,4 +1,4 @@
-/** `<data folder>/stack.json`: where everything is, for people, tests and tools. There while the stack runs. */
+/** `<data folder>/stack.json`: all addresses, for people, tests and tools. It exists while the stack runs. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
@@ -7,7 +7,7 @@ import { readJson, writeJson } from './files.ts'
 const Text = Type.Union([Type.String(), Type.Null()])
 const Pid = Type.Union([Type.Integer(), Type.Null()])
 
-/** Addresses have no slash at the end. Null: not ours, or not there. */
+/** Addresses have no trailing slash. Null: not started here, or not there. */
 export const Stack = Type.Object({
   apiUrl: Type.String(),
   internalUrl: Type.String(),
@@ -33,9 +33,9 @@ export const readStack = (dataDir: string): Promise<Stack | undefined> => readJs
 export const removeStack = (dataDir: string): Promise<void> => rm(pathOf(dataDir), { force: true })
 
 export interface StackFile {
-  /** Changes some of it; writes happen one after the other. Before {@link open} it is only remembered. */
+  /** Changes some fields. Writes happen one after the other. Before {@link open}, changes are only remembered. */
   readonly change: (change: Partial<Omit<Stack, 'pids'>> & { readonly pids?: Partial<Pids> }) => Promise<void>
-  /** Writes it from now on. */
+  /** Writes the file, and every change from now on. */
   readonly open: () => Promise<void>
 }
 

@@ -1,18 +1,18 @@
-/** Tables on the terminal: text to the left, figures to the right. */
+/** Tables on the terminal: text is aligned left, figures right. */
 
 import { printable } from './print.ts'
 
 export type Cell = string | number
 
 const grouped = new Intl.NumberFormat('en-US')
-/** A cell is on one line, whatever is in it. */
+/** A cell fits on one line, whatever its content. */
 const textOf = (cell: Cell) =>
   typeof cell === 'number' ? grouped.format(cell) : printable(cell).replaceAll('\n', '\\n').replaceAll('\t', ' ')
 
 /**
- * Lines of a table; columns are as wide as their widest cell.
+ * The lines of a table. Each column is as wide as its widest cell.
  *
- * @param head empty for none
+ * @param head column titles; empty for none
  */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
   const all: readonly (readonly Cell[])[] = head.length === 0 ? rows : [head, ...rows]

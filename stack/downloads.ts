@@ -1,4 +1,4 @@
-/** What is fetched or built once per user and kept outside the checkout. */
+/** Files that are downloaded or built once per user, and kept outside the checkout. */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -10,7 +10,7 @@ export type Progress = (line: string) => void
 export const userCacheDir = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'simherd')
 
 /**
- * Makes a folder beside its place and moves it there when it is whole. Safe to run by several
+ * Makes a folder under a temporary name, and moves it to its place when it is complete. Safe to run by several
  * processes at once: the first one's folder stays.
  */
 export async function keepFolder(folder: string, make: (unfinished: string) => Promise<void>): Promise<void> {
@@ -26,7 +26,7 @@ export async function keepFolder(folder: string, make: (unfinished: string) => P
   }
 }
 
-/** The full path of a program on PATH, if it is there. */
+/** The full path of a program on PATH; undefined if it is not there. */
 export async function findOnPath(name: string): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? '').split(delimiter).filter(Boolean)) {
     const path = join(folder, process.platform === 'win32' ? `${name}.exe` : name)
@@ -45,10 +45,10 @@ const canAccess = (path: string, mode: number): Promise<boolean> =>
   )
 
 /**
- * Runs a program to its end, and says every five seconds how long it has been at it.
+ * Runs a program to its end. Every five seconds it reports how long the program has been running.
  *
- * @returns what it printed on stdout
- * @throws Error with the end of what it printed
+ * @returns what the program printed on stdout
+ * @throws Error with the last lines that it printed
  */
 export async function runWithProgress(
   command: string,

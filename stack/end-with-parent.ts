@@ -1,14 +1,14 @@
 /**
- * Preloaded into supervised processes (`node --import`): when the supervisor dies, however it dies, its end
- * of our stdin closes, and we end in order as on SIGTERM. So a SIGKILL of the supervisor leaves no orphans.
+ * Preloaded into supervised processes (`node --import`). When the supervisor dies, even by SIGKILL, its end of our
+ * stdin closes. Then this process ends as after SIGTERM, so no orphans are left.
  */
 import { isMainThread } from 'node:worker_threads'
 
-// Threads are preloaded like processes, but have a stdin of their own, which is at its end from the beginning.
+// Threads are preloaded like processes. But their stdin is separate, and ended from the beginning.
 if (isMainThread) {
   process.stdin.on('end', () => process.kill(process.pid, 'SIGTERM'))
   process.stdin.on('error', () => process.kill(process.pid, 'SIGTERM'))
   process.stdin.resume()
-  // It must not keep a process alive that has nothing left to do; a pipe is a socket here.
+  // The pipe must not keep a process alive that has nothing left to do. Here a pipe is a socket.
   if ('unref' in process.stdin && typeof process.stdin.unref === 'function') process.stdin.unref()
 }

@@ -1,17 +1,17 @@
-/** What the small servers of this folder share: listening on loopback, reading a body, answering. */
+/** Shared by the small servers of this folder: listening on loopback, reading a body, sending a response. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { LOOPBACK, requireFreePort } from './ports.ts'
 
-/** 1 MB: what these servers take is a few lines. */
+/** 1 MB: these servers take only a few lines. */
 const BODY_LIMIT_BYTES = 1_000_000
-/** As the API: longer than a client keeps an idle connection, so that none is closed under a request. */
+/** As in the API: longer than a client keeps an idle connection, so that none is closed during a request. */
 const KEEP_ALIVE_MS = 72_000
 
 /**
  * Serves on loopback.
  *
- * @param port 0 takes any free one
- * @throws Error that says what to do when the port is taken
+ * @param port 0 takes any free port
+ * @throws Error that says what to do if the port is taken
  */
 export async function serve(
   port: number,
@@ -34,7 +34,7 @@ export async function serve(
   return { url: `http://${LOOPBACK}:${address.port}`, stop }
 }
 
-/** @throws Error when the body is too long or no JSON */
+/** @throws Error if the body is too long or is no JSON */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0

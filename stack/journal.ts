@@ -1,17 +1,17 @@
-/** A file of JSON lines that only grows: what `append` has promised survives a SIGKILL and a loss of power. */
+/** A file of JSON lines that only grows. Entries whose `append` has resolved survive a SIGKILL and a loss of power. */
 import { mkdir, open, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export interface Journal {
-  /** Resolves when the entry is on the disk. Entries given at the same time share one write. */
+  /** Resolves when the entry is on disk. Simultaneous entries share one write. */
   readonly append: (entry: object) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens a journal and reads what is in it. A last line that a crash cut short was never promised, and goes.
+ * Opens a journal and reads its entries. Removes a last line that a crash cut short: its `append` never resolved.
  *
- * @throws Error naming the line of a file that is not a journal
+ * @throws Error with the line of a file that is not a journal
  */
 export async function openJournal(file: string): Promise<{ journal: Journal; entries: unknown[] }> {
   await mkdir(dirname(file), { recursive: true })
@@ -35,7 +35,7 @@ export async function openJournal(file: string): Promise<{ journal: Journal; ent
 async function writerOf(file: string): Promise<Journal> {
   const handle = await open(file, 'a')
   let waiting: string[] = []
-  // Each caller waits for the write after the one that is under way; that one takes all who wait.
+  // Each caller waits for the write after the current one. That write takes all waiting entries.
   let next: Promise<void> | undefined
   let last: Promise<void> = Promise.resolve()
 
@@ -48,7 +48,7 @@ async function writerOf(file: string): Promise<Journal> {
   }
   const append = (entry: object): Promise<void> => {
     waiting.push(`${JSON.stringify(entry)}\n`)
-    // After a failed write nothing is promised any more: every later append fails with it.
+    // After a failed write, every later append fails with the same error.
     next ??= last = last.then(write)
     return next
   }

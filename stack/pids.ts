@@ -1,7 +1,7 @@
 /**
- * Processes that outlived the one that started them.
+ * Finds processes that outlived the one that started them.
  *
- * A process is named by its pid and start time, because pids are given out again.
+ * A process is identified by its pid and its start time, because pids are reused.
  */
 import { execFile } from 'node:child_process'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -12,16 +12,19 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's process is alive too.
+    // EPERM: the process is alive, but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** When a process started, in the system's own words; undefined where it is gone (or a zombie). */
+/**
+ * When a process started, in the system's own format; on Windows only 'alive'. Undefined if it has ended or is a
+ * zombie.
+ */
 export async function startedAt(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-    // The command's name stands in parentheses and may hold spaces; state and start time come after it.
+    // The command's name is in parentheses, and may contain spaces. State and start time come after it.
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields === undefined || fields[0] === 'Z' ? undefined : fields[19]
   }
@@ -30,7 +33,7 @@ export async function startedAt(pid: number): Promise<string | undefined> {
   return text === '' ? undefined : text
 }
 
-/** The command line of a process, '' where it cannot be known. */
+/** The command line of a process; '' if it cannot be read. */
 export async function commandOf(pid: number): Promise<string> {
   if (process.platform === 'linux') {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
@@ -44,13 +47,13 @@ const output = (command: string, args: readonly string[]): Promise<string> =>
     execFile(command, args, (_error, stdout) => resolve(stdout.trim()))
   })
 
-/** Notes a process in a file, so that whoever comes later finds it with {@link readPid}. */
+/** Writes a process's pid and start time to a file, so that {@link readPid} can find it later. */
 export async function writePid(file: string, pid: number): Promise<void> {
   await writeFile(`${file}.new`, `${pid} ${(await startedAt(pid)) ?? ''}\n`)
   await rename(`${file}.new`, file)
 }
 
-/** The process a file notes, if that very process still lives. */
+/** The process that a file names; undefined unless that very process is still alive. */
 export async function readPid(file: string): Promise<number | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const [pid, start] = text.trim().split(' ')
@@ -59,9 +62,9 @@ export async function readPid(file: string): Promise<number | undefined> {
 }
 
 /**
- * Ends a process: SIGTERM, after `timeoutMs` SIGKILL. Safe on one that is gone.
+ * Ends a process: with SIGTERM, and after `timeoutMs` with SIGKILL. Safe if it has ended already.
  *
- * @returns when it is gone
+ * @returns when the process has ended
  */
 export async function endProcess(pid: number, timeoutMs = 15_000): Promise<void> {
   const start = await startedAt(pid)
@@ -71,7 +74,7 @@ export async function endProcess(pid: number, timeoutMs = 15_000): Promise<void>
     try {
       process.kill(pid, name)
     } catch {
-      // Gone in between.
+      // Ended in between.
     }
   }
   signal('SIGTERM')
@@ -83,10 +86,10 @@ export async function endProcess(pid: number, timeoutMs = 15_000): Promise<void>
 }
 
 /**
- * Makes this process the only user of a folder, until it ends or gives the folder back.
+ * Makes this process the only user of a folder, until it ends or releases the folder.
  *
- * @returns what gives it back
- * @throws Error naming the living process that has the folder
+ * @returns a function that releases the folder
+ * @throws Error with the living process that uses the folder
  */
 export async function claimFolder(dir: string, what: string): Promise<() => Promise<void>> {
   const file = `${dir}/owner.pid`

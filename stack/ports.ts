@@ -3,7 +3,11 @@ import { createServer } from 'node:net'
 
 export const LOOPBACK = '127.0.0.1'
 
-/** Listens for a moment. @returns the port, or undefined where it is taken; 0 takes any free one */
+/**
+ * Listens for a moment; port 0 takes any free one.
+ *
+ * @returns the port, or undefined if it is taken
+ */
 function tryPort(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
@@ -18,7 +22,11 @@ function tryPort(port: number, host: string): Promise<number | undefined> {
   })
 }
 
-/** A port nobody listens on just now. */
+/**
+ * A port on which nothing is listening at the moment.
+ *
+ * @throws Error if there is none
+ */
 export async function freePort(host = LOOPBACK): Promise<number> {
   const port = await tryPort(0, host)
   if (port === undefined) throw new Error(`no free port on ${host}: end programs that listen there`)
@@ -29,9 +37,10 @@ export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean
   (await tryPort(port, host)) !== undefined
 
 /**
- * Refuses a port that somebody listens on, or that may not be listened on.
+ * Checks that a port is free and may be listened on. Accepts port 0.
  *
- * @param what names the server that wants it; `setting`, when given, how another port is chosen
+ * @param what name of the server that needs it
+ * @param setting name of the setting for another port, for the message
  * @throws Error that says what to do
  */
 export async function requireFreePort(port: number, what: string, setting?: string): Promise<void> {

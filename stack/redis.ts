@@ -1,4 +1,4 @@
-/** A Redis for tests and trials: no persistence, nothing evicted (the queues' jobs must stay). */
+/** A Redis for tests and trials. It has no persistence and evicts nothing, because the queues' jobs must stay. */
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -18,7 +18,8 @@ export interface Redis {
 /**
  * Starts `redis-server` on loopback.
  *
- * @returns undefined where that program is not on PATH
+ * @returns undefined if that program is not on PATH
+ * @throws Error if it does not respond within ten seconds
  */
 export async function startRedis(options: { readonly port?: number } = {}): Promise<Redis | undefined> {
   const program = await findOnPath('redis-server')

@@ -1,5 +1,5 @@
 /**
- * Child processes that are kept running.
+ * Keeps child processes running.
  *
  *   start ──ready──▶ running ──dies──▶ pause (0.5 s … 30 s) ──▶ start
  *                       └──stop()──▶ SIGTERM ──timeout──▶ SIGKILL
@@ -11,11 +11,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '../domain/time/backoff.ts'
 
 const PAUSES = { firstMs: 500, longestMs: 30_000 }
-/** A process that ran this long was well: its next death begins with the first pause again. */
+/** A process that ran this long was healthy: after its next death, the pauses begin with the first again. */
 const HEALTHY_AFTER_MS = 30_000
 const READY_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 20_000
-/** Told with a failed start: enough for a message and its stack. */
+/** Lines that are reported with a failed start. Enough for a message and its stack. */
 const LAST_LINES = 12
 
 export interface SuperviseOptions {
@@ -26,19 +26,23 @@ export interface SuperviseOptions {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly cwd?: string
-  /** Every line it prints, on stdout or stderr, and what becomes of it; prefixed with its name. */
+  /** Called with every line of stdout and stderr, and when it is started again. Lines have the name as a prefix. */
   readonly onLine: (line: string) => void
-  /** Every new process, so that its pid can be told. */
+  /** Called with the pid of every new process. */
   readonly onPid?: (pid: number) => void
-  /** Whether it is ready to serve; asked until it says yes. A throw means not yet. */
+  /** Whether it is ready to serve; called until it returns true. A throw means not yet. */
   readonly ready?: () => Promise<boolean>
   readonly readyTimeoutMs?: number
 }
 
 export interface Supervised {
-  /** Of the process that runs now; undefined in the pause before the next. */
+  /** Pid of the current process. In the pause before a restart, undefined. */
   readonly pid: () => number | undefined
-  /** Safe to call twice. @returns when the process is gone */
+  /**
+   * Safe to call twice.
+   *
+   * @returns when the process has ended
+   */
   readonly stop: (options?: { readonly signal?: NodeJS.Signals; readonly timeoutMs?: number }) => Promise<void>
 }
 
@@ -49,10 +53,10 @@ interface Run {
 }
 
 /**
- * Starts a process and starts it again whenever it dies unasked.
+ * Starts a process, and starts it again whenever it dies without `stop`.
  *
  * @returns when it is ready
- * @throws Error with its last lines when the first start fails; that one is not repeated
+ * @throws Error with its last lines if the first start fails; that start is not repeated
  */
 export async function supervise(options: SuperviseOptions): Promise<Supervised> {
   const stopping = new AbortController()
@@ -97,11 +101,11 @@ function startRun(options: SuperviseOptions): Run {
   const child = spawn(command ?? process.execPath, [...preload, ...args], {
     ...(cwd !== undefined && { cwd }),
     env: options.env ?? process.env,
-    // A group of its own: the terminal's Ctrl-C goes to the supervisor alone, which stops all in order.
+    // A process group of its own: the terminal's Ctrl-C reaches only the supervisor, which stops everything in order.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // Nothing is written there; a child that dies must not bring us an error.
+  // Nothing is written to it. The end of a child must not cause an error here.
   child.stdin.on('error', () => undefined)
   const lastLines: string[] = []
   for (const output of [child.stdout, child.stderr]) {

@@ -1,4 +1,4 @@
-/** `simherd api`: the two listeners over the database, the queues and Temporal of the settings. */
+/** `simherd api`: runs both listeners with the database, queues and Temporal server of the settings. */
 
 import type { Logger } from 'pino'
 import { startApi } from '../../api/main.ts'
@@ -18,10 +18,10 @@ import { requireSettings } from '../failures.ts'
 import type { Running } from '../run-until-signal.ts'
 
 /**
- * Starts the API. It listens whether or not what it depends on is there: `/readyz` says so, and calls that need
- * it answer 503 until it is back.
+ * Starts the API. It listens even if a dependency is missing. Then `/readyz` reports it, and requests that need it get
+ * 503 until it is back.
  *
- * @throws Error where a port cannot be had
+ * @throws Error if a port is not available
  */
 export async function runApi(settings: Settings, log: Logger): Promise<Running> {
   requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
@@ -69,7 +69,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   }
 }
 
-/** Where Temporal's own page shows a run. */
+/** Address of a run's page in Temporal's web interface; null without TEMPORAL_UI_URL. */
 function historyUrlOf({ TEMPORAL_UI_URL: page, TEMPORAL_NAMESPACE: namespace }: Settings) {
   if (page === '') return null
   return ({ workflowId, runId }: { readonly workflowId: string; readonly runId: string }) =>

@@ -13,7 +13,7 @@ import { delivered, internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { table } from '../table.ts'
 
-/** What `simherd tickets bulk` was asked for. */
+/** Options of `simherd tickets bulk`. */
 export interface BulkFlags {
   readonly tenant: string
   readonly file?: string
@@ -31,16 +31,16 @@ export interface BulkFlags {
 
 type Run = components['schemas']['BulkRunDetail']
 
-/** A person waits. */
+/** How long to wait for a service that is away. Short, because a person is waiting. */
 const PATIENCE_MS = 10_000
 const LOOK_EVERY_MS = 1000
-/** Refused SIMs that a dry run shows; the interface tells a thousand. */
+/** Refused SIMs that a dry run shows. The interface returns up to a thousand. */
 const SHOWN = 20
 
 /**
- * Asks for a ticket on each of many SIMs, or, as a dry run, which SIMs would get one.
+ * Requests a ticket on each of many SIMs. As a dry run, shows which SIMs would get one.
  *
- * @throws CommandFailure where the service refuses the whole, or, when waited for, where a ticket has failed
+ * @throws CommandFailure if the service refuses the whole request, or, with `wait`, if a ticket has failed
  */
 export async function bulkTickets(settings: Settings, type: BulkType, flags: BulkFlags): Promise<void> {
   const { url, key } = await serviceOf(settings)
@@ -56,7 +56,11 @@ export async function bulkTickets(settings: Settings, type: BulkType, flags: Bul
   }
 }
 
-/** The request that flags mean. @throws CommandFailure where they name no SIMs, or name them in two ways */
+/**
+ * Builds the request from the options.
+ *
+ * @throws CommandFailure if the options name no SIMs, or name them in two ways
+ */
 async function askOf(type: BulkType, flags: BulkFlags) {
   const { file, search, filterStatus: status, filterPool: poolId } = flags
   const filter = { search, status, poolId }
@@ -84,7 +88,7 @@ async function askOf(type: BulkType, flags: BulkFlags) {
   const bytes = await readFile(file).catch((error: Error) => {
     throw new CommandFailure(`--file: ${error.message}`, ExitCode.usage, { cause: error })
   })
-  // The serializer sends the bytes as they are.
+  // The serializer sends the bytes unchanged.
   const csv = delivered(new Uint8Array(bytes), { 'content-type': 'text/csv' })
   return { params: { header, query: fields }, body: '', ...csv }
 }
@@ -106,7 +110,7 @@ function printRefusals(refusals: BulkPlan['refused']['byCode']): void {
     print(line)
 }
 
-/** Looks at a run until all its tickets have ended. */
+/** Polls a run until all its tickets have ended. */
 const waitFor = (service: InternalClient, run: Run): Promise<Run> =>
   createReporter().step({ doing: `${run.total} tickets`, done: 'every ticket has ended' }, async (note) => {
     for (let last = run; ; await sleep(LOOK_EVERY_MS)) {

@@ -1,11 +1,11 @@
-/** `simherd enforcement …`: what there is and how it is asked for. */
+/** `simherd enforcement …`: the commands and their options. */
 import { Argument, type Command } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { ASKS } from '../help-text.ts'
 import { decimal, id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags, TenantFlags } from './enforcement.ts'
 
-/** @param settings reads them, where a command needs them */
+/** @param settings reads the settings; called when a command needs them */
 export function addEnforcementCommands(program: Command, settings: () => Settings): void {
   const enforcement = program
     .command('enforcement')

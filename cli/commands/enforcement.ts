@@ -1,4 +1,4 @@
-/** `simherd enforcement …`: what a tenant's watchdog may suspend, and what its guard holds. */
+/** `simherd enforcement …`: how much a tenant's watchdog may suspend, and what its guard holds. */
 
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
@@ -10,14 +10,14 @@ import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
 import { at } from '../workflows/run-text.ts'
 
-/** Holds that are shown: more than a person decides at once. */
+/** Holds that are shown. More than a person decides in one go. */
 const SHOWN = 50
 
 export interface TenantFlags {
   readonly tenant: string
 }
 
-/** The switch, the guard's limits, and what waits for a decision, the newest first. */
+/** Shows the switch, the guard's limits, and the holds that wait for a decision, newest first. */
 export function showEnforcement(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
     const options = await responseOf(service.GET('/internal/tenant/enforcement'))
@@ -29,15 +29,17 @@ export function showEnforcement(settings: Settings, { tenant: tenantId }: Tenant
 }
 
 export interface ChangeFlags extends TenantFlags {
-  /** Suspensions by one rule in an hour that are always let through. */
+  /** Suspensions by one rule in an hour that are always allowed. */
   readonly least?: number
-  /** Share of the SIMs, in percent, that is let through where it is more. */
+  /** Share of the SIMs, in percent, that is allowed if it is more than `least`. */
   readonly pct?: number
 }
 
 /**
- * @param enabled whether the watchdog may suspend; undefined: as it is
- * @throws CommandFailure where nothing is to be changed
+ * Changes the switch, the guard's limits, or both.
+ *
+ * @param enabled whether the watchdog may suspend; undefined: unchanged
+ * @throws CommandFailure if there is nothing to change
  */
 export async function changeEnforcement(settings: Settings, flags: ChangeFlags, enabled?: boolean): Promise<void> {
   const { tenant: tenantId, least, pct } = flags

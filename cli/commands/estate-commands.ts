@@ -1,4 +1,4 @@
-/** `simherd sims …`, `export` and `tickets bulk`: what there is and how it is asked for. */
+/** `simherd sims …`, `export` and `tickets bulk`: the commands and their options. */
 import { Argument, type Command, InvalidArgumentError } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import type { SimStatus } from '../../domain/codes.ts'
@@ -8,7 +8,7 @@ import { id } from '../option-values.ts'
 import type { BulkFlags } from './bulk-tickets.ts'
 import type { ExportedList } from './export.ts'
 
-/** @param settings reads them, where a command needs them */
+/** @param settings reads the settings; called when a command needs them */
 export function addEstateCommands(program: Command, settings: () => Settings): void {
   addImport(program, settings)
   addExport(program, settings)

@@ -8,29 +8,29 @@ import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { internalClient, refused, streamOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
-/** Lists there are, by the names of their paths. */
+/** The lists that can be exported, by the names of their paths. */
 type Named<Path> = Path extends `/internal/exports/${infer Name}.csv` ? Name : never
 export type ExportedList = Named<keyof InternalPaths>
 
-/** A person waits for the beginning, and a list of millions takes its time. */
+/** A person waits only briefly for the export to begin. A list of millions may then take up to an hour. */
 const PATIENCE_MS = 5000
 const TIMEOUT_MS = 3_600_000
 
 export interface ListExport {
   readonly what: ExportedList
   readonly tenantId: string
-  /** Filters of the list, each `name=value`. */
+  /** Filters of the list, each as `name=value`. */
   readonly filters: readonly string[]
-  /** Digits that are names stay text in a spreadsheet program. */
+  /** Identifiers of digits stay text in a spreadsheet program. */
   readonly spreadsheet: boolean
-  /** A file that is written or replaced; left out: standard output. */
+  /** The file to write or replace; left out: standard output. */
   readonly out?: string
 }
 
 /**
- * Writes a list as CSV. A file is there only once it is whole.
+ * Writes a list as CSV. The file appears only when it is complete.
  *
- * @throws CommandFailure
+ * @throws CommandFailure if the service refuses, the file cannot be written, or the export breaks off
  */
 export async function exportList(settings: Settings, { what, tenantId, filters, spreadsheet, out }: ListExport) {
   const query = new URLSearchParams(filters.map(pairOf))
@@ -62,7 +62,7 @@ async function toFile(csv: () => Promise<Readable>, out: string): Promise<void> 
   }
 }
 
-/** Whoever reads it may stop doing so. */
+/** Writes to standard output. Its reader may close it early; that is no failure. */
 const toOutput = (csv: Readable): Promise<void> =>
   pipeline(csv, process.stdout, { end: false }).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error

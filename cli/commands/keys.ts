@@ -1,4 +1,4 @@
-/** `simherd keys create-operator`: the platform's first key, which every other call asks for. */
+/** `simherd keys create-operator`: makes the platform's first key. Every other request needs a key. */
 import type { Settings } from '../../config/index.ts'
 import { createKey } from '../../operations/tenants/create-key.ts'
 import { connect } from '../../store/connect.ts'
@@ -7,7 +7,7 @@ import { requireSettings } from '../failures.ts'
 import { commandStore } from '../on-behalf.ts'
 import { print } from '../print.ts'
 
-/** Makes an operator key straight in the database at DATABASE_URL, and prints it: it is shown this once. */
+/** Makes an operator key directly in the database at DATABASE_URL, and prints it. It is shown only this once. */
 export async function createOperatorKey(settings: Settings, name: string): Promise<void> {
   requireSettings(settings, ['DATABASE_URL'])
   const { db, close } = connect(settings.DATABASE_URL, { max: 1 })

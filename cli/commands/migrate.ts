@@ -12,9 +12,9 @@ import { print } from '../print.ts'
 import { table } from '../table.ts'
 
 export interface MigrateFlags {
-  /** Only says what would be done. */
+  /** Only prints what would be done. */
   readonly plan?: boolean
-  /** Waits until no process of an earlier release is left, and takes away what only they needed. */
+  /** Waits until no process of an earlier release is left, then removes what only they needed. */
   readonly contract?: boolean
 }
 
@@ -76,7 +76,10 @@ async function printPlan(databaseUrl: string): Promise<void> {
 
 const sizeText = ({ name, bytes }: TableSize) => `${name} ${(bytes / 1e6).toFixed(1)} MB`
 
-/** Waits until none is left, and says whom it waits for. Ctrl-C gives up; nothing has been taken away then. */
+/**
+ * Waits until no process of an earlier release is left, and prints which ones it waits for. Ctrl-C gives up, with
+ * nothing removed.
+ */
 async function earlierProcessesGone(databaseUrl: string, files: readonly MigrationFile[]): Promise<void> {
   const newest = files.at(-1)?.name ?? ''
   const { db, close } = connect(databaseUrl, { max: 1 })

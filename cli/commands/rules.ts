@@ -7,14 +7,14 @@ import { print } from '../print.ts'
 import { internalClient, ProblemResponse, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
-/** A person waits. */
+/** How long to wait for a service that is away. Short, because a person is waiting. */
 const PATIENCE_MS = 5000
 
 /**
- * Puts the rule files of a folder in force, all of them or none.
+ * Puts the rule files of a folder in force: all of them, or none.
  *
  * @param folder empty: RULES_DIR, or the shipped rules
- * @throws CommandFailure with every fault of every file; the set before stays in force
+ * @throws CommandFailure with every fault of every file; the previous rule set stays in force
  */
 export async function loadRules(settings: Settings, folder: string): Promise<void> {
   const files = await readRuleFiles(folder || settings.RULES_DIR).catch((error: unknown) => {

@@ -22,25 +22,25 @@ interface Remark {
   readonly detail: string
 }
 
-/** A person waits. */
+/** How long to wait for a service that is away. Short, because a person is waiting. */
 const PATIENCE_MS = 5000
-/** 100,000 SIMs take seconds; on a busy database they may take minutes. */
+/** Longest wait for the response. 100,000 SIMs take seconds, or minutes on a busy database. */
 const TIMEOUT_MS = 5 * 60_000
-/** Rejected records and warnings that are shown. */
+/** Rejected records and warnings that are shown, of each. */
 const SHOWN = 20
 
 export interface SimImport {
-  /** CSV, NDJSON or JSON: its ending says which. */
+  /** CSV, NDJSON or JSON, by the extension of its name. */
   readonly file: string
   readonly tenantId: string
-  /** Only says what would be created and rejected. */
+  /** Only shows what would be created and rejected. */
   readonly dryRun: boolean
 }
 
 /**
- * Takes in the SIMs of a file, and says what came of it.
+ * Imports the SIMs of a file, and prints the result.
  *
- * @throws CommandFailure where a record was rejected, or the file as a whole; those that are good are created
+ * @throws CommandFailure if the file is refused, or if a record was rejected; the good records are created all the same
  */
 export async function importSimFile(settings: Settings, { file, tenantId, dryRun }: SimImport): Promise<void> {
   const type = TYPES[extname(file).toLowerCase()]

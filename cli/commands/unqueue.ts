@@ -3,7 +3,11 @@ import type { Settings } from '../../config/index.ts'
 import { responseOf } from '../service.ts'
 import { asking } from '../workflows/ask.ts'
 
-/** Takes back what is queued for a SIM, and says so. @throws CommandFailure with what the service answered */
+/**
+ * Cancels the change that is queued for a SIM, and prints that.
+ *
+ * @throws CommandFailure with the service's response
+ */
 export const unqueueSim = (
   settings: Settings,
   { tenant: tenantId, sim: id }: { readonly tenant: string; readonly sim: number },

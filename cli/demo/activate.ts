@@ -1,4 +1,4 @@
-/** Step 1: every SIM is taken from unprovisioned to active by a workflow of its own. */
+/** Step 1: takes every SIM from unprovisioned to active, each by a workflow of its own. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../client/client.ts'
 import { SimStatus } from '../../domain/codes.ts'
@@ -8,17 +8,21 @@ import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { allSims, idOf, type SetUp } from './set-up.ts'
 
-/** Workflows that run at once: enough to keep two cores busy, few enough that none waits long. */
+/** Workflows that run at once. Enough to keep two cores busy, few enough that none waits long. */
 const PARALLEL = 40
 const LOOK_EVERY_MS = 500
-/** Without any progress for so long, what is left is started again; three times, then something is wrong. */
+/**
+ * After this time without progress, the remaining workflows are started again. After three such restarts, something is
+ * wrong.
+ */
 const STALLED_MS = 30_000
 const ROUNDS = 4
 
 /**
- * Takes the SIMs that are not active to Active. One that a person has suspended, say, is refused and stays as it is.
+ * Takes all SIMs to Active. A SIM that the service refuses stays as it is, such as one that a person has suspended.
  *
  * @returns how many were activated
+ * @throws Error if SIMs are still not active after all rounds
  */
 export async function activate(
   play: Play,
@@ -62,7 +66,11 @@ interface Job {
   readonly simId: number
 }
 
-/** Runs at most {@link PARALLEL} workflows at once. @returns how many SIMs became active */
+/**
+ * Runs at most {@link PARALLEL} workflows at once.
+ *
+ * @returns how many SIMs became active
+ */
 async function run(
   { internal }: Play,
   jobs: readonly Job[],
@@ -96,7 +104,7 @@ async function run(
   return done
 }
 
-/** @returns false where the service refuses it for the SIM's state */
+/** @returns false if the service refuses the start because of the SIM's state */
 async function startOne(internal: InternalClient, job: Job, signal: AbortSignal): Promise<boolean> {
   try {
     await responseOf(internal.POST('/internal/workflows/provision-and-activate', { body: job, signal }))

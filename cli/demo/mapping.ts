@@ -1,19 +1,25 @@
-/** A month of usage in a few minutes: which cycle it is played in, and where each instant goes. Pure. */
+/** Maps a month of usage onto a few minutes: which cycle it is played in, and where each instant goes. Pure. */
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import type { Mapping } from './progress.ts'
 
-/** With less of a cycle left, the month would be too short to follow: the next one is waited for. */
+/**
+ * If less of a cycle is left, the month would be too short to follow. Then the demonstration waits for the next one.
+ */
 const LEAST_MS = 120_000
-/** What is used in the cycle's last moments is still evaluated, mailed and acted on before it ends. */
+/** Time for the usage of the last moments to be evaluated, mailed and acted on before the cycle ends. */
 const MARGIN_MS = 30_000
 
 export interface Choice {
   readonly cycle: Cycle
-  /** How long to wait for it; 0 where it runs. Milliseconds. */
+  /** How long to wait for the cycle, in milliseconds; 0 if it is running. */
   readonly waitMs: number
 }
 
-/** The cycle that is played in, by the instant at which all SIMs are active. */
+/**
+ * The cycle to play in.
+ *
+ * @param now when all SIMs are active, in epoch milliseconds
+ */
 export function chooseCycle(billingCycle: string, now: number): Choice {
   const running = cycleAt(billingCycle, now)
   if (running.endsAt - now >= LEAST_MS) return { cycle: running, waitMs: 0 }
@@ -21,22 +27,24 @@ export function chooseCycle(billingCycle: string, now: number): Choice {
   return { cycle, waitMs: cycle.startsAt - now }
 }
 
-/** Maps a month onto what is left of a cycle, up to half a minute before its end. */
+/** Maps a month onto the rest of a cycle, up to half a minute before its end. */
 export function mapOnto(cycle: Cycle, now: number, file: Mapping['file']): Mapping {
   const onto = { from: Math.max(now, cycle.startsAt), to: cycle.endsAt - MARGIN_MS }
   return { cycle: { ...cycle }, file, onto }
 }
 
-/** Where an instant of the file's month goes: to the millisecond, and always to the same. */
+/**
+ * The mapped instant of an instant in the file's month, in epoch milliseconds. Always the same for the same instant.
+ */
 export function mapInstant({ file, onto }: Mapping, at: number): number {
   return onto.from + Math.floor(((at - file.from) / (file.to - file.from)) * (onto.to - onto.from))
 }
 
 /**
- * When each row is delivered: with its own instant, or, for one that is late in the file, with the latest before it.
+ * When each row is delivered: at its own mapped instant, or, if it is late in the file, with the latest row before it.
  *
  * @param instants of the rows, in the file's order
- * @returns ascending
+ * @returns epoch milliseconds, ascending
  */
 export function deliveryTimes(mapping: Mapping, instants: readonly number[]): number[] {
   let latest = mapping.onto.from

@@ -1,4 +1,6 @@
-/** Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and all that follows from it. */
+/**
+ * Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and everything that follows from it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monthEndId } from '../../domain/temporal/ids.ts'
 import { wordsOf } from '../failures.ts'
@@ -8,13 +10,17 @@ import type { Play } from './prepare.ts'
 import type { Mapping } from './progress.ts'
 
 const LOOK_EVERY_MS = 1000
-/** The Schedule starts it within seconds; a worker that was away may need longer. */
+/** The Schedule starts it within seconds. A worker that was away may take longer. */
 const MONTH_END_MS = 180_000
 const SETTLE_MS = 60_000
 
 const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
 
-/** Waits for the end of the cycle and of its month end. @throws Error where it does not complete */
+/**
+ * Waits for the end of the cycle and of its month end.
+ *
+ * @throws Error if the month end does not complete
+ */
 export async function awaitMonthEnd(
   play: Play,
   { cycle }: Mapping,
@@ -44,7 +50,7 @@ export async function awaitMonthEnd(
 
 interface MonthEndSeen {
   readonly status: string
-  /** Where it is, by its own account. */
+  /** The step that the run reports for itself. */
   readonly step: string | undefined
 }
 
@@ -60,7 +66,7 @@ async function readRun({ internal }: Play, id: string): Promise<MonthEndSeen | u
   }
 }
 
-/** Waits until nothing is under way any more: tickets, workflows, mails. A minute at the most. */
+/** Waits until no tickets, workflows or mail are in progress any more. One minute at the most. */
 export async function settle(play: Play, reporter: Reporter, signal: AbortSignal): Promise<void> {
   const step = { doing: 'the last tickets, workflows and e-mails', done: 'nothing is under way any more' }
   const wait = reporter.step(step, async (note) => {
@@ -89,7 +95,7 @@ async function underWay({ internal }: Play): Promise<[what: string, count: numbe
   ]
 }
 
-/** @returns undefined where there was no answer in time */
+/** @returns undefined if there was no result in time */
 async function poll<T>(
   withinMs: number,
   signal: AbortSignal,

@@ -1,14 +1,14 @@
-/** What the watchdog writes while the month goes by, told as it comes. */
+/** Prints the watchdog's log entries as they are written during the month. */
 
 import type { PublicClient } from '../../client/client.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { Reporter } from '../reporter.ts'
 import { responseOf } from '../service.ts'
 
-/** More at once would scroll away unread; the rest is counted. */
+/** More at once would scroll away unread. The rest is only counted. */
 const MOST_AT_ONCE = 4
 
-/** @returns tells the entries that are new since it was called last */
+/** @returns a function that prints the entries since its last call */
 export async function newsOf(api: PublicClient, reporter: Reporter): Promise<() => Promise<void>> {
   const look = () => responseOf(api.GET('/api/watchdog/logs', { params: { query: { page: 1, pageSize: 100 } } }))
   let last = (await look()).data[0]?.id ?? 0

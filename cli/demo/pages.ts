@@ -1,6 +1,6 @@
-/** Reading lists of the service to their end. */
+/** Reads all pages of the service's lists. */
 
-/** Most items of a page that the service gives. */
+/** Most items in a page of the service. */
 const PAGE_SIZE = 100
 
 interface Page<T> {
@@ -8,7 +8,11 @@ interface Page<T> {
   readonly pagination: { readonly hasNextPage: boolean }
 }
 
-/** All items of a paged list. @param read reads one page */
+/**
+ * All items of a paged list.
+ *
+ * @param read reads one page
+ */
 export async function allOf<T>(
   read: (query: { readonly page: number; readonly pageSize: number }) => Promise<Page<T>>,
 ): Promise<T[]> {

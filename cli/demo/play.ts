@@ -3,7 +3,7 @@
  *
  *   estate ─▶ activate ─▶ choose a cycle ─▶ queue changes · deliver usage ─▶ month end ─▶ summary
  *
- * Every step looks at what is there first, so that one that was broken off goes on where it stopped.
+ * Every step first looks at what exists. So an interrupted demonstration continues where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demoEstate } from '../../examples/estate.ts'
@@ -26,7 +26,7 @@ interface Reporting {
   readonly signal: AbortSignal
 }
 
-/** @returns how it ended; one that was broken off by `signal` is still running, and goes on at the next start */
+/** @returns how it ended; `running` after an abort by `signal`: it continues at the next start */
 export async function playDemo(play: Play, { reporter, signal }: Reporting): Promise<'running' | 'done' | 'failed'> {
   const began = performance.now()
   reporter.heading(
@@ -90,7 +90,7 @@ async function perform(play: Play, { reporter, signal }: Reporting): Promise<voi
 const clock = (at: number) => `${new Date(at).toISOString().slice(11, 19)} UTC`
 const dataDirWord = (dataDir: string) => (dataDir === `${process.cwd()}/.data` ? '' : `DATA_DIR=${dataDir} `)
 
-/** The mapping of a demonstration that was broken off; not where its cycle went by before anything was counted. */
+/** The mapping of an interrupted demonstration. Undefined if its cycle ended before anything was counted. */
 async function keptMapping({ note, internal }: Play, reporter: Reporter): Promise<Mapping | undefined> {
   const { mapping } = await note({})
   if (mapping === null) return undefined
@@ -101,7 +101,7 @@ async function keptMapping({ note, internal }: Play, reporter: Reporter): Promis
   return mapping
 }
 
-/** Activates the SIMs and chooses the cycle. Both ends of the mapping are kept before the first record is sent. */
+/** Activates the SIMs and chooses the cycle. Both ends of the mapping are stored before the first record is sent. */
 async function begin(play: Play, ids: SetUp, { reporter, signal }: Reporting): Promise<Mapping> {
   await activate(play, demoEstate(), ids, reporter, signal)
   const now = Date.now()
@@ -116,7 +116,7 @@ async function begin(play: Play, ids: SetUp, { reporter, signal }: Reporting): P
   return mapping
 }
 
-/** The Schedule of a new tenant is made by a worker's sweep within seconds. */
+/** How often to try. A worker's sweep makes the Schedule of a new tenant within seconds. */
 const SCHEDULE_TRIES = 60
 
 async function setSchedule({ internal }: Play, action: 'pause' | 'resume', signal: AbortSignal): Promise<void> {

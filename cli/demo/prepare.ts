@@ -1,4 +1,4 @@
-/** Whether the demonstration is to be played, and the tenant it is played for. */
+/** Decides whether to play the demonstration, and for which tenant. */
 
 import type { InternalClient, PublicClient } from '../../client/client.ts'
 import { demoEstate } from '../../examples/estate.ts'
@@ -6,16 +6,16 @@ import { internalClient, ProblemResponse, publicClient, responseOf } from '../se
 import type { Stack } from '../stack-file.ts'
 import { type DemoProgress, newProgress, readProgress, writeProgress } from './progress.ts'
 
-/** The demonstration's month: five minutes. */
+/** The billing cycle of the demonstration: five minutes, as an ISO 8601 duration. */
 export const DEMO_CYCLE = 'PT5M'
 
 export interface Play {
   readonly progress: DemoProgress
-  /** Changes the diary, and writes it. */
+  /** Changes the stored progress, and writes it. */
   readonly note: (change: Partial<DemoProgress>) => Promise<DemoProgress>
-  /** The public interface, as the tenant. */
+  /** Client of the public interface, with the tenant's key. */
   readonly api: PublicClient
-  /** The internal interface, for the tenant. */
+  /** Client of the internal interface, for the tenant. */
   readonly internal: InternalClient
   readonly stack: Stack
   readonly dataDir: string
@@ -25,21 +25,21 @@ export interface Prepared {
   readonly tenantId: string | null
   readonly tenantKey: string | null
   readonly state: Stack['demo']
-  /** What to play; undefined where nothing is. */
+  /** What to play; undefined if nothing is to be played. */
   readonly play: Play | undefined
-  /** Why nothing is played; empty where nobody asked. */
+  /** Why nothing is played; empty if nobody wanted it. */
   readonly why: string
 }
 
 interface DemoOptions {
   readonly stack: Stack
   readonly dataDir: string
-  /** Tenants that were there before. */
+  /** Tenants that existed before. */
   readonly tenants: readonly string[]
   readonly wanted: boolean | 'once'
 }
 
-/** Decides, and makes the tenant where it is needed. Safe to run again after a crash. */
+/** Decides, and makes the tenant if needed. Safe to run again after a crash. */
 export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptions): Promise<Prepared> {
   const kept = await readProgress(dataDir)
   const known = kept !== undefined && tenants.includes(kept.tenantId) ? kept : undefined
@@ -96,7 +96,7 @@ async function makeTenant(stack: Stack) {
   return { tenantId: id, tenantKey: key }
 }
 
-/** The tenant's key of the last run while it is valid, else a new one. */
+/** The tenant's key of the last run if it is still valid, else a new one. */
 async function validKey({ tenantId, tenantKey }: DemoProgress, stack: Stack): Promise<string> {
   try {
     const { id } = await responseOf(publicClient({ url: stack.apiUrl, key: tenantKey }).GET('/api/tenant'))

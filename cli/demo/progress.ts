@@ -1,16 +1,16 @@
-/** `<data folder>/demo.json`: how far the demonstration has come, so that an interrupted one goes on where it stopped. */
+/** `<data folder>/demo.json`: the demonstration's progress, so that an interrupted one continues where it stopped. */
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readJson, writeJson } from '../files.ts'
 
 const Instant = Type.Integer({ description: 'Epoch milliseconds' })
 
-/** Both ends of the mapping of the usage file's month onto a billing cycle. Written before the first record is sent. */
+/** Both ends of the mapping from the usage file's month to a billing cycle. Written before the first record is sent. */
 export const Mapping = Type.Object({
   cycle: Type.Object({ key: Type.String(), startsAt: Instant, endsAt: Instant }),
   /** The file's month, `[from, to)`. */
   file: Type.Object({ from: Instant, to: Instant }),
-  /** What it is mapped onto. */
+  /** The interval that the month is mapped onto, `[from, to)`. */
   onto: Type.Object({ from: Instant, to: Instant }),
 })
 export type Mapping = Static<typeof Mapping>
@@ -19,11 +19,11 @@ const DemoProgress = Type.Object({
   tenantId: Type.String(),
   tenantKey: Type.String(),
   state: Type.Union([Type.Literal('running'), Type.Literal('done'), Type.Literal('failed')]),
-  /** Null until a cycle was chosen. */
+  /** Null until a cycle is chosen. */
   mapping: Type.Union([Mapping, Type.Null()]),
   /** Rows of the file that the service has taken in. */
   posted: Type.Integer({ minimum: 0 }),
-  /** What the service answered to them. */
+  /** The service's counts of these rows, summed over its responses. */
   answered: Type.Object({ accepted: Type.Integer(), duplicates: Type.Integer(), rejected: Type.Integer() }),
   changesQueued: Type.Boolean(),
 })

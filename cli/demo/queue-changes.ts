@@ -1,11 +1,11 @@
-/** The changes that wait for the month's end: moves, tariffs, and SIMs that are handed back. */
+/** Queues the changes for the month's end: moves, tariffs, and SIMs that are handed back. */
 import type { Estate } from '../../examples/estate.ts'
 import type { Reporter } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { idOf, type SetUp } from './set-up.ts'
 
-/** Queues them once; asking again for the same change is harmless. */
+/** Queues the changes. Safe to repeat: queueing the same change again does no harm. */
 export async function queueChanges(play: Play, estate: Estate, ids: SetUp, reporter: Reporter): Promise<void> {
   const sims = new Map<string, number>()
   for (const { iccid } of estate.monthEnd) {

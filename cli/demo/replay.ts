@@ -1,4 +1,4 @@
-/** Step 2: the month's usage, delivered as time passes, in the order in which the carrier delivered it. */
+/** Step 2: delivers the month's usage as time passes, in the carrier's order of delivery. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Reporter, span } from '../reporter.ts'
 import { delivered, responseOf } from '../service.ts'
@@ -9,11 +9,15 @@ import type { Mapping } from './progress.ts'
 import { asDelivery, type UsageRow } from './usage-file.ts'
 
 const DELIVER_EVERY_MS = 1000
-/** One delivery, also where an interrupted demonstration has much to make up for. */
+/** Most rows in one delivery, even if an interrupted demonstration has much to catch up on. */
 const MOST_ROWS = 2000
 const REPORT_EVERY_MS = 10_000
 
-/** Which rows are due: those after what was posted, up to the instant, at most so many. @returns the end, exclusive */
+/**
+ * The rows that are due: those after the posted ones, up to `now`, at most `most`.
+ *
+ * @returns the end of the rows, exclusive
+ */
 export function dueUpTo(times: readonly number[], posted: number, now: number, most: number): number {
   let end = posted
   while (end < times.length && end - posted < most && (times[end] ?? Number.POSITIVE_INFINITY) <= now) end += 1
@@ -21,8 +25,8 @@ export function dueUpTo(times: readonly number[], posted: number, now: number, m
 }
 
 /**
- * Delivers what is left of the file. Safe to break off and run again: a delivery that was taken in but not
- * noted is sent once more, and counts once.
+ * Delivers the rest of the file. Safe to interrupt and repeat: a delivery that was taken in but not noted is sent
+ * again, and its records count once.
  */
 export async function replay(
   play: Play,

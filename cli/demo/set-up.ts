@@ -1,4 +1,4 @@
-/** The demonstration's estate, made through the interfaces: tariffs, pools, SIMs. What is there is left as it is. */
+/** Makes the demonstration's estate through the interfaces: tariffs, pools, SIMs. Leaves what exists as it is. */
 
 import { idempotent, type PublicClient } from '../../client/client.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
@@ -6,7 +6,7 @@ import { responseOf } from '../service.ts'
 import { allOf } from './pages.ts'
 import type { Play } from './prepare.ts'
 
-/** Ids the service gave, by the estate's own keys. */
+/** Ids that the service assigned, by the estate's own keys. */
 export interface SetUp {
   readonly tariffs: ReadonlyMap<string, number>
   readonly pools: ReadonlyMap<string, number>
@@ -47,7 +47,7 @@ export async function setUp({ api, internal, progress }: Play, estate: Estate): 
 /** All SIMs of the tenant. */
 export const allSims = (api: PublicClient) => allOf((query) => responseOf(api.GET('/api/sims', { params: { query } })))
 
-/** SIMs arrive unprovisioned; pool, tariff and what their devices will do are no part of it. */
+/** SIMs arrive unprovisioned. Pool, tariff and the behaviour of their devices are not part of the delivery. */
 const asDelivered = ({ device: _device, pool: _pool, tariff: _tariff, ...sim }: EstateSim) => sim
 
 export function idOf(ids: ReadonlyMap<string, number>, key: string): number {

@@ -1,4 +1,4 @@
-/** Step 7: what came of it, every figure read back through the interfaces. */
+/** Step 7: the result. Every figure is read back through the interfaces. */
 
 import type { components, operations } from '../../client/internal.d.ts'
 import type { Reporter } from '../reporter.ts'
@@ -16,7 +16,7 @@ interface Workflow {
   readonly result: unknown
 }
 
-/** A block of the summary: its title and its rows. */
+/** A block of the summary: a titled table. */
 export interface Block {
   readonly title: string
   readonly head: readonly string[]
@@ -72,7 +72,7 @@ function log(entries: Counts['logByRule']): Block {
   return { title: 'Watchdog log', head: ['level', 'rule', 'entries'], rows: [...sums, ...rows] }
 }
 
-/** What a workflow came to: the outcome it answers, else how it ended. */
+/** How a workflow ended: the outcome in its result, else its status. */
 export function outcomeOf({ status, result }: Workflow): string {
   const outcome: unknown =
     typeof result === 'object' && result !== null

@@ -1,4 +1,4 @@
-/** The usage file of `examples/`, as rows to send. */
+/** The usage file in `examples/`, as rows to send. */
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -10,7 +10,7 @@ import { mapInstant } from './mapping.ts'
 import { type Mapping } from './progress.ts'
 
 const FILE = new URL('../../examples/usage-2026-10.csv', import.meta.url)
-/** The month the file is about. */
+/** The month that the file covers, `[from, to)`, in epoch milliseconds. */
 export const FILE_MONTH = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 10, 1) }
 
 const Rows = Type.Array(Type.Array(Type.String()))
@@ -19,7 +19,7 @@ const AT = USAGE_COLUMNS.indexOf('at')
 export interface UsageRow {
   /** Epoch milliseconds, in the file's month. */
   readonly at: number
-  /** As in the file, column by column. */
+  /** The cells as in the file, column by column. */
   readonly fields: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export async function readUsageFile(): Promise<UsageRow[]> {
   return lines.map((fields) => ({ at: Date.parse(fields[AT] ?? ''), fields }))
 }
 
-/** A body that is bytes as they are, and the headers that say what they are. */
+/** A body of raw bytes, and the headers that describe them. */
 interface Delivery {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
@@ -41,7 +41,7 @@ interface Delivery {
 
 const compress = promisify(gzip)
 
-/** Rows as one CSV delivery, their instants mapped. The same rows and mapping make the same delivery. */
+/** Makes one CSV delivery of rows, with their instants mapped. The same rows and mapping make the same delivery. */
 export async function asDelivery(rows: readonly UsageRow[], mapping: Mapping): Promise<Delivery> {
   const lines = rows.map(({ at, fields }) => fields.with(AT, new Date(mapInstant(mapping, at)).toISOString()).join(','))
   const bytes = await compress(`${USAGE_COLUMNS.join(',')}\n${lines.join('\n')}\n`)

@@ -1,4 +1,4 @@
-/** What `doctor` looks at. Each check changes nothing and answers within seconds. */
+/** The checks of `doctor`. No check changes anything, and each ends within seconds. */
 import { access, constants, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
@@ -16,16 +16,16 @@ import { reachTcp } from './reach.ts'
 
 export interface Finding {
   readonly what: string
-  /** `absent`: not there, and not needed either. */
+  /** `absent`: not there, but not needed either. */
   readonly state: 'ok' | 'missing' | 'absent'
   readonly detail: string
-  /** What to do; empty where nothing is to be done. */
+  /** What to do; empty if there is nothing to do. */
   readonly advice: string
 }
 
 export interface Looked {
   readonly settings: Settings
-  /** What `simherd start` runs in the data folder; undefined where nothing does. */
+  /** What `simherd start` runs in the data folder; undefined if nothing is running. */
   readonly stack: Stack | undefined
 }
 
@@ -35,7 +35,7 @@ const found = (what: string, detail: string): Finding => ({ what, state: 'ok', d
 const missing = (what: string, detail: string, advice: string): Finding => ({ what, state: 'missing', detail, advice })
 const absent = (what: string, detail: string): Finding => ({ what, state: 'absent', detail, advice: '' })
 
-/** 1 GB: database, Temporal's state and program. */
+/** 1 GB: for the database, Temporal's state and Temporal's program. */
 const DISK_BYTES = 1_000_000_000
 const PATIENCE_MS = 2000
 
@@ -115,7 +115,7 @@ const carrier: Check = async ({ settings }) => {
   return found('carrier', 'reachable')
 }
 
-/** A process of the service: ready where it runs; where nothing runs, its port must be free. */
+/** Checks a process of the service. If it is running, it must be ready. If not, its port must be free. */
 const process = (what: string, portOf: (settings: Settings) => number, setting: string): Check => {
   return async ({ settings, stack }) => {
     const port = portOf(settings)

@@ -1,4 +1,4 @@
-/** `simherd doctor`: what is installed, reachable and migrated, and what to do about what is not. */
+/** `simherd doctor`: shows what is installed, reachable and migrated, and what to do about the rest. */
 import { styleText } from 'node:util'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
@@ -8,7 +8,11 @@ import { CHECKS, type Finding, type Looked } from './checks.ts'
 
 const MARK = { ok: styleText('green', '✓'), missing: styleText('red', '✗'), absent: styleText('dim', '–') } as const
 
-/** @throws CommandFailure where something is missing, after telling all of it */
+/**
+ * Prints all findings.
+ *
+ * @throws CommandFailure if something is missing, after all findings are printed
+ */
 export async function doctor(settings: Settings, output: 'table' | 'json'): Promise<void> {
   const looked: Looked = { settings, stack: await readStack(settings.DATA_DIR) }
   const findings: Finding[] = [

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 /**
  * Opens a connection to the host and port of a URL, and closes it.
  *
- * @throws Error where nobody listens there, or nothing answers in time
+ * @throws Error if nothing listens there, or if nothing responds in time
  */
 export function reachTcp(url: string, defaultPort: number, timeoutMs: number): Promise<void> {
   const { hostname, port } = new URL(url)

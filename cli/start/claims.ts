@@ -1,8 +1,10 @@
 /**
- * Ports that a start has chosen and nobody listens on yet: a second start on the same machine chooses others.
+ * Claims on ports that a start has chosen, before anything listens on them. A second start on the same machine chooses
+ * others.
  *
- * A claim is a file `<port>.<random>` that names its process. Whoever claims a port writes first and looks then: of
- * two that meet, at least one sees the other and goes elsewhere. Claims of processes that are gone count for nothing.
+ * A claim is a file `<port>.<random>` that names its process. A process writes its claim first, and then looks for
+ * others. If two claim the same port, at least one sees the other and chooses another port. Claims of ended processes
+ * are ignored.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
@@ -13,7 +15,7 @@ import { readPid, writePid } from '../../stack/pids.ts'
 /** One folder for all starts of a user, whatever their data folders. */
 export const claimsFolder = (): string => join(userCacheDir(), 'ports')
 
-/** @returns what gives the port back; undefined where a living process has claimed it */
+/** @returns a function that releases the port; undefined if a living process has claimed it */
 export async function claimPort(folder: string, port: number): Promise<(() => Promise<void>) | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const ours = `${port}.${randomBytes(6).toString('hex')}`

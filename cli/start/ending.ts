@@ -1,11 +1,11 @@
 /**
- * How `simherd start` ends: at the first Ctrl-C (or SIGTERM, or a closed terminal) in order, at the second at once.
+ * How `simherd start` ends. The first Ctrl-C, SIGTERM or closed terminal ends everything in order, the second at once.
  */
 import { wordsOf } from '../failures.ts'
 import type { Reporter } from '../reporter.ts'
 import type { Pids } from '../stack-file.ts'
 
-/** What has to be ended, and the signal to do so. */
+/** What has to be ended, and the signal that starts the ending. */
 export class Ending {
   readonly told: Promise<void>
   readonly signal: AbortSignal
@@ -30,7 +30,7 @@ export class Ending {
     this.#abort.abort()
   }
 
-  /** Servers of ours live on without us; nothing here can wait for them. */
+  /** Kills all processes: the servers would outlive this one, and nothing here can wait for them. */
   #endAtOnce(): void {
     for (const pid of Object.values(this.#pids)) {
       try {
@@ -46,12 +46,12 @@ export class Ending {
     this.#pids = { ...this.#pids, ...pids }
   }
 
-  /** @param name empty: nothing is said about it */
+  /** @param name empty: nothing is printed about it */
   readonly add = (name: string, stop: () => Promise<void>): void => {
     this.#stops.push({ name, stop })
   }
 
-  /** The last first; one that fails keeps none of the others. */
+  /** Ends the last one first. A failure does not stop the rest. */
   async endAll(): Promise<void> {
     for (let last = this.#stops.pop(); last !== undefined; last = this.#stops.pop()) {
       const { name, stop } = last

@@ -1,4 +1,4 @@
-/** Keeping an embedded server up: one that dies is started again, over the same data and on the same port. */
+/** Keeps an embedded server up: one that dies is started again, with the same data and on the same port. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '../../domain/time/backoff.ts'
@@ -15,10 +15,10 @@ const LOOK_EVERY_MS = 1000
 const PAUSES = { firstMs: 1000, longestMs: 30_000 }
 
 /**
- * Watches a server that runs, and starts it again when its process is gone.
+ * Watches a running server, and starts it again when its process is gone.
  *
- * @param again starts it where it was: the same data, the same port
- * @param onPid told of each new process
+ * @param again starts it with the same data and the same port
+ * @param onPid called with the pid of each new process
  */
 export function keepServer(
   name: string,

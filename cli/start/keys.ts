@@ -1,4 +1,4 @@
-/** The platform's first keys: made straight in the database, because every call that makes one asks for one. */
+/** Makes the platform's first keys directly in the database, because a request that makes a key needs a key itself. */
 import { timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
 import { Type } from 'typebox'
@@ -16,17 +16,17 @@ const Keys = Type.Object({ operatorKey: Type.String(), serviceKey: Type.String()
 export interface Bootstrap {
   /** For people and tools. */
   readonly operatorKey: string
-  /** The workers' own. */
+  /** For the workers. */
   readonly serviceKey: string
-  /** Tenants that are there, the oldest first. */
+  /** Tenants that exist, oldest first. */
   readonly tenants: readonly string[]
 }
 
 /**
- * Keys of the last run while they are valid, else new ones; kept in the data folder.
+ * The keys of the last run if they are still valid, else new ones. They are kept in the data folder.
  *
- * @param may.mayMake false: a database of the operator's gets no keys that nobody has asked for
- * @throws CommandFailure where keys would have to be made, and may not
+ * @param may.mayMake false: a database of the operator's own gets no keys that nobody requested
+ * @throws CommandFailure if new keys are needed, and `mayMake` is false
  */
 export async function bootstrap(
   databaseUrl: string,

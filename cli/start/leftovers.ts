@@ -1,4 +1,4 @@
-/** What an earlier start left behind: processes, where it was killed; data, where one begins anew. */
+/** What an earlier start left behind: processes of a start that was killed, and data, for `--fresh`. */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcess, readPid, startedAt } from '../../stack/pids.ts'
@@ -6,7 +6,7 @@ import { standInFor } from '../../stack/postgres/binaries.ts'
 import type { Reporter } from '../reporter.ts'
 import { readStack, removeStack } from '../stack-file.ts'
 
-/** A word of each process's command line: a pid may have been given to another program since. */
+/** Part of each process's command line: its pid may belong to another program by now. */
 const KNOWN_BY = {
   worker: 'simherd.js worker',
   api: 'simherd.js api',
@@ -15,7 +15,7 @@ const KNOWN_BY = {
   postgres: 'postgres',
 } as const
 
-/** Ends what a killed start has left running, in the order in which one stops. */
+/** Ends what a killed start has left running, in the order of a normal stop. */
 export async function endLeftovers(dataDir: string, reporter: Reporter): Promise<void> {
   const stack = await readStack(dataDir)
   for (const name of ['worker', 'api', 'carrier', 'temporal', 'postgres'] as const) {
@@ -28,17 +28,17 @@ export async function endLeftovers(dataDir: string, reporter: Reporter): Promise
   await removeStack(dataDir)
 }
 
-/** What `start` keeps in its data folder, and nothing else that may be there. */
+/** What `start` keeps in its data folder. Other files there are left alone. */
 const OURS = ['postgres', 'temporal', 'mails', 'carrier', 'logs', 'stack.json', 'keys.json', 'demo.json', 'ports.json']
 
-/** Deletes what earlier starts have kept. */
+/** Deletes the data of earlier starts. */
 export async function deleteData(dataDir: string): Promise<void> {
   await endServers(dataDir)
   for (const name of OURS) await rm(join(dataDir, name), { recursive: true, force: true })
   await rm(standInFor(join(dataDir, 'postgres')), { recursive: true, force: true })
 }
 
-/** Ends servers that outlived their start before there was a stack.json: they note themselves beside their data. */
+/** Ends servers whose start was killed before it wrote stack.json. They have pid files beside their data. */
 async function endServers(dataDir: string): Promise<void> {
   const folders = [join(dataDir, 'postgres'), standInFor(join(dataDir, 'postgres'))]
   for (const folder of folders) {

@@ -1,4 +1,4 @@
-/** Ports of the embedded servers: the same at every start while they are free. */
+/** Ports of the embedded servers: the same at every start, if they are free. */
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { freePort, isPortFree } from '../../stack/ports.ts'
@@ -14,18 +14,18 @@ const Ports = Type.Object({
 })
 export type Ports = Static<typeof Ports>
 
-/** Where people look for these servers. */
+/** The usual ports of these servers. */
 const USUAL: Ports = { temporal: 7233, temporalUi: 8233, smtp: 1025, inbox: 8025, carrier: 8090 }
 
-/** Ports, and what gives back the claims on them. */
+/** The chosen ports, and how to release the claims on them. */
 export interface ChosenPorts {
   readonly ports: Ports
   readonly giveBack: () => Promise<void>
 }
 
 /**
- * Asked-for ports as they are; else those of the last run, the usual ones, or any, whichever is free first. Of two
- * starts in the same moment none chooses what the other has chosen.
+ * Takes requested ports as they are. Else takes the first free one of: the last run's port, the usual port, any port.
+ * Two simultaneous starts never choose the same port.
  */
 export async function choosePorts(
   dataDir: string,

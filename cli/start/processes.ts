@@ -9,8 +9,8 @@ import type { ServerContext } from './servers.ts'
 const COMMAND = fileURLToPath(new URL('../simherd.js', import.meta.url))
 
 /**
- * On one's own machine one wants to see a mail at once, not in an hour, and a lost answer of the simulated carrier
- * overcome in seconds: these times are short here where the environment does not say otherwise.
+ * Short times for one's own machine, unless the environment sets others. A mail should appear at once, not in an hour.
+ * A lost response of the simulated carrier should be overcome in seconds.
  */
 const SHORT_TIMES = {
   MAIL_GROUP_FIRST: 'PT10S',
@@ -19,7 +19,7 @@ const SHORT_TIMES = {
   SWEEP_EVERY: 'PT2S',
 } as const
 
-/** @param settings of the child, in place of what the environment says about them */
+/** @param settings of the child; they override the environment */
 export async function bringUp(
   name: 'api' | 'worker',
   settings: Partial<Settings>,

@@ -1,4 +1,4 @@
-/** The embedded servers: each only where no setting names a real one. */
+/** The embedded servers. Each is started only if no setting names a real one. */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,9 +23,9 @@ export interface ServerContext {
   readonly ports: Ports
   readonly reporter: Reporter
   readonly onChildLine: (line: string) => void
-  /** Told of every process of ours. */
+  /** Called with the pids of every process that is started. */
   readonly onPid: (pids: Partial<Pids>) => Promise<void>
-  /** Given what ends a server, in the order they were started. */
+  /** Called with the function that stops a server, in the order of the starts. */
   readonly onStop: (name: string, stop: () => Promise<void>) => void
 }
 
@@ -82,8 +82,8 @@ export async function bringUpInbox(context: ServerContext): Promise<{ smtpUrl: s
 }
 
 /**
- * How the simulated carrier behaves here: some tenths of a second to answer, and now and then a fault, which
- * the tickets' next attempt overcomes.
+ * How the simulated carrier behaves here. It takes some tenths of a second to respond. A fault now and then is overcome
+ * by the ticket's next attempt.
  */
 const KNOBS = { latencyMs: [20, 150], failureRate: 0.01, actsThenTimesOutRate: 0.005, lateMs: 8000, seed: 7 }
 
@@ -114,7 +114,7 @@ export async function bringUpCarrier(context: ServerContext): Promise<{ url: str
   return { url, secret }
 }
 
-/** Made at the first start; the carrier and the workers share it. */
+/** The secret that the carrier and the workers share. Made at the first start. */
 async function keptSecret(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true })
   const file = join(folder, 'secret')

@@ -3,8 +3,8 @@
  *
  *   PostgreSQL · Temporal · carrier · inbox ──▶ migrations ──▶ API · worker ──▶ demonstration ──▶ stays up
  *
- * The servers are ended in the opposite order. Of each process there is a note in the data folder, so that the
- * next start finds what a killed one has left.
+ * The servers are stopped in the opposite order. The data folder notes every process, so that the next start finds what
+ * a killed one has left.
  */
 import { resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
@@ -27,16 +27,20 @@ import { bringUpCarrier, bringUpInbox, bringUpPostgres, bringUpTemporal, type Se
 
 export interface StartOptions {
   readonly fresh: boolean
-  /** Keys may be made in a database of the operator's. */
+  /** Operator keys may be made in a database of the operator's own. */
   readonly bootstrap: boolean
-  /** `once`: where it has not been played to its end. */
+  /** `once`: only if it has not been played to its end. */
   readonly demo: boolean | 'once'
   readonly verbose: boolean
   readonly inboxPort?: number
   readonly temporalUiPort?: number
 }
 
-/** Runs until it is told to end. @throws CommandFailure that says what to do */
+/**
+ * Runs until a signal ends it.
+ *
+ * @throws CommandFailure that says what to do
+ */
 export async function start(given: Settings, options: StartOptions): Promise<void> {
   const settings = { ...given, DATA_DIR: resolve(given.DATA_DIR) }
   const reporter = createReporter()
@@ -189,6 +193,6 @@ function explain(error: unknown, settings: Settings): unknown {
       { cause: error },
     )
   }
-  // What the servers say when they do not start is meant to be read; a stack would bury it.
+  // A server's message about its failed start is meant to be read. A stack would bury it.
   return error instanceof TypeError ? error : new CommandFailure(wordsOf(error), ExitCode.failure, { cause: error })
 }

@@ -1,4 +1,4 @@
-/** Asking the internal interface about workflows, for the commands. */
+/** Requests to the internal interface about workflows, for the commands. */
 
 import type { InternalClient } from '../../client/client.ts'
 import type { components } from '../../client/internal.d.ts'
@@ -12,18 +12,18 @@ export type Run = components['schemas']['WorkflowInfo']
 export type Started = components['schemas']['StartResponse']
 export type Pending = components['schemas']['WorkflowPending']
 
-/** A person waits; who follows a run waits while the service is deployed anew. */
+/** How long to wait for a service that is away. Following a run includes waiting while a new release is deployed. */
 const PATIENCE_MS = 10_000
 const FOLLOWING_MS = 10 * 60_000
 
 export interface Asking {
   readonly settings: Settings
   readonly tenantId: string
-  /** The command goes on for long: a service that is away is waited for. */
+  /** The command runs for long, so it waits for a service that is away. */
   readonly follows?: boolean | undefined
 }
 
-/** @throws CommandFailure with what the service answered, each wrong field on a line */
+/** @throws CommandFailure with the service's response, each wrong field on a line */
 export async function asking<T>(
   { settings, tenantId, follows }: Asking,
   work: (service: InternalClient) => Promise<T>,
@@ -37,7 +37,11 @@ export async function asking<T>(
   }
 }
 
-/** The tenant that an option names, else the one in the workflow's id. */
+/**
+ * The tenant that an option names, else the one in the workflow's id.
+ *
+ * @throws CommandFailure if there is neither
+ */
 export function tenantOf(workflowId: string, tenant: string | undefined): string {
   const named = tenant ?? tenantOfWorkflow(workflowId)
   if (named !== undefined && named !== '') return named

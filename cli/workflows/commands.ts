@@ -1,4 +1,4 @@
-/** `simherd workflows …`: what there is and how it is asked for; each command is loaded when it is run. */
+/** `simherd workflows …`: the commands and their options. Each command is loaded when it runs. */
 import { Argument, type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
@@ -11,7 +11,7 @@ import { addStarts } from './start-commands.ts'
 import type { SteerFlags, UpdateFlags } from './steer.ts'
 import type { WatchFlags } from './watch.ts'
 
-/** @param settings reads them, where a command needs them */
+/** @param settings reads the settings; called when a command needs them */
 export function addWorkflowCommands(program: Command, settings: () => Settings): void {
   const workflows = program
     .command('workflows')
@@ -107,7 +107,7 @@ const withId = (command: Command): Command =>
     .addArgument(new Argument('<id>', 'id of the workflow'))
     .option('--tenant <id>', 'the tenant; left out: the one in the id')
 
-/** What is asked for under one key is done once, over commands too. */
+/** Adds the option `--key`: requests with the same key take effect once, even across commands. */
 const withKey = (command: Command): Command =>
   withId(command).option(
     '--key <text>',

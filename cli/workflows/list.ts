@@ -28,7 +28,7 @@ const rowOf = (run: Run) => [
   run.closedAt === null ? '' : at(run.closedAt),
 ]
 
-/** One page of a tenant's workflows, the newest first. */
+/** Prints one page of a tenant's workflows, newest first. */
 export function listWorkflows(settings: Settings, flags: ListFlags): Promise<void> {
   const { tenant: tenantId, type, status, state, sim: simId, pool: poolId, cycle, page, pageSize, json } = flags
   const filters = { type, status, state, simId, poolId, cycle }

@@ -1,10 +1,10 @@
 /**
- * A line that says where something stands: rewritten on a terminal, in a pipe a new one where there is news, and now and
- * then where only the line has changed.
+ * A line that shows progress. On a terminal it is rewritten. In a pipe there is a new line for each news, and from time
+ * to time if only the line itself has changed.
  */
 import { printable } from '../print.ts'
 
-/** What is written to: standard output, or what a test reads. */
+/** Where the line is written: standard output, or a test's buffer. */
 export interface Output {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
@@ -12,15 +12,15 @@ export interface Output {
 }
 
 export interface LiveLine {
-  /** @param news what has to change for a pipe to get a line at once */
+  /** @param news a change of it gets a line in a pipe at once; default: the line itself */
   readonly show: (line: string, news?: string) => void
-  /** Leaves the last line where it stands. */
+  /** Ends the output, and leaves the last line as it is. */
   readonly end: () => void
 }
 
 const TO_LINE_START_AND_CLEAR = '\r\u001b[2K'
 const WIDTH = 80
-/** What only counts up gets a line in a pipe so often. */
+/** How often a pipe gets a line if only counts change, in milliseconds. */
 const NOW_AND_THEN_MS = 10_000
 
 export function liveLine(output: Output): LiveLine {
@@ -48,7 +48,7 @@ function rewritten(output: Output): LiveLine {
     show: (line) => {
       if (line === last) return
       last = line
-      // A line that wraps could not be taken back.
+      // A line that wraps could not be overwritten.
       const width = (output.columns ?? WIDTH) - 1
       output.write(`${TO_LINE_START_AND_CLEAR}${line.length > width ? `${line.slice(0, width - 1)}…` : line}`)
     },

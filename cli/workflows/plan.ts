@@ -1,4 +1,4 @@
-/** What a month end would do, as tables. */
+/** Prints what a month end would do, as tables. */
 import { Value } from 'typebox/value'
 import { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { CommandFailure } from '../failures.ts'
@@ -8,7 +8,7 @@ import type { Run } from './ask.ts'
 import { at } from './run-text.ts'
 import { printEnd } from './watch.ts'
 
-/** Rows of a list that are shown; the interface names more. */
+/** Rows that are shown of a list. The interface returns more. */
 const SHOWN = 20
 const MEGABYTE = 1_000_000
 const MICRO = 1_000_000
@@ -21,7 +21,7 @@ interface Listed<T> {
   readonly first: readonly T[]
 }
 
-/** The first rows of a list, and how many there are beyond. */
+/** The first rows of a list, and the number of the rest. */
 function listLines<T>(title: string, { count, first }: Listed<T>, reporter: (rows: readonly T[]) => readonly string[]) {
   if (count === 0) return []
   const rows = first.slice(0, SHOWN)
@@ -89,7 +89,11 @@ function planLines(plan: MonthEndPlan): string[] {
   ]
 }
 
-/** Shows the result of a dry run. @throws CommandFailure where it has none */
+/**
+ * Prints the result of a dry run.
+ *
+ * @throws CommandFailure if there is no plan in it
+ */
 export function printPlan(run: Run, { json }: { readonly json?: boolean | undefined }): void {
   const { result, workflowId } = run
   if (run.status !== 'completed') return printEnd(run, { json })

@@ -1,10 +1,10 @@
-/** What a run tells of its progress, in one line. */
+/** The progress that a run reports, in one line. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Run } from './ask.ts'
 import { at, viewOf, waitText, wordOf } from './run-text.ts'
 
-/** What is counted: of a run, or of a step of it. */
+/** The counts of a run, or of one of its steps. */
 const Figures = Type.Object({
   left: Type.Integer(),
   ratePerSecond: Type.Optional(Type.Number()),
@@ -19,7 +19,7 @@ const BySteps = Type.Object({ step: Type.String(), progress: Type.Record(Type.St
 
 const figure = new Intl.NumberFormat('en-US')
 
-/** Counts that are not an end: what has not begun or is under way is what is left. */
+/** Counts of what has not ended: SIMs that wait or are in progress. They are included in `left`. */
 const UNDER_WAY: ReadonlySet<string> = new Set(['waiting', 'running'])
 
 function countsText({ counts, done, failed, left }: Figures): string {
@@ -32,7 +32,7 @@ function countsText({ counts, done, failed, left }: Figures): string {
 
 interface Progress {
   readonly counts: string
-  /** Null where no step that counts is under way. */
+  /** Null if no step that counts is in progress. */
   readonly rate: string | null
 }
 function textOf(figures: Figures): Progress {
@@ -41,13 +41,16 @@ function textOf(figures: Figures): Progress {
   return { counts: countsText(figures), rate: ratePerSecond > 0 ? `; ${ratePerSecond.toFixed(1)}/s${end}` : '' }
 }
 
-/** `12,400 activated, 3 failed, 87,597 left`, and `; 41.2/s, ends about 2026-11-21 14:30:12`; null where nothing is counted. */
+/**
+ * `12,400 activated, 3 failed, 87,597 left`, and `; 41.2/s, ends about 2026-11-21 14:30:12`. Null if nothing is
+ * counted.
+ */
 function progressText(state: unknown): Progress | null {
   if (Value.Check(Figures, state)) return textOf(state)
   if (!Value.Check(BySteps, state)) return null
   const now = state.progress[state.step]
   if (now !== undefined) return textOf(now)
-  // Between steps that count, and at the end: all that had something to do.
+  // Between steps that count, and at the end: all steps that had something to do.
   const counts = Object.entries(state.progress)
     .filter(([, { done = 0, failed = 0, left }]) => done + failed + left > 0)
     .map(([step, figures]) => `${step} ${countsText(figures)}`)
@@ -57,9 +60,9 @@ function progressText(state: unknown): Progress | null {
 const endText = (status: string, word: string) => (word === '' || word === status ? status : `${status}, ${word}`)
 
 /**
- * Where a run stands.
+ * The current progress of a run.
  *
- * @returns the line, and the part of it whose change is news: counts and pace change all the time
+ * @returns the line, and the part whose change is news; counts and rate change all the time
  */
 export function standOf(run: Run): { readonly line: string; readonly news: string } {
   const { status, state } = run

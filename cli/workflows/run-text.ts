@@ -1,4 +1,4 @@
-/** A workflow in lines for the terminal. Times are in UTC. */
+/** A workflow's run as lines for the terminal. Times are in UTC. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { span } from '../reporter.ts'
@@ -6,7 +6,7 @@ import { table } from '../table.ts'
 import type { Pending, Run } from './ask.ts'
 
 const Text = Type.Union([Type.String(), Type.Null()])
-/** What the state of every workflow has. Source: domain/temporal/timeline.ts. */
+/** The fields that the state of every workflow has. Source: domain/temporal/timeline.ts. */
 const View = Type.Object({
   steps: Type.Array(Type.Object({ step: Type.String(), at: Type.String(), outcome: Type.String(), ticketId: Text })),
   waitsFor: Type.Union([Type.Object({ what: Type.String(), until: Text, why: Type.String() }), Type.Null()]),
@@ -20,14 +20,14 @@ const Subject = Type.Object({
 })
 
 export const viewOf = (state: unknown) => (Value.Check(View, state) ? state : null)
-/** What a run ended with, in a word; null while it runs, and where its type has none. */
+/** The outcome of a run, in one word. Null while it runs, and for types without outcomes. */
 export const outcomeOf = ({ result }: Pick<Run, 'result'>): string | null =>
   Value.Check(Outcome, result) ? result.outcome : null
 
 /** `2026-11-21 14:02:11` */
 export const at = (instant: string): string => instant.slice(0, 19).replace('T', ' ')
 
-/** What a run is about: `SIM 7`, `pool 3, cycle 2026-11`. */
+/** The subject of a run: `SIM 7`, `pool 3, cycle 2026-11`. */
 function subjectOf({ input }: Pick<Run, 'input'>): string {
   if (!Value.Check(Subject, input)) return ''
   const { simId, poolId, cycleKey } = input
@@ -38,7 +38,7 @@ function subjectOf({ input }: Pick<Run, 'input'>): string {
   ].join(', ')
 }
 
-/** The word a run shows of itself: its outcome, else the one of its state. */
+/** The word that describes a run: its outcome, else its phase or step. */
 export function wordOf(run: Pick<Run, 'state' | 'result'>): string {
   const { state } = run
   if (typeof state === 'string') return state
@@ -58,10 +58,10 @@ function valueText(value: unknown): string {
 }
 
 const Rows = Type.Array(Fields, { minItems: 1 })
-/** Rows of a list that are shown. */
+/** Most rows of a list that are shown. */
 const ROWS_SHOWN = 20
 
-/** A list of things as a table under its name. */
+/** A list of objects as a table under its name. */
 function rowsLines(name: string, rows: Type.Static<typeof Rows>): string[] {
   const head = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const shown = rows.slice(0, ROWS_SHOWN).map((row) => head.map((field) => valueText(row[field])))
@@ -69,7 +69,7 @@ function rowsLines(name: string, rows: Type.Static<typeof Rows>): string[] {
   return [`  ${name}`, ...table(head, shown).map((line) => `    ${line}`), ...more]
 }
 
-/** The fields of something, a line each, then the lists among them, but those that are left out. */
+/** The fields of an object, one line each, then its lists. Without the fields in `leftOut`. */
 export function fieldLines(value: unknown, leftOut: readonly string[] = []): string[] {
   if (!Value.Check(Fields, value)) return value === null ? [] : [`  ${valueText(value)}`]
   const fields = Object.entries(value).filter(([name]) => !leftOut.includes(name))
@@ -99,7 +99,7 @@ function headLines(run: Run, historyUrl: string | null): string[] {
   ]
 }
 
-/** The newest steps that are shown; a state has at most 40. */
+/** The steps of a run as a table. A state has at most the newest 40. */
 const stepLines = (state: unknown): string[] => {
   const view = viewOf(state)
   if (view === null || view.steps.length === 0) return []
@@ -107,7 +107,7 @@ const stepLines = (state: unknown): string[] => {
   return table(['at', 'step', 'ticket', 'outcome'], rows).map((line) => `  ${line}`)
 }
 
-/** `ticket 7f3… until 2026-12-01 00:00:00: the carrier has to activate the SIM`; null where it waits for nothing. */
+/** `ticket 7f3… until 2026-12-01 00:00:00: the carrier has to activate the SIM`; null if it waits for nothing. */
 export function waitText(state: unknown): string | null {
   const waits = viewOf(state)?.waitsFor ?? null
   if (waits === null) return null
@@ -126,7 +126,7 @@ function activityLine({ type, attempt, nextAttemptAt, startedAt, lastFailure, st
   return `  ${type}: ${now}${why}`
 }
 
-/** Activities that are shown; a month end has as many as it has changes under way. */
+/** Most activities that are shown. A month end has one for each change in progress. */
 const SHOWN = 10
 
 /** Why a run does not go on, as far as Temporal knows. */
@@ -149,7 +149,11 @@ export function pendingLines({ activities, children, task, workers }: Pending, s
   ]
 }
 
-/** A run in full. @param pending left out for one that has ended */
+/**
+ * All lines about a run.
+ *
+ * @param more.pending left out for a run that has ended
+ */
 export function runLines(run: Run, more: { readonly pending?: Pending; readonly historyUrl?: string | null } = {}) {
   const { state, input, result, failure } = run
   const wait = run.status === 'running' ? waitText(state) : null

@@ -12,7 +12,7 @@ export interface ShowFlags {
 
 const HISTORY_LINK = /<([^>]+)>; rel="history"/
 
-/** A workflow: where it stands, what it has done and waits for, and what it hangs on. */
+/** Prints a workflow: its state, what it has done, what it waits for, and what it is stuck on. */
 export async function showWorkflow(settings: Settings, workflowId: string, { tenant, json }: ShowFlags): Promise<void> {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })

@@ -17,7 +17,11 @@ export interface BulkFlags extends StartFlags {
   readonly skipInvalid?: boolean
 }
 
-/** @throws CommandFailure for a file that cannot be read, where the service refuses, and, when waited for, where a SIM failed */
+/**
+ * Starts the provisioning of the SIMs in a file.
+ *
+ * @throws CommandFailure if the file cannot be read, if the service refuses, or, with `wait`, if a SIM failed
+ */
 export async function startBulk(settings: Settings, file: string, flags: BulkFlags): Promise<void> {
   const { tenant: tenantId, pool: poolId, tariff: tariffId, parallel, skipInvalid, wait, json } = flags
   const bytes = await readFile(file).catch((error: unknown) => {

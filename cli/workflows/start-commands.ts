@@ -1,4 +1,4 @@
-/** `simherd workflows start …`: what can be started, and with what. */
+/** `simherd workflows start …`: the workflows that can be started, and their options. */
 
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'

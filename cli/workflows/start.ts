@@ -1,4 +1,7 @@
-/** `simherd workflows start …`: a second start of what runs, or may not run again, says so and is no failure. */
+/**
+ * `simherd workflows start …`. A second start of a workflow that is running, or may not run again, reports that and is
+ * no failure.
+ */
 
 import type { FetchResult, InternalClient } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
@@ -49,7 +52,7 @@ function startText({ workflowId, status }: Started, begun: boolean): string {
   return `${workflowId} is ${status} and does not run again; "simherd workflows retry" starts one that failed again`
 }
 
-/** Says what came of a start, and follows the run where that is asked for. */
+/** Prints the result of a start, and follows the run with `wait`. */
 async function goOn(
   service: InternalClient,
   request: Promise<FetchResult<Started>>,
@@ -65,7 +68,7 @@ async function goOn(
 
 const ask = (settings: Settings, { tenant, wait }: StartFlags) => ({ settings, tenantId: tenant, follows: wait })
 
-/** @throws CommandFailure for no SIM or two, where the service refuses, and, when waited for, where the run fails */
+/** @throws CommandFailure for no SIM or two, if the service refuses, and, with `wait`, if the run fails */
 export async function startProvision(settings: Settings, flags: ProvisionFlags): Promise<void> {
   const { sim: simId, iccid, pool: poolId, tariff: tariffId, tag } = flags
   if ((simId === undefined) === (iccid === undefined)) {
@@ -106,7 +109,7 @@ export function startUndo(settings: Settings, flags: UndoFlags): Promise<void> {
   )
 }
 
-/** A dry run is waited for: its answer is all there is to it. */
+/** Always waits for a dry run: its result is all that it produces. */
 export function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise<void> {
   const { cycle, dryRun, json } = flags
   const body = { ...(cycle !== undefined && { cycle }), ...(dryRun === true && { dryRun }) }

@@ -17,11 +17,15 @@ export interface SteerFlags {
   readonly tenant?: string
   /** Follows the run until it ends. */
   readonly wait?: boolean
-  /** What is asked twice under one key is done once. Left out: a key of its own. */
+  /** Requests with the same key take effect once. Left out: a new random key. */
   readonly key?: string
 }
 
-/** Asks for what is done once under a key. @throws CommandFailure with the key, where it may be done without an answer */
+/**
+ * Sends a request that takes effect once a key.
+ *
+ * @throws CommandFailure with the key, if the request may have taken effect without a response
+ */
 async function idempotently<T>(
   given: string | undefined,
   ask: (options: ReturnType<typeof idempotent>) => Promise<FetchResult<T>>,
@@ -43,7 +47,7 @@ const isSignal = (name: string): name is Signal => Object.values(WORKFLOW_SIGNAL
 const isUpdate = (name: string): name is Update =>
   Object.values(WORKFLOW_UPDATES).some((all) => Object.hasOwn(all, name))
 
-/** A name that no workflow takes. */
+/** The error for a name that no workflow takes. */
 function unknownName(name: string, expected: readonly string[] = []): CommandFailure {
   const names = expected.length === 0 ? 'none: this workflow takes none' : expected.join(', ')
   return new CommandFailure(`got '${name}', expected ${names}`, ExitCode.usage)
@@ -66,7 +70,7 @@ export interface UpdateFlags extends SteerFlags {
   readonly until?: string
 }
 
-/** Asks for a change and shows the workflow's answer. */
+/** Sends an update and prints the workflow's result. */
 export async function updateWorkflow(settings: Settings, workflowId: string, name: string, flags: UpdateFlags) {
   if (!isUpdate(name)) throw unknownName(name, Object.keys(WORKFLOW_UPDATES[typeOf(workflowId)] ?? {}))
   const { by, until, key } = flags
@@ -83,7 +87,11 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
   })
 }
 
-/** @throws CommandFailure where it ended by itself before it could be cancelled, when it is waited for */
+/**
+ * Asks a workflow to cancel itself.
+ *
+ * @throws CommandFailure, with `wait`, if it ended by itself before it could be cancelled
+ */
 export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
     await idempotently(key, (options) =>
@@ -98,7 +106,11 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
   })
 }
 
-/** Starts a run that has failed again. @throws CommandFailure where it fails again, when it is waited for */
+/**
+ * Starts a failed run again.
+ *
+ * @throws CommandFailure, with `wait`, if it fails again
+ */
 export async function retryWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
     const { runId } = await idempotently(key, (options) =>

@@ -11,7 +11,7 @@ import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
 import { outcomeOf, runLines } from './run-text.ts'
 
-/** Each look asks a worker: every second for two minutes, then every five. */
+/** Each poll makes a worker run a query. So every second for two minutes, then every five seconds. */
 const LOOK_FIRST_MS = 1000
 const LOOK_LATER_MS = 5000
 const LOOKS_FIRST = 120
@@ -21,7 +21,11 @@ export interface WatchFlags {
   readonly json?: boolean
 }
 
-/** Says where a run stands until it ends. @returns it as it ended */
+/**
+ * Shows the progress of a run until it ends.
+ *
+ * @returns the run as it ended
+ */
 export async function follow(
   service: InternalClient,
   workflowId: string,
@@ -41,10 +45,10 @@ export async function follow(
   }
 }
 
-/** How long a run may take to be there that the service has promised to start. */
+/** How long to wait for a run that the service has promised to start. */
 const COMING_MS = 60_000
 
-/** As {@link follow}, for a run that the service starts after its answer. */
+/** Like {@link follow}, for a run that the service starts after its response. */
 export async function followSoon(service: InternalClient, workflowId: string, output?: Output): Promise<Run> {
   const deadline = performance.now() + COMING_MS
   for (;;) {
@@ -58,7 +62,11 @@ export async function followSoon(service: InternalClient, workflowId: string, ou
   }
 }
 
-/** Shows a run that has ended. @throws CommandFailure where it failed: the exit code says so */
+/**
+ * Prints a run that has ended.
+ *
+ * @throws CommandFailure if it failed, for the exit code
+ */
 export function printEnd(run: Run, { json }: { readonly json?: boolean | undefined } = {}): void {
   if (json === true) print(JSON.stringify(run, null, 2))
   else for (const line of ['', ...runLines(run)]) print(line)
@@ -68,7 +76,11 @@ export function printEnd(run: Run, { json }: { readonly json?: boolean | undefin
   throw new CommandFailure(`${workflowId} has ended ${status}: ${why}`)
 }
 
-/** @throws CommandFailure where the run failed */
+/**
+ * Follows a run, then prints it.
+ *
+ * @throws CommandFailure if the run failed
+ */
 export async function watchWorkflow(
   settings: Settings,
   workflowId: string,

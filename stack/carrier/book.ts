@@ -1,7 +1,7 @@
 /**
- * The simulated carrier's book: every call it had and what came of it, in a journal.
+ * The simulated carrier's record of every call and its outcome, kept in a journal.
  *
- * An effect is in the journal before it is answered, so a carrier that is killed forgets none.
+ * An effect is in the journal before the response is sent, so a carrier that is killed forgets none.
  */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -17,7 +17,10 @@ export const OperationBody = Type.Object({
   message: Type.Optional(Type.String()),
 })
 
-/** How a call ended: an effect (`done`, `already`), answered from memory, impossible, or a simulated failure. */
+/**
+ * How a call ended: with an effect (`done`, `already`), with a remembered response (`duplicate`), as impossible
+ * (`refused`), or with a simulated failure (`failed`).
+ */
 const OUTCOMES = ['done', 'already', 'duplicate', 'refused', 'failed'] as const
 type Outcome = (typeof OUTCOMES)[number]
 
@@ -32,15 +35,15 @@ interface EffectRecord extends OperationRequest {
 
 interface CarrierStats {
   readonly calls: number
-  /** What was done to lines; `already` is not among them. */
+  /** Changes of lines; `already` does not count. */
   readonly effects: number
   readonly byOperation: Readonly<Record<string, number>>
   readonly already: number
-  /** Calls answered from memory, without a second effect. */
+  /** Calls that got a remembered response, without a second effect. */
   readonly duplicates: number
   readonly refused: number
   readonly failed: number
-  /** Effects beyond the first of one ticket: 0, or the carrier is wrong. */
+  /** Effects beyond the first of one ticket. Anything but 0 is a defect of the carrier. */
   readonly doubleEffects: number
 }
 
@@ -49,7 +52,9 @@ type Answer =
   | { readonly code: string; readonly detail: string }
 
 export interface CarrierBook {
-  /** Does an operation, unless this ticket was answered before. Resolves when it cannot be forgotten any more. */
+  /**
+   * Does an operation, unless this ticket already had a response. Resolves when the effect can no longer be forgotten.
+   */
   readonly perform: (request: OperationRequest) => Promise<Answer>
   readonly noteFailure: (request: OperationRequest) => Promise<void>
   readonly stats: () => CarrierStats

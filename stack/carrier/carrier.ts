@@ -1,11 +1,11 @@
 /**
- * The simulated carrier: a server of its own with a memory of its own, that can be slow, fail, and act
- * without its answer arriving.
+ * The simulated carrier: a server of its own with its own memory. It can be slow, fail, or act without its response
+ * arriving.
  *
  *   POST /operations          {ticketId, operation, iccid, tariff?, pool?, message?} → 200 {ticketId, effect}
  *                             409 {code, detail} impossible for the line · 503 simulated failure, may be repeated
  *   GET  /operations?iccid=   effects in their order
- *   GET  /stats               what was called and what came of it
+ *   GET  /stats               counts of calls and their outcomes
  *   GET  /knobs, PUT /knobs   how it behaves; PUT changes the knobs that are given
  *   GET  /healthz             without the secret
  */
@@ -17,11 +17,11 @@ import { type CarrierBook, OperationBody, openBook } from './book.ts'
 import { drawMishaps, type Knobs, turnKnobs } from './knobs.ts'
 
 export interface CarrierOptions {
-  /** Its journal; made where it is missing. */
+  /** The journal; made if it is missing. */
   readonly file: string
   /** Expected as `Authorization: Bearer <secret>`. */
   readonly secret: string
-  /** Default: any free one. */
+  /** Default: any free port. */
   readonly port?: number
   readonly knobs?: Partial<Knobs>
 }
@@ -32,9 +32,9 @@ export interface Carrier {
 }
 
 /**
- * Starts the simulated carrier; over an existing file it remembers what it did.
+ * Starts the simulated carrier. With an existing file it remembers what it did.
  *
- * @throws Error that says what to do: port in use, a knob out of range, a file that is not its own
+ * @throws Error that says what to do: port in use, a knob out of range, a file that is not a journal of its own
  */
 export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   let knobs = turnKnobs(options.knobs ?? {})
@@ -60,7 +60,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
     const answer = await book.perform(body)
     if ('code' in answer) return answerJson(response, 409, answer)
     const { repeated, ...result } = answer
-    // Only the first answer gets lost: whoever asks again is told.
+    // Only the first response gets lost: a repeated request gets its response.
     if (!repeated && mishaps.lost === 'dropped') return request.socket.destroy()
     if (!repeated && mishaps.lost === 'late') await sleep(knobs.lateMs, undefined, { ref: false })
     answerJson(response, 200, result)
@@ -104,7 +104,7 @@ async function stopAll(server: { readonly stop: () => Promise<void> }, book: Car
   await book.close()
 }
 
-/** A disk that is full is no fault of the caller; everything else that throws here is what it sent. */
+/** An error with a code is the system's, such as a full disk: 503. Any other error is the request's: 400. */
 function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) return
   const detail = error instanceof Error ? error.message : String(error)

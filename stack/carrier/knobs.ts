@@ -1,4 +1,7 @@
-/** How badly the simulated carrier behaves. Drawn from a seed, ticket by ticket: the order of calls does not matter. */
+/**
+ * How badly the simulated carrier behaves. Random values come from a seed, by ticket: the order of calls does not
+ * matter.
+ */
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -8,11 +11,13 @@ const Milliseconds = Type.Integer({ minimum: 0, maximum: 3_600_000 })
 
 export const Knobs = Type.Object(
   {
-    /** Shortest and longest time an answer takes. */
+    /** Shortest and longest time of a response, in milliseconds. */
     latencyMs: Type.Tuple([Milliseconds, Milliseconds]),
-    /** Share of calls that are answered 503 without an effect. */
+    /** Share of calls that get a 503 without an effect, 0 to 1. */
     failureRate: Rate,
-    /** Share of effects whose answer is lost: half by a broken connection, half by an answer `lateMs` late. */
+    /**
+     * Share of effects whose response is lost, 0 to 1. Half by a broken connection, half by a response `lateMs` late.
+     */
     actsThenTimesOutRate: Rate,
     lateMs: Milliseconds,
     seed: Type.Integer(),
@@ -24,9 +29,9 @@ export type Knobs = Static<typeof Knobs>
 const DEFAULTS: Knobs = { latencyMs: [0, 0], failureRate: 0, actsThenTimesOutRate: 0, lateMs: 60_000, seed: 1 }
 
 /**
- * Knobs with some of them turned.
+ * The knobs with some of them changed.
  *
- * @throws Error naming the knob, what was got and what is possible
+ * @throws Error with the knob and what is wrong with it
  */
 export function turnKnobs(change: unknown, current: Knobs = DEFAULTS): Knobs {
   if (typeof change !== 'object' || change === null) throw new Error('knobs: must be an object')
@@ -46,7 +51,7 @@ export interface Mishaps {
   readonly lost: 'no' | 'dropped' | 'late'
 }
 
-/** What befalls one call of a ticket: the same for the same seed, ticket and attempt. */
+/** What goes wrong with one call of a ticket. The same for the same seed, ticket and attempt. */
 export function drawMishaps(knobs: Knobs, ticketId: string, attempt: number): Mishaps {
   const hash = createHash('sha256').update(`${knobs.seed}/${ticketId}/${attempt}`).digest()
   const draw = (index: number) => hash.readUInt32LE(index * 4) / 2 ** 32

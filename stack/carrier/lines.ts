@@ -1,10 +1,10 @@
-/** What the simulated carrier knows of its lines, and what it makes of an operation. Pure but for the state it keeps. */
+/** The simulated carrier's lines, and the effect of an operation on them. Pure except for the lines that it keeps. */
 
 export const OPERATIONS = ['provision', 'activate', 'suspend', 'unprovision', 'refresh', 'sendSms', 'move'] as const
 type Operation = (typeof OPERATIONS)[number]
 
 export interface OperationRequest {
-  /** Names the request: given again, it is answered again and has no second effect. */
+  /** Identifies the request. A repeated one gets the same response, and has no second effect. */
   readonly ticketId: string
   readonly operation: Operation
   readonly iccid: string
@@ -13,7 +13,7 @@ export interface OperationRequest {
   readonly message?: string
 }
 
-/** `already`: the line was so before, nothing was done. */
+/** `already`: the line was in that state before, and nothing was done. */
 export type Effect = 'done' | 'already'
 type CheckResult = { readonly effect: Effect } | { readonly code: string; readonly detail: string }
 
@@ -24,9 +24,9 @@ interface Line {
 }
 
 export interface Lines {
-  /** What the operation would come to now; changes nothing. */
+  /** The effect that the operation would have now. Changes nothing. */
   readonly check: (request: OperationRequest) => CheckResult
-  /** Does what `judge` found `done`. */
+  /** Makes the change that `check` found to be `done`. */
   readonly apply: (request: OperationRequest) => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * The simulated carrier as a process: `node stack/carrier/main.ts`, steered by CARRIER_FILE, CARRIER_PORT,
- * CARRIER_SECRET and CARRIER_KNOBS (JSON). It prints its address on one line when it is ready.
+ * The simulated carrier as a process: `node stack/carrier/main.ts`. Its settings are CARRIER_FILE, CARRIER_PORT,
+ * CARRIER_SECRET and CARRIER_KNOBS (JSON). When it is ready, it prints its address on one line.
  */
 import { startCarrier } from './carrier.ts'
 

@@ -1,8 +1,8 @@
 /**
- * An SMTP inbox for development and tests: takes every mail, sends none on, shows them on a page.
+ * An SMTP inbox for development and tests. It takes every mail, forwards none, and shows them on a page.
  *
- *   GET    /                             the list; as JSON to `Accept: application/json`, newest first
- *   DELETE /                             forgets all mails
+ *   GET    /                             the list; as JSON for `Accept: application/json`, newest first
+ *   DELETE /                             deletes all mails
  *   GET    /mails/{id}                   one mail, as page or JSON
  *   GET    /mails/{id}/html, /source, /attachments/{n}
  */
@@ -14,18 +14,18 @@ import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
 import { type Mails, openMails } from './mails.ts'
 import { listPage, mailPage } from './page.ts'
 
-/** 25 MB, as the large mail providers have it. */
+/** 25 MB, like the large mail providers. */
 const SIZE_LIMIT_BYTES = 25_000_000
 
 export interface InboxOptions {
-  /** Where mails are kept, one file each; those that are there are shown. */
+  /** Where mails are kept, one file each. Existing mails are shown. */
   readonly dir: string
-  /** Default: any free one; the same for `httpPort`. */
+  /** Default: any free port; the same for `httpPort`. */
   readonly smtpPort?: number
   readonly httpPort?: number
-  /** Answers a recipient with this SMTP code, as 451 (later) or 550 (never). */
+  /** Refuses a recipient with this SMTP code, such as 451 (later) or 550 (never). */
   readonly refuse?: (recipient: string) => number | undefined
-  /** Breaks the connection after a mail is taken and before the sender is told: the sender cannot know. */
+  /** Breaks the connection after a mail is stored, before the sender gets the response: the sender cannot know. */
   readonly dropAfterData?: (recipients: readonly string[]) => boolean
 }
 
@@ -38,7 +38,7 @@ export interface Inbox {
 /**
  * Starts the inbox on loopback.
  *
- * @throws Error that says what to do when a port is in use
+ * @throws Error that says what to do if a port is in use
  */
 export async function startInbox(options: InboxOptions): Promise<Inbox> {
   const mails = await openMails(options.dir)
@@ -90,7 +90,7 @@ async function startSmtp(options: InboxOptions, mails: Mails) {
       })
     },
   })
-  // A client that breaks off is its own business.
+  // A client may break its connection. That is no failure here.
   server.on('error', () => undefined)
   server.server.on('connection', (socket: Socket) => {
     const { remotePort } = socket
@@ -105,7 +105,7 @@ async function startSmtp(options: InboxOptions, mails: Mails) {
   const stop = () =>
     new Promise<void>((done) => {
       server.close(done)
-      // A sender that keeps its connection open must not keep us.
+      // A sender that keeps its connection open must not delay the stop.
       for (const socket of sockets.values()) socket.destroy()
     })
   return { url: `smtp://${LOOPBACK}:${port}`, stop }
@@ -114,7 +114,7 @@ async function startSmtp(options: InboxOptions, mails: Mails) {
 const smtpError = (code: number, message: string): Error => Object.assign(new Error(message), { responseCode: code })
 
 async function handle(mails: Mails, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // A page elsewhere must not read the mails under a name that it lets point here.
+  // A page of another site must not read the mails through a host name that it points here.
   if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(request.headers.host ?? '')) {
     return answerText(response, 421, 'text/plain', 'ask for this page as http://127.0.0.1 or http://localhost\n')
   }
@@ -156,7 +156,7 @@ function answerPage(response: ServerResponse, html: string): void {
   answerText(response, 200, 'text/html', html)
 }
 
-/** The mail's HTML may show itself and inline pictures: nothing is loaded, nothing runs. */
+/** The mail's HTML may show itself and inline pictures. Nothing else is loaded, and no script runs. */
 function answerMailHtml(response: ServerResponse, html: string): void {
   const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
   const sandbox = 'sandbox allow-popups allow-popups-to-escape-sandbox'

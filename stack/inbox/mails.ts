@@ -1,21 +1,21 @@
-/** The mails of the inbox: one file each as it came over the wire, and parsed in memory. */
+/** The mails of the inbox: one file each, as received, and parsed in memory. */
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import PostalMime, { type Address, type Email } from 'postal-mime'
 
-/** A mail as `GET /` gives it out. */
+/** A mail, as `GET /` returns it. */
 export interface Mail {
   readonly id: string
-  /** As in the mail's header: `Name <address>`, or the address alone; several are parted by commas. */
+  /** As in the mail's header: `Name <address>`, or the address alone. Several are separated by commas. */
   readonly from: string
   readonly to: string
   readonly subject: string
-  /** ISO 8601, of the mail's own Date header. */
+  /** ISO 8601, from the mail's Date header; without one, the time of arrival. */
   readonly date: string
   readonly text: string
   readonly html: string
-  /** By name in lower case; a header that is there several times has its values on lines. */
+  /** By name in lower case. A repeated header has its values on separate lines. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -31,7 +31,7 @@ export interface StoredMail {
 }
 
 export interface Mails {
-  /** Keeps a mail; resolves when it is on the disk. */
+  /** Keeps a mail. Resolves when it is on disk. */
   readonly add: (source: Buffer) => Promise<Mail>
   /** Newest first. */
   readonly list: () => readonly Mail[]
@@ -42,7 +42,7 @@ export interface Mails {
 
 const SUFFIX = '.eml'
 
-/** Opens a folder of mails, made where it is missing. What a crash left half written is not among them. */
+/** Opens a folder of mails, and makes it if it is missing. Ignores files that a crash left incomplete. */
 export async function openMails(dir: string): Promise<Mails> {
   await mkdir(dir, { recursive: true })
   const mails = new Map<string, StoredMail>()
@@ -56,7 +56,7 @@ export async function openMails(dir: string): Promise<Mails> {
 
   const add = async (source: Buffer): Promise<Mail> => {
     counter += 1
-    // Sorts by time of arrival, also over restarts.
+    // Sorts by time of arrival, even across restarts.
     const id = `${Date.now()}-${String(counter).padStart(6, '0')}-${randomBytes(3).toString('hex')}`
     const stored = await parse(id, source)
     const unfinished = `${pathOf(id)}.new`

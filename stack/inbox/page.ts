@@ -1,7 +1,7 @@
-/** The inbox as web pages: a list, and one mail. No script, nothing from elsewhere. */
+/** The inbox as web pages: a list, and one mail. No scripts, and nothing from other hosts. */
 import type { Mail, StoredMail } from './mails.ts'
 
-/** Text that stands for itself in HTML, in an attribute too. */
+/** Escapes text for HTML, attributes included. */
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
 const STYLE = `
@@ -75,7 +75,7 @@ export function mailPage({ mail, attachments }: StoredMail): string {
   const head = `<p><a href="/">Inbox</a></p>
 <h1>${escapeHtml(subjectOf(mail))}</h1>
 <p class="quiet">from ${escapeHtml(mail.from)} to ${escapeHtml(mail.to)} · ${showTime(mail.date)}</p>`
-  // The mail's own page is cut off from this one: no script, no forms, no access; its links open elsewhere.
+  // The mail's own page is isolated from this one: no script, no forms, no access. Its links open in a new window.
   const sandbox = 'allow-popups allow-popups-to-escape-sandbox'
   const html = `<h2>HTML</h2><div class="card"><iframe title="The mail" sandbox="${sandbox}" src="${base}/html"></iframe></div>`
   const files = attachments.map(

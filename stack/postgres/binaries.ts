@@ -1,9 +1,9 @@
 /**
- * Where PostgreSQL's programs are, and as which user they run.
+ * Where PostgreSQL's programs are, and which user runs them.
  *
- * PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who must be able to enter
- * every folder above its programs and its data. In a clone under a 0700 home that user cannot, so both
- * go to a folder under /var/lib.
+ * PostgreSQL refuses to run as root, so root runs it as the user `postgres`. That user must be able to enter every
+ * folder above the programs and the data. In a clone under a 0700 home it cannot, so both go to a folder under
+ * /var/lib.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -20,7 +20,11 @@ export interface PostgresUser {
   readonly gid: number
 }
 
-/** The user root runs PostgreSQL as, made if missing; undefined for everybody else, who run it as themselves. */
+/**
+ * The user that runs PostgreSQL for root, made if missing. Undefined for all other users, who run it as themselves.
+ *
+ * @throws Error if the user cannot be made
+ */
 export async function postgresUser(): Promise<PostgresUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const known = await idsOfUser()
@@ -52,7 +56,7 @@ async function idsOfUser(): Promise<PostgresUser | undefined> {
   }
 }
 
-/** Whether a user can enter a folder; of the part of its path that is there already. */
+/** Whether a user can enter a folder. Checks only the part of its path that exists. */
 export async function canEnter(dir: string, user: PostgresUser): Promise<boolean> {
   for (let folder = resolve(dir); ; folder = dirname(folder)) {
     const found = await stat(folder).catch(() => undefined)
@@ -64,15 +68,17 @@ export async function canEnter(dir: string, user: PostgresUser): Promise<boolean
   }
 }
 
-/** A folder under /var/lib that stands for another one: the same for the same path. */
+/** A folder under /var/lib that replaces another one. The same for the same path. */
 export const standInFor = (dir: string): string =>
   `/var/lib/simherd-${createHash('sha256').update(resolve(dir)).digest('hex').slice(0, 12)}`
 
 /**
- * The folder with `initdb`, `pg_ctl` and `postgres`, out of the npm package for this machine.
+ * The folder with `initdb`, `pg_ctl` and `postgres`, from the npm package for this machine.
  *
- * The package's own class is not used: it ends the whole process at the first signal, and its
- * server dies with the terminal's Ctrl-C, before those that still need it.
+ * The package's own class is not used. It ends the whole process at the first signal. Its server also dies with the
+ * terminal's Ctrl-C, before the processes that still need it.
+ *
+ * @throws Error if the package is not installed
  */
 export async function postgresPrograms(user: PostgresUser | undefined): Promise<string> {
   const native = await nativeFolder()

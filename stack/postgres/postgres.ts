@@ -2,12 +2,12 @@
  * The embedded PostgreSQL: a real server on loopback, with its data in a folder.
  *
  *   <folder>/cluster       the database cluster, and server.log
- *   <folder>/password      of the one user, mode 0600
- *   <folder>/port          the port of the last run, taken again when it is free
+ *   <folder>/password      of the only user, mode 0600
+ *   <folder>/port          the port of the last run, reused if it is free
  *   <folder>/owner.pid     the process that runs the server
  *
- * The server is a session of its own: it survives the death of its parent (SIGKILL), and the terminal's
- * Ctrl-C does not reach it. The next start finds it by the cluster's postmaster.pid and adopts it.
+ * The server is a session of its own. It survives the death of its parent (SIGKILL), and the terminal's Ctrl-C does not
+ * reach it. The next start finds it by the cluster's postmaster.pid and adopts it.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -22,16 +22,16 @@ import { canEnter, type PostgresUser, postgresPrograms, postgresUser, standInFor
 
 const USER = 'simherd'
 const START_TIMEOUT_SECONDS = 60
-/** 20 MB: some months of a development server's warnings. */
+/** 20 MB: some months of a development server's warnings. A larger log is emptied at the next start. */
 const LOG_LIMIT_BYTES = 20_000_000
 
 export interface PostgresOptions {
   readonly dataDir: string
-  /** Default: that of the last run where free, else any free one. */
+  /** Default: the port of the last run if it is free, else any free one. */
   readonly port?: number
-  /** Once per step that takes a moment, and once for anything the caller should know. */
+  /** Called once per step that takes a moment, and once for anything that the caller should know. */
   readonly log?: (line: string) => void
-  /** Default true. False trades crash safety for speed: for databases that are thrown away. */
+  /** Default true. False gives up crash safety for speed: for temporary databases. */
   readonly durable?: boolean
 }
 
@@ -50,8 +50,8 @@ interface Cluster {
 }
 
 /**
- * Starts PostgreSQL over a folder, or adopts the server that a killed process left running there.
- * Safe over an existing folder: the data stays.
+ * Starts PostgreSQL with a folder, or adopts the server that a killed process left running there. Safe with an existing
+ * folder: its data stays.
  *
  * @throws Error that says what to do: port in use, disk full, folder in use by another living process
  */
@@ -93,7 +93,10 @@ async function chooseFolder(
   return folder
 }
 
-/** Makes the cluster beside its place and moves it there when it is whole: a crash leaves none that is half made. */
+/**
+ * Makes the cluster under a temporary name, and moves it to its place when it is complete. So a crash never leaves an
+ * incomplete one.
+ */
 async function initialise({ dir, folder, programs, user }: Cluster): Promise<void> {
   const unfinished = `${dir}.new`
   await rm(unfinished, { recursive: true, force: true })
@@ -131,7 +134,7 @@ interface Running {
   readonly ready: boolean
 }
 
-/** The server that runs on a cluster, by its own note; one that notes a process which is none is removed. */
+/** The server that runs on a cluster, by its postmaster.pid. Removes that file if its process is no such server. */
 async function running({ dir }: Cluster): Promise<Running | undefined> {
   const file = join(dir, 'postmaster.pid')
   const note = await readFile(file, 'utf8').catch(() => undefined)
@@ -140,7 +143,7 @@ async function running({ dir }: Cluster): Promise<Running | undefined> {
   if ((await commandOf(Number(pid))).includes(dir)) {
     return { pid: Number(pid), port: Number(port), ready: status === 'ready' }
   }
-  // PostgreSQL would refuse to start if that pid has been given to another program since.
+  // PostgreSQL would refuse to start if the pid now belongs to another program.
   await rm(file, { force: true })
   return undefined
 }
@@ -153,7 +156,7 @@ async function adopt(
   const found = await running(cluster)
   if (found === undefined) return undefined
   const wanted = found.ready && (port === undefined || port === found.port)
-  // One that has just been killed may still be among the processes.
+  // A server that was just killed may still be in the list of processes.
   if (wanted && (await answers(await urlOf(cluster, found.port, 'postgres')))) {
     log(`taking over the database server that is still running (process ${found.pid})`)
     return found
@@ -198,7 +201,9 @@ async function start(cluster: Cluster, options: PostgresOptions): Promise<Runnin
   return found
 }
 
-/** After a SIGKILL of the server its last sessions take a moment to notice; until then a new one refuses to start. */
+/**
+ * After a SIGKILL of the server, its last sessions take a moment to notice. Until then, a new server refuses to start.
+ */
 async function retryOnSharedMemory(logFile: string, run: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -234,10 +239,10 @@ async function urlOf({ folder }: Cluster, port: number, database: string): Promi
   return `postgres://${USER}:${password}@${LOOPBACK}:${port}/${database}`
 }
 
-/** Whether a server is there, be it that it lets nobody in at the moment. */
+/** Whether a server is there, even if it refuses connections at the moment. */
 async function answers(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
-  // A connection may be lost at any time after it was made.
+  // A connection may be lost at any time after it is made.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -267,7 +272,8 @@ function runProgram(
 ): Promise<void> {
   return new Promise((done, fail) => {
     const ids = user === undefined ? {} : { uid: user.uid, gid: user.gid }
-    // Not the caller's environment: PGPORT and its like would steer the server. Not its folder: it may be closed to the user.
+    // Not the caller's environment: PGPORT and similar variables would change the server. Not the caller's folder: the
+    // user may not be able to enter it.
     const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
     execFile(join(programs, name), args, { ...ids, cwd: tmpdir(), env }, (error, stdout, stderr) => {
       if (error === null) done()

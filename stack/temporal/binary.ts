@@ -1,4 +1,4 @@
-/** Where the Temporal server's program comes from. */
+/** Where the program of the Temporal server comes from. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,15 +6,16 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { findOnPath, isExecutable, type Progress, runWithProgress } from '../downloads.ts'
 
-/** The newest command line tool that `go install` can build: later ones have a `replace` in their go.mod. */
+/** The newest command line tool that `go install` can build. Later ones have a `replace` in their go.mod. */
 const TEMPORAL_CLI_VERSION = '1.5.1'
 const PROGRAM = process.platform === 'win32' ? 'temporal.exe' : 'temporal'
-/** 5 minutes: a slow line; a machine that cannot reach the address fails at once. */
+/** 5 minutes, for a slow connection. A machine that cannot reach the address fails at once. */
 const DOWNLOAD_TIMEOUT_MS = 300_000
 
 /**
- * Finds the Temporal command line tool, which holds the server; what is not there is fetched or built
- * once and kept: on PATH, in the cache, the SDK's own download, a build with Go (about 4 minutes on two cores).
+ * Finds the Temporal command line tool, which contains the server. If it is missing, it is downloaded or built once,
+ * and kept. In this order: on PATH, in the cache, the SDK's own download, a build with Go (about 4 minutes on two
+ * cores).
  *
  * @param cacheDir the user's cache, see `userCacheDir`
  * @returns the program's path
@@ -53,7 +54,7 @@ export async function findTemporalServer(options: {
 
 const folderIn = (cacheDir: string): string => join(cacheDir, `temporal-cli-${TEMPORAL_CLI_VERSION}`)
 
-/** The program as far as it is there already: on PATH or in the cache. Fetches nothing. */
+/** The program if it is already on PATH or in the cache; else undefined. Downloads nothing. */
 export async function presentTemporalServer(cacheDir: string): Promise<string | undefined> {
   const folder = folderIn(cacheDir)
   return firstThatRuns([await findOnPath('temporal'), join(folder, PROGRAM), await downloadedIn(folder)])
@@ -64,7 +65,7 @@ async function firstThatRuns(paths: readonly (string | undefined)[]): Promise<st
   return undefined
 }
 
-/** Another program may be called `temporal`: ask it. */
+/** Whether a program is the Temporal server. Another program may be called `temporal`, so its version is checked. */
 async function runs(path: string): Promise<boolean> {
   if (!(await isExecutable(path))) return false
   try {
@@ -75,7 +76,7 @@ async function runs(path: string): Promise<boolean> {
   }
 }
 
-/** The SDK names what it downloads after its version. */
+/** The SDK names its download after the SDK's version. */
 async function downloadedIn(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => [])
   const name = names.find((candidate) => /^temporal-cli-.*[^p]$/.test(candidate) && !candidate.endsWith('.downloading'))
@@ -103,7 +104,7 @@ async function build(folder: string, onProgress: Progress): Promise<string> {
     await runWithProgress(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`], {
       doing: 'building the Temporal server with Go',
       onProgress,
-      // A work file or a module above the checkout has no say in this build.
+      // A work file or a module above the checkout must not affect this build.
       env: { ...process.env, GOBIN: bin, GOWORK: 'off' },
       cwd: bin,
     })

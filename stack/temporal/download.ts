@@ -1,7 +1,7 @@
 /**
  * Lets the Temporal SDK download its development server: `node stack/temporal/download.ts <folder> <version>`.
  *
- * A process of its own, because the SDK keeps its native runtime for as long as the process lives.
+ * A process of its own, because the SDK keeps its native runtime as long as the process lives.
  */
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 

@@ -1,4 +1,4 @@
-/** Temporal's test server that skips time. It exists only for Java: Maven fetches it once into the user's cache. */
+/** Temporal's test server that skips time. It exists only for Java. Maven downloads it once into the user's cache. */
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exists, findOnPath, keepFolder, type Progress, runWithProgress } from '../downloads.ts'
@@ -22,10 +22,10 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 `
 
 /**
- * Finds or fetches the time-skipping test server.
+ * Finds or downloads the time-skipping test server.
  *
- * @returns `path` of a program for `TestWorkflowEnvironment.createTimeSkipping`
- *   (`server: { executable: { type: 'existing-path', path } }`), or why there is none
+ * @returns `path` of a program for `TestWorkflowEnvironment.createTimeSkipping` (`server: { executable: { type:
+ * 'existing-path', path } }`), or the reason to `skip`
  */
 export async function timeSkippingServer(options: {
   readonly cacheDir: string
@@ -60,7 +60,7 @@ async function fetchServer(maven: string, folder: string, onProgress: Progress):
   const jars = await readdir(join(folder, 'lib'))
   if (!jars.some((jar) => jar.startsWith('temporal-test-server'))) throw new Error('Maven left no test server')
   const script = join(folder, 'test-server')
-  // The folder is found by the script's own place: it is moved after this.
+  // The script finds the folder by its own path, because the folder is moved after this.
   await writeFile(script, '#!/bin/sh\nexec java -cp "$(dirname "$0")/lib/*" io.temporal.testserver.TestServer "$@"\n')
   await chmod(script, 0o755)
 }

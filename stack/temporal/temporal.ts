@@ -1,8 +1,8 @@
 /**
  * The embedded Temporal server: the development server of the Temporal command line tool, on loopback.
  *
- * It is a session of its own, so the terminal's Ctrl-C does not reach it before those that need it;
- * one that outlived a killed parent is found by `temporal.pid` and replaced.
+ * It is a session of its own, so the terminal's Ctrl-C does not reach it before the processes that need it. A server
+ * that outlived a killed parent is found by `temporal.pid` and replaced.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises'
@@ -14,26 +14,28 @@ import proto from '@temporalio/proto'
 import { endProcess, readPid, writePid } from '../pids.ts'
 import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
 
-/** It is up in a second; a minute is for a machine that does something else. */
+/** The server is up in a second. One minute is for a machine that is busy. */
 const START_TIMEOUT_MS = 60_000
 const PID_FILE = 'temporal.pid'
-/** Of a server that ends at once. */
+/** How often a server is started that ends at once. */
 const ATTEMPTS = 3
 const NAMESPACE = 'default'
-/** How long ended workflows are remembered: 35 days, a month and the days in which somebody looks back at it. */
+/** How long ended workflows are kept: 35 days, for a month and some days to look back at it. */
 const RETENTION_S = 35 * 86_400
 
 export interface TemporalOptions {
   /** Path of the `temporal` program, see `findTemporalServer`. */
   readonly program: string
-  /** Where the state (SQLite) and the log are kept; without it the state is in memory. */
+  /** Where the state (SQLite) and the log are kept. Without it the state is in memory. */
   readonly dataDir?: string
   /** Default: any free port; the same for `uiPort`. */
   readonly port?: number
   readonly uiPort?: number
-  /** Default true. False trades the machine's crash, not the server's own death, for speed: for tests. */
+  /**
+   * Default true. False gives up safety against a crash of the machine, but not of the server, for speed: for tests.
+   */
   readonly durable?: boolean
-  /** Settings of the server by name: for tests of what takes too long to reach otherwise. */
+  /** Settings of the server by name, for tests of states that would otherwise take too long to reach. */
   readonly settings?: Readonly<Record<string, number>>
   readonly log?: (line: string) => void
 }
@@ -46,8 +48,8 @@ export interface Temporal {
 }
 
 /**
- * Starts a Temporal server and waits until its `default` namespace answers, which remembers ended workflows for 35
- * days. Over an existing folder it continues with the state that is there.
+ * Starts a Temporal server, and waits until its `default` namespace responds. The namespace keeps ended workflows for
+ * 35 days. With an existing folder it continues with the state there.
  *
  * @throws Error that says what to do: port in use, disk full, or the end of the server's log
  */
@@ -88,10 +90,11 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
 }
 
 /**
- * Starts the server, again where it ends at once: it chooses ports of its own, and two that start in the same moment may
- * choose the same.
+ * Starts the server, and repeats that if it ends at once. It chooses ports of its own, and two servers that start
+ * together may choose the same.
  *
- * @returns its process id, once it answers
+ * @returns its process id, once it responds
+ * @throws Error after three attempts, or if it does not respond in time
  */
 async function launchPatiently(start: () => Promise<number>, address: string, pidFile: string): Promise<number> {
   for (let attempt = 1; ; attempt++) {
@@ -109,7 +112,7 @@ async function launchPatiently(start: () => Promise<number>, address: string, pi
   }
 }
 
-/** A write-ahead log makes the file as safe as a rollback journal does, at half the server's time for a workflow. */
+/** A write-ahead log is as safe as a rollback journal, and halves the server's time for a workflow. */
 function pragmasOf({ durable = true }: TemporalOptions): string[] {
   const pragmas = ['journal_mode=wal', `synchronous=${durable ? 'full' : 'off'}`]
   return pragmas.flatMap((pragma) => ['--sqlite-pragma', pragma])
@@ -128,14 +131,14 @@ async function choosePort(port: number | undefined, what: string): Promise<numbe
   return port
 }
 
-/** Output goes to a file: a pipe would break with its reader, and the server with the pipe. */
+/** Output goes to a file. A pipe would break with its reader, and end the server. */
 async function launch(program: string, args: readonly string[], logFile: string): Promise<number> {
   const output = await open(logFile, 'w')
   try {
     const child = spawn(program, args, {
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
-      // Nothing leaves the machine: neither the server nor its page asks for newer versions.
+      // Nothing leaves the machine: neither the server nor its page checks for newer versions.
       env: { ...process.env, TEMPORAL_VERSION_CHECK_DISABLED: '1', TEMPORAL_NOTIFY_ON_NEW_VERSION: 'false' },
     })
     await new Promise<void>((done, fail) => {
@@ -169,7 +172,10 @@ async function waitUntilHealthy(address: string, pidFile: string): Promise<void>
   }
 }
 
-/** The program makes its namespace with a day; where it has been given more, that stands. */
+/**
+ * Extends how long ended workflows are kept. The program makes its namespace with one day; a longer time is left as it
+ * is.
+ */
 async function rememberEnded(address: string): Promise<void> {
   const connection = await Connection.connect({ address })
   try {
