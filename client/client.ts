@@ -1,4 +1,4 @@
-/** The service's REST interfaces as clients with the types of their OpenAPI documents. */
+/** Clients of the service's REST interfaces, with the types of their OpenAPI documents. */
 import createClient, { type Client } from 'openapi-fetch'
 import type { paths as InternalPaths } from './internal.d.ts'
 import type { paths as PublicPaths } from './public.d.ts'
@@ -10,14 +10,14 @@ export interface ClientOptions {
   /** One listener, without a trailing slash. */
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sends a request: an activity's ends with the activity, a command's is patient. */
+  /** Sends a request. An activity's request ends with the activity; a command's request is repeated. */
   readonly fetch: (request: Request) => Promise<Response>
 }
 
-/** The public listener. Clients hold no connection of their own. */
+/** A client of the public listener. Clients hold no connection of their own. */
 export const publicClient = (options: ClientOptions): PublicClient => createClient<PublicPaths>(options)
 
-/** The internal listener. */
+/** A client of the internal listener. */
 export const internalClient = (options: ClientOptions): InternalClient => createClient<InternalPaths>(options)
 
 /** Parameters of a POST that may be sent more than once. */
@@ -33,7 +33,7 @@ export interface FetchResult<T> {
 /**
  * The body of a successful response.
  *
- * @param failure makes what is thrown of any other
+ * @param failure makes the error for any other response
  */
 export async function bodyOf<T>(
   request: Promise<FetchResult<T>>,

@@ -1,8 +1,8 @@
-/** What the service says of a failure. Source: RFC 9457; `code` and `errors` are the service's own. */
+/** Reads the problem in a failed response. Source: RFC 9457; `code` and `errors` are the service's own. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 
-/** A text of a problem; empty where it has none. */
+/** A text field of a problem; empty if it has none. */
 export function textIn(problem: unknown, name: 'code' | 'title' | 'detail'): string {
   const value: unknown = typeof problem === 'object' && problem !== null ? Reflect.get(problem, name) : undefined
   return typeof value === 'string' ? value : ''
@@ -18,7 +18,7 @@ const Faults = Type.Object({
   ),
 })
 
-/** The fields that a problem names, a line each. */
+/** The wrong fields that a problem names, one line each. */
 export const faultsOf = (problem: unknown): string[] =>
   Value.Check(Faults, problem)
     ? problem.errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)

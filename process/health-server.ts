@@ -1,4 +1,4 @@
-/** The worker's own small server: alive, ready, figures. On the address of the internal interface. */
+/** The worker's own small server: liveness, readiness, metrics. It listens on the address of the internal interface. */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import type { FastifyInstance } from 'fastify'
 import type { Queues } from '../queues/backend.ts'
@@ -6,7 +6,7 @@ import { type Dependency, healthRoutes } from './health.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface HealthOptions {
-  /** The HTTP server, as that of the interfaces is. */
+  /** The HTTP server, of the same kind as the API's. */
   readonly app: FastifyInstance
   readonly host: string
   readonly port: number
@@ -14,7 +14,7 @@ export interface HealthOptions {
   readonly metrics: Metrics
 }
 
-/** @throws Error where the port is taken */
+/** @throws Error if the port is taken */
 export async function startHealth({
   app,
   host,
@@ -26,7 +26,7 @@ export async function startHealth({
   return { stop: () => app.close() }
 }
 
-/** Figures of the jobs this worker runs, and of what waits for any worker. */
+/** Metrics of the jobs that this worker runs, and of the queues of all workers. */
 export function jobMetrics({ registry }: Metrics, queues: Queues) {
   const seconds = new Histogram({
     name: 'simherd_job_duration_seconds',

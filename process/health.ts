@@ -1,4 +1,4 @@
-/** Alive, ready, figures: no key is asked for. */
+/** Routes for liveness, readiness and metrics. They need no key. */
 
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { sql } from 'kysely'
@@ -9,10 +9,10 @@ import { pendingMigrations } from '../store/migrate.ts'
 import { type Db, inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Something the process cannot work without. */
+/** Something that the process cannot work without. */
 export interface Dependency {
   readonly name: string
-  /** @returns a word on its state; rejects where it is away */
+  /** @returns a short text on its state; rejects if it is away */
   readonly check: () => Promise<string>
 }
 
@@ -28,7 +28,7 @@ const Readiness = strictObject({
 })
 type Readiness = Static<typeof Readiness>
 
-/** A check may take this long: a probe that waits is as bad as one that fails. */
+/** Longest time of a check, in milliseconds. A probe that waits is as bad as one that fails. */
 const CHECK_MS = 3000
 
 export const healthRoutes: FastifyPluginAsyncTypebox<{
@@ -98,7 +98,7 @@ async function stateOf({ name, check }: Dependency) {
   }
 }
 
-/** The database is there and migrated. */
+/** Checks that the database is reachable and migrated. */
 export const databaseDependency = (db: Db): Dependency => ({
   name: 'postgresql',
   check: async () => {
@@ -109,7 +109,7 @@ export const databaseDependency = (db: Db): Dependency => ({
   },
 })
 
-/** The rules in force are the ones that should be: this build accepts the set that was loaded last. */
+/** Checks that the rule set in force is the newest: this build accepts the set that was loaded last. */
 export const rulesDependency = (store: Store, rules: ReadRules): Dependency => ({
   name: 'rules',
   check: async () => {

@@ -2,20 +2,20 @@
 import { readFile } from 'node:fs/promises'
 
 export interface KeySettings {
-  /** Comes first; empty where there is none. */
+  /** Takes precedence; empty if there is no file. */
   readonly SERVICE_KEY_FILE: string
-  /** Holds where there is no file, or no key in it. */
+  /** Used if there is no file, or no key in it. */
   readonly SERVICE_KEY: string
 }
 
-/** It goes into a header of HTTP. */
+/** The key goes into an HTTP header. */
 const PRINTABLE = /^[\x21-\x7e]+$/
 
 /**
- * The key as it is now.
+ * The current key.
  *
- * @returns empty where neither is set
- * @throws Error where only the file is set, and it cannot be read or has no key in it
+ * @returns empty if neither is set
+ * @throws Error if only the file is set, and it cannot be read or contains no key
  */
 export async function readServiceKey({ SERVICE_KEY_FILE: file, SERVICE_KEY: key }: KeySettings): Promise<string> {
   if (file === '') return key

@@ -1,4 +1,4 @@
-/** Figures for Prometheus, in one registry a process. */
+/** Metrics for Prometheus, in one registry per process. */
 import { collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client'
 
 export interface Metrics {

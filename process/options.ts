@@ -1,4 +1,4 @@
-/** Settings, as the operations want them. */
+/** Converts the settings to the options of the operations. */
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import type { MailOptions } from '../operations/mail/send-mails.ts'
@@ -32,7 +32,7 @@ export const workflowOptions = (settings: Settings): WorkflowOptions => ({
   closeAfter: settings.CLOSE_AFTER,
 })
 
-/** Once a process: it keeps the rules in force loaded. */
+/** Call once per process: it keeps the rules in force loaded. */
 export const evaluationOptions = (settings: Settings): Omit<EvaluationOptions, 'onFailed'> => ({
   ...workflowOptions(settings),
   rules: rulesInForce(),

@@ -1,4 +1,4 @@
-/** A process says that it is at work, for as long as it is. */
+/** A process records in the database that it is running, as long as it runs. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
@@ -6,13 +6,13 @@ import { migrationNames } from '../store/migration-files.ts'
 import { type ServiceProcess, sayAtWork, sayEnded } from '../store/processes.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 
-/** A sixth of what a process may be silent for. */
+/** One sixth of the time after which a silent process counts as ended. Milliseconds. */
 const EVERY_MS = 10_000
 
 /**
- * Begins to say so. A database that is away, or not migrated yet, is told at the next time.
+ * Starts to record it. If the database is away or not migrated yet, the next round records it.
  *
- * @returns what ends it, and takes the process off the list
+ * @returns a function that ends this, and removes the process from the list
  */
 export function startPresence(
   store: Store,

@@ -1,4 +1,4 @@
-/** Trying until it works: a dependency that is away must not end the process. */
+/** Repeats an attempt until it works: a dependency that is away must not end the process. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -7,10 +7,10 @@ import { backoffMs } from '../domain/time/backoff.ts'
 const PAUSES = { firstMs: 500, longestMs: 15_000 }
 
 /**
- * Does something until it succeeds, with pauses that double from half a second to 15 s; each failure is logged.
+ * Does something until it succeeds, with pauses that double from half a second to 15 s. Logs each failure.
  *
  * @param what completes "waiting for …"
- * @returns undefined when it was given up because of `signal`
+ * @returns undefined if `signal` ended it
  */
 export async function untilDone<T>(
   what: string,
@@ -34,7 +34,7 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
-/** Says a fault of one kind once in a while, however often it happens: a lost server breaks many connections. */
+/** Reports each kind of error at most once in `everyMs`: a lost server breaks many connections. */
 export function everySoOften(say: (error: Error, silenced: number) => void, everyMs = 10_000): (error: Error) => void {
   const told = new Map<string, { at: number; silenced: number }>()
   return (error) => {

@@ -1,4 +1,4 @@
-/** The rule files a worker brings along, put in force when it starts. */
+/** The rule files that a worker brings along, and puts in force at the first start. */
 
 import { randomUUID } from 'node:crypto'
 import type { Dirent } from 'node:fs'
@@ -20,17 +20,17 @@ import type { Sweep } from './sweeps.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
 
-/** In the audit trail. */
+/** The worker, as named in the audit trail. */
 const WORKER = { actor: 'service:worker', keyId: null, workflowId: null }
 
 const isRuleFile = (entry: Dirent): boolean =>
   entry.isFile() && entry.name.endsWith('.json') && !entry.name.endsWith('.schema.json')
 
 /**
- * Reads the rule files (`*.json`, but not `*.schema.json`) of a folder and of those below it.
+ * Reads the rule files (`*.json`, but not `*.schema.json`) of a folder and its subfolders.
  *
- * @param dir empty: the shipped ones
- * @throws Error naming the folder where it cannot be read or has none
+ * @param dir empty: the shipped rules
+ * @throws Error with the folder, if it cannot be read or has no rule files
  */
 export async function readRuleFiles(dir: string): Promise<RuleSource[]> {
   const folder = dir === '' ? SHIPPED : dir
@@ -51,11 +51,11 @@ export async function readRuleFiles(dir: string): Promise<RuleSource[]> {
 }
 
 /**
- * Puts the rule files in force where no set ever was: the first start. After that the set in the database counts,
- * whatever a worker has on its disk (`simherd rules load` changes it). With any fault none is in force, and the log
- * names each.
+ * Puts the rule files in force if no set ever was, at the first start. Later the set in the database counts, whatever
+ * files a worker has (`simherd rules load` changes it). With any fault no set is in force, and the log names each
+ * fault.
  *
- * @returns whether there is a set in force
+ * @returns whether a set is in force
  */
 export async function activateFirstRules(store: Store, files: readonly RuleSource[], log: Logger): Promise<boolean> {
   const inForce = await inPlatform(store, activeRuleVersion)
@@ -77,7 +77,7 @@ export async function activateFirstRules(store: Store, files: readonly RuleSourc
   }
 }
 
-/** Looks whether this build refuses the set that should be in force, and says so once; `/readyz` says it all the time. */
+/** Checks whether this build refuses the newest rule set, and logs that once. `/readyz` reports it all the time. */
 export const refusedRules = (store: Store, rules: ReadRules, log: Logger): Sweep => {
   let told = 0
   return {

@@ -1,9 +1,8 @@
 /**
- * Sweeps: finding work that nobody was woken for, because a process died, a job was lost, or its time has come.
+ * Sweeps find due work that has no job, because a process died, a job was lost, or its time has come.
  *
- * They read the work lists of PostgreSQL and enqueue jobs; the work itself is done by the queues' handlers. Each
- * sweep of a worker runs one at a time; several workers may sweep at once, because every job is deduplicated
- * and every piece of work is claimed.
+ * They read the work lists of PostgreSQL and enqueue jobs. The handlers of the queues do the work. A worker runs one
+ * sweep at a time. Several workers may sweep at once, because every job is deduplicated and all work is claimed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -11,19 +10,19 @@ import { everySoOften } from './retry.ts'
 
 export interface Sweep {
   readonly name: string
-  /** Least time between two runs; default: every round. */
+  /** Least time between two runs, in milliseconds. Default: every round. */
   readonly everyMs?: number
   readonly run: () => Promise<void>
 }
 
-/** Workers that were started together must not sweep together. */
+/** Random share of the pause, so that workers started together do not sweep together. */
 const JITTER = 0.25
 
 /**
- * Runs sweeps, one after the other, round after round. One that fails is told in the log and takes its next turn.
+ * Runs sweeps one after the other, round after round. A failed sweep is logged, and runs again in the next round.
  *
- * @param everyMs pause between two rounds, give or take a quarter
- * @returns `stop` waits for the sweep under way
+ * @param everyMs pause between two rounds in milliseconds, plus or minus a quarter
+ * @returns `stop` waits for the current sweep
  */
 export function startSweeps(
   sweeps: readonly Sweep[],

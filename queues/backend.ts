@@ -1,4 +1,4 @@
-/** Where the queues live: in Redis where there is one, else in PostgreSQL. The only place that decides. */
+/** Chooses where the queues live: in Redis if there is one, else in PostgreSQL. The only place that decides this. */
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { dedupeId, type Job, type JobOf, QUEUE_NAMES, QUEUES, type QueueName } from '../domain/jobs.ts'
@@ -8,42 +8,48 @@ export interface QueuesAt {
   /** Empty: the queues live in PostgreSQL. */
   readonly redisUrl: string
   readonly databaseUrl: string
-  /** Most connections to PostgreSQL of those who take jobs. Default: 10. */
+  /** Most connections to PostgreSQL for taking jobs. Default: 10. */
   readonly queuePool?: number
-  /** Told of connections that were lost; they are made again by themselves. */
+  /** Called when a connection is lost. It is made again by itself. */
   readonly onError: (error: Error) => void
 }
 
 export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<void> }
 
-/** Connections to PostgreSQL to enqueue with, and to take jobs with: a listening one for each queue, and some to work with. */
+/**
+ * Most connections to PostgreSQL for enqueuing, and the default for taking jobs. Those are one listening connection a
+ * queue, and some to work with.
+ */
 export const ENQUEUERS = 4
 const CONSUMERS = 10
 
-/** Longer than a job usually runs: an attempt at the carrier, or a mail. What is left then, a sweep finds again. */
+/**
+ * Longest wait for running jobs at the end, in milliseconds. Longer than a job usually runs, which is an attempt at the
+ * carrier or a mail. A sweep finds what is left.
+ */
 const CLOSE_MS = 15_000
-/** Longer than a queue that is there takes to close. */
+/** Longest wait for a queue to close, in milliseconds. Longer than a reachable queue takes. */
 const QUEUE_CLOSE_MS = 3000
 
-/** Waits for something, but no longer than this: a backend that is away would be waited for without end. */
+/** Waits for something, but no longer than `ms`: without that, an unreachable backend would be waited for for ever. */
 const atMost = (ms: number, what: Promise<unknown>) =>
   Promise.race([what, new Promise<void>((resolve) => setTimeout(resolve, ms).unref())])
 
 /**
- * How soon the job of a worker that was killed is given to another, which until then keeps it from being
- * run. Milliseconds; a live worker renews its lock at half the time.
+ * How soon the job of a killed worker goes to another worker, in milliseconds. Until then the job cannot run. A live
+ * worker renews its lock at half the time.
  */
 const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5000 } as const
-/** How soon a consumer asks a backend again that refused it. Milliseconds. */
+/** How soon a consumer tries a backend again that refused it. Milliseconds. */
 const ASK_AGAIN = { runRetryDelay: 1000 } as const
 
-/** Done jobs are of no use to anybody; failed ones are kept a day for whoever looks. */
+/** Completed jobs are removed. Failed ones are kept for a day, at most 1,000, for whoever investigates them. */
 const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
 
 /**
- * Enqueues jobs: one a piece of work, however often it is enqueued.
+ * Enqueues jobs. A piece of work has one job, however often it is enqueued.
  *
- * @returns `enqueue` never throws: a job that is lost costs the time to the next sweep
+ * @returns `enqueue` never throws: a lost job costs the time until the next sweep
  */
 export function openQueues(at: QueuesAt) {
   const { queueOf, closeShared } = connectionTo(at, ENQUEUERS)
@@ -59,14 +65,14 @@ export function openQueues(at: QueuesAt) {
     enqueue: (jobs: readonly Job[]) => {
       for (const job of jobs) add(job).catch(at.onError)
     },
-    /** As `enqueue`, but says when all have been taken. */
+    /** Like `enqueue`, but resolves when all jobs are in the queue. Rejects if one could not be enqueued. */
     add: async (jobs: readonly Job[]) => {
       await Promise.all(jobs.map(add))
     },
     ping: async () => {
       await queues.get('mail')?.getJobCounts('wait')
     },
-    /** Jobs waiting, running and failed, by queue. */
+    /** Numbers of jobs that wait, run and have failed, by queue. */
     counts: async () => {
       const all = await Promise.all(
         [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts('wait', 'active', 'failed')] as const),
@@ -122,7 +128,7 @@ function inPostgres(databaseUrl: string, connections: number) {
 }
 
 function inRedis(url: string, onError: (error: Error) => void) {
-  // Workers block on Redis and must wait out its absence.
+  // Workers block on Redis, and must wait for it while it is away.
   const connection = new Redis(url, { maxRetriesPerRequest: null })
   connection.on('error', onError)
   return {

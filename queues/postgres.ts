@@ -1,9 +1,9 @@
 /**
- * BullMQ's PostgreSQL backend over one pool, with what it lacks (6.7): it keeps a failed first attempt for as long as the
- * process lives, asking it again without a pause; and a connection that breaks between two statements of its
- * migrations, or while it closes, ends the process.
+ * BullMQ's PostgreSQL backend with one pool. Works around two defects of version 6.7. A failed first attempt to connect
+ * is kept for the life of the process, and returned again without a pause. A connection that breaks between two
+ * statements of its migrations, or while it closes, ends the process.
  *
- * Its tables stand in a schema of their own beside the service's.
+ * Its tables are in a schema of their own beside the service's.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -19,12 +19,12 @@ import pg from 'pg'
 
 const SCHEMA = 'simherd_queues'
 
-/** Between two attempts to reach a server that is away. */
+/** Pause between two attempts to reach a server that is away, in milliseconds. */
 const PAUSE_MS = 1000
 
 /**
- * @param connections at most; each consumer keeps one to listen on
- * @returns BullMQ's classes, the pool to give them as `connection`, and what closes it after them
+ * @param connections most connections; each consumer keeps one to listen on
+ * @returns BullMQ's classes, the pool to pass to them as `connection`, and a function that closes it after them
  */
 export function openPostgres(databaseUrl: string, connections: number) {
   const pool = new pg.Pool({
@@ -34,7 +34,7 @@ export function openPostgres(databaseUrl: string, connections: number) {
     application_name: 'simherd queues',
     options: `-c search_path=${SCHEMA}`,
   })
-  // The pool listens to idle connections only. Whoever has it is told by the next statement.
+  // The pool handles errors of idle connections only. The user of a connection gets the error from the next statement.
   pool.on('connect', (client) => client.on('error', () => undefined))
   if (!isPgPool(pool)) throw new TypeError('BullMQ does not take pools of this version of pg')
   const { Queue, Worker } = withBackend(

@@ -1,11 +1,11 @@
-/** Redis as the place where several API processes count requests together. */
+/** The Redis in which several API processes count requests together. */
 import { Redis } from 'ioredis'
 
 /**
- * Connects for counting. Whoever counts must not wait for it: a Redis that is away or slow is an error within half
- * a second, and nothing is queued for its return.
+ * Connects to Redis for counting. Counting must not delay a request. So a Redis that is away or slow is an error within
+ * half a second, and nothing is queued for its return.
  *
- * @param onError told of a connection that was lost; it is made again by itself
+ * @param onError called when a connection is lost; it is made again by itself
  */
 export function openRequestCounts(redisUrl: string, onError: (error: Error) => void) {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: 500 })

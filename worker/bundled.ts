@@ -1,2 +1,2 @@
-/** Own folders whose code enters the bundle of the workflows: lint, the bundle's hash and its test read them here. */
+/** Our folders whose code is part of the workflows' bundle. Lint, the bundle's hash and its test read this list. */
 export const BUNDLED: readonly string[] = ['workflows', 'domain/temporal', 'domain/time']

@@ -1,4 +1,4 @@
-/** What each queue's job does: one line to an operation. */
+/** The job of each queue: one line for each operation. */
 import type { Job, QueueName } from '../domain/jobs.ts'
 import type { Network } from '../network/network.ts'
 import { type Mailer, type MailOptions, sendMails } from '../operations/mail/send-mails.ts'
@@ -19,17 +19,17 @@ export interface HandlerOptions {
   readonly tickets: TicketOptions
   readonly evaluation: EvaluationOptions
   readonly mails: MailOptions
-  /** Enqueues, and settles when all jobs have been taken. */
+  /** Enqueues jobs, and resolves when all are in the queue. */
   readonly add: (jobs: readonly Job[]) => Promise<void>
   readonly onRequestFailed: (workflowId: string, error: unknown) => void
-  /** Hears of a start that met a run of the cycle which has failed. */
+  /** Called when a start meets a failed run of the cycle. */
   readonly onFailedRun: (met: FailedRun) => void
   readonly observe: (queue: QueueName, outcome: 'done' | 'failed', ms: number) => void
 }
 
 export function createHandlers(options: HandlerOptions): Handlers {
   const { store, network, mailer, door, observe } = options
-  /** Measures a job; its failure goes on to the queue. */
+  /** Measures the duration of a job. A failure goes on to the queue. */
   const measured =
     <J extends { readonly queue: QueueName }>(handle: (job: J) => Promise<void>) =>
     async (job: J) => {

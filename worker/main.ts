@@ -1,11 +1,11 @@
 /**
- * A worker: runs what the API and the clock leave to be done. Stateless; any number may run.
+ * A worker: does the work that the API and the clock leave to it. It is stateless, and any number may run.
  *
  *   queues ──▶ tickets · evaluation · mails · workflow requests
  *   Temporal ──▶ workflows and their activities
- *   sweeps ──▶ jobs for what nobody was woken for
+ *   sweeps ──▶ jobs for due work that has none
  *
- * A dependency that is away, at the start or later, is waited for: the process stays, `/readyz` says what is away.
+ * It waits for a dependency that is away, at the start or later. The process stays, and `/readyz` says what is away.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -32,15 +32,15 @@ import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
 import { workLists } from './work-lists.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
-/** Three are made; with fewer than two left somebody has to look. */
+/** Three months are prepared ahead. With fewer than two left, somebody has to look. */
 const MONTHS_AHEAD_LEAST = 2
 
 /**
  * Starts a worker.
  *
- * @param app its HTTP server, for health and figures
- * @returns once it listens on its health port; what it needs may still be away
- * @throws Error where a setting cannot be used, the rules have faults, or the port is taken
+ * @param app its HTTP server, for health and metrics
+ * @returns once it listens on its health port; its dependencies may still be away
+ * @throws Error if a setting cannot be used, the rule files cannot be read, or the port is taken
  */
 export async function startWorker(
   settings: Settings,
@@ -113,7 +113,7 @@ export async function startWorker(
     ],
   })
 
-  /** Jobs and sweeps need the schema: a worker may be there before the migrations are. */
+  /** Starts the jobs and sweeps. They need the schema, and a worker may start before the migrations. */
   const work = async () => {
     const patience = { log, signal: stopping.signal }
     if ((await untilDone('the database', schema.check, patience)) === undefined) return undefined
@@ -169,7 +169,7 @@ export async function startWorker(
     stop: async () => {
       stopping.abort()
       const running = await working
-      // What takes work stops at once and side by side; what it works with, after it.
+      // First stops everything that takes work, at once and in parallel. Then closes what that work uses.
       await Promise.all([running?.sweeps.stop(), running?.consumers.close(), temporal.shutdown()])
       await running?.presence.stop()
       transport.close()

@@ -1,17 +1,18 @@
-/** The workers' own key to the service: from a file, which may change while they run, or from a setting. */
+/** The workers' own key to the service. It comes from a file, which may change while they run, or from a setting. */
 import { type ServiceKey, sendWithKey } from '../activities/service-key.ts'
 import { type KeySettings, readServiceKey } from '../process/key-file.ts'
 
 export interface WorkersKey extends ServiceKey {
-  /** Why the service refuses the key that there is now; undefined where it does not. */
+  /** Why the service refuses the current key; undefined if it does not. */
   readonly refusal: () => string | undefined
 }
 
 /**
- * The key as the settings have it. Refused, the file is read again: who rotates the key writes the new one there.
+ * The key of the settings. If the service refuses it, the file is read again: a rotated key is written there.
  *
- * @param onChange hears when the service begins to refuse the key, and null when it takes it again
- * @throws Error where there is no key to begin with
+ * @param onChange called with the reason when the service begins to refuse the key, and with null when it accepts it
+ * again
+ * @throws Error if the key cannot be read at the start
  */
 export async function workersKey(
   settings: KeySettings,
@@ -27,7 +28,7 @@ export async function workersKey(
     current: () => key,
     refusal: () => refusal,
     async refused(tried, why) {
-      // Where it cannot be read now, what there was stands.
+      // If the file cannot be read now, the previous key stays.
       key = await readServiceKey(settings).catch(() => key)
       if (key !== tried) return key
       say(why)
@@ -39,13 +40,13 @@ export async function workersKey(
   }
 }
 
-/** Well within the time of a check of `/readyz`. */
+/** Well below the time limit for a check of `/readyz`, in milliseconds. */
 const PATIENCE_MS = 2000
 
 /**
- * Whether the service takes the key, asked now. A service that is away has refused nothing.
+ * Checks now whether the service accepts the key. A service that is away has refused nothing.
  *
- * @throws Error where it is refused
+ * @throws Error if the key is refused
  */
 export async function keyIsTaken(key: WorkersKey, internalUrl: string): Promise<string> {
   const request = new Request(`${internalUrl}/internal/rules`)

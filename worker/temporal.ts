@@ -14,23 +14,23 @@ export interface TemporalWorkerOptions extends ServiceAddress {
   readonly address: string
   readonly namespace: string
   readonly log: Logger
-  /** The workflows' bundle, of worker/workflow-bundle.ts. */
+  /** The workflows' bundle, from worker/workflow-bundle.ts. */
   readonly workflows: string
-  /** How long running activities may go on at shutdown, in milliseconds. */
+  /** How long running activities may go on at shutdown, in milliseconds. Default: 10,000. */
   readonly shutdownGraceMs?: number
 }
 
 export interface TemporalWorkers {
   /** Whether both workers poll. */
   isRunning(): boolean
-  /** Takes no new work, lets running activities end for a while, closes the connection. Safe to call twice. */
+  /** Takes no new work, gives running activities some time to end, closes the connection. Safe to call twice. */
   shutdown(): Promise<void>
 }
 
-/** Pauses between attempts to reach the server or to run again after a fatal error, in milliseconds. */
+/** Pauses between attempts to reach the server, or to run again after a fatal error, in milliseconds. */
 const PAUSES = { firstMs: 500, longestMs: 15_000 }
 
-/** After the grace period: activities that do not end by themselves are left to other workers. */
+/** Added to the grace period. Activities that have not ended by then are left to other workers. Milliseconds. */
 const FORCED_AFTER_MS = 5000
 
 const pinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const
@@ -38,21 +38,23 @@ const pinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn',
 let runtimeInstalled = false
 
 /**
- * Sends the SDK's log to ours. The SDK has one runtime for each process: the first call decides, and it has to
- * come before the first connection of a worker. {@link startTemporalWorkers} does it.
+ * Sends the SDK's log to ours. The SDK has one runtime per process, and the first call decides. It has to come before a
+ * worker's first connection. {@link startTemporalWorkers} calls it.
  */
 export function installRuntime(log: Logger): void {
   if (runtimeInstalled) return
   runtimeInstalled = true
   const logger = new DefaultLogger('INFO', ({ level, message, meta }) => {
-    // The worker for what waits has no workflows, on purpose.
+    // The worker for activities that wait has no workflows, on purpose.
     const expected = message.startsWith('No workflows registered')
     log[expected ? 'debug' : pinoLevel[level]]({ ...meta }, message)
   })
   Runtime.install({ logger, shutdownSignals: [], telemetryOptions: { logging: { forward: {}, filter: 'WARN' } } })
 }
 
-/** Options of both workers. Slots: what waits costs a timer and a request now and then, so it may be many. */
+/**
+ * Options of both workers. An activity that waits costs only a timer and an occasional request, so it has many slots.
+ */
 function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
   const activities = createActivities({ ...service, pickTargets })
   const common = {
@@ -73,8 +75,8 @@ function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...serv
 }
 
 /**
- * Starts the Temporal workers and keeps them running: while the server is away they wait for it, after a fatal
- * error they begin again.
+ * Starts the Temporal workers and keeps them running. While the server is away they wait for it. After a fatal error
+ * they start again.
  *
  * @returns at once; {@link TemporalWorkers.isRunning} says when they poll
  */
@@ -123,7 +125,7 @@ export function startTemporalWorkers(options: TemporalWorkerOptions): TemporalWo
   }
 }
 
-/** Runs workers until they are told to stop; when one fails, the others stop too. */
+/** Runs workers until `stop`. If one fails, the others stop too. */
 async function runAll(workers: readonly Worker[], stop: AbortSignal): Promise<void> {
   const shutdown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()

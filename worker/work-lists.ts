@@ -1,4 +1,4 @@
-/** What is swept: the work lists of PostgreSQL, and what time alone brings about. */
+/** The sweeps: the work lists of PostgreSQL, and work that becomes due by time alone. */
 import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
 import type { Sweep } from '../process/sweeps.ts'
 import type { MonthEndSchedule } from '../queues/temporal/schedules.ts'
@@ -14,24 +14,24 @@ import { dueTicketWork } from '../store/tickets/tickets.ts'
 import { currentCycle, tenantSettings } from '../store/usage/cycles.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
 
-/** Jobs of one round; what is beyond it is found by the next. */
+/** Most jobs of one round. The next round finds the rest. */
 const MOST_JOBS = 1000
 const HOUR_MS = 3_600_000
-/** How long answers are kept under their Idempotency-Key. */
+/** How long responses are kept for their Idempotency-Key. */
 const RESPONSES_KEPT_MS = 24 * HOUR_MS
 const TEN_MINUTES_MS = 600_000
-/** A Schedule that somebody deleted is back within this time; a new tenant's is made at once. */
+/** A deleted Schedule is made again within this time. A new tenant's Schedule is made in the next round. */
 const SCHEDULES_CHECKED_MS = 300_000
 
 export interface SweptStore {
   readonly store: Store
-  /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
+  /** Makes a tenant's month-end Schedule if it is missing. Updates one that an earlier version made. */
   readonly ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>
-  /** Is told for how many months ahead there are partitions of the usage records: three where all is well. */
+  /** Called with the number of months ahead that usage records have partitions for. Normally three. */
   readonly onMonthsAhead: (months: number) => void
 }
 
-/** Work that is due and nobody was woken for, by the queue that does it. */
+/** Due work that no job was enqueued for, by the queue that does it. */
 const DUE: { readonly [Q in QueueName]: Due<JobOf<Q>> } = {
   tickets: {
     name: 'tickets',
@@ -96,7 +96,10 @@ export function workLists({ store, ensureSchedule, onMonthsAhead }: SweptStore):
   ]
 }
 
-/** Opens each tenant's new cycle at its boundary; what runs is remembered, so that a round costs one statement. */
+/**
+ * Opens each tenant's new cycle at its boundary. The end of the current cycle is remembered, so a round normally costs
+ * one statement.
+ */
 function cycleBoundaries(store: Store): Sweep {
   const endsAt = new Map<string, number>()
   return {
@@ -104,7 +107,7 @@ function cycleBoundaries(store: Store): Sweep {
     run: async () => {
       for (const tenantId of await inPlatform(store, tenantIds)) {
         if (store.clock() < (endsAt.get(tenantId) ?? 0)) continue
-        // A new one marks the whole estate due.
+        // Slow, because a new cycle marks the whole estate due.
         const cycle = await inTenant(slowly(store), tenantId, currentCycle)
         endsAt.set(tenantId, cycle.endsAt)
       }

@@ -1,4 +1,4 @@
-/** The code that the Temporal worker runs workflows from: bundled at start, or ahead of it by `npm run build`. */
+/** The code that the Temporal worker runs workflows from: bundled at start, or in advance by `npm run build`. */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { BUNDLED } from './bundled.ts'
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
 /**
- * Bundles the workflows as they are on the disk, with their interceptors: about a second.
+ * Bundles the workflows on disk with their interceptors. Takes about a second.
  *
  * @param more files with further interceptors, which come after the workflows' own
  */
@@ -22,14 +22,14 @@ export async function bundleWorkflows(more: readonly string[] = []): Promise<str
   return code
 }
 
-/** What a bundle made ahead begins with: the sources it was made of, Temporal's SDK by its version. */
+/** First line of a bundle made in advance: the hash of its sources and of the version of Temporal's SDK. */
 export const bundleHeader = async (sdk = sdkVersion()): Promise<string> =>
   `/* simherd workflows ${await sourcesHash(sdk)} */\n`
 
 /**
- * Reads a bundle that was made ahead.
+ * Reads a bundle made in advance.
  *
- * @throws Error where it is not there, or was made of other sources than these
+ * @throws Error if it is missing, or was made from other sources
  */
 export async function readBundle(file: string): Promise<string> {
   const code = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -43,7 +43,7 @@ export async function readBundle(file: string): Promise<string> {
 
 const sdkVersion = (): string => createRequire(import.meta.url)('@temporalio/workflow/package.json').version
 
-/** Paths of all our own files that a bundle may be made of. */
+/** Paths of all our own files that may be part of a bundle. */
 export async function bundledSources(): Promise<string[]> {
   const folders = BUNDLED.map(async (folder) =>
     (await readdir(path(`../${folder}/`), { recursive: true })).map((name) => `${folder}/${name}`),

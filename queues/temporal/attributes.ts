@@ -1,21 +1,21 @@
-/** Search attributes: what Temporal's lists and UI can be filtered by. */
+/** Search attributes: the filters of Temporal's lists and user interface. */
 import { Connection, isGrpcServiceError } from '@temporalio/client'
 import { SEARCH_ATTRIBUTES } from '../../domain/temporal/start.ts'
 
-/** IndexedValueType of the server's interface. */
+/** IndexedValueType of the server's API. */
 const INDEXED = { KEYWORD: 2, INT: 3 } as const
 
-/** gRPC status of what is there already, and of what a hosted namespace does not let its users do. */
+/** gRPC statuses: the attribute exists already, or a hosted namespace does not permit the call to its users. */
 const ALREADY_EXISTS = 6
 const PERMISSION_DENIED = 7
 const UNIMPLEMENTED = 12
 
 /**
- * Makes the search attributes known to a namespace. Safe to run twice, and by several at once.
+ * Adds the search attributes to a namespace. Safe to run twice, and by several at once.
  *
- * Where the namespace does not let its users add any (hosted ones), nothing is done: its owner adds them.
+ * If the namespace does not permit its users to add any, as hosted ones do not, its owner has to add them.
  *
- * @returns those that the namespace still lacks; none where it does not let its users look
+ * @returns the names that the namespace still lacks; empty if it does not permit its users to list them
  */
 export async function addSearchAttributes(connection: Connection, namespace: string): Promise<readonly string[]> {
   const { operatorService } = connection
@@ -30,7 +30,7 @@ export async function addSearchAttributes(connection: Connection, namespace: str
 
 const codeOf = (error: unknown) => (isGrpcServiceError(error) ? error.code : undefined)
 
-/** The answer; undefined where the namespace does not let its users ask. */
+/** The response; undefined if the namespace does not permit the call. */
 async function unlessDenied<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
@@ -41,13 +41,13 @@ async function unlessDenied<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Another has added them at the same time, which is as good. */
+/** Ignores that another process has added them at the same time. */
 function isThere(error: unknown): object {
   if (codeOf(error) === ALREADY_EXISTS) return {}
   throw error
 }
 
-/** The same over a connection of its own. */
+/** Adds the search attributes with a connection of its own. */
 export async function registerSearchAttributes(address: string, namespace: string): Promise<void> {
   const connection = await Connection.connect({ address })
   try {

@@ -1,4 +1,4 @@
-/** Workflows from the service's side: start, signal, cancel, look at and list them. */
+/** The service's client for workflows: start, signal, update, cancel, read and list them. */
 import {
   Client,
   Connection,
@@ -31,49 +31,61 @@ export interface Started {
   readonly workflowId: string
   readonly runId: string
   readonly status: RunStatus
-  /** False where that id runs already, or may not run again. */
+  /** False if the id is running already, or may not run again. */
   readonly started: boolean
 }
 
 export type SignalWithStart = Extract<WorkflowRequest, { do: 'signalWithStart' }>
 
 export interface WorkflowClient extends ScheduleCalls {
-  /** Starts a workflow; a second start of the same id answers with the first. */
+  /** Starts a workflow. A second start of the same id returns the first run. */
   start(request: StartRequest): Promise<Started>
   /**
-   * Starts a workflow anew under an id that has run, whatever its type says about running again: for a person's retry.
+   * Starts a workflow again under an id that has run, even if its type may not run again. For a person's retry.
    *
    * @param startId repeated while its run goes on, it gets that run
-   * @throws ServiceError `workflow_not_retryable` where that id runs by another request
+   * @throws ServiceError `workflow_not_retryable` if the id runs because of another request
    */
   startAgain(request: StartRequest, startId: string): Promise<Started>
-  /** Signals a workflow, started if it does not run and may run; one that may not run again gets no signal. */
+  /** Signals a workflow, and starts it if it is not running and may run. One that may not run again gets no signal. */
   signalWithStart(request: SignalWithStart): Promise<Started>
   /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   signal(workflowId: string, name: string): Promise<void>
   /**
-   * Asks a running workflow for a change and waits for its answer.
+   * Sends an update to a running workflow and waits for its result.
    *
-   * @param args the update's one argument
-   * @param updateId repeated to the same run, it gets the first answer and does nothing again
-   * @throws ServiceError `update_refused` with the workflow's words, `workflow_not_running`, `workflow_not_found`,
-   *   `unavailable` where no worker takes it in time: it may be taken yet
+   * @param args the update's only argument
+   * @param updateId repeated for the same run, it gets the first result and has no further effect
+   * @throws ServiceError `update_refused` with the workflow's message, `workflow_not_running`, `workflow_not_found`,
+   * `unavailable` if no worker takes it in time: it may still be taken later
    */
   update(workflowId: string, name: string, args: object, updateId: string): Promise<object>
-  /** Asks a workflow to cancel itself. @throws ServiceError `workflow_not_running`, `workflow_not_found` */
+  /**
+   * Asks a workflow to cancel itself.
+   *
+   * @throws ServiceError `workflow_not_running`, `workflow_not_found`
+   */
   cancel(workflowId: string): Promise<void>
   /**
-   * The latest run of an id, asked for its own state: where no worker answers, 3 seconds later without it.
+   * The latest run of an id, with its own state from a query. If no worker responds within 3 seconds, without it.
    *
-   * @throws ServiceError `workflow_not_found`, another tenant's included
+   * @throws ServiceError `workflow_not_found`, also for another tenant's
    */
   describe(workflowId: string, tenantId: string): Promise<LatestRun>
-  /** The same at once: of its state the word that lists show. */
+  /**
+   * The latest run of an id, without a query. Its state is the word that lists show.
+   *
+   * @throws ServiceError `workflow_not_found`, also for another tenant's
+   */
   look(workflowId: string, tenantId: string): Promise<LatestRun>
-  /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, another tenant's included */
+  /**
+   * Why the latest run of an id does not go on.
+   *
+   * @throws ServiceError `workflow_not_found`, also for another tenant's
+   */
   pending(workflowId: string, tenantId: string): Promise<PendingWork>
   list(filter: WorkflowFilter, page: { readonly page: number; readonly pageSize: number }): Promise<WorkflowPage>
-  /** @throws ServiceError `unavailable` where the server does not answer, or its namespace lacks search attributes */
+  /** @throws ServiceError `unavailable` if the server does not respond, or if its namespace lacks search attributes */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -90,7 +102,7 @@ const REUSE = {
   'month-end-timer': 'ALLOW_DUPLICATE',
 } as const satisfies Record<WorkflowType, WorkflowStartOptions['workflowIdReusePolicy']>
 
-/** How long a call may take, in milliseconds: a server that is away must not hold up a request. */
+/** How long a call may take, in milliseconds. A server that is away must not delay a request. */
 const CALL_TIMEOUT_MS = 10_000
 
 const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) => {
@@ -99,14 +111,14 @@ const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) =
 }
 
 /**
- * Makes a client that connects when it is first used, and again after it could not.
+ * Makes a client that connects when it is first used. After a failed attempt it tries again at the next call.
  *
- * Every call throws ServiceError `unavailable` where the Temporal server does not answer, and the error itself where
- * asking again cannot help.
+ * Every call throws ServiceError `unavailable` if the Temporal server does not respond. It throws the error itself if a
+ * repetition cannot help.
  */
 export function openWorkflowClient({ address, namespace }: { address: string; namespace: string }): WorkflowClient {
   let connecting: Promise<Client> | undefined
-  /** Lists the search attributes that the namespace lacks, until it lacks none. */
+  /** The search attributes that the namespace lacks. Checks again until it lacks none. */
   let stillMissing: () => Promise<readonly string[]> = async () => []
   const connect = async () => {
     const connection = await Connection.connect({ address, connectTimeout: '5 seconds' }).catch((error: unknown) => {
@@ -130,7 +142,7 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
     return connecting
   }
 
-  /** Runs calls against the server, each within the time limit; failures become errors of the service. */
+  /** Calls the server within the time limit. Turns failures into errors of the service. */
   const call = async <T>(work: (client: Client) => Promise<T>, workflowId = ''): Promise<T> => {
     try {
       const client = await connected()
@@ -145,7 +157,7 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
     return { workflowId, runId, status: statusOf(status.name), started: false }
   }
 
-  /** Runs something on a workflow that has to run; says whether it is unknown or has ended where it does not. */
+  /** Does something with a workflow that has to be running. Otherwise throws whether it is unknown or has ended. */
   const onRunning = <T>(workflowId: string, act: (client: Client) => Promise<T>): Promise<T> =>
     call(async (client) => {
       try {
@@ -192,7 +204,7 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
       call(async (client) => {
         const { type, workflowId, signal } = request
         try {
-          // The answer does not say whether it started one; the memo of the run does.
+          // The response does not say whether the call started a run. The memo of the run does.
           const startId = crypto.randomUUID()
           const handle = await client.workflow.signalWithStart(type, {
             ...startOptions(request, { startId }),
@@ -241,14 +253,14 @@ function asServiceError(error: unknown, address: string, workflowId: string): un
   if (error instanceof ScheduleNotFoundError)
     return new ServiceError('not_found', 'the tenant has no month-end schedule')
   const status = grpcErrorOf(error)
-  // A request that is wrong, and a fault of our own, stay so however often it is asked.
+  // A wrong request, or a fault of our own, stays wrong however often it is repeated.
   return status === undefined || status.code === INVALID_ARGUMENT ? error : unavailable(error, address)
 }
 
-/** gRPC status of a request that the server cannot carry out, such as one with a search attribute it does not know. */
+/** gRPC status of a request that the server cannot carry out, such as one with an unknown search attribute. */
 const INVALID_ARGUMENT = 3
 
-/** What the server answered, or the connection to it; the SDK wraps it in words of its own. */
+/** The gRPC error of the server or its connection. The SDK wraps it in errors of its own. */
 function grpcErrorOf(error: unknown): { readonly code: number; readonly details: string } | undefined {
   if (isGrpcServiceError(error)) return error
   return error instanceof Error && error.cause !== undefined ? grpcErrorOf(error.cause) : undefined

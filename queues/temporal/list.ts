@@ -1,4 +1,4 @@
-/** Lists of workflows, by search attributes. */
+/** Lists workflows by search attributes. */
 import type { Client } from '@temporalio/client'
 import { type RunStatus, toRun, type WorkflowRun } from './read.ts'
 
@@ -9,7 +9,7 @@ export interface WorkflowFilter {
   readonly simId?: number
   readonly poolId?: number
   readonly cycle?: string
-  /** The word that the workflow shows of itself: its search attribute SimherdState. */
+  /** The word that the workflow shows for its state, in its search attribute SimherdState. */
   readonly state?: string
 }
 
@@ -29,7 +29,7 @@ const EXECUTION_STATUS: Readonly<Record<RunStatus, string>> = {
 
 const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
 
-/** The visibility query of a filter. Runs that have continued as new are left out: their latest stands for them. */
+/** The visibility query of a filter. Omits runs that have continued as new: the latest run stands for them. */
 export function queryOf({ tenantId, type, status, simId, poolId, cycle, state }: WorkflowFilter): string {
   return [
     `SimherdTenant = ${quoted(tenantId)}`,
@@ -43,16 +43,15 @@ export function queryOf({ tenantId, type, status, simId, poolId, cycle, state }:
   ].join(' AND ')
 }
 
-/** Most that a server lists in one answer. */
+/** Most runs in one response of the server. */
 const MOST_LISTED = 1000
-/** Results of closed runs are read one by one; so many at a time. */
+/** How many results of closed runs are read at once. Each is a request of its own. */
 const AT_ONCE = 10
 
 /**
- * One page of workflows, the newest first.
+ * One page of workflows, newest first.
  *
- * Temporal pages by token: what comes before is walked through, a thousand a call, so a late page of a long list is
- * slow.
+ * Temporal pages by token, so all earlier runs are read first, a thousand a call. A late page of a long list is slow.
  */
 export async function listWorkflows(
   client: Client,

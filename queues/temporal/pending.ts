@@ -1,9 +1,9 @@
-/** What Temporal knows of a run that explains why it does not go on. */
+/** Finds out from Temporal why a run does not go on. */
 import type { Client } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto'
 import { describeOfTenant, type RunStatus, statusOf } from './read.ts'
 
-/** Why an attempt ended: the stable code where the service gave one, and text for people. */
+/** Why an attempt ended: the service's stable code if it gave one, and text for people. */
 interface Fault {
   readonly code: string
   readonly detail: string
@@ -17,7 +17,7 @@ export interface PendingActivity {
   readonly scheduledAt: string | null
   readonly startedAt: string | null
   readonly heartbeatAt: string | null
-  /** When it is tried again; null while an attempt runs, or waits for a worker. */
+  /** When the next attempt begins. Null while an attempt runs, or waits for a worker. */
   readonly nextAttemptAt: string | null
   readonly lastFailure: Fault | null
 }
@@ -25,9 +25,9 @@ export interface PendingWork {
   readonly workflowId: string
   readonly runId: string
   readonly status: RunStatus
-  /** Workers that ask for the workflow's tasks. */
+  /** Workers that poll for the workflow's tasks. */
   readonly workers: number
-  /** What a worker has to do next in the workflow's own code; null while the workflow waits. */
+  /** What a worker has to do next in the workflow's own code. Null while the workflow waits. */
   readonly task: {
     readonly attempt: number
     readonly scheduledAt: string | null
@@ -45,11 +45,11 @@ const instantOf = (at: Timestamp): string | null => {
   return ms === undefined || ms === 0 ? null : new Date(ms).toISOString()
 }
 
-/** PendingActivityState of the server's interface: an attempt is with a worker, one that was asked to stop included. */
+/** PendingActivityState of the server's API: a worker has the attempt, even if its cancellation was requested. */
 const STARTED = 2
 const CANCEL_REQUESTED = 3
 
-/** Failures carry their cause; the service's code is that of the first which has one. */
+/** Failures carry their cause. The first one with a code gives the service's code. */
 function faultOf(failure: temporal.api.failure.v1.IFailure | null | undefined): Fault | null {
   if (failure == null) return null
   const detail = failure.message || 'no text'
@@ -69,10 +69,10 @@ const toActivity = (activity: temporal.api.workflow.v1.IPendingActivityInfo): Pe
   lastFailure: faultOf(activity.lastFailure),
 })
 
-/** A worker asks for a minute at a time and then again; ten seconds more for the way. */
+/** A poll lasts one minute and is then repeated. Ten seconds more are for the transport. */
 const ASKED_WITHIN_MS = 70_000
 
-/** Workers that have asked for a task queue's workflow tasks of late; one that was killed counts until then. */
+/** Workers that have recently polled a task queue for workflow tasks. A killed worker counts for up to 70 s. */
 async function workersOf(client: Client, taskQueue: string): Promise<number> {
   const { namespace } = client.options
   const { pollers } = await client.workflowService.describeTaskQueue({
@@ -85,10 +85,10 @@ async function workersOf(client: Client, taskQueue: string): Promise<number> {
   return new Set(alive.map(({ identity }) => identity)).size
 }
 
-/** Newest events that are looked at: a failed task is the last thing in the history of a run that hangs on it. */
+/** Newest events to read. If a task failure stops a run, it is the last thing in the history. */
 const NEWEST = 10
 
-/** Why a worker could not go on with the workflow's own code; its first failure is all that the history keeps. */
+/** Why a worker could not go on with the workflow's own code. The history keeps only the first failure. */
 async function taskFailure(client: Client, workflowId: string, runId: string): Promise<Fault | null> {
   const { namespace } = client.options
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
@@ -105,7 +105,7 @@ async function taskFailure(client: Client, workflowId: string, runId: string): P
   return null
 }
 
-/** @throws WorkflowNotFoundError, another tenant's included */
+/** @throws WorkflowNotFoundError, also for another tenant's */
 export async function readPending(client: Client, workflowId: string, tenantId: string): Promise<PendingWork> {
   const run = await describeOfTenant(client, workflowId, tenantId)
   const { pendingActivities, pendingChildren, pendingWorkflowTask: task } = run.raw

@@ -1,4 +1,4 @@
-/** One workflow as the internal interface shows it. */
+/** One workflow, as the internal interface shows it. */
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
 import { ApplicationFailure, type TypedSearchAttributes } from '@temporalio/common'
 import { SEARCH_ATTRIBUTES } from '../../domain/temporal/start.ts'
@@ -12,7 +12,9 @@ export interface WorkflowRun {
   readonly status: RunStatus
   readonly startedAt: string
   readonly closedAt: string | null
-  /** The workflow's own answer to the query `state`; the word of its search attribute in lists and without a worker. */
+  /**
+   * The workflow's own result of the query `state`. In lists, and without a worker, the word of its search attribute.
+   */
   readonly state: unknown
   readonly input: unknown
   readonly result: unknown
@@ -21,7 +23,7 @@ export interface WorkflowRun {
 
 /** The latest run of an id. */
 export interface LatestRun extends WorkflowRun {
-  /** Id of the request that it answers, of one that was started again or by a signal. */
+  /** Id of the request that started the run, if it was a retry or a signal; else null. */
   readonly startId: string | null
 }
 
@@ -32,10 +34,10 @@ const STATUS: Readonly<Record<string, RunStatus>> = {
   TERMINATED: 'terminated',
   TIMED_OUT: 'timedOut',
 }
-/** Status by the server's name; what is not an end counts as running. */
+/** Status by the server's name. Any name that is not an end counts as running. */
 export const statusOf = (name: string): RunStatus => STATUS[name] ?? 'running'
 
-/** A run as the server lists and describes it. */
+/** A run, as the server lists and describes it. */
 export interface Run {
   readonly workflowId: string
   readonly runId: string
@@ -47,13 +49,13 @@ export interface Run {
   readonly typedSearchAttributes: TypedSearchAttributes
 }
 
-/** The server waits for a worker to answer a query; a page must not wait as long. */
+/** How long to wait for a query. The server itself waits longer for a worker than a page may take. */
 const QUERY_TIMEOUT_MS = 3000
 
 /**
- * What is known of a run without asking a worker.
+ * What is known of a run without a worker.
  *
- * The result of a cancelled run is in its memo: Temporal itself keeps none.
+ * The result of a cancelled run is in its memo, because Temporal itself keeps none.
  */
 export async function toRun(client: Client, run: Run): Promise<WorkflowRun> {
   const status = statusOf(run.status.name)
@@ -85,7 +87,11 @@ async function endOf(client: Client, id: string, runId: string): Promise<Pick<Wo
   }
 }
 
-/** The latest run of an id. @throws WorkflowNotFoundError, another tenant's included */
+/**
+ * The latest run of an id.
+ *
+ * @throws WorkflowNotFoundError, also for another tenant's
+ */
 export async function describeOfTenant(client: Client, workflowId: string, tenantId: string) {
   const run = await client.workflow.getHandle(workflowId).describe()
   if (run.typedSearchAttributes.get(SEARCH_ATTRIBUTES.tenant) === tenantId) return run
@@ -97,13 +103,13 @@ export function startIdOf({ memo }: Pick<Run, 'memo'>): string | null {
   return typeof startId === 'string' ? startId : null
 }
 
-/** The latest run of an id, without a question to it: needs no worker. */
+/** The latest run of an id, without a query. Needs no worker. */
 export async function readLatestRun(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
   const run = await describeOfTenant(client, workflowId, tenantId)
   return { ...(await toRun(client, run)), startId: startIdOf(run) }
 }
 
-/** The latest run of an id, with its own answer to the query `state`. */
+/** The latest run of an id, with its own result of the query `state`. */
 export async function readRun(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
   const handle = client.workflow.getHandle(workflowId)
   const run = await describeOfTenant(client, workflowId, tenantId)

@@ -14,23 +14,26 @@ import { parseBillingCycle } from '../../domain/time/cycle.ts'
 
 export interface MonthEndSchedule {
   readonly tenantId: string
-  /** `P1M` or a fixed duration, as the tenant has it. */
+  /** `P1M` or a fixed duration, as set for the tenant. */
   readonly billingCycle: string
-  /** Whether a cycle has ended unclosed before the Schedule was there: then its first run is at once. */
+  /** Whether a cycle ended, and was not closed, before the Schedule existed. Then the first run starts at once. */
   readonly isLate?: boolean
 }
-/** What became of a tenant's Schedule: `changed` where it was another than this build makes. */
+/** What was done to a tenant's Schedule: `changed` if it differed from the one that this build makes. */
 export type ScheduleEnsured = 'made' | 'changed' | 'kept'
 
 const DAY_MS = 86_400_000
-/** A downtime of a year is made up for; of short cycles as many as the server keeps waiting (1,000), less a margin. */
+/**
+ * The Schedule catches up on a downtime of up to 400 days. With short cycles it is 500 cycles, because the server keeps
+ * at most 1,000 waiting.
+ */
 const CATCH_UP_MS = 400 * DAY_MS
 const CATCH_UP_CYCLES = 500
-/** The month ends of all tenants begin within this time after the boundary, and not in one second. */
+/** The month ends of all tenants begin within this time after the boundary, not in the same second. Milliseconds. */
 const JITTER_MS = 600_000
 
 const at = (value: number) => [{ start: value, end: value, step: 1 }]
-/** Every field, as the server tells it too. */
+/** With every field, as the server returns it. */
 const FIRST_OF_MONTH: CalendarSpecDescription = {
   second: at(0),
   minute: at(0),
@@ -43,10 +46,10 @@ const FIRST_OF_MONTH: CalendarSpecDescription = {
 }
 
 /**
- * When cycles end: on the 1st at 00:00 UTC, or at multiples of the duration since 1970. Where a cycle lasts a day or
- * longer the start is up to {@link JITTER_MS} later, for each tenant another.
+ * When cycles end: on the 1st at 00:00 UTC, or at multiples of the duration since 1970. If a cycle lasts a day or
+ * longer, the start is up to {@link JITTER_MS} later, differently for each tenant.
  *
- * @throws Error for what is no billing cycle
+ * @throws Error if the text is no billing cycle
  */
 export function scheduleOf(billingCycle: string) {
   const length = parseBillingCycle(billingCycle)
@@ -63,13 +66,13 @@ export function scheduleOf(billingCycle: string) {
   }
 }
 
-/** All of a Schedule but its state, which is the operator's. */
+/** All of a Schedule except its state, which belongs to the operator. */
 function wantedSchedule({ tenantId, billingCycle }: MonthEndSchedule) {
   const { spec, catchupMs } = scheduleOf(billingCycle)
   const input = { tenantId, billingCycle }
   return {
     spec,
-    // One month end at a time, and none left out: missed cycles are made up in order.
+    // One month end at a time, and none left out: missed cycles are caught up on in order.
     policies: { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: catchupMs, pauseOnFailure: false },
     action: {
       type: 'startWorkflow',
@@ -84,7 +87,7 @@ function wantedSchedule({ tenantId, billingCycle }: MonthEndSchedule) {
 }
 type WantedSchedule = ReturnType<typeof wantedSchedule>
 
-/** Whether a Schedule is as this build makes it. */
+/** Whether a Schedule is the one that this build makes. */
 function isAsWanted({ spec, policies, action }: ScheduleDescription, wanted: WantedSchedule): boolean {
   const { workflowType, workflowId, taskQueue, args, memo, staticSummary } = action
   const { calendars = [], intervals = [], skip = [], jitter = 0, timezone, startAt, endAt } = spec
@@ -100,7 +103,7 @@ function isAsWanted({ spec, policies, action }: ScheduleDescription, wanted: Wan
 async function keepAsWanted(handle: ScheduleHandle, wanted: WantedSchedule, tenant: readonly Attribute[]) {
   const found = await handle.describe()
   if (isAsWanted(found, wanted)) return 'kept' as const
-  // Whether it is paused, and why, stays as it is.
+  // Keeps whether it is paused, and why.
   await handle.update(({ state }) => ({ ...wanted, action: actionOf(wanted, tenant), state }))
   return 'changed' as const
 }
@@ -117,11 +120,11 @@ const actionOf = ({ action }: WantedSchedule, tenant: readonly Attribute[]) => (
 
 type Call = <T>(work: (client: Client) => Promise<T>) => Promise<T>
 
-/** What may be done with a tenant's month-end Schedule. */
+/** The calls for a tenant's month-end Schedule. */
 export interface ScheduleCalls {
-  /** Makes a tenant's month-end Schedule where it is missing, and changes one that an earlier version has made. */
+  /** Makes a tenant's month-end Schedule if it is missing. Updates one that an earlier version made. */
   ensureSchedule(schedule: MonthEndSchedule): Promise<ScheduleEnsured>
-  /** @throws ServiceError `not_found` where the tenant has no Schedule */
+  /** @throws ServiceError `not_found` if the tenant has no Schedule */
   pauseSchedule(tenantId: string, note: string): Promise<void>
   resumeSchedule(tenantId: string, note: string): Promise<void>
   describeSchedule(tenantId: string): Promise<ScheduleState>

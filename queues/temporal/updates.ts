@@ -1,14 +1,14 @@
-/** Updates: changes that a running workflow is asked for, judges by where it stands, and answers. */
+/** Updates: requested changes that a running workflow accepts or refuses by its state, and returns a result for. */
 import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import { ServiceError } from '../../domain/errors.ts'
 
 type OnRunning = <T>(workflowId: string, act: (client: Client) => Promise<T>) => Promise<T>
 
-/** Failure type of an update that was taken by a run which ended before it answered. */
+/** Failure type of an update whose run accepted it, but ended before it had a result. */
 const ENDED = 'AcceptedUpdateCompletedWorkflow'
 
-/** @param onRunning runs a call on a workflow, and says whether it is unknown or has ended where it does not run */
+/** @param onRunning calls a workflow; if it is not running, throws whether it is unknown or has ended */
 export const updateCalls = (onRunning: OnRunning) => ({
   update: (workflowId: string, name: string, args: object, updateId: string): Promise<object> =>
     onRunning(workflowId, async (client) => {
