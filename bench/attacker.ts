@@ -1,4 +1,7 @@
-/** One attack, as fast as its lanes go, until it is told to end; then it says what it was answered. For attacks.ts. */
+/**
+ * Runs one attack as fast as its concurrency allows, until SIGTERM. Then it prints the statuses of the responses. For
+ * attacks.ts.
+ */
 import { gzipSync } from 'node:zlib'
 
 const MIB = 1024 * 1024
@@ -12,13 +15,13 @@ export const ATTACKS = {
 } as const
 export type Attack = keyof typeof ATTACKS
 
-/** What an attack has at hand. */
+/** What an attack can use. */
 export interface Weapons {
   readonly apiUrl: string
   readonly internalUrl: string
-  /** Of a tenant. */
+  /** A tenant's key. */
   readonly key: string
-  /** Of whoever delivers usage. */
+  /** The key of whoever delivers usage. */
   readonly operatorKey: string
   readonly tenantId: string
 }
@@ -33,7 +36,7 @@ function unknownFields({ apiUrl, key }: Weapons): Ask {
   return () => fetch(`${apiUrl}/api/tenant/name`, { method: 'PATCH', headers, body })
 }
 
-/** 4 GiB, in 4 MiB: gzip allows several streams one after the other. */
+/** 4 GiB, compressed to 4 MiB: gzip allows several streams one after the other. */
 function endlessLine({ internalUrl, operatorKey, tenantId }: Weapons): Ask {
   const member = gzipSync('x'.repeat(MIB), { level: 9 })
   const body = Buffer.concat(Array.from({ length: 4096 }, () => member))

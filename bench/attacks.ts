@@ -1,6 +1,6 @@
 /**
- * What attacks cost the others: the latency of another tenant's requests at rest and under each attack of attacker.ts.
- * The service, the attacker and the one who asks are processes of their own on one machine.
+ * Measures what attacks cost other tenants: the latency of another tenant's requests, at rest and under each attack of
+ * attacker.ts. The service, the attacker and this process are separate processes on one machine.
  *
  * Usage: node bench/attacks.ts [--seconds 20]
  */
@@ -17,7 +17,7 @@ import { ATTACKS, type Weapons } from './attacker.ts'
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' } } })
 const seconds = Number(values.seconds)
 if (!Number.isInteger(seconds)) throw new Error(`--seconds: got ${values.seconds}, expected a whole number`)
-/** Of one request; beyond it the other tenant has no answer. */
+/** Time limit for one request, in milliseconds. Beyond it the other tenant has no response. */
 const PATIENCE_MS = 120_000
 const PAUSE_MS = 20
 
@@ -63,7 +63,7 @@ function askAs(key: string): Promise<Response> {
   return fetch(`${service.apiUrl}/api/tenant`, { headers, signal: AbortSignal.timeout(PATIENCE_MS) })
 }
 
-/** Asks as a tenant for so long, one request after the other. */
+/** Sends requests of a tenant for this time, one after the other. */
 async function watch(key: string, forSeconds: number): Promise<Seen> {
   const tookMs: number[] = []
   let failed = 0
@@ -85,7 +85,7 @@ function print(what: string, { tookMs, failed }: Seen, answers: string): void {
   console.log(`| ${what} | ${tookMs.length} | ${at(0.5)} | ${at(0.99)} | ${at(1)} | ${failed} | ${answers} |`)
 }
 
-/** Waits until what an attack has left behind is over. */
+/** Waits until the aftermath of an attack is over. */
 async function calm(key: string): Promise<void> {
   for (let quick = 0; quick < 20; await sleep(100)) {
     const from = performance.now()

@@ -1,4 +1,4 @@
-/** A workflow that does nothing but call activities that do nothing. */
+/** A workflow that only calls activities that do nothing. */
 import { proxyActivities } from '@temporalio/workflow'
 import type { nothing } from './bare-worker.ts'
 

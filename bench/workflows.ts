@@ -1,6 +1,7 @@
 /**
- * How fast provision-and-activate goes, beside a bare Temporal workflow with as many activities that do nothing: what
- * Simherd adds to what Temporal costs anyway. On one service, one server, one machine, one after the other.
+ * Measures the rate of provision-and-activate beside a bare Temporal workflow with as many activities that do nothing.
+ * So it shows what Simherd adds to Temporal's own cost. Both use one service, one server and one machine, one after the
+ * other.
  *
  * Usage: node bench/workflows.ts [--count 300] [--at-once 50]
  */
@@ -20,7 +21,7 @@ const [count, atOnce] = [values.count, values['at-once']].map(Number)
 if (!Number.isInteger(count) || !Number.isInteger(atOnce) || count === undefined || atOnce === undefined) {
   throw new Error(`--count and --at-once: got ${values.count} and ${values['at-once']}, expected whole numbers`)
 }
-/** Runs before what is measured: caches, connections and compiled code are warm then. */
+/** Runs before the measured ones, to warm up caches, connections and compiled code. */
 const WARM = 20
 
 const service = await startService()
@@ -65,7 +66,11 @@ try {
   await service.stop()
 }
 
-/** Runs so many at once. @returns how many ended in a second */
+/**
+ * Runs `atOnce` at a time.
+ *
+ * @returns how many ended in a second
+ */
 async function rate(ids: readonly string[], run: (id: string) => Promise<unknown>): Promise<number> {
   const rest = ids.values()
   const began = performance.now()

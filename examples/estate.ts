@@ -1,9 +1,9 @@
 /**
  * The demonstration estate: Meadow Metering, its tariffs, pools and 300 SIMs, as plain data.
  *
- * What a SIM is provisioned with stands beside what its device will do (`device`), so that what the watchdog
- * finds in the usage made from it (usage.ts) is known beforehand. Its numbers are nobody's: ICCIDs and MSISDNs
- * use the unassigned country code 999, IMSIs the test network 001-01, IMEIs the test range 00.
+ * Each SIM has the future behaviour of its device (`device`) beside the data for its provisioning. So it is known in
+ * advance what the watchdog finds in the usage made from it (usage.ts). Its numbers belong to nobody: ICCIDs and
+ * MSISDNs use the unassigned country code 999, IMSIs the test network 001-01, IMEIs the test range 00.
  */
 import { PoolType, TariffType, WatchdogMode } from '../domain/codes.ts'
 import type { NewPool } from '../domain/estate/pool.ts'
@@ -19,10 +19,10 @@ export interface EstateTariff extends NewTariff {
 export interface EstatePool extends Omit<NewPool, 'tariffId'> {
   readonly key: string
   readonly name: string
-  /** Key of its tariff. */
+  /** Key of the pool's tariff. */
   readonly tariff: string
 }
-/** A change queued during the month, which takes effect at its end. */
+/** A change that is queued during the month and takes effect at its end. */
 export type QueuedChange =
   | { readonly iccid: string; readonly kind: 'unassign' }
   | { readonly iccid: string; readonly kind: 'reprovision'; readonly pool?: string; readonly tariff?: string }
@@ -35,7 +35,7 @@ export interface Estate {
   readonly monthEnd: readonly QueuedChange[]
 }
 
-/** The seed of the shipped file. */
+/** The seed of the usage file in the repository. */
 export const DEMO_SEED = 2026
 
 const TARIFFS: readonly EstateTariff[] = [
@@ -176,8 +176,8 @@ const POOLS: readonly EstatePool[] = [
 ]
 
 /**
- * The changes waiting for the month's end: five SIMs of other pools, one of them over its limit, go to the chargers;
- * two of the households get a tariff of their own; four are handed back, one of them over its limit.
+ * The changes queued for the month's end. Five SIMs of other pools, one of them over its limit, move to the chargers.
+ * Two of the households get a tariff of their own. Four are handed back, one of them over its limit.
  */
 function queuedChanges(sims: readonly EstateSim[]): QueuedChange[] {
   const named = (pool: string, places: readonly number[]) => {
@@ -197,7 +197,7 @@ function queuedChanges(sims: readonly EstateSim[]): QueuedChange[] {
   ]
 }
 
-/** The estate of the demonstration: the same seed, the same estate. */
+/** The estate of the demonstration. The same seed makes the same estate. */
 export function demoEstate(seed: number = DEMO_SEED): Estate {
   const sims = makeSims(seed)
   return {

@@ -1,22 +1,22 @@
 /**
  * Seeded random numbers, the same on every machine.
  *
- * Only addition, multiplication, division and square roots, which IEEE 754 rounds exactly one way:
- * exp, log and pow may differ in the last bit between engines, and with them a byte in a file.
+ * Uses only addition, multiplication, division and square roots, which IEEE 754 rounds in exactly one way. exp, log and
+ * pow may differ in the last bit between engines, and that could change a byte in a file.
  */
 
 export interface Random {
-  /** From 0 up to, not including, 1. */
+  /** From 0 up to, but not including, 1. */
   unit(): number
-  /** From `low` up to, not including, `high`. */
+  /** From `low` up to, but not including, `high`. */
   between(low: number, high: number): number
   /** A whole number from `low` to `high`, both included. */
   whole(low: number, high: number): number
   /** True with this probability. */
   chance(probability: number): boolean
-  /** Pareto with exponent 2, from 1 up to `ceiling`: mostly near 1, now and then far from it. */
+  /** Pareto with exponent 2, from 1 up to `ceiling`: mostly near 1, sometimes far from it. */
   heavy(ceiling: number): number
-  /** The same things in another order. */
+  /** The same things in random order. */
   shuffled<T>(things: readonly T[]): T[]
 }
 
@@ -27,7 +27,7 @@ function hash(text: string): number {
   return state >>> 0
 }
 
-/** mulberry32: one word of state; its quality is ample for made-up traffic. */
+/** mulberry32: one word of state. Its quality is ample for invented traffic. */
 function mulberry32(seed: number): () => number {
   let state = seed | 0
   return () => {
@@ -39,8 +39,8 @@ function mulberry32(seed: number): () => number {
 }
 
 /**
- * A stream of random numbers for one purpose: streams of one seed and different names are independent,
- * so that one more SIM does not change what the others do.
+ * A stream of random numbers for one purpose. Streams of one seed and different names are independent. So one more SIM
+ * does not change what the others do.
  */
 export function random(seed: number, ...names: readonly string[]): Random {
   const unit = mulberry32(hash([String(seed), ...names].join('/')))

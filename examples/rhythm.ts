@@ -1,17 +1,17 @@
-/** When the devices of the demonstration talk, and how: one profile a kind of device. Hours are UTC. */
+/** When the demonstration's devices send data, and how: one profile for each kind of device. Hours are UTC. */
 
 export interface Profile {
   /** Records on a working day, on average. */
   readonly recordsPerDay: number
-  /** Records of a Saturday or Sunday against a working day's. */
+  /** Records on a Saturday or Sunday, as a multiple of a working day's. */
   readonly weekend: number
-  /** Weight of each hour of the day; none is 0, because an estate is never wholly quiet. */
+  /** Weight of each hour of the day. None is 0, because an estate is never completely quiet. */
   readonly hours: readonly number[]
-  /** Part of the bytes that is sent rather than received: lowest and highest. */
+  /** Share of the bytes that is sent, not received: lowest and highest, 0 to 1. */
   readonly upShare: readonly [number, number]
-  /** Part of the records that stand for a short message. */
+  /** Share of the records that contain short messages, 0 to 1. */
   readonly sms: number
-  /** Part of the records that stand for a call. */
+  /** Share of the records that contain a call, 0 to 1. */
   readonly voice: number
 }
 
@@ -34,9 +34,9 @@ export const PROFILES = {
 export type ProfileName = keyof typeof PROFILES
 
 /**
- * The time of day by which a part of the day's records is in, in milliseconds after midnight.
+ * The time of day by which a share of the day's records has come, in milliseconds after midnight.
  *
- * @param part from 0 up to, not including, 1
+ * @param part from 0 up to, but not including, 1
  */
 export function timeOfDay(hours: readonly number[], part: number): number {
   let left = part * hours.reduce((sum, weight) => sum + weight, 0)

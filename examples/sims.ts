@@ -1,8 +1,8 @@
 /**
- * The 300 SIMs of the demonstration and what their devices will do, group by group.
+ * The 300 SIMs of the demonstration, and the future behaviour of their devices, group by group.
  *
- * The figures are chosen so that every kind of pool crosses its warning threshold, a few go over, and so few SIMs
- * do that no guard (50 newly firing, 20 suspended per rule and hour) holds anything; a test holds them to it.
+ * Every kind of pool crosses its warning threshold, and a few go over. But so few SIMs go over that no guard (50 newly
+ * firing, 20 suspended per rule and hour) holds anything. A test checks this.
  */
 import { SimType } from '../domain/codes.ts'
 import type { NewSim } from '../domain/estate/sim.ts'
@@ -11,18 +11,18 @@ import { GB, MB } from '../domain/units.ts'
 import { type Random, random } from './random.ts'
 import type { ProfileName } from './rhythm.ts'
 
-/** What a device does with its SIM in the month. */
+/** What a device does with its SIM during the month. */
 export interface Device {
   readonly profile: ProfileName
-  /** 15 digits with a right check digit. */
+  /** 15 digits with a correct check digit. */
   readonly imei: string
-  /** Bytes of the whole month, up and down. */
+  /** Bytes of the whole month, sent and received. */
   readonly monthBytes: number
-  /** From so many days after the month's start on it talks far more than before; null: never. */
+  /** From this many days after the month's start, it uses far more than before; null: never. */
   readonly runawayAfterDays: number | null
-  /** It falls silent so many days after the month's start; 0: it is never seen; null: it keeps talking. */
+  /** It falls silent this many days after the month's start; 0: it never appears; null: it stays active. */
   readonly silentAfterDays: number | null
-  /** The SIM is put into another device so many days after the month's start. */
+  /** The SIM moves to another device this many days after the month's start. */
   readonly swap: { readonly afterDays: number; readonly imei: string } | null
 }
 
@@ -31,7 +31,7 @@ export interface EstateSim extends NewSim {
   readonly msisdn: string
   readonly tag: string
   readonly type: SimType
-  /** Key of the pool it is provisioned into; null: none. */
+  /** Key of the pool that it is provisioned into; null: none. */
   readonly pool: string | null
   /** Key of its own tariff; null: none. */
   readonly tariff: string | null
@@ -44,11 +44,16 @@ interface Group {
   readonly profile: ProfileName
   readonly count: number
   readonly shareBytes: number
-  /** Month's use of an ordinary device as a part of the share: most and least; few come near the most. */
+  /**
+   * An ordinary device's usage in the month, as a share of `shareBytes`: lowest and highest. Few come near the highest.
+   */
   readonly usual: readonly [number, number]
-  /** Multiples of the share that the special ones use; the first of them is exempt where `exempt` says so. */
+  /**
+   * Usage of the special devices, as multiples of `shareBytes`. With `exempt`, the first of them is exempt, and so is
+   * the group's last role.
+   */
   readonly over: readonly number[]
-  /** Days after which some fall silent; 0: never seen. */
+  /** Days after which some devices fall silent; 0: they never appear. */
   readonly silent: readonly number[]
   readonly exempt?: boolean
   readonly swaps?: number
@@ -146,7 +151,9 @@ const GROUPS: readonly Group[] = [
 
 const padded = (n: number, length: number) => String(n).padStart(length, '0')
 
-/** Three in four of the special ones turn runaway in the first half; the others use much all month. */
+/**
+ * Of the special devices that go over, three in four become runaways, on day 5 to 13. The others use much all month.
+ */
 const runawayDay = (dice: Random, multiple: number) => (multiple > 1 && dice.chance(0.75) ? dice.whole(5, 13) : null)
 
 function deviceOf(group: Group, role: number, serial: number, dice: Random): Device {
@@ -155,7 +162,7 @@ function deviceOf(group: Group, role: number, serial: number, dice: Random): Dev
   const silentAfterDays = multiple === undefined ? (group.silent[role - group.over.length] ?? null) : null
   const specials = group.over.length + group.silent.length
   const [least, most] = group.usual
-  // Squared: many modest devices, few that come near the most.
+  // Squared: many devices use little, few come near the highest.
   const usual = least + (most - least) * dice.unit() * dice.unit()
   const monthShare = silentAfterDays === null ? usual : (usual * silentAfterDays) / 31
   return {
@@ -185,14 +192,14 @@ function simsOf(group: Group, seed: number, serial: number): EstateSim[] {
       type: dice.chance(0.4) ? SimType.eSIM : SimType['Physical SIM'],
       ...(group.exempt === true && (role === 0 || role === group.count - 1) ? { isWatchdogExempt: true } : {}),
       pool: group.pool,
-      // From the last role down: none of the special ones gets another allowance.
+      // From the last role down, so no special device gets another allowance.
       tariff: role >= group.count - (group.ownTariff?.count ?? 0) ? (group.ownTariff?.key ?? null) : null,
       device: deviceOf(group, role, n, dice),
     }
   })
 }
 
-/** All SIMs of the estate, in the order of their ICCIDs; the same seed, the same SIMs. */
+/** All SIMs of the estate, in the order of their ICCIDs. The same seed makes the same SIMs. */
 export function makeSims(seed: number): EstateSim[] {
   const sims: EstateSim[] = []
   for (const group of GROUPS) sims.push(...simsOf(group, seed, sims.length + 1))

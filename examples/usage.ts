@@ -1,15 +1,15 @@
 /**
- * Usage records as a carrier's mediation delivers them: made from an estate's devices and a seed.
+ * Usage records as a carrier's mediation system delivers them, made from an estate's devices and a seed.
  *
- * Nearly in order of time. Some records come hours late, some come twice, and the last one before a device
- * swap comes after the first one of the new device. Each device uses its `monthBytes` (to a few bytes).
+ * They are nearly in order of time. Some records come hours late, some come twice. The last record before a device swap
+ * comes after the first of the new device. Each device uses its `monthBytes`, to within a few bytes.
  */
 import { stringify } from 'csv-stringify/sync'
 import type { Estate, EstateSim } from './estate.ts'
 import { type Random, random } from './random.ts'
 import { PROFILES, type Profile, timeOfDay } from './rhythm.ts'
 
-/** The columns of a usage file, in their order; those `POST /internal/usage` reads. */
+/** The columns of a usage file, in their order. `POST /internal/usage` reads them. */
 export const USAGE_COLUMNS = [
   'recordId',
   'iccid',
@@ -46,13 +46,13 @@ const DAY_MS = 24 * HOUR_MS
 const USUAL_DELAY_MS = 5 * 60_000
 const LATE_SHARE = 0.02
 const REPEATED_SHARE = 0.012
-/** A runaway device has more records, and much more in each. */
+/** A runaway device has more records, and much more data in each. */
 const RUNAWAY_RECORDS = 2
 const RUNAWAY_BYTES = 9
-/** No single record outweighs an ordinary one by more than this. */
+/** Most that a single record's weight may be, as a multiple of the lightest, before the runaway factor. */
 const HEAVIEST = 20
 
-/** A record before its month's bytes are dealt out. */
+/** A record before the month's bytes are distributed. */
 interface Draft {
   readonly sim: EstateSim
   readonly at: number
@@ -81,7 +81,7 @@ function drafted(sim: EstateSim, at: number, runaway: boolean, profile: Profile,
   }
 }
 
-/** One day of a device, its records spread over the day by its profile: at least two, so that no gap is long. */
+/** One day of a device. The profile spreads its records over the day. At least two, so that no gap is long. */
 function dayOf(sim: EstateSim, startsAt: number, runaway: boolean, dice: Random): Draft[] {
   const profile: Profile = PROFILES[sim.device.profile]
   const weekday = new Date(startsAt).getUTCDay()
@@ -94,7 +94,7 @@ function dayOf(sim: EstateSim, startsAt: number, runaway: boolean, dice: Random)
   })
 }
 
-/** Puts the SIM into its other device; what it used last in the old one is delivered half a day late. */
+/** Moves the SIM to its other device. The last record of the old device is delivered half a day late. */
 function swapped(drafts: readonly Draft[], sim: EstateSim, startsAt: number): Draft[] {
   const { swap } = sim.device
   if (swap === null) return [...drafts]
@@ -118,7 +118,7 @@ function monthOf(sim: EstateSim, { seed, cycle }: UsageInput): Draft[] {
   return swapped(drafts.flat(), sim, cycle.startsAt)
 }
 
-/** Deals a device's bytes out over its records, by weight. */
+/** Distributes a device's bytes over its records, by weight. */
 function withBytes(drafts: readonly Draft[]): (Draft & Pick<UsageRecord, 'bytesUp' | 'bytesDown'>)[] {
   const sum = drafts.reduce((acc, { weight }) => acc + weight, 0)
   return drafts.map((draft) => {
@@ -129,11 +129,11 @@ function withBytes(drafts: readonly Draft[]): (Draft & Pick<UsageRecord, 'bytesU
 }
 
 /**
- * The records of a month in the order of their delivery, repeated ones included.
+ * The records of a month in the order of their delivery, with repetitions.
  *
  * Ids count up with the time of use: `r000001`. The same seed, estate and cycle make the same records.
  *
- * @throws RangeError where the cycle is not whole days in UTC
+ * @throws RangeError if the cycle is not whole days in UTC
  */
 export function* generateUsage(input: UsageInput): Iterable<UsageRecord> {
   const { startsAt, endsAt } = input.cycle
@@ -163,6 +163,6 @@ export function* generateUsage(input: UsageInput): Iterable<UsageRecord> {
   for (const { record } of deliveries.toSorted((a, b) => a.at - b.at)) yield record
 }
 
-/** Records as a CSV file: a header, then a line each, ended by a line feed. */
+/** Records as a CSV file: a header, then one line each, all ended by a line feed. */
 export const usageCsv = (records: Iterable<UsageRecord>): string =>
   stringify([...records], { header: true, columns: [...USAGE_COLUMNS] })

@@ -1,6 +1,6 @@
 /**
- * Which folder may import which, and why. Imports point downwards; bench/, test/ and tools/ may import what they like.
- * The rule `house/boundaries` (tools/lint-rules.ts) reads these tables, and the bundle of the workflows its own.
+ * Which folder may import which, and why. Imports point downwards; bench/, test/ and tools/ may import anything. The
+ * rule `house/boundaries` (tools/lint-rules.ts) reads these tables. The workflows' bundle has a table of its own.
  */
 
 import { builtinModules } from 'node:module'
@@ -31,17 +31,17 @@ const FOLDERS = [
 ]
 
 export interface Boundary {
-  /** What holds, and why: it is what the lint says where it is broken. */
+  /** The rule and its reason. Lint prints it when it is broken. */
   readonly why: string
-  /** Folders it may import. Its own always. */
+  /** Folders it may import. It may always import its own. */
   readonly imports: readonly string[]
-  /** Folders it may import types of. */
+  /** Folders whose types it may import. */
   readonly types?: readonly string[]
   /** Packages it may import; absent: any. Types of any package may be imported. */
   readonly packages?: readonly string[]
-  /** Files it may import these values from although their folder gives it only types. */
+  /** Files from which it may import these values, although it may import only types of their folder. */
   readonly values?: Readonly<Record<string, readonly string[]>>
-  /** Time is a parameter there. */
+  /** No clock: time is a parameter here. */
   readonly noClock?: true
   readonly mayReadEnv?: true
 }
@@ -50,7 +50,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   domain: {
     why: 'domain/ says what the words mean: it knows no other folder, no file, no network and no clock',
     imports: [],
-    // A hash is arithmetic: ids of tickets are made of it.
+    // A hash is arithmetic: ids of tickets are made from it.
     packages: ['typebox', 'node:crypto'],
     noClock: true,
   },
@@ -150,13 +150,13 @@ export interface Import {
   /** Path in the repository, or the name of a package. */
   readonly target: string
   readonly isPackage: boolean
-  /** What it takes besides types; `*`: all there is. */
+  /** Names of imported values, without types; `*`: everything. */
   readonly values: readonly string[]
 }
 
-/** Floors that have a folder a noun. */
+/** Floors that have one folder for each noun. */
 const BY_NOUN = ['domain', 'store', 'operations']
-/** Nouns, and those that each may import on its own floor. A floor's root is beneath them: it imports none. */
+/** The nouns, and which others each may import on its own floor. A floor's root is below them: it imports none. */
 const NOUNS: Readonly<Record<string, readonly string[]>> = {
   tenants: [],
   usage: [],
@@ -176,7 +176,7 @@ const isOf = (name: string, packages: readonly string[]): boolean =>
 
 const isBundled = (path: string): boolean => isOf(path, BUNDLED)
 
-/** Why a file may not import that; undefined: it may. */
+/** Why a file may not make this import; undefined if it may. */
 export function whyNotImport(file: string, wanted: Import): string | undefined {
   const { target, values } = wanted
   const isTypesOnly = values.length === 0
@@ -203,7 +203,7 @@ export function whyNotImport(file: string, wanted: Import): string | undefined {
   return refuse(`it does not import ${target}`)
 }
 
-/** The noun of a file on a floor that has them; undefined: it lies beside them. */
+/** The noun of a file on a floor that has nouns; undefined if the file is beside them. */
 const nounOf = (path: string): string | undefined => {
   const [, noun = '', file] = path.split('/')
   return file !== undefined && noun in NOUNS ? noun : undefined

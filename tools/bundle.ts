@@ -1,4 +1,4 @@
-/** Bundles the workflows ahead of the worker's start: `npm run build` writes dist/workflows.js, for WORKFLOW_BUNDLE. */
+/** Bundles the workflows before a worker starts: `npm run build` writes dist/workflows.js, for WORKFLOW_BUNDLE. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bundleHeader, bundleWorkflows } from '../worker/workflow-bundle.ts'

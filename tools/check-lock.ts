@@ -1,6 +1,6 @@
 /**
- * Whether `npm ci` installs from the lock on every machine: the lock fits package.json, is complete for other
- * platforms, names no registry, and every install script it brings is known.
+ * Checks that `npm ci` can install from the lock file on every machine. The lock file must match package.json, be
+ * complete for other platforms, and name no registry. Every install script in it must be known.
  */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -51,7 +51,7 @@ function faultsOf(lock: Lock): string[] {
 }
 
 const lock: Lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
-/** npm explains itself at length: what is wrong with the lock stands in these lines. */
+/** Keeps the lines that say what is wrong with the lock file. npm prints many more. */
 const telling = (text: string): string =>
   text
     .split('\n')

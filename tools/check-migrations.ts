@@ -1,10 +1,10 @@
 /**
- * `npm run migrations`: no migration holds up a service that is at work.
+ * `npm run migrations`: checks that no migration blocks a running service.
  *
- * Each statement is read by PostgreSQL's own parser. One that would lock a table that is there already for as long as it
- * takes to read it, or take away what processes of the release before need, is refused, with what does the same
- * without. Where it is right all the same, a line `-- blocks: <what, for how long, and why that is right>` says so. The
- * first nineteen files are released as they are.
+ * PostgreSQL's own parser reads each statement. Two kinds are refused, with a harmless alternative. One kind locks an
+ * existing table for as long as it takes to read it. The other removes what processes of the previous release need. If
+ * such a statement is right all the same, a line `-- blocks: <what, for how long, and why that is right>` allows it.
+ * The first nineteen files are released, and are not checked.
  */
 import { loadModule, type Node, parse } from 'libpg-query'
 import { type MigrationFile, readFunctionFiles, readMigrationFiles, statementsOf } from '../store/migration-files.ts'
@@ -18,14 +18,14 @@ interface Fault {
   readonly instead: string
 }
 
-/** What PostgreSQL's parser says of a text, a node a statement. */
+/** The statements of a text as PostgreSQL's parser sees them, one node each. */
 async function nodesOf(text: string): Promise<Node[]> {
   await loadModule()
   const { stmts = [] } = await parse(text)
   return stmts.flatMap(({ stmt }) => stmt ?? [])
 }
 
-/** Faults of one file. */
+/** The faults of one file. Empty if the file has a `-- blocks:` line. */
 export async function faultsOf(file: MigrationFile): Promise<Fault[]> {
   if (SAYS_WHY.test(file.text)) return []
   const nodes = await nodesOf(file.text)

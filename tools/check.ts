@@ -1,13 +1,13 @@
 /**
- * `npm run check`: every static check, each of them whatever the others say.
+ * `npm run check`: runs every static check, even after one has failed.
  *
- * Ends with a line for each: how it went, and how long it took. Exit code 1 where one failed.
+ * Prints a line for each at the end: whether it passed, and how long it took. Exit code 1 if one failed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** Scripts of package.json, the quickest to fail first. */
+/** Scripts of package.json. Those that fail fastest come first. */
 const CHECKS = ['format', 'types', 'lint', 'dead', 'generated', 'documents', 'migrations', 'lock'] as const
 
 const results = []

@@ -1,6 +1,6 @@
 /**
- * Everything in the repository that is made from something else: `npm run generate` writes it, `npm run check`
- * compares (`--check`) and names what differs.
+ * All generated files of the repository: `npm run generate` writes them. `npm run check` compares them (`--check`) and
+ * lists the differences.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -14,10 +14,10 @@ import { usageFile } from './usage-file.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** What a file holds now; undefined where there is none. */
+/** The present content of a file; undefined if there is no such file. */
 const present = (path: string): Promise<string | undefined> => readFile(join(ROOT, path), 'utf8').catch(() => undefined)
 
-/** The descriptions of the interfaces, each with the file of its types. */
+/** The OpenAPI documents of the interfaces, each with the file of its types. */
 async function descriptions(): Promise<{ readonly document: GeneratedFile; readonly types: string }[]> {
   return [
     {
@@ -31,7 +31,7 @@ async function descriptions(): Promise<{ readonly document: GeneratedFile; reado
   ]
 }
 
-/** Types are made anew only where they are not those of their description: that takes the network. */
+/** Documents whose types are out of date. Only these types are made again, because that needs the network. */
 async function staleTypes(): Promise<{ readonly document: GeneratedFile; readonly types: string }[]> {
   const found = await descriptions()
   const states = await Promise.all(
@@ -52,7 +52,7 @@ async function madeFiles(): Promise<GeneratedFile[]> {
   ]
 }
 
-/** The first line that is not the same, counted from 1, both ways. */
+/** The first line that differs, counted from 1, in both versions. */
 function difference(is: string | undefined, should: string): string {
   if (is === undefined) return 'is not there'
   const [have, want] = [is.split('\n'), should.split('\n')]

@@ -1,6 +1,6 @@
 /**
- * `node tools/house.ts`: the house as a table. A room is what lies directly on a floor, a file or a folder; an arrow is
- * a pair of rooms of which one imports the other, types included; a circle is a set of rooms that import each other.
+ * `node tools/house.ts`: the structure of the code as a table. A room is a file or folder directly on a floor. An arrow
+ * is a pair of rooms of which one imports the other, types included. A circle is a set of rooms that import each other.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Lint rules of our own, for what oxlint has no rule for. Loaded by oxlint.config.ts. */
+/** Our own lint rules, for what oxlint has no rule for. Loaded by oxlint.config.ts. */
 import { dirname, join, relative, sep } from 'node:path'
 import { type Import, whyNotImport } from './boundaries.ts'
 
@@ -24,7 +24,7 @@ interface Context {
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** `new Date()` reads the clock as `Date.now()` does; with an argument it is arithmetic. */
+/** `new Date()` reads the clock, like `Date.now()`. With an argument it is arithmetic. */
 const noNewDateNow = {
   create: (context: Context) => ({
     NewExpression(node: Node) {
@@ -34,7 +34,7 @@ const noNewDateNow = {
   }),
 }
 
-/** Imports go only where tools/boundaries.ts lets them. */
+/** Allows only the imports that tools/boundaries.ts allows. */
 const boundaries = {
   create: (context: Context) => {
     const file = relative(ROOT, context.filename).replaceAll(sep, '/')
@@ -54,7 +54,7 @@ const boundaries = {
   },
 }
 
-/** What is imported, by its path in the repository or its package's name. */
+/** The imported file by its path in the repository, or the package by its name. */
 function importOf(filename: string, specifier: string, node: Node): Import {
   const isRelative = specifier.startsWith('.')
   const target = isRelative ? relative(ROOT, join(dirname(filename), specifier)).replaceAll(sep, '/') : specifier
@@ -64,7 +64,7 @@ function importOf(filename: string, specifier: string, node: Node): Import {
     : (node.specifiers ?? [])
         .filter((one) => one.importKind !== 'type' && one.exportKind !== 'type')
         .map((one) => one.imported?.name ?? one.local?.name ?? '*')
-  // `import './x.ts'` and `export *` name nothing, and bring all of it.
+  // `import './x.ts'` and `export *` name nothing, and import all of it.
   const isWhole = !onlyTypes && (node.specifiers ?? []).length === 0
   return { target, isPackage: !isRelative, values: isWhole ? ['*'] : values }
 }

@@ -1,6 +1,7 @@
 /**
- * Mail templates: MJML in `notify/templates/` → HTML with Handlebars places, committed beside it, so that the
- * service needs no MJML. `npm run generate` writes them, `npm run check` compares.
+ * Compiles the mail templates: from MJML in `notify/templates/` to HTML with Handlebars expressions. The HTML is
+ * committed beside the MJML, so that the service needs no MJML. `npm run generate` writes it, `npm run check` compares
+ * it.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +11,7 @@ const FOLDER = 'notify/templates'
 const NAMES = ['alert', 'digest', 'summary'] as const
 
 export interface GeneratedFile {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly path: string
   readonly content: string
 }
@@ -18,7 +19,7 @@ export interface GeneratedFile {
 /**
  * Compiles every mail template.
  *
- * @throws Error with the line, where a template breaks a rule of MJML
+ * @throws Error with the line, if a template breaks a rule of MJML
  */
 export const compileTemplates = (): Promise<GeneratedFile[]> => Promise.all(NAMES.map(compile))
 
@@ -30,14 +31,14 @@ async function compile(name: string): Promise<GeneratedFile> {
     validationLevel: 'strict',
     ignoreIncludes: false,
     includePath: folder,
-    // No fonts from elsewhere: a mail asks nobody's server for anything.
+    // No fonts from other hosts: a mail makes no request to any server.
     fonts: {},
   })
   const mark = `{{!-- Generated from ${name}.mjml by tools/mail-templates.ts: do not edit. --}}`
   return { path: `${FOLDER}/${name}.generated.html`, content: `${mark}\n${tidy(html)}\n` }
 }
 
-/** One element a line shows in a diff what changed; blanks at line ends and empty lines show nothing. */
+/** One element a line, so that a diff shows what changed. Removes blanks at line ends and empty lines. */
 const tidy = (html: string): string =>
   html
     .split('\n')

@@ -1,9 +1,9 @@
 /**
- * The interfaces' descriptions as files, and the types of the client over them.
+ * Makes the files of the OpenAPI documents, and the client's types from them.
  *
- * The types come from openapi-typescript, which wants an older TypeScript than ours: it runs on its own, fetched by
- * npx when a description has changed. So that comparing needs no network, a file of types holds the hash of its
- * description and the hash of itself.
+ * The types come from openapi-typescript, which needs an older TypeScript than ours. So npx downloads and runs it by
+ * itself when a document has changed. A file of types holds the hash of its document and its own hash: comparing them
+ * needs no network.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -18,7 +18,7 @@ const COMPILER = 'typescript@5.9.3'
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** A description as it is kept: what is served, and a word on where it comes from. */
+/** The file of a document: the document as served, and a note on its origin. */
 export const documentText = (document: object): string =>
   `${JSON.stringify({ 'x-generated': 'from the schemas, by tools/generated.ts: do not edit', ...document }, null, 2)}\n`
 
@@ -30,16 +30,16 @@ const typesText = (document: GeneratedFile, types: string): string =>
     types,
   ].join('\n')
 
-/** Whether a file of types was made from this description, and nobody has changed it since. */
+/** Whether a file of types was made from this document, and has not been edited since. */
 export function isMadeFrom(document: GeneratedFile, text: string): boolean {
   const types = text.split('\n').slice(3).join('\n')
   return text === typesText(document, types)
 }
 
 /**
- * Makes the types of a description.
+ * Makes the types of a document.
  *
- * @throws Error where the generator cannot be had, or refuses the description
+ * @throws Error if the generator is not available, or refuses the document
  */
 export async function makeTypes(document: GeneratedFile): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-types-'))

@@ -1,4 +1,4 @@
-/** docs/specification-tests.md: which tests hold which row of the service document. */
+/** docs/specification-tests.md: which tests cover which row of the service document. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SECTIONS } from '../test/api/specification/rows.ts'
@@ -10,18 +10,18 @@ const TESTS = 'test'
 interface Named {
   readonly row: string
   readonly file: string
-  /** The title without its rows. */
+  /** The title without its row numbers. */
   readonly promise: string
 }
 
-/** `test('4.2 GET /api/pools: …'`, or the same behind a table: `])('4.2 …'`. Skipped tests hold nothing. */
+/** `test('4.2 GET /api/pools: …'`, or the same after a table: `])('4.2 …'`. Skipped tests do not count. */
 const TITLE = /(?:\btest\(|\)\()\s*(['"`])(\d(?:\.\d)? (?:(?!\1)[^\\]|\\.)*)\1/g
 
 function namedIn(file: string, text: string): Named[] {
   return [...text.matchAll(TITLE)].flatMap(([, , title = '']) => {
     const end = title.indexOf(': ')
     if (end < 0) throw new Error(`${file}: '${title}' begins with a row and makes no promise: it needs ': ' and one`)
-    // Of a table each line is a test: what stands for its values is left open.
+    // Each line of a table is a test. The placeholders for its values become '…'.
     const promise = title
       .slice(end + 2)
       .replaceAll("\\'", "'")
@@ -60,9 +60,9 @@ function testsOf(row: string, named: readonly Named[]): string {
 }
 
 /**
- * The page as it should be.
+ * The current page.
  *
- * @throws Error where a row has no test, or a test names a row there is not
+ * @throws Error if a row has no test, or if a test names a row that does not exist
  */
 export async function specificationTests(): Promise<GeneratedFile> {
   const named = await namedTests()

@@ -1,12 +1,12 @@
 /**
- * What `examples/usage-2026-10.csv` holds: the usage file of the demonstration, the same on every machine.
- * `npm run generate` writes it.
+ * Content of `examples/usage-2026-10.csv`: the usage file of the demonstration, the same on every machine. `npm run
+ * generate` writes it.
  */
 import { DEMO_SEED, demoEstate } from '../examples/estate.ts'
 import { generateUsage, usageCsv } from '../examples/usage.ts'
 
-/** The month the file covers, in epoch milliseconds. */
+/** The month that the file covers, `[startsAt, endsAt)`, in epoch milliseconds. */
 const CYCLE = { startsAt: Date.UTC(2026, 9, 1), endsAt: Date.UTC(2026, 10, 1) } as const
 
-/** The contents of the file. */
+/** The content of the file. */
 export const usageFile = (): string => usageCsv(generateUsage({ seed: DEMO_SEED, estate: demoEstate(), cycle: CYCLE }))

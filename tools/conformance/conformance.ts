@@ -1,10 +1,10 @@
 /**
- * `npm run conformance`: Schemathesis over both documents as the running service serves them. What it may expect
- * and why is in schemathesis.toml.
+ * `npm run conformance`: runs Schemathesis on both documents, as the running service serves them. What it may expect,
+ * and why, is in schemathesis.toml.
  *
- * Arguments go to Schemathesis (`-- --seed 1 --include-operation-id createPool`). Each run draws a seed of its own, and
- * tells it. Ends with `N passed, N failed`, in operations; one that was never answered 2xx has failed. Without Python it
- * is skipped; in CI that is a failure.
+ * Arguments go to Schemathesis (`-- --seed 1 --include-operation-id createPool`). Each run draws a new seed and prints
+ * it. The last line is `N passed, N failed`, counted in operations. An operation that never responded 2xx has failed.
+ * Without Python the run is skipped; in CI that is a failure.
  */
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -21,7 +21,7 @@ import { type Service, startService } from './service.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** What we read of Schemathesis's report. */
+/** The parts of Schemathesis's report that are read here. */
 const Report = Type.Object({
   running_time: Type.Number({ description: 'Seconds' }),
   exit_code: Type.Integer(),
@@ -30,7 +30,7 @@ const Report = Type.Object({
   failures: Type.Array(Type.Object({ operations: Type.Array(Type.String()) })),
 })
 
-/** How often each operation was answered with which status (tools/conformance/hooks.py). */
+/** How often each operation responded with which status (tools/conformance/hooks.py). */
 const Answers = Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer()))
 type Answers = Static<typeof Answers>
 
@@ -42,13 +42,13 @@ interface Run {
 interface Result {
   readonly listener: Listener
   readonly tested: number
-  /** Operations with a failure; at least one where the run failed otherwise. */
+  /** Operations with a failure. At least one entry if the run failed in another way. */
   readonly failing: readonly string[]
   readonly answers: Answers
 }
 
 /**
- * All at once: a run waits for its answers most of the time. Those of the public interface share an estate: none
+ * All runs at once, because a run mostly waits for responses. Those of the public interface share an estate: no run
  * deletes what another has made (schemathesis.toml says which ids are drawn).
  */
 const RUNS: readonly Run[] = [
@@ -58,7 +58,7 @@ const RUNS: readonly Run[] = [
   { listener: 'internal', args: [] },
 ]
 
-/** Another each time: cases that nobody has thought of. */
+/** A new seed each time, for cases that nobody has thought of. */
 const SEED = randomInt(2 ** 31)
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
@@ -112,7 +112,7 @@ async function finish(service: Service, results: readonly Result[]): Promise<num
   return failed.length > 0 || passed === 0 ? 1 : 0
 }
 
-/** Operations that were asked and never answered 2xx: nothing that they do was looked at. */
+/** Operations that were requested but never responded 2xx: nothing that they do was checked. */
 function neverDone(results: readonly Result[]): string[] {
   const done = new Map<string, boolean>()
   for (const { answers } of results) {
@@ -124,7 +124,7 @@ function neverDone(results: readonly Result[]): string[] {
   return [...done].filter(([, isDone]) => !isDone).map(([operation]) => `${operation} was never answered 2xx`)
 }
 
-/** Runs Schemathesis over a document, and prints what it said once it has ended. */
+/** Runs Schemathesis on a document, and prints its output when it has ended. */
 async function run(python: string, service: Service, estate: Estate, { listener, args }: Run): Promise<Result> {
   const url = listener === 'public' ? service.apiUrl : service.internalUrl
   const key = listener === 'public' ? estate.key : service.operatorKey
@@ -134,7 +134,7 @@ async function run(python: string, service: Service, estate: Estate, { listener,
   const seed = args.includes('--seed') ? [] : ['--seed', String(SEED)]
   const all = ['-m', 'schemathesis.cli', 'run', `${url}/openapi.json`, ...reporting, ...seed, ...args]
   const child = spawn(python, all, {
-    // Where schemathesis.toml is.
+    // The folder of schemathesis.toml.
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

@@ -1,4 +1,4 @@
-/** What Schemathesis finds on the service: a tenant with something of everything, made through the interfaces. */
+/** The estate that Schemathesis works on: a tenant with some of everything, made through the interfaces. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Addresses {
@@ -9,7 +9,7 @@ export interface Addresses {
 
 export interface Estate {
   readonly tenantId: string
-  /** May do everything a tenant's key may. */
+  /** An admin key: it may do everything that a tenant's key may. */
   readonly key: string
 }
 
@@ -41,9 +41,13 @@ const PRICES = [
 ]
 const SIMS = 24
 
-/** @throws Error that says which call was refused, and how */
+/**
+ * Makes a tenant and its estate.
+ *
+ * @throws Error with the request that was refused, and its response
+ */
 export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses, name: string): Promise<Estate> {
-  // Of this estate alone: an ICCID is one tenant's.
+  // Different in every estate, because an ICCID belongs to one tenant only.
   const accounts = `8999900${String(Date.now() % 1_000_000).padStart(6, '0')}`
   const call = async (url: string, key: string, method: string, path: string, body?: unknown, tenantId?: string) => {
     const response = await fetch(url + path, {
@@ -86,7 +90,8 @@ export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses
       await sleep(300)
     }
   }
-  // Of four SIMs one stays unprovisioned, one suspended, and two are active; a third each is in a pool of its type.
+  // Of every four SIMs, one stays unprovisioned, one is suspended, and two are active. A third of them goes into each
+  // pool.
   for (const [i, simId] of ids.entries()) {
     if (i % 4 === 0) continue
     await outside('POST', '/api/tickets/provision', { simId, poolId: pools[i % pools.length]?.id })

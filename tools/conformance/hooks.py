@@ -1,4 +1,4 @@
-"""What Schemathesis has to be told in code (schemathesis.toml names this file)."""
+"""Hooks and checks for Schemathesis (schemathesis.toml names this file)."""
 
 import atexit
 import collections
@@ -19,13 +19,13 @@ KEY = re.compile(r'^(?:"([ !#-~]{1,200})"|([!#-~][ !#-~]{0,200}))$')
 
 @schemathesis.serializer("application/x-ndjson")
 def ndjson(ctx, value):
-    """NDJSON, which it does not know: a body that is drawn as text."""
+    """Sends NDJSON, which Schemathesis does not know, as the text that was drawn."""
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "ignore")
 
 
 @schemathesis.hook
 def before_add_examples(ctx, examples):
-    """Beside those of the document, one that succeeds."""
+    """Adds an example that succeeds to those of the document."""
     make = ready.REQUESTS.get(ctx.operation.definition.raw["operationId"])
     if make is None:
         return
@@ -42,13 +42,13 @@ def before_add_examples(ctx, examples):
 
 
 def own_key(case):
-    """The key of schemathesis.toml, given as Schemathesis does: its checks know whose it is."""
+    """Sets the key of schemathesis.toml in Schemathesis's own way, so that its checks recognise it."""
     set_on_case(case, AuthContext(operation=case.operation, app=None), None)
 
 
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
-    """A key stands for one request: a fitting one is drawn for many, and made one of its own."""
+    """Makes a drawn Idempotency-Key unique. A key stands for one request, but the same valid key is drawn for many."""
     key = (case.headers or {}).get("Idempotency-Key")
     fitting = KEY.match(key) if isinstance(key, str) else None
     if fitting:
@@ -59,7 +59,7 @@ def before_call(ctx, case, kwargs):
 
 
 def with_key(case):
-    """Headers are drawn beyond those of the document, these too: a request that should succeed has the key."""
+    """Restores the API key of a request that should succeed: it may be drawn, though the document does not list it."""
     meta = case.meta
     if meta is None or meta.generation.mode != schemathesis.GenerationMode.POSITIVE or not case.headers:
         return
@@ -71,14 +71,14 @@ def with_key(case):
 
 
 def operation_of(case):
-    """The operation as the document has it."""
+    """The operation, as in the document."""
     return case.operation.definition.raw
 
 
 @schemathesis.check
 def declared_code(ctx, response, case):
-    """A problem has one of the codes that its operation declares for the status."""
-    # Of a method that the path does not take no operation says anything.
+    """Checks that a problem has one of the codes that its operation declares for the status."""
+    # 405: no operation describes a method that the path does not take.
     if response.status_code < 400 or response.status_code == 405:
         return None
     operation = operation_of(case)
@@ -96,7 +96,7 @@ ANSWERS = collections.defaultdict(collections.Counter)
 
 @schemathesis.hook
 def after_call(ctx, case, response):
-    """What each operation answered, for tools/conformance/conformance.ts: one that never succeeded was not tried."""
+    """Counts the statuses of each operation for conformance.ts: one that never succeeded was not really tested."""
     ANSWERS[operation_of(case)["operationId"]][str(response.status_code)] += 1
 
 

@@ -1,4 +1,4 @@
-/** Schemathesis, in a Python environment of its own that is made once and kept in the user's cache. */
+/** Schemathesis, in a Python environment of its own. It is made once and kept in the user's cache. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,10 +8,10 @@ const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
 const say = (line: string) => console.log(line)
 
 /**
- * The Python that has Schemathesis.
+ * Finds or makes the Python environment that has Schemathesis.
  *
- * @returns its path, or why there is none: no Python, or one that cannot make environments
- * @throws Error where the packages cannot be had
+ * @returns the path of its Python, or why there is none: no Python, or one that cannot make environments
+ * @throws Error if the packages are not available
  */
 export async function schemathesisPython(): Promise<{ readonly python: string } | { readonly missing: string }> {
   const base = (await findOnPath('python3')) ?? (await findOnPath('python'))
@@ -37,7 +37,7 @@ export async function schemathesisPython(): Promise<{ readonly python: string } 
   return { python: pythonOf(folder) }
 }
 
-/** Run as a module: the scripts beside it name the folder they were installed in, which has moved since. */
+/** Run as a module: the scripts beside it contain the folder of their installation, which has been moved since. */
 const pythonOf = (folder: string) =>
   process.platform === 'win32' ? join(folder, 'Scripts', 'python.exe') : join(folder, 'bin', 'python')
 

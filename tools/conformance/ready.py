@@ -1,7 +1,7 @@
 """
-Requests that succeed, for operations that drawn data does not bring to 2xx: what they need is made just before.
+Requests that succeed, for operations that drawn data does not bring to 2xx. What they need is made just before.
 
-Each function of REQUESTS answers what its operation is asked with: values of the path, the query and the body.
+Each function of REQUESTS returns its operation's input: values for the path, the query and the body.
 """
 
 import os
@@ -13,7 +13,7 @@ import requests
 
 API = os.environ.get("SCHEMATHESIS_API_URL", "")
 INTERNAL = os.environ.get("SCHEMATHESIS_INTERNAL_URL", "")
-# The operator's key, for what a tenant's may not ask.
+# The operator's key, for requests that a tenant's key may not make.
 OPERATOR = {
     "Authorization": f"Bearer {os.environ.get('SCHEMATHESIS_OPERATOR_KEY')}",
     "X-Tenant-Id": os.environ.get("SCHEMATHESIS_TENANT", ""),
@@ -37,7 +37,7 @@ def inside(method, path, body=None):
 
 
 def until(holds, what):
-    """Waits for what comes about later."""
+    """Waits until a condition holds."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ def active_sim():
 
 
 def pending_ticket():
-    """The carrier takes a SIM's tickets one after the other, some tenths of a second each."""
+    """A ticket that stays pending: the carrier takes a SIM's tickets one by one, some tenths of a second each."""
     sim = active_sim()
     for _ in range(40):
         ticket = outside("POST", "/tickets/send-sms", {"simId": sim, "message": "one of forty"})
@@ -99,7 +99,7 @@ def suspended_sim():
 
 
 def running_suspension(sim=None):
-    """In its days of grace: it can be told, and asked."""
+    """A run in its grace period of one day: it takes signals and updates."""
     body = {"simId": sim or active_sim(), "grace": "P1D"}
     return inside("POST", "/workflows/suspend-on-overage", body)["workflowId"]
 
@@ -112,7 +112,7 @@ def suspended_by_a_workflow():
 
 
 def hold():
-    """Of a rule of its own, on a tenant that lets nothing through."""
+    """A hold of a rule of its own. The tenant's guard allows no suspensions."""
     inside("PATCH", "/tenant/enforcement", {"guardLeast": 0, "guardPct": 0})
     body = {"rule": f"rule-{iccid()}", "cycle": running_cycle(), "simIds": [active_sim()], "workflowId": "one that asks"}
     return {"path": {"id": inside("POST", "/enforcement/permits", body)["holdId"]}}
@@ -124,7 +124,7 @@ def batch():
 
 
 def ended_run():
-    """Ended by a person, so that it may be begun again."""
+    """A run that a person has cancelled, so that it may be started again."""
     workflow = running_suspension()
     inside("POST", f"/workflows/{workflow}/cancel")
     until(lambda: inside("GET", f"/workflows/{workflow}")["status"] != "running", f"{workflow} to end")
@@ -153,7 +153,7 @@ def action():
 
 
 def old_cycle():
-    """One long ago, in which nothing was."""
+    """A cycle long ago, without any usage."""
     return {"path": {"key": f"{random.randrange(1980, 2010)}-{random.randrange(1, 13):02}"}}
 
 
@@ -161,7 +161,7 @@ RULES = pathlib.Path(__file__).parents[2] / "rules"
 
 
 def own_rules():
-    """The set that is in force."""
+    """The rule set that is in force."""
     paths = sorted(RULES.glob("*/*.json"))
     files = [{"file": str(path.relative_to(RULES)), "text": path.read_text("utf-8")} for path in paths]
     return {"body": {"files": files, "author": "conformance"}}

@@ -1,4 +1,4 @@
-/** The service as `simherd start` runs it, with data, ports and servers of its own, for as long as a run takes. */
+/** The service as `simherd start` runs it, with data, ports and servers of its own, for the time of a run. */
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,15 +20,15 @@ export interface Service extends Addresses {
 }
 
 /**
- * @param settings in place of the run's own
- * @throws Error with its last lines, where it does not come up
+ * @param settings override the settings of the run
+ * @throws Error with its last lines, if it does not come up
  */
 export async function startService(settings: Partial<Settings> = {}): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-conformance-'))
-  // For the database's own user, when root runs this.
+  // The database's own user needs to enter it, if root runs this.
   await chmod(folder, 0o755)
   const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
-  // Servers of its own, whatever the environment names; no limits, which would turn most requests away.
+  // Servers of its own, whatever the environment names. No rate limits: they would refuse most requests.
   const unlimited = { RATE_LIMIT: 0, REFUSAL_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
   const ours = {
     DATABASE_URL: '',
@@ -60,7 +60,7 @@ export async function startService(settings: Partial<Settings> = {}): Promise<Se
   return { ...stack, complaints: () => complaintsOf(folder), stop }
 }
 
-/** What the API logged as an error: there is nothing that an answer of 500 or worse would not log. */
+/** The API's log entries of level error. Every response with status 500 or higher makes one. */
 async function complaintsOf(folder: string): Promise<string[]> {
   const text = await readFile(join(folder, 'logs', 'api.log'), 'utf8').catch(() => '')
   return text.split('\n').filter((line) => /"level":(50|60)/.test(line))

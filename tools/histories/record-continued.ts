@@ -1,6 +1,6 @@
 /**
- * Histories of runs that continue as new because their history has grown: a part of record-histories.ts, on a server
- * that suggests it after a few events.
+ * Records histories of runs that continue as new because their history is long. Part of record-histories.ts, on a
+ * server that suggests it after a few events.
  */
 import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { until } from '../../test/setup/soon.ts'
@@ -8,7 +8,7 @@ import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
-/** Waits for the end of a workflow and keeps the history of one of its runs, the last if none is named. */
+/** Waits for the end of a workflow and keeps the history of one of its runs; without `runId`, of the last. */
 type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
 const POOL = 7
@@ -22,7 +22,7 @@ export async function recordContinued(harness: Harness, record: Keep): Promise<v
   clear(harness.model)
 }
 
-/** @returns the first run and a wait for a later one whose state has these values */
+/** @returns the first run, and a function that waits for a later run whose state has these values */
 async function firstRun({ workflowClient }: Harness, workflowId: string) {
   const { runId } = await workflowClient.describe(workflowId, TENANT)
   const later = (wanted: object) =>
@@ -73,7 +73,7 @@ async function pool(harness: Harness, record: Keep): Promise<void> {
   await later({ over: false })
   await record('enforce-pool-continues', workflowId, runId)
   await record('enforce-pool-continued', workflowId)
-  // What it armed lives until a renewal that nobody signals here.
+  // The SIMs' workflows that it started run until a renewal, which nothing else signals here.
   await workflowClient.signal(suspendOnOverageId(TENANT, 2, cycleKey), 'renewed').catch(() => {})
 }
 

@@ -1,4 +1,4 @@
-/** Histories of a pool's enforcement and of undoing what a rule has suspended: a part of record-histories.ts. */
+/** Records histories of a pool's enforcement, and of undoing a rule's suspensions. Part of record-histories.ts. */
 import { ServiceError } from '../../domain/errors.ts'
 import { enforcePoolId, suspendOnOverageId, undoSuspensionsId } from '../../domain/temporal/ids.ts'
 import type { EnforcePoolSignal } from '../../domain/temporal/signals.ts'
@@ -22,7 +22,7 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
     return Object.entries(wanted).every(([name, value]) => Object(state)[name] === value)
   }
 
-  /** Two SIMs of a pool are over until the cycle ends, some seconds from now. */
+  /** A pool with two SIMs over their limit, until the cycle ends after `secondsLeft` seconds. */
   async function pool(
     name: string,
     permits: 'granted' | 'held',
@@ -58,7 +58,7 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
       (wanted) => until(`${workflowId}: ${JSON.stringify(wanted)}`, stateIs(workflowId, wanted)),
     )
     await record(`enforce-pool-${name}`, workflowId)
-    // What it armed lives until a renewal that nobody signals here.
+    // The SIMs' workflows that it started run until a renewal, which nothing else signals here.
     for (const id of [1, 2])
       await workflowClient.signal(suspendOnOverageId(TENANT, id, name), 'renewed').catch(() => {})
   }
@@ -104,7 +104,7 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
   })
   await pool('held-at-the-end', 'held', async (_, state) => state({ held: 2 }))
 
-  /** SIMs that a rule has suspended: 1 and 2 by workflows that run, 3 and 4 by such as do not any more. */
+  /** SIMs that a rule has suspended: 1 and 2 by workflows that are running, 3 and 4 by workflows that are not. */
   async function undo(name: string, perRun: number, act: (workflowId: string) => Promise<void> = async () => {}) {
     const suspended = (simId: number) => {
       const workflowId = suspendOnOverageId(TENANT, simId, `undo-${name}`)

@@ -1,10 +1,10 @@
 /**
- * Records the histories that test/workflows/replay.test.ts replays: one of each path of each workflow, from runs
- * on a development server. Usage: node tools/histories/record-histories.ts
+ * Records the histories that test/workflows/replay.test.ts replays: one of each path of each workflow, from runs on a
+ * development server. Usage: node tools/histories/record-histories.ts
  *
- * A history stands for runs that users have open: record one for a new path, and keep the old ones.
- * Files that are there already are left as they are. A new one gets its line in recorded.jsonl; should one have to be
- * recorded anew, write into its new line why: {"file", "sha256", "why"}.
+ * A history stands for runs that users have open. So record one for a new path, and keep the old ones. Existing files
+ * are left as they are. A new file gets its line in recorded.jsonl. If a history has to be recorded again, write the
+ * reason into its new line: {"file", "sha256", "why"}.
  */
 import { existsSync } from 'node:fs'
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
@@ -27,10 +27,10 @@ const folder = fileURLToPath(new URL('../../test/histories/', import.meta.url))
 await mkdir(folder, { recursive: true })
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: console.log })
 type Harness = Awaited<ReturnType<typeof startHarness>>
-/** Waits for the end of a workflow and keeps the history of the run, or of the latest where none is named. */
+/** Waits for the end of a workflow and keeps the history of a run; without `runId`, of the latest. */
 type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
-/** Has histories recorded on a server of their own. */
+/** Records histories on a server of their own, with these settings. */
 async function on(settings: Record<string, number>, recordAll: (harness: Harness, record: Keep) => Promise<void>) {
   const server = await startTemporal({ program, settings })
   const harness = await startHarness(server.address, 'default')

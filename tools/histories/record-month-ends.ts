@@ -1,4 +1,4 @@
-/** Histories of month ends, their batches and the timer: a part of record-histories.ts. */
+/** Records histories of month ends, their batches and the timer. Part of record-histories.ts. */
 
 import { monthEndBatchId, monthEndId, monthEndTimerId } from '../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../domain/temporal/month-end-reprovision.ts'
@@ -74,7 +74,8 @@ export async function recordMonthEnds({ workflowClient, model }: Harness, record
         await retry(workflowId)
       },
     )
-  // Of before the tickets that were opened again were waited for, and of today.
+  // 'retried' is from earlier code, which did not wait for the tickets that were opened again. The other is from
+  // today's.
   await retried('retried')
   await retried('retried-and-awaited')
   await monthEnd(

@@ -1,4 +1,4 @@
-/** Histories of SIMs on their way to Active, one by one and in batches: a part of record-histories.ts. */
+/** Records histories of SIMs on their way to Active, singly and in batches. Part of record-histories.ts. */
 import { provisionAndActivateId, provisionInBulkId } from '../../domain/temporal/ids.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
@@ -6,7 +6,7 @@ import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
 import { aBatchSim } from '../../test/workflows/provision-in-bulk/batch-model.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
-/** Waits for the end of a workflow and keeps its history, or that of one of its runs, under a name. */
+/** Waits for the end of a workflow and keeps the history of a run under a name; without `runId`, of the latest. */
 type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
 const SIM = 11
@@ -129,7 +129,7 @@ async function batches({ workflowClient, model }: Harness, record: Keep): Promis
     await begun(SIM + 1)
     model.processing.clear()
   })
-  // The second run goes on waiting for a SIM that the first one has begun.
+  // The second run continues to wait for a SIM that the first has begun.
   const first = await run(
     'continued',
     3,

@@ -1,4 +1,4 @@
-/** Histories of suspend-on-overage: a part of record-histories.ts. */
+/** Records histories of suspend-on-overage. Part of record-histories.ts. */
 
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { SuspendSignal } from '../../domain/temporal/signals.ts'
@@ -11,13 +11,13 @@ type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
 type Keep = (name: string, workflowId: string) => Promise<void>
 
-/** What a path does to its run. */
+/** What a path can do with its run. */
 interface Run {
   readonly id: string
   readonly signal: (name: SuspendSignal) => Promise<void>
   readonly update: <Name extends keyof SuspendUpdates>(name: Name, args: SuspendUpdates[Name]) => Promise<object>
   readonly cancel: () => Promise<void>
-  /** Waits until it is in a phase; or until it waits for this. */
+  /** Waits until the run is in a phase, or until it waits for `what`. */
   readonly phase: (name: string) => Promise<unknown>
   readonly waits: (what: string) => Promise<unknown>
 }
@@ -52,7 +52,7 @@ export async function recordSuspensions({ workflowClient, model }: Harness, reco
     ...more,
   })
 
-  /** One path: the service as it is before, the run's input, and what happens to it. */
+  /** One path: the service's state before it, the run's input, and what happens to the run. */
   async function path(name: string, before: () => void, more: Partial<SuspendOnOverageInput>, act: Path) {
     clear(model)
     model.sims.set(1, aSim())
