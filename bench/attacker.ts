@@ -21,7 +21,7 @@ export interface Weapons {
   readonly internalUrl: string
   /** A tenant's key. */
   readonly key: string
-  /** The key of whoever delivers usage. */
+  /** An operator's key, for delivering usage. */
   readonly operatorKey: string
   readonly tenantId: string
 }

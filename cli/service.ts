@@ -79,7 +79,7 @@ const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname.
 /**
  * Sends a request, and repeats it while that may help.
  *
- * @throws CommandFailure if the service has not responded within the patience
+ * @throws CommandFailure if that has not helped by the end of the patience
  */
 async function fetchPatiently(
   request: Request,

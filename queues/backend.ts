@@ -43,7 +43,7 @@ const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5000 } as const
 /** How soon a consumer tries a backend again that refused it. Milliseconds. */
 const ASK_AGAIN = { runRetryDelay: 1000 } as const
 
-/** Completed jobs are removed. Failed ones are kept for a day, at most 1,000, for whoever investigates them. */
+/** Completed jobs are removed. Failed ones are kept for investigation: for a day, at most 1,000. */
 const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
 
 /**

@@ -19,7 +19,7 @@ export interface Redis {
  * Starts `redis-server` on loopback.
  *
  * @returns undefined if that program is not on PATH
- * @throws Error if it does not respond within ten seconds
+ * @throws Error if it ends, or does not respond within ten seconds
  */
 export async function startRedis(options: { readonly port?: number } = {}): Promise<Redis | undefined> {
   const program = await findOnPath('redis-server')

@@ -1,10 +1,10 @@
 /**
  * `npm run migrations`: checks that no migration blocks a running service.
  *
- * PostgreSQL's own parser reads each statement. Two kinds are refused, with a harmless alternative. One kind locks an
- * existing table for as long as it takes to read it. The other removes what processes of the previous release need. If
- * such a statement is right all the same, a line `-- blocks: <what, for how long, and why that is right>` allows it.
- * The first nineteen files are released, and are not checked.
+ * PostgreSQL's own parser reads each statement. It must not lock an existing table for as long as it takes to read it.
+ * It must not remove what processes of the previous release need. Each refusal names a harmless alternative. A line
+ * `-- blocks: <what, for how long, and why that is right>` allows a file all the same. The first nineteen files are
+ * released, and are not checked.
  */
 import { loadModule, type Node, parse } from 'libpg-query'
 import { type MigrationFile, readFunctionFiles, readMigrationFiles, statementsOf } from '../store/migration-files.ts'

@@ -1,6 +1,6 @@
 /**
- * Content of `examples/usage-2026-10.csv`: the usage file of the demonstration, the same on every machine. `npm run
- * generate` writes it.
+ * Content of `examples/usage-2026-10.csv`: the usage file of the demonstration, the same on every machine.
+ * `npm run generate` writes it.
  */
 import { DEMO_SEED, demoEstate } from '../examples/estate.ts'
 import { generateUsage, usageCsv } from '../examples/usage.ts'

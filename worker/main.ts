@@ -32,7 +32,7 @@ import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
 import { workLists } from './work-lists.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
-/** Three months are prepared ahead. With fewer than two left, somebody has to look. */
+/** Least months of partitions ahead. Three are made; with fewer than two left, somebody has to act. */
 const MONTHS_AHEAD_LEAST = 2
 
 /**

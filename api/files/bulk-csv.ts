@@ -9,7 +9,9 @@ import { delimiterOf } from './delimiter.ts'
 import { refuseLongLines } from './lines.ts'
 import { AS_SAVED } from './sim-csv.ts'
 
-/** Makes a scope accept CSV besides JSON. With CSV, the type of the run is in the query. */
+/**
+ * Makes a scope accept CSV besides JSON. With CSV, the other fields are in the query; `type` is copied into the body.
+ */
 export function takeBulkFiles(app: FastifyInstance): void {
   app.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, async (request: FastifyRequest, body: string) => {
     const { query } = request

@@ -15,9 +15,9 @@ export interface AppOptions {
   readonly metrics?: Metrics
   /** For tests: fails a response that is sent differently from what its handler meant. */
   readonly checkAnswers?: boolean
-  /** Time for a request to arrive, in milliseconds. Default: one minute. */
+  /** Longest time for a request to arrive, in milliseconds. Default: one minute. */
   readonly arrivalMs?: number
-  /** Time for a request to arrive at a path that takes files, in milliseconds. Default: ten minutes. */
+  /** The same for a path that takes files. Default: ten minutes. */
   readonly uploadMs?: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * Activation codes of eSIMs. Whoever has one can download the profile. A key without the scope `esim` sees null
+ * Activation codes of eSIMs. Anyone who has one can download the profile. A key without the scope `esim` sees null
  * instead. What other keys are shown is in the audit trail, one row a request.
  */
 import type { FastifyRequest } from 'fastify'

@@ -18,7 +18,7 @@ export interface ShapeFault {
 /** An object or list that is open at the current position. */
 interface Level {
   readonly isObject: boolean
-  /** Names of fields begun, or items ended. */
+  /** Fields begun so far, or items ended so far. */
   count: number
   /** Whether the next string is the name of a field. */
   beforeName: boolean

@@ -18,7 +18,8 @@ declare module 'fastify' {
 /**
  * Reads the header on every path of a scope. Call after `useKeys`: it depends on the kind of key.
  *
- * Refuses with `forbidden` for a tenant's key, and with the error of `wrongWorkflow` for another tenant's workflow.
+ * Refuses with `forbidden` for a tenant's key, and with `invalid_request` for what is no workflow of the request's
+ * tenant.
  */
 export function useWorkflowHeader(app: FastifyInstance): void {
   app.decorateRequest('workflowId', null)

@@ -41,7 +41,7 @@ export function mapInstant({ file, onto }: Mapping, at: number): number {
 }
 
 /**
- * When each row is delivered: at its own mapped instant, or, if it is late in the file, with the latest row before it.
+ * When each row is delivered: at its own mapped instant. A row that is late in the file goes with the latest before it.
  *
  * @param instants of the rows, in the file's order
  * @returns epoch milliseconds, ascending

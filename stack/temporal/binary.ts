@@ -76,7 +76,7 @@ async function runs(path: string): Promise<boolean> {
   }
 }
 
-/** The SDK names its download after the SDK's version. */
+/** The SDK's name for its download contains a version. */
 async function downloadedIn(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => [])
   const name = names.find((candidate) => /^temporal-cli-.*[^p]$/.test(candidate) && !candidate.endsWith('.downloading'))

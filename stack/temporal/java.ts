@@ -24,8 +24,8 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 /**
  * Finds or downloads the time-skipping test server.
  *
- * @returns `path` of a program for `TestWorkflowEnvironment.createTimeSkipping` (`server: { executable: { type:
- * 'existing-path', path } }`), or the reason to `skip`
+ * @returns `path` of a program for `TestWorkflowEnvironment.createTimeSkipping`
+ * (`server: { executable: { type: 'existing-path', path } }`), or the reason to `skip`
  */
 export async function timeSkippingServer(options: {
   readonly cacheDir: string
