@@ -1,6 +1,6 @@
 /**
- * A line that shows progress. On a terminal it is rewritten. In a pipe there is a new line for each news, and from time
- * to time if only the line itself has changed.
+ * A line that shows progress. On a terminal it is rewritten. A pipe gets a new line for each change of `news`. It also
+ * gets one from time to time if only the line has changed.
  */
 import { printable } from '../print.ts'
 

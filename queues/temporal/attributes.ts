@@ -13,7 +13,7 @@ const UNIMPLEMENTED = 12
 /**
  * Adds the search attributes to a namespace. Safe to run twice, and by several at once.
  *
- * If the namespace does not permit its users to add any, as hosted ones do not, its owner has to add them.
+ * Hosted namespaces do not permit their users to add any. Then nothing is done, and the owner has to add them.
  *
  * @returns the names that the namespace still lacks; empty if it does not permit its users to list them
  */

@@ -18,8 +18,8 @@ export const OperationBody = Type.Object({
 })
 
 /**
- * How a call ended: with an effect (`done`, `already`), with a remembered response (`duplicate`), as impossible
- * (`refused`), or with a simulated failure (`failed`).
+ * How a call ended. `done`, `already`: with an effect. `duplicate`: with a remembered response. `refused`: as
+ * impossible. `failed`: with a simulated failure.
  */
 const OUTCOMES = ['done', 'already', 'duplicate', 'refused', 'failed'] as const
 type Outcome = (typeof OUTCOMES)[number]
