@@ -9,10 +9,14 @@ import { cycleNamed } from '../../store/usage/cycles.ts'
 import { suspendInputOf, type WorkflowOptions } from '../workflows/inputs.ts'
 
 /**
- * Tells the suspend-on-overage of SIMs what their pool's enforcement wants of them, after the commit. Only `overLimit`
- * starts one, once a SIM and cycle; a run that has ended hears nothing. Safe to run twice: a signal more says no more.
+ * Signals the suspend-on-overage runs of SIMs for the enforcement of their pool, after the commit. Only `overLimit`
+ * starts a run, once per SIM and cycle. A run that has ended gets no signal.
  *
- * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
+ * Safe to run twice: a repeated signal changes nothing.
+ *
+ * @returns how many runs are signalled, and how many of those are started
+ * @throws ServiceError `sim_not_found`, `cycle_not_found`; `sim_state_conflict` for `overLimit` in a cycle that has
+ *   ended
  */
 export async function armSims(
   tx: TenantTx,

@@ -1,8 +1,8 @@
 /**
- * The guard on suspensions: how many SIMs one rule may suspend in an hour before a person has to look.
+ * The guard on suspensions: how many SIMs one rule may suspend in an hour before a person has to decide.
  *
- * It counts what it permits, not what carriers have done: a permit is one suspension, and lasts as long as the alert
- * that asks for it.
+ * It counts the permits that it grants, not what carriers have done. A permit is for one suspension, and lasts as long
+ * as the alert behind it.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { PermitRequest, PermitResponse } from '../../domain/enforcement/guard.ts'
@@ -30,13 +30,14 @@ import { cycleNamed } from '../../store/usage/cycles.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 import { activeRuleSet, activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
 
-/** The window that suspensions are counted in. */
+/** The window in which permits are counted. */
 const WINDOW_MS = 3_600_000
 
 /**
- * Whether SIMs may be suspended by a rule now. Safe to run twice: what was answered stands until the alert clears
- * or the rules change.
+ * Whether a rule may suspend SIMs now. Safe to run twice: a permit stays as it is until the alert clears, the rules
+ * change, or a person decides about its hold.
  *
+ * @returns ids of the SIMs granted, held and discarded; the hold, if any of them is held
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`, `sim_state_conflict` for an ended cycle
  */
 export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<PermitResponse> {
@@ -61,7 +62,7 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<Perm
   const answer = { granted: inState('granted'), held: inState('held'), discarded: inState('discarded') }
   let holdId = standing.find(({ state }) => state === 'held')?.holdId ?? null
 
-  // A SIM that its pool's rule has picked asks by itself once its grace is over: it is counted in the pool.
+  // A SIM picked for its pool's rule asks on its own, once its grace is over. It still counts in the pool.
   const fresh = Map.groupBy(
     standing.filter(({ state }) => state === null),
     (permit) => named ?? permit.poolId,
@@ -73,13 +74,13 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<Perm
     answer.granted.push(...shared.granted)
     answer.held.push(...shared.held)
     holdId ??= shared.holdId
-    // It has cleared since the workflow looked: what is answered now is not for the next alert, too.
+    // The alert may have cleared since the workflow read it. This permit must not serve the next alert too.
     await endPermits(tx, await clearedPermits(tx, scope, ids))
   }
   return { ...answer, holdId }
 }
 
-/** Grants the first of them as far as the hour allows; the rest is held, and everything once there is a hold. */
+/** Grants up to the hourly limit, and holds the rest. An open hold takes all of them. */
 async function shareOut(
   tx: TenantTx,
   scope: GuardScope,
@@ -104,11 +105,11 @@ async function shareOut(
   return { granted, held, holdId }
 }
 
-/** What the settings let through in an hour; SIMs are only counted where the least is not enough for all. */
+/** The hourly limit, from the settings. SIMs are only counted if `guardLeast` is not enough for all. */
 async function allowedIn(tx: TenantTx, scope: GuardScope, wanted: number): Promise<number> {
   const { guardLeast, guardPct } = await readEnforcementSettings(tx)
   if (wanted <= guardLeast || guardPct === 0) return guardLeast
-  // More SIMs would allow more than is wanted.
+  // No need to count further: with this many SIMs, the limit covers all that is wanted.
   const enough = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil((wanted * 100) / guardPct) + 1)
   return Math.max(guardLeast, Math.floor((guardPct * (await scopeSize(tx, scope.poolId, enough))) / 100))
 }
@@ -120,7 +121,7 @@ interface Held {
   readonly waiting: number
 }
 
-/** One Critical entry of the log, one event, and a mail to the billing contact. */
+/** Writes a Critical log entry, an event, and a notification for the billing contact. */
 async function notifyHeld(tx: TenantTx, { rule, version, poolId, cycleKey }: GuardScope, held: Held): Promise<void> {
   const tenant = await findTenant(tx)
   const label = poolId === null ? (tenant?.name ?? tx.tenantId) : ((await poolName(tx, poolId)) ?? String(poolId))

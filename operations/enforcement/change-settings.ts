@@ -9,10 +9,10 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { lockTenant } from '../../store/tenants/tenants.ts'
 
 /**
- * Changes whether the watchdog suspends at all, and how many at once. Switched off, every run stands down: the
- * subjects are due, and their evaluation says so. What is suspended stays.
+ * Changes whether the watchdog suspends at all, and the limits of the guard. Switching it on or off marks every subject
+ * due. Once it is off, their evaluation makes every run stand down. Suspended SIMs stay suspended.
  *
- * @returns the settings as they are now
+ * @returns the settings after the change
  * @throws ServiceError `tenant_not_found`
  */
 export async function changeEnforcement(tx: TenantTx, change: EnforcementChange): Promise<EnforcementSettings> {

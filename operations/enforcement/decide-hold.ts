@@ -1,4 +1,4 @@
-/** A person's word on what the guard holds: it goes on, or it does not. */
+/** A person's decision about a hold of the guard: release it or discard it. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { HoldResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -14,10 +14,12 @@ const DECISIONS = {
 } as const
 
 /**
- * Releases or discards a hold; the workflows that wait are told. Released, the rule's count begins anew; discarded,
- * what was held is left alone until its alert has cleared. The same decision twice is one.
+ * Releases or discards a hold, and signals the workflows that wait for it. Idempotent for the same decision.
  *
- * @throws ServiceError `hold_not_found`, `hold_not_open` where it was decided otherwise or its cycle has ended
+ * Releasing it restarts the hourly count of the rule. Discarding it leaves its SIMs alone until their alerts clear.
+ *
+ * @returns `decided` is the number of SIMs in the hold whose alert has not cleared before
+ * @throws ServiceError `hold_not_found`; `hold_not_open` if it was decided the other way, or its cycle has ended
  */
 export async function decideHold(
   tx: TenantTx,

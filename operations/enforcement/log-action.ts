@@ -1,4 +1,4 @@
-/** What enforcement did: an entry in the log, and where people should hear of it a notice. Once each. */
+/** Logs what enforcement did, and adds a notification if people should know. Each is written once. */
 import { LogLevel } from '../../domain/codes.ts'
 import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -36,10 +36,12 @@ const WORDS: Readonly<Record<Action, (subject: string) => string>> = {
 }
 
 /**
- * Logs an action of a workflow, once for each rule, SIM or pool, cycle, action and counter.
+ * Logs an action of a workflow. Idempotent: one log entry per rule, SIM or pool, cycle, action and counter. The start
+ * and the end of a grace period also add a notification.
  *
- * @returns whether it was new
- * @throws ServiceError `sim_not_found`, `pool_not_found`, `invalid_request` where the action is not one of what is named
+ * @returns whether the entry was new
+ * @throws ServiceError `sim_not_found`, `pool_not_found`; `invalid_request` if the action needs a SIM and a pool is
+ *   named, or the reverse
  */
 export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ logged: boolean }> {
   const { subject, label, simId, poolId } = await subjectOf(tx, ask)
@@ -67,8 +69,8 @@ export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ log
 }
 
 /**
- * The SIM or the pool of an action: `tooLittleToPick` is of a pool, the others are of a SIM, and are in the log of the pool
- * that it is in too.
+ * The SIM or the pool of an action. `tooLittleToPick` belongs to a pool; every other action belongs to a SIM. An action
+ * of a SIM is also in the log of its pool.
  */
 async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionRequest) {
   const ofPool = action === 'tooLittleToPick'

@@ -1,4 +1,4 @@
-/** What the enforcing workflows read before they act: one answer, of one instant. */
+/** What the enforcement workflows read before they act: one response, consistent at one instant. */
 
 import type { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -13,14 +13,17 @@ import { currentCycle, cycleNamed, tenantSettings } from '../../store/usage/cycl
 import { poolFigures, simFigures } from '../../store/usage/figures.ts'
 import { isFiring } from '../../store/watchdog/alerts.ts'
 
-/** SIMs that one answer names. What is picked of more is stopped by then, and makes room for those after it. */
+/**
+ * The most SIMs in one response. In a larger pool the SIMs picked first are suspended by the next read, and make room
+ * for the others.
+ */
 export const MOST_ROWS = 10_000
 
 /**
- * A SIM as suspend-on-overage sees it.
+ * A SIM, as suspend-on-overage sees it.
  *
- * @param cycleKey null: the running cycle
- * @param rule the rule that asks to suspend; null where a person started the workflow: then overage decides
+ * @param cycleKey null for the running cycle
+ * @param rule the rule that asks to suspend; null if a person started the workflow, when overage decides instead
  * @throws ServiceError `sim_not_found`, `cycle_not_found`
  */
 export async function simEnforcement(
@@ -41,7 +44,7 @@ export async function simEnforcement(
     status: sim.status,
     poolId: sim.poolId,
     processing: sim.openTickets > 0,
-    // Once its cycle has ended no rule enforces on it any more.
+    // Once the cycle has ended, no rule enforces anything in it.
     overLimit: asking !== null && tx.now.getTime() < cycle.endsAt,
     mode: modeInForce(asking ?? 'sim', sim.ownMode, sim.poolMode),
     exempt: sim.exempt,
@@ -51,7 +54,10 @@ export async function simEnforcement(
   }
 }
 
-/** Whose alert of the rule is firing, the SIM's or its pool's; without a rule the SIM's overage. Null where none is. */
+/**
+ * Which alert of the rule is firing: the SIM's or its pool's. Null if neither is. Without a rule: `sim` if the SIM has
+ * overage, else null.
+ */
 async function subjectOver(
   tx: TenantTx,
   { simId, poolId }: { readonly simId: number; readonly poolId: number | null },
@@ -68,7 +74,7 @@ async function subjectOver(
 }
 
 /**
- * A pool as enforce-pool sees it: whether it is over, by how much, and whom to pick from.
+ * A pool, as enforce-pool sees it: whether it is over, by how many bytes, and which SIMs to pick from.
  *
  * @throws ServiceError `pool_not_found`, `cycle_not_found`
  */

@@ -6,9 +6,9 @@ import { setSuspensionUntil as write } from '../../store/estate/sim-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Changes how long a suspension by the watchdog lasts. Safe to run twice.
+ * Changes how long the watchdog's suspension of a SIM lasts. Safe to run twice.
  *
- * @throws ServiceError `sim_not_found`, `sim_state_conflict` where that workflow has not suspended it, or no longer
+ * @throws ServiceError `sim_not_found`; `sim_state_conflict` if the SIM is not suspended by that workflow (any more)
  */
 export async function setSuspensionUntil(
   tx: TenantTx,

@@ -1,4 +1,4 @@
-/** Undoing what one rule has suspended: the part that the service does itself. */
+/** Undoes the suspensions of one rule: the part that the service does, not the workflow. */
 
 import type { PassOver, StartUndo, SuspensionToUndo, UndoQuery } from '../../domain/enforcement/undo.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -12,12 +12,19 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, cycleNamed } from '../../store/usage/cycles.ts'
 import type { WorkflowOptions } from '../workflows/inputs.ts'
 
-/** Two requests a page, each of a few seconds at the most. */
+/** Suspensions in a page. A page takes two requests, of a few seconds each at most. */
 const PAGE = 100
-/** Some thousand events a run: two activities a page, and two for each SIM whose workflow has ended. */
+/**
+ * Pages in a run. That is some thousand history events: two activities a page, and two for each SIM whose workflow has
+ * ended.
+ */
 const PAGES = 50
 
-/** Input of undo-suspensions, and its id: one for each rule and span of time. */
+/**
+ * The input of undo-suspensions, and its workflow id: one for each rule and time span.
+ *
+ * @throws ServiceError `invalid_request` if `since` is not before `until`, or before now where no `until` is given
+ */
 export function undoInput(
   tx: TenantTx,
   ask: StartUndo,
@@ -43,7 +50,11 @@ export function undoInput(
   }
 }
 
-/** A page of what a rule has suspended in a span of time, and of what it is about to suspend. */
+/**
+ * A page of the SIMs that a rule has suspended in a time span, and of those it is about to suspend.
+ *
+ * @returns in order of SIM id; `total` counts those after `afterSimId`; `nextAfterSimId` is null on the last page
+ */
 export async function undoPage(
   tx: TenantTx,
   { rule, since, until, afterSimId = 0, limit = PAGE }: UndoQuery,
@@ -56,8 +67,8 @@ export async function undoPage(
 }
 
 /**
- * Has enforcement pass SIMs over until a cycle ends, else the running one: nothing starts for them, no pool picks them.
- * Safe to run twice. A run that is there already goes on; it is ended by its update `resume`.
+ * Makes enforcement pass SIMs over until a cycle ends; without `cycle`, the running one. No run starts for them, and no
+ * pool picks them. A run that exists already goes on: its update `resume` ends it. Safe to run twice.
  *
  * @throws ServiceError `sim_not_found`, `cycle_not_found`
  */

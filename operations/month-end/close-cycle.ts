@@ -1,6 +1,6 @@
 /**
- * Closing a cycle: its statement is made once and never changes, and one summary tells of it. What came for earlier
- * cycles after their statements is in it too, as adjustments.
+ * Closes a cycle. Its statement is made once and never changes, and one summary reports it. Usage that came for earlier
+ * cycles after their statements is included, as adjustments.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { CloseRequest } from '../../domain/month-end/month-end.ts'
@@ -27,15 +27,18 @@ import { divideOverage } from '../../store/usage/figures.ts'
 import { changedSince, settleAdjusted } from '../../store/usage/restatements.ts'
 
 export interface Closed {
-  /** False where nothing was in the cycle: it is closed by a row, without mail. */
+  /**
+   * False if the statement has no lines. Then no summary is sent, unless changes or suspensions ended with the cycle.
+   */
   readonly statement: boolean
   readonly closedAt: string
 }
 
 /**
- * Closes a cycle that has ended: statement, event, and one summary e-mail. Twice answers the same.
+ * Closes a cycle that has ended: writes the statement, an event and one summary e-mail. Idempotent: a second call
+ * returns the same.
  *
- * @param steps what became of the changes and suspensions; goes into the summary
+ * @param steps what became of the changes and the suspensions; goes into the summary
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
 export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest): Promise<Closed> {
@@ -56,11 +59,11 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }
 
-/** Writes what the cycle came to, and what has changed in closed cycles since they were stated. */
+/** Writes the lines of the cycle, and adjustments for closed cycles that have changed since their statements. */
 async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
   const adjusted = await changedSince(tx)
   const own = { cycleKey: cycle.key, poolIds: await ledgerPools(tx, cycle) }
-  // In the order in which everybody takes them.
+  // Locks are taken in this order everywhere.
   for (const { cycleKey, poolIds } of [...adjusted, own].toSorted((a, b) => (a.cycleKey < b.cycleKey ? -1 : 1))) {
     await lockPools(tx, cycleKey, poolIds)
     await divideOverage(tx, cycleKey, poolIds)

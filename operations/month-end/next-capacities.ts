@@ -1,4 +1,7 @@
-/** Capacities of pools at the start of a cycle, and what changes at its beginning make of them. Keeps counts, no SIMs. */
+/**
+ * Capacities of pools at the start of a cycle, and after the changes that take effect then. Keeps counts of SIMs, not
+ * the SIMs.
+ */
 
 import { SimStatus, TariffType } from '../../domain/codes.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
@@ -9,11 +12,13 @@ import { allowances, cycleState, plainPools, type Seat, seatCounts, seatsOf } fr
 import type { TenantTx } from '../../store/tenancy.ts'
 
 export interface Capacities {
-  /** Bytes of a pool; 0: outside pools. */
+  /** Capacity of a pool in bytes; pool 0 stands for SIMs outside pools. */
   of(poolId: number): number
-  /** Bytes of a pool that nobody contributes to. */
+  /** Capacity in bytes that a pool has without contributors. */
   empty(poolId: number): number
-  /** Has changes take effect at the cycle's beginning, as their tickets would (store/usage/contributions.ts: moveUsage). */
+  /**
+   * Applies changes at the cycle's beginning, as their tickets would (see `moveUsage` in store/usage/contributions.ts).
+   */
   apply(changes: readonly { readonly sim: LockedSim; readonly after: SimState }[]): Promise<void>
 }
 
@@ -23,7 +28,7 @@ export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capaci
   const opened = (await cycleState(tx, cycle.key)) !== undefined
   const tariffs = await allowances(tx)
   const poolTariffs = new Map((await plainPools(tx)).map(({ poolId, tariffId }) => [poolId, tariffs.get(tariffId)]))
-  /** SIMs by pool and own tariff. */
+  /** Numbers of SIMs, by pool and own tariff. */
   const counts = new Map<number, Map<number | null, number>>()
   const add = ({ poolId, tariffId }: Pick<Seat, 'poolId' | 'tariffId'>, sims: number) => {
     const ofPool = counts.get(poolId) ?? new Map<number | null, number>()
@@ -43,7 +48,7 @@ export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capaci
         changes.map(({ sim }) => sim.simId),
       )
       for (const { sim, after } of changes) {
-        // It is there already, so there is no ticket.
+        // The SIM is there already, so there is no ticket.
         if (after === sim) continue
         const own = seats.get(sim.simId) ?? []
         const from = own.find(({ poolId }) => poolId === (sim.poolId ?? OUTSIDE))
@@ -58,7 +63,10 @@ export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capaci
   }
 }
 
-/** @param pool the tariff of the pool: null outside pools, undefined for one that is gone */
+/**
+ * @param pool the tariff of the pool; null outside pools, undefined for a pool that no longer exists
+ * @returns bytes
+ */
 function capacityOf(
   pool: Allowance | null | undefined,
   seats: ReadonlyMap<number | null, number> | undefined,
@@ -70,6 +78,6 @@ function capacityOf(
     const governing = governingTariff(tariffs.get(own ?? 0) ?? null, pool)
     return sum + sims * (governing?.allowanceBytes ?? 0)
   }, 0)
-  // As what is read of the database: more is not exact, and no usage reaches it.
+  // The same limit as for values read from the database. Beyond it numbers are not exact, and no usage reaches it.
   return Math.min(Number.MAX_SAFE_INTEGER, bytes)
 }

@@ -1,9 +1,10 @@
 /**
- * Opening the tickets of a month end, a batch of SIMs in one transaction: queued changes, and suspended SIMs that come
- * back. They take effect at the boundary, whenever they complete.
+ * Opens the tickets of a month end: for queued changes, and for suspended SIMs that come back. Each batch of SIMs is
+ * one transaction. The tickets take effect at the boundary, whenever they complete.
  *
- * Safe to run twice and at once: the SIMs' row locks order the batches, and a SIM that has a row of this month end for
- * its change is passed over. What cannot be opened is noted like a ticket that failed, and stays queued.
+ * Safe to run twice and concurrently. The SIMs' row locks order the batches. A SIM that already has a row of this month
+ * end for its change is skipped. A change whose ticket cannot be opened is recorded like a failed one, and stays
+ * queued.
  */
 import { randomUUID } from 'node:crypto'
 import { TicketType } from '../../domain/codes.ts'
@@ -31,19 +32,20 @@ import { stepTicketId } from '../tickets/cause.ts'
 import { noteFailures } from '../tickets/change-outcome.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
 
-/** SIMs of a transaction, which holds their locks: about a fifth of a second. */
+/** SIMs in a transaction, which locks them for about a fifth of a second. */
 const MOST = 500
 
 interface Work {
   readonly cycle: Cycle
   readonly kind: MonthEndKind
-  /** Of SIMs that have failed in this month end; otherwise of those that have not been begun. */
+  /** True for SIMs that have failed in this month end; false for those that have not been begun. */
   readonly again: boolean
 }
 
 /**
- * Opens tickets for the changes of a range of SIMs: the first 500 that have none.
+ * Opens tickets for the changes of a range of SIMs: the first 500 that have no ticket yet.
  *
+ * @returns what became of each SIM; `nextAfterSimId` is null if the range is done
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */
 export async function applyChanges(
@@ -56,8 +58,9 @@ export async function applyChanges(
 }
 
 /**
- * Opens tickets again for what has failed and is still queued: the first 500 SIMs after one.
+ * Opens tickets again for changes that have failed and are still queued: the first 500 SIMs after `afterSimId`.
  *
+ * @returns what became of each SIM; `nextAfterSimId` is null if none is left
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */
 export async function retryChanges(
@@ -70,8 +73,8 @@ export async function retryChanges(
 }
 
 /**
- * Opens tickets that bring suspended SIMs back, those that nothing else brings back. A SIM that is not suspended by
- * the watchdog until the renewal, or is on its way to another state, gets none.
+ * Opens tickets that bring back suspended SIMs which nothing else brings back. A SIM gets none if the watchdog has not
+ * suspended it until the renewal, or if its open tickets already lead to another state.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */
@@ -86,7 +89,11 @@ async function openPage(tx: TenantTx, work: Work, simIds: readonly number[]): Pr
   return { results, nextAfterSimId: simIds.length < MOST ? null : (simIds.at(-1) ?? null) }
 }
 
-/** A change that is begun before the close takes effect at this boundary; afterwards it waits for the next one. */
+/**
+ * A change begun before the close takes effect at this boundary. After the close it waits for the next one.
+ *
+ * @throws ServiceError `cycle_closed`
+ */
 async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
   await lockCycles(tx, [cycle])
   if ((await closedCycles(tx, [cycle.key])).length === 0) return
@@ -96,7 +103,7 @@ async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
 async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<Begun[]> {
   const { cycle, kind } = work
   const steps = targets.map((target) => ({ target, id: stepTicketId(tx, target.simId) }))
-  // A step of the workflow that is asked again, after days or a reset, opens nothing a second time.
+  // If a step of the workflow is repeated, after days or after a reset, it opens nothing a second time.
   const before = await ticketsThatExist(
     tx,
     steps.flatMap(({ id }) => id ?? []),
@@ -149,13 +156,13 @@ interface Refusal {
 }
 interface DecidedChange {
   readonly target: ChangeTarget
-  /** Undefined where the ticket is opened. */
+  /** Undefined if the ticket is to be opened. */
   readonly refusal: Refusal | undefined
 }
 
 /**
- * Judges each change against the state its SIM will have after the tickets before it. A change to what the SIM is
- * already gets its ticket too: when its turn comes it completes at once, or acts because a ticket before it failed.
+ * Decides each change, given the state that its SIM will have after the tickets before it. A change that would do
+ * nothing gets its ticket too. When its turn comes, it completes at once, or acts because a ticket before it failed.
  */
 async function decideEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<DecidedChange[]> {
   const simIds = targets.map(({ simId }) => simId)
@@ -179,11 +186,11 @@ async function decideEach(tx: TenantTx, work: Work, targets: readonly ChangeTarg
   })
 }
 
-/** What a SIM is to belong to: SIMs with the same are asked about once. */
+/** A map key for the pool and tariff that a SIM is to have. Each is checked once for all its SIMs. */
 const assignmentOf = (after: SimState, { poolId, tariffId }: ChangeTarget): string =>
   `${poolId ?? after.poolId ?? 0}/${tariffId ?? 0}`
 
-/** Why SIMs cannot be assigned so, by {@link assignmentOf}. Pools are locked in the order of their ids. */
+/** Why SIMs cannot get a pool and tariff, by {@link assignmentOf}. Pools are locked in the order of their ids. */
 async function assignmentRefusals(
   tx: TenantTx,
   { kind }: Work,

@@ -1,7 +1,8 @@
 /**
- * What a month end would do, as it stands: changes, capacities, charges, adjustments and conflicts. Changes nothing: the
- * charges are the lines that the close would write, by the same select, and conflicts are what the tickets of the
- * changes would be refused with, by the same judgement, or have failed with: a month end begins nothing twice by itself.
+ * What a month end would do as things stand: changes, capacities, charges, adjustments and conflicts. Changes nothing.
+ *
+ * The charges are the lines that the close would write, from the same select. The conflicts are refusals of the
+ * changes' tickets, by the same checks, or their failures so far. A month end by itself begins nothing twice.
  */
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -28,10 +29,14 @@ import { changedSince } from '../../store/usage/restatements.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
 import { type Capacities, readCapacities } from './next-capacities.ts'
 
-/** Changes of one read: some hundred kilobytes. */
+/** Changes in one read: some hundred kilobytes. */
 const PAGE = 1000
 
-/** @throws ServiceError `cycle_not_found` */
+/**
+ * Plans the month end of a cycle. All its writes are rolled back.
+ *
+ * @throws ServiceError `cycle_not_found`
+ */
 export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =>
   takenBack(tx, async (tx) => {
     const cycle = await cycleNamed(tx, key)
@@ -40,7 +45,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     const capacities = await readCapacities(tx, nextCycle((await tenantSettings(tx)).billingCycle, cycle))
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
     const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
-    // As the close would do; it is taken back with all the rest.
+    // The close would open the cycle too. This is rolled back with the rest.
     if (state === undefined) await openCycle(tx, cycle)
     const charges = await poolCharges(tx, cycle, closedAt !== null)
     const adjustments = closedAt === null ? await adjustmentsOf(tx) : await statedAdjustments(tx, key)
@@ -110,7 +115,7 @@ const NOTHING = {
   overageMicro: 0,
 }
 
-/** Pools with charges and pools that are there, by id. */
+/** Pools that have charges, and pools that exist, in order of id. */
 async function poolsOf(
   tx: TenantTx,
   charges: readonly PoolCharges[],
@@ -138,7 +143,9 @@ const NO_CHANGES: Changes = {
   conflicts: { count: 0, first: [], more: 0 },
 }
 
-/** Goes through the queued changes page by page: judges each, and has those that nothing stands against take effect. */
+/**
+ * Goes through the queued changes page by page. Checks each, and applies those without a conflict to the capacities.
+ */
 async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capacities): Promise<Changes> {
   const first: PoolChange[] = []
   const conflicts: Conflict[] = []
@@ -181,7 +188,7 @@ async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capaciti
   }
 }
 
-/** What the month end's ticket for a change asks. */
+/** What the month end's ticket for a change asks for. */
 const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
   type: TicketType.Provision,
   poolId,
@@ -191,8 +198,8 @@ const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
 })
 
 /**
- * What stands against a change, as its ticket would be judged behind the SIM's open tickets. A SIM that is there already
- * has a ticket that completes at once.
+ * What conflicts with a change, as for its ticket behind the SIM's open tickets. A change that would do nothing is no
+ * conflict: its ticket completes at once.
  */
 function conflictsOf(tx: TenantTx, cycle: string) {
   const refusals = new Map<string, Refusal | undefined>()
@@ -205,7 +212,7 @@ function conflictsOf(tx: TenantTx, cycle: string) {
     }
     if (change.unassign) return undefined
     const after = { poolId: change.poolId ?? before.poolId, tariffId: change.tariffId ?? before.tariffId }
-    // SIMs with the same pool and tariff are asked about once.
+    // Each pool and tariff is checked once for all SIMs.
     const key = `${after.poolId}/${change.tariffId}`
     if (!refusals.has(key)) refusals.set(key, await assignmentRefusal(tx, after, change.tariffId))
     return refusals.get(key)

@@ -1,6 +1,6 @@
 /**
- * Changes of a SIM that wait for the end of the billing cycle. The last one wins, and an event says so. They are judged
- * against the state the SIM will have after its open tickets.
+ * Changes of a SIM that wait for the end of the billing cycle. The last one wins, and an event says so. Changes are
+ * checked against the state that the SIM will have after its open tickets.
  */
 import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -23,10 +23,9 @@ import { openTickets } from '../../store/tickets/tickets.ts'
 import { checkAssignment } from '../tickets/open-ticket.ts'
 
 /**
- * Queues a SIM to be unprovisioned and taken out of its pool; a queued pool or tariff is dropped.
- * Safe to run twice.
+ * Queues a SIM to be unprovisioned and taken out of its pool. Drops a queued pool or tariff. Safe to run twice.
  *
- * @throws ServiceError sim_not_found, sim_state_conflict (it is unprovisioned, or will be)
+ * @throws ServiceError `sim_not_found`; `sim_state_conflict` if the SIM is unprovisioned, or will be
  */
 export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: number }> {
   const { sim } = await lockProvisioned(tx, id)
@@ -38,11 +37,11 @@ export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: 
 }
 
 /**
- * Queues a SIM's next pool, tariff or both; what is left out stays as it is queued, and with nothing given
- * nothing changes. A queued unassignment is dropped.
+ * Queues a SIM's next pool, tariff or both, and drops a queued unassignment. What is left out stays as it is queued. If
+ * both are left out, nothing changes.
  *
- * @throws ServiceError sim_not_found, sim_state_conflict, pool_not_found, tariff_not_found, tariff_inactive,
- *   tariff_needs_pool, tariff_has_no_effect
+ * @throws ServiceError `sim_not_found`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`,
+ *   `tariff_has_no_effect`; `sim_state_conflict` if the SIM is unprovisioned, or will be
  */
 export async function queueReprovision(
   tx: TenantTx,
@@ -60,9 +59,9 @@ export async function queueReprovision(
 }
 
 /**
- * Takes back what is queued for a SIM. Safe to run twice: with nothing queued nothing changes.
+ * Takes back what is queued for a SIM. Safe to run twice: if nothing is queued, nothing changes.
  *
- * @throws ServiceError sim_not_found, sim_state_conflict (a month end is carrying it out)
+ * @throws ServiceError `sim_not_found`; `sim_state_conflict` if a month end is carrying the change out
  */
 export async function takeBackChange(tx: TenantTx, id: number): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)
@@ -104,7 +103,12 @@ const targetOf = (sim: Pick<LockedSimRecord, 'pendingPoolId' | 'pendingTariffId'
     ...(sim.pendingTariffId === null ? [] : [`tariff ${sim.pendingTariffId}`]),
   ].join(' and ')
 
-/** Locks a SIM that is provisioned, or will be. @returns it as it is, and as it will be after its open tickets */
+/**
+ * Locks a SIM that will be provisioned after its open tickets.
+ *
+ * @returns the SIM as it is, and its state after its open tickets
+ * @throws ServiceError `sim_not_found`, `sim_state_conflict`
+ */
 async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedSimRecord; state: SimState }> {
   const now = await lockSim(tx, id)
   const sim = await lockSimRecord(tx, id)

@@ -1,4 +1,7 @@
-/** A statement as a spreadsheet reads it. Formulas in names are neutralised; amounts are in units of the currency. */
+/**
+ * A statement as CSV for spreadsheets. Formulas in names are neutralised. Amounts are in units of the currency, with
+ * six decimals.
+ */
 import { stringify } from 'csv-stringify/sync'
 import { neutralised } from '../../domain/spreadsheet.ts'
 import { MICRO, toMB, toMinutes } from '../../domain/units.ts'
@@ -6,7 +9,7 @@ import type { StatementLine } from '../../store/month-end/statements.ts'
 
 const money = (micro: number) => (micro / MICRO).toFixed(6)
 
-/** Columns of a statement's file, in their order. New ones go to the end. */
+/** Columns of a statement's file, in order. Add new ones at the end. */
 export const STATEMENT_COLUMNS = [
   'line',
   'pool',
@@ -24,7 +27,7 @@ export const STATEMENT_COLUMNS = [
   'adjusts',
 ] as const
 
-/** A line as a row of the file; an empty cycle has none. `adjusts` names the cycle that an adjustment is of. */
+/** The lines as rows of the file; an empty cycle has no rows. `adjusts` names the cycle that an adjustment is about. */
 export const statementRows = (
   lines: readonly StatementLine[],
 ): Record<(typeof STATEMENT_COLUMNS)[number], string | number>[] =>

@@ -1,4 +1,4 @@
-/** The steps of a month end that the service does itself; their order is the workflow's. */
+/** The steps of a month end that the service does. The workflow decides their order. */
 
 import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
 import { nextCycle } from '../../domain/time/cycle.ts'
@@ -23,7 +23,11 @@ import {
   tenantSettings,
 } from '../../store/usage/cycles.ts'
 
-/** A page of the changes queued before the cycle's end. */
+/**
+ * A page of the changes queued before the cycle's end.
+ *
+ * @throws ServiceError `cycle_not_found`
+ */
 export async function changesOf(
   tx: TenantTx,
   key: string,
@@ -33,7 +37,11 @@ export async function changesOf(
   return changesWithState(tx, cycle, ask)
 }
 
-/** What a step of a cycle's month end has yet to begin, in batches of SIMs. */
+/**
+ * The SIMs for which a step of a cycle's month end has not begun, in batches.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
 export async function monthEndBatches(
   tx: TenantTx,
   key: string,
@@ -47,8 +55,11 @@ export async function monthEndBatches(
 }
 
 /**
- * Opens the cycle after one that has ended: its ledger counts from nothing, and everything is evaluated anew. Where it
- * has been opened already, the first time states anew who contributes to it.
+ * Opens the cycle after one that has ended. Its ledger starts from zero, and everything is evaluated again. If the
+ * cycle was opened already, the first call determines its contributors again.
+ *
+ * @returns whether this call opened it
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
 export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly opened: boolean }> {
   const ended = await endedCycle(tx, key)
@@ -67,7 +78,11 @@ const totalled = <T extends StepCounts>(counts: T, released = 0) => ({
   ...counts,
 })
 
-/** How far the month end of a cycle is. The figures of a step are of one moment. */
+/**
+ * How far the month end of a cycle is. The counts of one step are consistent with each other.
+ *
+ * @throws ServiceError `cycle_not_found`
+ */
 export async function monthEndCounts(tx: TenantTx, key: string): Promise<MonthEndCounts> {
   const cycle = await cycleNamed(tx, key)
   const unassign = await countChanges(tx, cycle, 'unassign')

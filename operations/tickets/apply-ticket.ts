@@ -1,4 +1,4 @@
-/** What a completed ticket changes: the SIM, what it belongs to, what it contributes, who suspended it. */
+/** What a completed ticket changes: the SIM, its pool and tariff, what it contributes, and who suspended it. */
 
 import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
@@ -23,8 +23,8 @@ import { contribute, moveUsage, setOwnTariff } from '../../store/usage/contribut
 import { currentCycle } from '../../store/usage/cycles.ts'
 
 /**
- * Applies a ticket to its SIM, in the transaction that ends the ticket. The SIM is locked.
- * What is effective at a boundary is so from that instant on, whenever this runs.
+ * Applies a ticket to its SIM, in the transaction that ends the ticket. Call with the SIM locked.
+ * A ticket with `effectiveAt` takes effect from that instant, whenever this runs.
  */
 export async function applyTicket(tx: TenantTx, sim: LockedSim, ticket: TicketRecord): Promise<void> {
   const at = ticket.effectiveAt ?? tx.now
@@ -49,7 +49,7 @@ export async function applyTicket(tx: TenantTx, sim: LockedSim, ticket: TicketRe
   if (ticket.cause.by === 'user') await stepBack(tx, sim.simId, suspendedBy)
 }
 
-/** @returns the workflow that had suspended it */
+/** @returns id of the workflow that had suspended the SIM; null if none had */
 async function activate(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<string | null> {
   await writeSimState(tx, sim.simId, stateAfter(sim, ticket), {})
   await openActiveSpan(tx, sim.simId, at)
@@ -57,7 +57,7 @@ async function activate(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: 
   return closeSuspension(tx, sim.simId, ticket.cause.by)
 }
 
-/** @returns the workflow whose suspension it was before */
+/** @returns id of the workflow whose suspension this one replaces; null if there is none */
 async function suspend(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<string | null> {
   const { cause } = ticket
   if (isActive(sim)) {
@@ -78,7 +78,7 @@ async function provision(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at:
   const after = stateAfter(sim, ticket)
   await writeSimState(tx, sim.simId, after, { provisionedAt: at, tag: ticket.tag })
   await openMembership(tx, sim.simId, after, at)
-  // It may have been here earlier in the cycle, under another tariff.
+  // The SIM may have been in this pool earlier in the cycle, under another tariff.
   await setOwnTariff(tx, { simId: sim.simId, poolId: after.poolId ?? 0, tariffId: after.tariffId }, at)
 }
 
@@ -87,7 +87,7 @@ async function unassign(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: 
   await closeMembership(tx, sim.simId, at)
   await closeActiveSpan(tx, sim.simId, at)
   const workflowId = await closeSuspension(tx, sim.simId, 'unassign')
-  // It waits to bring back a SIM that is gone: it reads the SIM again and ends.
+  // The workflow waits to bring back a SIM that is now unassigned. The signal makes it read the SIM again and end.
   if (workflowId !== null) await signalIfStarted(tx, workflowId, 'renewed')
   if (ticket.effectiveAt !== null) {
     const nowhere = { poolId: 0, tariffId: null, contributes: false }
@@ -97,7 +97,7 @@ async function unassign(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: 
 
 async function move(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<void> {
   const after = stateAfter(sim, ticket)
-  // What was queued since the boundary, while this waited for the carrier, is for the next one.
+  // A change queued after the boundary, while this ticket waited for the carrier, is for the next boundary.
   await writeSimState(tx, sim.simId, after, { tag: ticket.tag, forgetQueued: ticket.effectiveAt ?? 'always' })
   await closeMembership(tx, sim.simId, at)
   await openMembership(tx, sim.simId, after, at)
@@ -105,7 +105,7 @@ async function move(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date
   if (ticket.effectiveAt !== null) {
     return moveUsage(tx, sim.simId, { poolId: sim.poolId ?? 0 }, { ...to, contributes: true }, at)
   }
-  // In the middle of a cycle: what was used stays where it was used, and it contributes to both pools.
+  // In the middle of a cycle, usage stays where it was used. An active SIM contributes to both pools.
   if (isActive(sim)) await contribute(tx, { simId: sim.simId, ...to }, at)
   else await setOwnTariff(tx, { simId: sim.simId, ...to }, at)
 }
@@ -120,8 +120,8 @@ async function markTouched(tx: TenantTx, sim: LockedSim, poolAfter: number | nul
 }
 
 /**
- * A person has acted on the SIM: the watchdog's workflow of this cycle, if there is one, steps back, and so does the
- * one that had suspended it, whose cycle may have ended.
+ * A person has acted on the SIM, so the watchdog's workflow of this cycle steps back, if there is one. So does the
+ * workflow that had suspended the SIM; it may be of a cycle that has ended.
  */
 async function stepBack(tx: TenantTx, simId: number, suspendedBy: string | null): Promise<void> {
   const cycle = await currentCycle(tx)

@@ -1,6 +1,6 @@
 /**
- * Which SIMs a bulk run is about, and which of them get no ticket. A dry run and a run ask the same questions here,
- * so that the one tells what the other does.
+ * Which SIMs a bulk run covers, and which of them get no ticket. A dry run and a real run share this code, so that the
+ * first predicts what the second does.
  */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
@@ -18,16 +18,16 @@ import {
 import { openTicketsOf } from '../../store/tickets/tickets.ts'
 import { checkAssignment, conflictOf } from './open-ticket.ts'
 
-/** SIMs of one read: some hundred kilobytes. */
+/** SIMs in one read: some hundred kilobytes. */
 const PAGE = 2000
 
 const checkRow = Compile(BulkRow)
 
 /**
- * The SIMs of a request, page by page, in its order: those that are not there, cannot be read or are named a second
- * time are refused already.
+ * The SIMs of a request, page by page and in its order. Those that do not exist, cannot be parsed or are named twice
+ * come with their refusal.
  *
- * @throws ServiceError bulk_too_large
+ * @throws ServiceError `bulk_too_large` if a filter finds more than `MOST_SIMS`
  */
 export async function* targetsOf(tx: TenantTx, sims: BulkSims): AsyncGenerator<NewItem[]> {
   if ('filter' in sims) {
@@ -47,7 +47,7 @@ export async function* targetsOf(tx: TenantTx, sims: BulkSims): AsyncGenerator<N
     yield names.map((name): NewItem => {
       const { index, simId, iccid } = name
       const sim = simId === null ? byIccid.get(iccid ?? '') : byId.get(simId)
-      // Whoever names both means one SIM that has both.
+      // A row with both id and ICCID means the one SIM that has both.
       if (sim === undefined || name.fault !== null || (iccid !== null && sim.iccid !== iccid)) {
         return { index, simId: null, iccid: iccid ?? textOf(simId), refusal: unknown(name) }
       }
@@ -71,12 +71,12 @@ async function* matching(tx: TenantTx, filter: Parameters<typeof findMatchingSim
   }
 }
 
-/** What a request calls a SIM: by id, by ICCID or by both. */
+/** How a request names a SIM: by id, by ICCID or by both. */
 interface Name {
   readonly index: number
   readonly simId: number | null
   readonly iccid: string | null
-  /** Why it can name no SIM. */
+  /** Why this cannot name a SIM; null if it can. */
   readonly fault: string | null
 }
 
@@ -115,7 +115,7 @@ function unknown({ simId, iccid, fault }: Name): Refusal {
 
 const repeated = (simId: number): Refusal => ({ code: 'sim_repeated', detail: `SIM ${simId} is named before.` })
 
-/** What a run's tickets ask for. */
+/** What the tickets of a run ask for. */
 export const askOf = ({ type, poolId, tariffId }: BulkOptions) => ({
   ...TICKET_OF[type],
   poolId,
@@ -124,9 +124,9 @@ export const askOf = ({ type, poolId, tariffId }: BulkOptions) => ({
 })
 
 /**
- * Which of these SIMs get no ticket now, and why. Reads the pages it needs at once; locks no SIM.
+ * Which of these SIMs get no ticket now, and why. Reads all of them at once, and locks no SIM.
  *
- * @returns refusals by SIM
+ * @returns refusals by SIM id
  */
 export async function refusalsOf(
   tx: TenantTx,
@@ -148,7 +148,7 @@ export async function refusalsOf(
 
 const nameOf = (simId: number): Name => ({ index: 0, simId, iccid: null, fault: null })
 
-/** Why no SIM can be provisioned so: pool and tariff are the run's own, so that they fit all its SIMs or none. */
+/** Why no SIM can be assigned to the run's pool and tariff. They are the same for all SIMs: they fit all or none. */
 async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions): Promise<Refusal | undefined> {
   try {
     if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)

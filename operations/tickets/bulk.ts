@@ -1,7 +1,9 @@
 /**
- * Bulk runs: what a person asks for many SIMs at once.
+ * Bulk runs: one request of a person, for tickets on many SIMs.
  *
- *   plan (dry run), or start: the SIMs are fixed, the run is on the work list → open-bulk-tickets.ts → cancel
+ *   plan (dry run)
+ *   start: fixes the SIMs and puts the run on the work list → open-bulk-tickets.ts opens their tickets
+ *   cancel: ends the run early
  */
 
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
@@ -25,7 +27,7 @@ import { checkAssignment } from './open-ticket.ts'
 type Requested = Omit<BulkRequest, 'dryRun'>
 
 /**
- * What a run would do now: which SIMs would get a ticket, which not and why. Changes nothing.
+ * What a run would do now: which SIMs would get a ticket, which would not, and why. Changes nothing.
  *
  * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
  *   `tariff_needs_pool`, `tariff_has_no_effect`, `bulk_too_large`
@@ -55,7 +57,7 @@ export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<B
 }
 
 /**
- * Takes a run on: its SIMs are fixed now, their tickets are opened by a worker.
+ * Accepts a run. Its SIMs are fixed now; a worker opens their tickets.
  *
  * @returns the run
  * @throws ServiceError as `planBulkTickets`
@@ -78,8 +80,8 @@ export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<
 }
 
 /**
- * Cancels what a run has not opened yet, and its Pending tickets: a batch of them at once, the rest by a worker.
- * A run that is cancelled already stays as it is.
+ * Drops the tickets that a run has not opened yet, and cancels its Pending tickets. One batch of those is cancelled
+ * now; a worker cancels the rest. Does nothing to a run that is cancelled already.
  *
  * @returns the run
  * @throws ServiceError `bulk_not_found`, `bulk_ended`
@@ -111,7 +113,12 @@ export async function runOf(tx: TenantTx, id: string): Promise<BulkRunDetail> {
 
 export const noBulkRun = (id: string) => new ServiceError('bulk_not_found', `There is no bulk run ${id}.`)
 
-/** What all tickets have in common, where it makes sense for their type. */
+/**
+ * The options that all tickets of a run share, checked against the type of the run.
+ *
+ * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
+ *   `tariff_needs_pool`, `tariff_has_no_effect`
+ */
 async function optionsOf(tx: TenantTx, asked: Requested): Promise<BulkOptions> {
   const { type, poolId = null, tariffId = null, tag = null, message = null } = asked
   const faults: FieldError[] = []

@@ -1,4 +1,4 @@
-/** Who asks for a ticket, and why: a workflow, where the request comes from one, or a person. */
+/** Who asks for a ticket, and why: a workflow if the request comes from one, else a person. */
 
 import { ServiceError } from '../../domain/errors.ts'
 import { workflowTypeOf } from '../../domain/temporal/ids.ts'
@@ -7,16 +7,20 @@ import type { Cause } from '../../domain/tickets/ticket.ts'
 import { suspensionStarted } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
-/** Who asks for a ticket and why, and the id that follows from the step of a workflow; null: any. */
+/**
+ * Who asks for a ticket and why, and the ticket id that follows from a workflow's step. A null id leaves it open.
+ *
+ * @throws ServiceError `invalid_request` for a suspension that the service has not started
+ */
 export async function askedBy(tx: TenantTx): Promise<{ readonly cause: Cause; readonly id: string | null }> {
   return { cause: await causeOfCaller(tx), id: stepTicketId(tx) }
 }
 
 /**
- * Id of the ticket that the caller's step asks for.
+ * The id of the ticket that the caller's step asks for. A repeated step gets the same id.
  *
- * @param simId where the step asks for a ticket on each of many SIMs
- * @returns null where no workflow asks, or for no step
+ * @param simId given if the step asks for a ticket on each of many SIMs
+ * @returns UUID; null if the caller is no workflow, or the request has no idempotency key
  */
 export function stepTicketId({ tenantId, caller }: TenantTx, simId?: number): string | null {
   if (caller === null || caller.workflowId === null || caller.idempotencyKey === undefined) return null
@@ -24,7 +28,8 @@ export function stepTicketId({ tenantId, caller }: TenantTx, simId?: number): st
 }
 
 /**
- * The cause of a ticket, by its caller. A suspension's rule, cycle and end are those it was started with.
+ * The cause of a ticket, from its caller. For a suspension the rule, the cycle and `until` are those that its workflow
+ * was started with.
  *
  * @throws ServiceError `invalid_request` for a suspension that the service has not started
  */
@@ -37,7 +42,7 @@ async function causeOfCaller(tx: TenantTx): Promise<Cause> {
   throw wrongWorkflow(workflowId, 'a suspension that was started')
 }
 
-/** A workflow that cannot be who asks. */
+/** The error for a workflow that may not make this request: `invalid_request`. */
 export function wrongWorkflow(workflowId: string, expected: string): ServiceError {
   const detail = `got ${workflowId}; expected ${expected}`
   return new ServiceError('invalid_request', `Simherd-Workflow: ${detail}`, {

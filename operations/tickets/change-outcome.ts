@@ -1,4 +1,7 @@
-/** How the tickets of a month end ended: noted in the transaction that ends them, whoever waits for them or does not. */
+/**
+ * Records how the tickets of a month end ended, in the transaction that ends them. It does not matter whether anyone
+ * waits for them.
+ */
 import { LogLevel } from '../../domain/codes.ts'
 import { namedSims } from '../../store/estate/sims.ts'
 import { type Begun, forgetChange, type MonthEndKind, saveEnded } from '../../store/month-end/changes.ts'
@@ -7,10 +10,10 @@ import type { TicketRecord } from '../../store/tickets/tickets.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 
 /**
- * Notes the end of a ticket where a month end opened it. A change that is done is no longer queued; one that failed
- * stays so, and is logged.
+ * Records the end of a ticket that a month end opened; does nothing for other tickets. A completed change is no longer
+ * queued. A failed one stays queued, and is logged.
  *
- * @param failure null where the ticket is complete
+ * @param failure null if the ticket is complete
  */
 export async function noteMonthEnd(
   tx: TenantTx,
@@ -25,12 +28,12 @@ export async function noteMonthEnd(
     const { code, text } = failure
     await noteFailures(tx, begun.cycleKey, begun.kind, [{ simId, ticketId, code, detail: text }])
   } else if (effectiveAt !== null && begun.kind !== 'return') {
-    // Applying a change forgets it; one that found the SIM where it was to go has been applied by nobody.
+    // Applying a change takes it off the queue. A change that found the SIM in place was not applied, so do it here.
     await forgetChange(tx, simId, effectiveAt)
   }
 }
 
-/** Logs what failed, once a SIM and cycle: entries without a code are passed over. */
+/** Logs failures, once per SIM and cycle. Skips entries without a code. */
 export async function noteFailures(
   tx: TenantTx,
   cycleKey: string,

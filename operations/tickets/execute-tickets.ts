@@ -1,10 +1,10 @@
 /**
- * Executing the tickets of a SIM: one at a time, the oldest first, until none is due.
+ * Executes the tickets of a SIM, one at a time and the oldest first, until none is due.
  *
- *   claim (commit Processing with a lease) → ask the carrier with the ticket's id → commit the end → next
+ *   claim (commit Processing with a lease) → send the carrier a request with the ticket's id → commit the end → next
  *
- * Safe to run twice and at once: the SIM's row lock orders the claims, the lease keeps others off while the
- * carrier is asked, and the carrier knows the ticket's id. A worker that dies leaves a lease that runs out.
+ * Safe to run twice and concurrently. The SIM's row lock orders the claims. The lease keeps other workers off during
+ * the request. The carrier recognises the ticket's id. If a worker dies, its lease runs out.
  */
 
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
@@ -30,13 +30,13 @@ import { noteMonthEnd } from './change-outcome.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { recordTicketEvent } from './ticket-events.ts'
 
-/** How tickets are tried. Milliseconds. */
+/** How tickets are tried. Times are in milliseconds. */
 export interface TicketOptions {
   readonly leaseMs: number
   readonly retryMinMs: number
   readonly retryMaxMs: number
   readonly attempts: number
-  /** How long after it was asked for an SMS or a refresh is still tried again: it is for now. */
+  /** How long after its creation an SMS or a refresh is still retried. Later it would serve no purpose. */
   readonly patienceMs: number
 }
 
@@ -46,9 +46,10 @@ type Claim =
   | { readonly do: 'ask'; readonly ticket: TicketRecord; readonly request: CarrierRequest }
 
 /**
- * Works off the open tickets of one SIM.
+ * Executes the open tickets of one SIM.
  *
- * @param network the carrier; asked at most once an attempt, always with the ticket's id
+ * @param network the carrier. It gets at most one request an attempt, always with the ticket's id.
+ * @throws whatever the network throws that is no `CarrierError`; the lease then runs out
  */
 export async function executeTickets(
   store: Store,
@@ -57,7 +58,7 @@ export async function executeTickets(
   tenantId: string,
   simId: number,
 ): Promise<void> {
-  // On its own: opening a cycle marks everything due, which must not wait while the SIM is locked.
+  // In a transaction of its own: opening a cycle marks everything due, and must not wait while the SIM is locked.
   await inTenant(store, tenantId, currentCycle)
   for (;;) {
     const claim = await inTenant(store, tenantId, (tx) => claimNext(tx, simId, options))
@@ -78,7 +79,8 @@ async function claimNext(tx: TenantTx, simId: number, options: TicketOptions): P
   const decision = decide(sim, ticket)
   switch (decision.do) {
     case 'refuse':
-      // Whatever a request for it would be answered: when its turn comes there is one code for "no longer possible".
+      // A request to open such a ticket may get other codes. When its turn comes, "no longer possible" has just this
+      // one.
       await end(tx, ticket, { code: 'sim_state_conflict', text: decision.detail })
       return { do: 'again' }
     case 'nothing':
@@ -114,10 +116,10 @@ async function requestOf(
   }
 }
 
-/** @returns why the carrier did not do it; undefined where it did */
+/** @returns why the carrier did not do it; undefined if it did */
 async function ask(network: Network, request: CarrierRequest, leaseMs: number): Promise<CarrierError | undefined> {
   try {
-    // The answer must be committed within the lease.
+    // Leave time to commit the outcome within the lease.
     await network.perform(request, { signal: AbortSignal.timeout(Math.floor(leaseMs * 0.8)) })
     return undefined
   } catch (error) {
@@ -134,7 +136,7 @@ async function finish(
 ): Promise<void> {
   const sim = await lockSim(tx, claimed.simId)
   const ticket = await findTicket(tx, claimed.id)
-  // Another worker took over after the lease and was faster: the carrier answered both the same.
+  // Another worker took over after the lease and was faster. The carrier sent both the same response.
   if (sim === undefined || ticket?.status !== TicketStatus.Processing) return
   if (failure === undefined) {
     await applyTicket(tx, sim, ticket)
@@ -158,7 +160,7 @@ const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure =
   detail: message,
 })
 
-/** Doubles with each attempt; the carrier's own wish is honoured where it is longer. */
+/** Milliseconds until the next attempt. Doubles with each one. If the carrier asks for a longer pause, takes that. */
 function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions): number {
   const own = backoffMs(attempts, { firstMs: options.retryMinMs, longestMs: options.retryMaxMs })
   return Math.max(own, failure.retryAfterMs ?? 0)

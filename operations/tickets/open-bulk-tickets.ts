@@ -1,9 +1,11 @@
 /**
- * Working off bulk runs: their tickets are opened in batches, each a transaction.
+ * Works through bulk runs. Their tickets are opened in batches, each in one transaction.
  *
- * A tenant's runs go one after the other, in the order they were accepted, so that a SIM's tickets of two runs stand
- * in that order too. Safe to run twice and at once: the run's row lock orders the batches, and an item leaves the
- * waiting ones in the transaction that opens its ticket. A worker that dies leaves a work list that a sweep reads.
+ * The runs of a tenant go one after another, in the order they were accepted. So a SIM's tickets from two runs are in
+ * that order too.
+ *
+ * Safe to run twice and concurrently. The run's row lock orders the batches. An item stops waiting in the transaction
+ * that opens its ticket. If a worker dies, a sweep finds its run in the work list.
  */
 import { randomUUID } from 'node:crypto'
 import type { Job } from '../../domain/jobs.ts'
@@ -15,20 +17,20 @@ import { askOf, refusalsOf } from './bulk-targets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { recordCancelEvents } from './ticket-events.ts'
 
-/** SIMs of a transaction, which holds their locks: their own tickets wait for it, about a tenth of a second. */
+/** SIMs in a transaction. It locks them for about a tenth of a second, and their own tickets wait that long. */
 export const BATCH = 500
-/** Batches of a job: other tenants' runs have their turn after it. */
+/** Batches in a job. After it, the runs of other tenants have their turn. */
 const BATCHES_A_JOB = 20
 /** Longer than a batch takes. */
 const LEASE_MS = 10_000
 
-/** When a sweep takes up a run whose worker has died. */
+/** When a sweep picks up the run if its worker dies. */
 const dueAfter = ({ now }: TenantTx): Date => new Date(now.getTime() + LEASE_MS)
 
 /**
- * Works off a tenant's runs, some batches of them; where more is left, enqueues a job for it.
+ * Works through a limited number of batches of a tenant's runs. If more is left, enqueues a job for it.
  *
- * @param add enqueues and waits until the jobs are taken, so that they never pile up here
+ * @param add enqueues jobs and waits until they are accepted, so that they never pile up here
  */
 export async function openBulkTickets(
   store: Store,
@@ -54,7 +56,7 @@ async function workOffBatch(tx: TenantTx): Promise<boolean> {
   return true
 }
 
-/** Cancels the next Pending tickets of a run, and says so. Call with the run locked. */
+/** Cancels the next Pending tickets of a run, at most `BATCH`, and records their events. Call with the run locked. */
 export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
   const cancelled = await cancelSome(tx, bulkId, BATCH, dueAfter(tx))
   await recordCancelEvents(tx, cancelled)

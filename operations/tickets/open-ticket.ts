@@ -1,4 +1,4 @@
-/** Opening and cancelling tickets. One transaction each; executing them is execute-tickets.ts. */
+/** Opens and cancels tickets, each in the caller's transaction. execute-tickets.ts executes them. */
 import { randomUUID } from 'node:crypto'
 import { TariffType, TicketStatus, type TicketType } from '../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
@@ -24,7 +24,7 @@ import { mustFitQuota, type TicketQuota } from './quota.ts'
 import { recordCancelEvents } from './ticket-events.ts'
 
 export interface OpenTicketRequest {
-  /** Where it follows from who asks: asked again, that ticket is the answer. */
+  /** UUID that follows from the caller's step. A repeated request with it returns the same ticket. */
   readonly id?: string | null
   readonly simId: number
   readonly type: TicketType
@@ -34,16 +34,16 @@ export interface OpenTicketRequest {
   readonly tag?: string | null
   readonly message?: string | null
   readonly cause: Cause
-  /** Takes effect at this instant, whenever the ticket completes: changes at a cycle's boundary. */
+  /** The instant at which the ticket takes effect, whenever it completes. For changes at a cycle's boundary. */
   readonly effectiveAt?: Date | null
 }
 
 /**
  * Opens a ticket on a SIM: Pending, behind the SIM's other open tickets.
  *
- * Judged against the state the SIM will have after the tickets before it.
+ * It is checked against the state that the SIM will have after those tickets. Idempotent per `request.id`.
  *
- * @param quota what persons may have open; left out: anything
+ * @param quota how many tickets persons may have open; no limit if left out
  * @returns the ticket's id (UUID)
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `tariff_not_found`, `sim_already_assigned`,
  *   `idempotency_key_reused`, `sim_state_conflict`, `quota_exceeded`, `tariff_inactive`, `tariff_needs_pool`,
@@ -81,20 +81,20 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota
   return id
 }
 
-/** The ticket that this step has opened before, whatever has become of it and of the SIM since. */
+/** The ticket that this step opened before, whatever has happened to it and to the SIM since. */
 function askedBefore({ id, simId, type, unassign }: TicketRecord, request: OpenTicketRequest): string {
   if (simId === request.simId && type === request.type && unassign === (request.unassign ?? false)) return id
   const detail = `Ticket ${id} of SIM ${simId} is this step's: another ticket takes a key of its own.`
   throw new ServiceError('idempotency_key_reused', detail)
 }
 
-/** Why something cannot be: the code that a caller meets, and the same in words. */
+/** Why something is not possible: the error code for the caller, and the reason in words. */
 export interface Conflict {
   readonly code: ErrorCode
   readonly detail: string
 }
 
-/** Why a ticket may not be opened on a SIM behind these open tickets, in words that name the SIM. */
+/** Why a ticket may not be opened on a SIM behind these open tickets; undefined if it may. The text names the SIM. */
 export function conflictOf(
   sim: SimState & { readonly simId: number },
   before: readonly TicketRequest[],
@@ -106,25 +106,31 @@ export function conflictOf(
 
 const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} open ticket(s) before this one`)
 
-/** Where a SIM is to belong. */
+/** The pool and the own tariff that a SIM is to have. */
 type Place = Pick<SimState, 'poolId' | 'tariffId'>
 
-/** What there is of a pool, null where none is named, and of the tariff to assign. */
+/** The pool and the tariff to assign, as found. The pool is null if none is named, undefined if it does not exist. */
 interface Found {
   readonly pool: PoolTariff | null | undefined
   readonly tariff: Tariff | undefined
 }
 
 /**
- * Whether a caller may ask for a SIM to belong to this pool with this own tariff. The pool is not deleted until the
- * transaction ends.
+ * Checks whether a caller may request this pool and own tariff for a SIM. Locks the pool, so that it is not deleted
+ * until the transaction ends.
  *
- * @param newTariffId the tariff to assign; null where the SIM keeps its own: it may have become inactive since
+ * @param newTariffId the tariff to assign; null if the SIM keeps its own, which may have become inactive since
+ * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`,
+ *   `tariff_has_no_effect`
  */
 export const checkAssignment = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
   check(tx, after, newTariffId, assignmentConflict)
 
-/** As {@link checkAssignment}, of what was asked for before: a tariff that has no effect there is no reason to refuse. */
+/**
+ * Like {@link checkAssignment}, for a change that was requested earlier. A tariff without effect is not refused.
+ *
+ * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`
+ */
 export const checkPlace = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
   check(tx, after, newTariffId, placeConflict)
 
@@ -135,7 +141,7 @@ async function check(tx: TenantTx, after: Place, newTariffId: number | null, why
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
 }
 
-/** Why nobody may ask for a SIM to belong there, with what was found. Pure. */
+/** Why a caller may not request this pool and tariff for a SIM, given what was found; undefined if it may. Pure. */
 export function assignmentConflict(place: Place, newTariffId: number | null, found: Found): Conflict | undefined {
   const conflict = placeConflict(place, newTariffId, found)
   const { pool, tariff } = found
@@ -145,7 +151,7 @@ export function assignmentConflict(place: Place, newTariffId: number | null, fou
   return { code: 'tariff_has_no_effect', detail: `Tariff ${tariff.id} (${tariff.displayName}) ${why}.` }
 }
 
-/** Why a SIM cannot belong there, with what was found. Pure. */
+/** Why a SIM cannot have this pool and tariff, given what was found; undefined if it can. Pure. */
 export function placeConflict(
   { poolId }: Place,
   newTariffId: number | null,
@@ -161,7 +167,8 @@ export function placeConflict(
 }
 
 /**
- * Cancels a ticket that is still Pending; an event says so. What a workflow has taken back, it is answered again.
+ * Cancels a ticket that is still Pending, and records an event. If the calling workflow has cancelled it before,
+ * returns it again.
  *
  * @returns the ticket, Cancelled
  * @throws ServiceError `ticket_not_found`, `ticket_not_pending`
@@ -184,6 +191,6 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   return toTicket({ ...ticket, status: TicketStatus.Cancelled })
 }
 
-/** Whether the workflow that asks has taken it back before. */
+/** Whether the calling workflow has cancelled this ticket before. */
 const wasWithdrawn = ({ caller }: TenantTx, { withdrawnBy }: TicketRecord): boolean =>
   withdrawnBy !== null && withdrawnBy === caller?.workflowId

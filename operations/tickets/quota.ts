@@ -1,25 +1,25 @@
 /**
- * How many tickets a tenant may have open: the carrier is everybody's, and one tenant's tickets must not take it all.
+ * How many tickets a tenant may have open. All tenants share the carrier, and one must not use all of it.
  *
- * What persons ask for counts, and nothing else: the watchdog, workflows and month ends open one at a time on a SIM and
- * must not stand behind a tenant's flood; bulk runs are the operator's.
+ * Only tickets that persons ask for count. The watchdog, workflows and month ends open one at a time on a SIM, and must
+ * not wait behind a tenant's flood. Bulk runs belong to the operator.
  */
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { countedTickets, type TicketRecord } from '../../store/tickets/tickets.ts'
 
-/** Open tickets: Pending and Processing. */
+/** Numbers of open tickets: Pending and Processing. */
 export interface TicketQuota {
   readonly perSim: number
-  /** Of those of a SIM. */
+  /** How many of a SIM's open tickets may be SMS. */
   readonly smsPerSim: number
   readonly perTenant: number
 }
 
 /**
- * A ticket more must be within the quotas. Call with the SIM locked: its own quota holds to the ticket; a tenant's may be
- * passed by as many as are asked for at the same moment.
+ * Checks that one more ticket is within the quotas. Call with the SIM locked: then the quota of the SIM is exact. The
+ * quota of the tenant is not: concurrent requests may exceed it by their number.
  *
  * @param before the SIM's open tickets
  * @throws ServiceError `quota_exceeded`

@@ -1,4 +1,4 @@
-/** The events of tickets that have ended. */
+/** Records the events of tickets that have ended. */
 import { EventSeverity, EventType, labelOf, TicketType } from '../../domain/codes.ts'
 import { simLabel, simLabels } from '../../store/estate/sims.ts'
 import { insertEvent, insertEvents } from '../../store/events.ts'
@@ -8,7 +8,7 @@ import type { TicketRecord } from '../../store/tickets/tickets.ts'
 const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
   ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)
 
-/** Writes the event: Connectivity, and a warning where the ticket failed. */
+/** Writes the Connectivity event of a ticket that has completed or failed. A failure is a Warning. */
 export async function recordTicketEvent(
   tx: TenantTx,
   ticket: TicketRecord,
@@ -27,7 +27,7 @@ export async function recordTicketEvent(
   })
 }
 
-/** Writes the events of tickets that were cancelled before their turn: Connectivity. One statement, whatever their number. */
+/** Writes the Connectivity events of tickets cancelled while Pending. Uses one statement, however many there are. */
 export async function recordCancelEvents(
   tx: TenantTx,
   tickets: readonly Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>[],

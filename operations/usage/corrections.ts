@@ -1,4 +1,4 @@
-/** Corrections may take usage back, but never a ledger row below nothing. */
+/** Corrections may take usage back, but never make a ledger row negative. */
 import type { UsageFault } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { type Amounts, ledgerSums, type PlacedRecord } from '../../store/usage/records.ts'
@@ -18,9 +18,10 @@ const plus = (sums: Amounts, record: PlacedRecord): Amounts => ({
 })
 
 /**
- * Leaves out corrections that would take a ledger row below 0, judged after the chunk's other records and in
- * their own order; their rejection says which amount. Call with the pools locked.
+ * Leaves out corrections that would take a ledger row below 0. They are checked in their own order, after the chunk's
+ * other records. Their rejection says which amount would be negative. Call with the pools locked.
  *
+ * @param rejected faults by index; those of rejected corrections are added
  * @returns the records to write, in their order
  */
 export async function refuseNegativeTotals(

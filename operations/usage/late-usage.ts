@@ -1,11 +1,11 @@
-/** Usage for a cycle that is closed: it changes the ledger and enforces nothing, and the log says so. */
+/** Usage for a closed cycle. It changes the ledger and leads to no enforcement, and the log says so. */
 import { LogLevel } from '../../domain/codes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { closedCycles } from '../../store/usage/cycles.ts'
 import type { PlacedRecord } from '../../store/usage/records.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 
-/** One Info entry a SIM, closed cycle and batch. */
+/** Writes one Info entry per SIM, closed cycle and chunk. */
 export async function noteLateUsage(tx: TenantTx, accepted: readonly PlacedRecord[]): Promise<void> {
   const closed = new Set(await closedCycles(tx, [...new Set(accepted.map(({ cycleKey }) => cycleKey))]))
   const late = Map.groupBy(

@@ -1,9 +1,9 @@
 /**
- * Counting usage records: once each, however often they are sent.
+ * Counts usage records. Each counts once, however often it is sent.
  *
- * A chunk is one transaction. Locks are taken in one order everywhere, so that two chunks wait for each other
- * and never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order. A cycle that nobody
- * has opened yet is opened in a transaction of its own, because that marks the whole estate due.
+ * A chunk is one transaction. Locks are taken in the same order everywhere, so that two chunks wait for each other and
+ * never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order. A cycle that is not open yet
+ * is opened in a transaction of its own, because that marks the whole estate due.
  */
 
 import { bucketMs, type Cycle, cycleAt } from '../../domain/time/cycle.ts'
@@ -52,19 +52,20 @@ interface Indexed<T> {
 }
 type Rejections = Map<number, UsageFault>
 
-/** How usage is taken in. */
+/** How usage is recorded. */
 export interface UsageOptions {
   /** How old a record may be, milliseconds. Default: 90 days. */
   readonly maxAgeMs?: number
-  /** The delivery that the records come with. Default: none. */
+  /** Id of the delivery that the records belong to. Default: none. */
   readonly deliveryId?: number
 }
 
 /**
- * Counts a chunk of records (at most a few thousand). A bad record rejects itself and not the rest.
+ * Counts a chunk of records, at most a few thousand. A bad record is rejected; the rest is counted.
  *
- * @param values records as they came, unchecked
- * @param firstIndex place of the first one in the whole delivery, for the answer
+ * @param values records as received, unchecked
+ * @param firstIndex index of the first record in the whole delivery, for the response
+ * @returns numbers of accepted and of duplicate records, and the rejected ones in order of their index
  */
 export async function recordUsage(
   store: Store,
@@ -92,8 +93,8 @@ interface Whose {
 }
 
 /**
- * Counts what was read. Where it would take a total beyond what is added up exactly, its halves are counted by
- * themselves, down to the record that does: that one is rejected.
+ * Counts parsed records. If they would take a total beyond what adds up exactly (`MOST_TOTAL`), counts each half on its
+ * own, down to the record that does so. That record is rejected.
  */
 async function countAll(
   whose: Whose,
@@ -121,7 +122,7 @@ async function countAll(
   return { accepted: one.accepted + other.accepted, duplicates: one.duplicates + other.duplicates }
 }
 
-/** Counts in one transaction, once the cycles are open that it counts in. */
+/** Counts records in one transaction. Before that, opens the cycles that they belong to. */
 async function countOpened(
   { store, tenantId, deliveryId }: Whose,
   read: readonly Indexed<ReadRecord>[],
@@ -146,7 +147,7 @@ async function countOpened(
 interface Counted {
   readonly accepted: number
   readonly duplicates: number
-  /** Cycles that must be opened first; nothing was written then. */
+  /** Cycles that must be opened first. If there are any, nothing was written. */
   readonly unopened: readonly Cycle[]
 }
 
@@ -179,7 +180,7 @@ async function countChunk(
     deliveryId,
   )
   const accepted = wanted.filter(({ record }) => inserted.has(identity(record))).map(({ record }) => record)
-  // Written meanwhile by another chunk, for the same SIM or another one.
+  // Another chunk has written these meanwhile, for the same SIM or another one.
   const raced = wanted.filter(({ record }) => !inserted.has(identity(record)))
   if (raced.length > 0) {
     const winners = await storedRecords(
@@ -214,7 +215,7 @@ const CONTENT = ['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount', 'i
 
 const sameContent = (a: StoredRecord, b: StoredRecord) => CONTENT.every((field) => a[field] === b[field])
 
-/** Tells new records from ones sent before and from ones that contradict what is stored. */
+/** Separates new records from duplicates, and rejects those that contradict a known record. */
 function sortOut<T extends ReadRecord & { readonly simId: number }>(
   known: readonly Indexed<T>[],
   stored: ReadonlyMap<string, StoredRecord>,
@@ -256,7 +257,7 @@ async function place(
   }))
 }
 
-/** The cycles that records count in, in time's order. */
+/** The cycles that records belong to, the earliest first. */
 function cyclesOf(billingCycle: string, records: readonly { readonly at: number }[]): Cycle[] {
   const cycles = new Map(records.map(({ at }) => [cycleAt(billingCycle, at).key, cycleAt(billingCycle, at)]))
   return [...cycles.values()].sort((a, b) => a.startsAt - b.startsAt)
@@ -275,7 +276,7 @@ const amountsOf = (records: readonly ReadRecord[]) => ({
   smsCount: records.reduce((sum, record) => sum + record.smsCount, 0),
 })
 
-/** Adds accepted records to the ledger, the pools, the buckets and the SIMs, and marks what they touch due. */
+/** Adds accepted records to the ledger, the pools, the buckets and the SIMs. Marks the subjects concerned due. */
 async function addUp(
   tx: TenantTx,
   accepted: readonly PlacedRecord[],
@@ -324,7 +325,7 @@ function bucketsOf(accepted: readonly PlacedRecord[], widthMs: number): BucketRo
   })
 }
 
-/** The newest record of each SIM, and its newest IMEI where that is newer than the one known. */
+/** When each SIM was last seen, and its newest IMEI if that is newer than the known one. */
 function sightingsOf(accepted: readonly PlacedRecord[], sims: readonly UsageSim[]): Sighting[] {
   const known = new Map(sims.map((sim) => [sim.simId, sim.imeiSeenAt?.getTime() ?? Number.NEGATIVE_INFINITY]))
   return [...Map.groupBy(accepted, ({ simId }) => simId)].map(([simId, records]) => {

@@ -1,4 +1,7 @@
-/** What a notice says of an alert: what, how much, since when, at this pace until when, what is next, why, how to stop it. */
+/**
+ * The notification about an alert. It says what happened, how much, since when and why. It says when the limit will be
+ * passed at the present rate, what happens next, and how to stop it.
+ */
 import type { AlertNotification } from '../../notify/notification.ts'
 import type { Transition } from '../../rules/alerts/alerts.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
@@ -53,7 +56,11 @@ export function notificationOf(batch: Batch, tenantId: string, context: AlertCon
   }
 }
 
-/** When the limit will be passed at the pace of the last twelfth of the cycle; null where it will not in this cycle. */
+/**
+ * When the limit will be passed at the rate of the long burn window, which is the last twelfth of the cycle.
+ *
+ * @returns ISO 8601; null if that is not in this cycle, or if the rate, the limit or what remains is 0 or unknown
+ */
 function limitPassedAt(facts: Facts, { moment: { at, cycle } }: Batch): string | null {
   const [remaining, limit, ratio] = ['remainingMB', 'limitMB', 'burnLongRatio'].map((name) => numberOf(facts, name))
   if (!remaining || !limit || !ratio) return null

@@ -1,10 +1,13 @@
 /**
- * Evaluating a tenant's due subjects: claim a batch, read its facts in one go, decide outside any transaction,
- * and write alerts, log entries, events, notices and requests to workflows in one transaction.
+ * Evaluates a tenant's due subjects, in three steps:
  *
- * A subject that cannot be evaluated or written takes no other with it. Safe to run twice and at once: a claim is a
- * lease, a mark set meanwhile stays, an older evaluation never overwrites a newer one, and every entry and notice has
- * a key it is written once for.
+ *   claim a batch → read its facts in one transaction, and decide outside any → write everything in one transaction
+ *
+ * What is written: alerts, log entries, events, notifications, and starts and signals of workflows.
+ *
+ * A subject that cannot be evaluated or written does not stop the others. Safe to run twice and concurrently. A claim
+ * is a lease, and a mark set meanwhile stays. An older evaluation never overwrites a newer one. Every log entry and
+ * notification has a key, and is written once for that key.
  */
 import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { isAway } from '../../store/away.ts'
@@ -15,11 +18,14 @@ import { type Batch, readBatch } from './read-batch.ts'
 import { canDecide } from './rules-in-force.ts'
 import { writeDecisions } from './write-decisions.ts'
 
-/** Enough for set-wise statements, few enough that a batch is done within moments. */
+/** Subjects in a batch. Enough to make set-wise statements pay, few enough to finish a batch quickly. */
 const BATCH = 200
-/** Far longer than a batch takes: after it, another worker evaluates what this one has left. */
+/** Far longer than a batch takes. Once the lease ends, another worker evaluates what this one left. */
 const LEASE_MS = 60_000
-/** A subject is looked at again after so much of the cycle without anything happening: silence and forecasts. */
+/**
+ * Each subject is evaluated at least this often in a cycle, even if nothing happens to it. Rules about silence and
+ * forecasts need that.
+ */
 const LOOKS_PER_CYCLE = 720
 const LEAST_PAUSE_MS = 1000
 
@@ -35,8 +41,10 @@ export async function evaluateSubjects(store: Store, options: EvaluationOptions,
 }
 
 /**
- * Evaluates a batch. Where it fails, its halves are evaluated by themselves, down to the subject that fails alone: that
- * one is postponed, the others are written.
+ * Evaluates a batch. If that fails, evaluates each half on its own, down to the single subject that fails. That subject
+ * is postponed, and the others are written.
+ *
+ * @throws if the database is away: then nothing is split or postponed
  */
 async function evaluateMarks(
   store: Store,
@@ -80,7 +88,12 @@ async function settle(
   )
 }
 
-/** The next look: where a `for` ends or enforcement looks again, else after a small part of the cycle. */
+/**
+ * When to evaluate a subject next: when a `for` ends, or when enforcement checks again. It is no later than one
+ * `LOOKS_PER_CYCLE`th of the cycle from now, and no sooner than `LEAST_PAUSE_MS`.
+ *
+ * @returns epoch milliseconds
+ */
 function nextLook({ moment: { at, cycle } }: Batch, check: number | undefined): number {
   const pauseMs = Math.max(LEAST_PAUSE_MS, (cycle.endsAt - cycle.startsAt) / LOOKS_PER_CYCLE)
   return Math.max(at + LEAST_PAUSE_MS, Math.min(at + pauseMs, check ?? Number.POSITIVE_INFINITY))

@@ -1,4 +1,4 @@
-/** What the steps of an evaluation hand to each other. */
+/** The types that the steps of an evaluation pass to each other. */
 
 import type { WatchdogMode } from '../../domain/codes.ts'
 import { type SubjectCode } from '../../domain/watchdog/subject.ts'
@@ -13,39 +13,40 @@ import type { ReadRules } from './rules-in-force.ts'
 export interface SubjectFacts {
   readonly subject: Subject
   readonly name: 'sim' | 'pool' | 'tenant'
-  /** How people call it. */
+  /** What people call the subject. */
   readonly label: string
   readonly poolId: number | null
   readonly mode: WatchdogMode
-  /** The watchdog must not touch it. */
+  /** The watchdog must not act on the subject. */
   readonly exempt: boolean
   /** Neither exempt nor Disabled. */
   readonly isWatched: boolean
   readonly facts: Facts
-  /** Rules attached to it; none where it is not watched. */
+  /** Rules attached to the subject; empty if it is not watched. */
   readonly rules: readonly Rule[]
 }
 
-/** A subject and what its rules say of it. */
+/** A subject, and what each of its rules found. */
 export interface EvaluatedSubject extends SubjectFacts {
   readonly outcomes: readonly RuleOutcome[]
 }
 
-/** How subjects are evaluated and told of. Milliseconds. */
+/** How subjects are evaluated, and how people are notified. Times are in milliseconds. */
 export interface EvaluationOptions extends WorkflowOptions {
   readonly rules: ReadRules
-  /** How long a notice that is not critical waits for others, and the least time between two grouped mails. */
+  /** How long a notification that is not critical waits for others. */
   readonly groupFirstMs: number
+  /** The least time between two grouped mails. */
   readonly groupNextMs: number
-  /** Is told of each subject that failed by itself, each time. */
+  /** Called each time the evaluation of a single subject fails. */
   readonly onFailed?: (failed: FailedSubject) => void
 }
 
-/** A subject whose evaluation failed; it is tried again. */
+/** A subject whose evaluation failed. It is retried later. */
 export interface FailedSubject extends Subject {
   readonly tenantId: string
   readonly error: unknown
 }
 
-/** One text for each subject. */
+/** A map key for a subject: `<kind>/<id>`. */
 export const keyOf = ({ kind, id }: { readonly kind: SubjectCode; readonly id: number }) => `${kind}/${id}`

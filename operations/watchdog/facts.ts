@@ -1,4 +1,4 @@
-/** The facts of subjects at an instant, from what the store reads of them. */
+/** Computes the facts of subjects at an instant, from rows that the store has read. */
 import { labelOf, SimStatus, TariffType } from '../../domain/codes.ts'
 import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
@@ -9,10 +9,10 @@ import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../../store/wa
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** A SIM without activity for so much of the cycle's length counts as silent in its pool. */
+/** A SIM counts as silent in its pool after this share of the cycle's length without activity. */
 export const SILENT_SHARE = 0.1
 
-/** The instant of an evaluation, its cycle, and when usage was last heard of. */
+/** The instant of an evaluation (epoch milliseconds), its cycle, and the time of the newest usage of the tenant. */
 export interface Moment {
   readonly at: number
   readonly cycle: Cycle
@@ -20,7 +20,7 @@ export interface Moment {
   readonly newestUsageAt: Date | null
 }
 
-/** Starts of the windows, each at the start of a bucket. */
+/** Starts of the windows, each rounded down to the start of a usage bucket. */
 export function windowsOf({ at, cycle, billingCycle }: Moment): Windows {
   const width = bucketMs(billingCycle)
   const start = (ms: number) => new Date(Math.floor((at - ms) / width) * width)

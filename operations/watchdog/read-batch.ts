@@ -1,4 +1,4 @@
-/** What an evaluation works on: the facts of a batch of subjects, of one instant, and the rules attached to each. */
+/** Reads what an evaluation works on: the facts of a batch of subjects at one instant, and the rules of each. */
 
 import { WatchdogMode } from '../../domain/codes.ts'
 import { SUBJECT_CODES, type SubjectCode } from '../../domain/watchdog/subject.ts'
@@ -17,13 +17,13 @@ export interface Batch {
   readonly tenantName: string
   readonly enforcementEnabled: boolean
   readonly rulesVersion: number
-  /** This build refuses the set that should be in force: what that one's rules have asked for is not taken back. */
+  /** This build refuses the set that should be in force. What the rules of that set asked for is not taken back. */
   readonly isRefused: boolean
   readonly ruleNames: ReadonlySet<string>
   readonly subjects: readonly SubjectFacts[]
 }
 
-/** Reads a batch; SIMs that are not provisioned and subjects that are gone are left out. */
+/** Reads a batch. Leaves out unprovisioned SIMs and subjects that no longer exist. */
 export async function readBatch(tx: TenantTx, marks: readonly DueMark[], options: EvaluationOptions): Promise<Batch> {
   const { version, rules, refused } = await options.rules(tx)
   const { billingCycle, enforcementEnabled } = await tenantSettings(tx)

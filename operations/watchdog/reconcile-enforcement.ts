@@ -1,8 +1,8 @@
 /**
- * What enforcement asks of workflows when alerts that ask to suspend fire, clear, or may no longer be acted on.
+ * Signals workflows when an alert with a desired suspension fires, clears, or may no longer be acted on.
  *
- * Level-triggered: what is wanted is compared with what was asked last, and the difference is asked for in the
- * same transaction that writes the alert. In Monitor mode the same choice is only logged.
+ * Level-triggered: what is desired is compared with the last signal, and the difference is sent. That happens in the
+ * transaction that writes the alert. In Monitor mode SIMs are chosen in the same way, but only logged.
  */
 
 import { LogLevel, SimStatus } from '../../domain/codes.ts'
@@ -30,36 +30,36 @@ import { suspendInputOf } from '../workflows/inputs.ts'
 import type { EvaluatedSubject, EvaluationOptions } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
-/** An alert whose rule asks to suspend, or once did. */
+/** An alert whose rule asks to suspend, or did so before. */
 export interface DesiredSuspension {
   readonly subject: EvaluatedSubject
   readonly rule: { readonly name: string; readonly file: string }
   readonly scope: string
-  /** Null: the rule no longer looks at the subject. */
+  /** Null if the rule no longer covers the subject. */
   readonly suspend: Suspend | null
   readonly firing: boolean
   readonly permission: Permission['suspend']
-  /** The rule is older than the one that is meant, and its stage takes nothing back. */
+  /** The rule is older than the one that should be in force, and its stage must not take a suspension back. */
   readonly keep: boolean
   readonly stored: StoredAlert<AlertState> | null
 }
 
-/** `would`: logged what would have been. The others are signals. */
+/** `would`: only logged, what would have happened. The others are signals. */
 export type Signal = AlertSignal | 'would'
 
 export interface SentSignal {
   readonly desired: DesiredSuspension
   readonly signal: Signal
-  /** When to look again though nothing has happened; epoch milliseconds. */
+  /** When to evaluate again even if nothing happens; epoch milliseconds. */
   readonly againAt?: number
 }
 
-/** What was asked last in this cycle: the runs of an earlier one have ended with it, and know nothing of this one. */
+/** The last signal of this cycle. Earlier ones do not count: the runs of a cycle end with it. */
 function lastSignalSince(startsAt: number, { stored }: DesiredSuspension): string | null {
   return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
 }
 
-/** What to ask for now; undefined where nothing has changed since it was asked last. Pure. */
+/** The signal to send now; undefined if nothing has changed since the last one. Pure. */
 function signalFor(
   desired: DesiredSuspension,
   enabled: boolean,
@@ -73,7 +73,7 @@ function signalFor(
     return desired.keep ? undefined : 'standDown'
   }
   if (wanted === undefined || wanted !== before) return wanted
-  // A pool is asked about again while it is over: its usage grows, and it picks again.
+  // Signal again while a pool is over: its usage grows, so its workflow has to pick SIMs again.
   const lastSignalAt = desired.stored?.lastSignalAt?.getTime() ?? 0
   const due =
     desired.subject.name === 'pool' ? at - lastSignalAt >= repeatMs : becameActive(desired.subject, lastSignalAt, at)
@@ -82,7 +82,7 @@ function signalFor(
 
 const HOUR_MS = 3_600_000
 
-/** Whether a SIM has come back since an instant: what was asked then found it suspended, and was refused. */
+/** Whether a SIM became active after `since`. The earlier signal found it suspended, so it came to nothing. */
 function becameActive({ facts: { status, statusAgeHours } }: EvaluatedSubject, since: number, at: number): boolean {
   return (
     status === SimStatus.Active &&
@@ -91,7 +91,7 @@ function becameActive({ facts: { status, statusAgeHours } }: EvaluatedSubject, s
   )
 }
 
-/** What its state asks for, whatever was asked before; nothing where the rule may not even say what it would do. */
+/** What the alert calls for, whatever was sent before; undefined if the rule may not even log what it would do. */
 function wantedFor(
   { firing, permission, suspend }: DesiredSuspension,
   enabled: boolean,
@@ -100,11 +100,11 @@ function wantedFor(
   return permission === 'do' && enabled ? 'overLimit' : 'would'
 }
 
-/** How long until a pool that is over is asked about again: a sixtieth of the cycle, at most a minute. */
+/** A pool that is over is signalled again after a sixtieth of the cycle, or after a minute if that is shorter. */
 const MOST_AGAIN_MS = 60_000
 const AGAIN_PARTS = 60
 
-/** Asks for what has changed. @returns what was asked for, to be kept with the alerts */
+/** Sends what has changed. @returns the signals sent, to be stored with the alerts */
 export async function reconcile(
   tx: TenantTx,
   batch: Batch,
@@ -172,7 +172,7 @@ function requestOf(
   return { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal }
 }
 
-/** What the guard was asked for ends with the alert; what it holds is withdrawn where the watchdog stands down. */
+/** Ends the permits of alerts that have cleared. If the watchdog stands down, withdraws those that are held. */
 async function endClearedPermits(
   tx: TenantTx,
   { key: cycleKey, startsAt }: Cycle,
@@ -183,7 +183,7 @@ async function endClearedPermits(
   const over = desiredSuspensions.flatMap((desired) => {
     const { id } = desired.subject.subject
     const pool = desired.subject.name === 'pool'
-    // It may have stood down before it cleared, and said what it would do since: then nothing is asked for any more.
+    // The last signal may be `standDown` or `would`: the watchdog may have stood down before the alert cleared.
     const last = lastSignalSince(startsAt, desired)
     const cleared = !desired.firing && desired.stored?.firing === true && last !== null && last !== 'cleared'
     if (!cleared && !stoodDown.has(desired)) return []
@@ -194,7 +194,7 @@ async function endClearedPermits(
   await endPermits(tx, over)
 }
 
-/** Logs, once a SIM, rule and cycle, what would have been suspended: picked as enforcement picks. */
+/** Logs which SIMs would have been suspended, once per SIM, rule and cycle. Picks them as enforcement does. */
 async function logWould(tx: TenantTx, batch: Batch, desired: DesiredSuspension): Promise<void> {
   const { cycle } = batch.moment
   const { subject, suspend, rule } = desired

@@ -5,14 +5,14 @@ import type { Rule } from '../../rules/rule.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
-/** Rules that an event names: as many as a person reads. */
+/** How many rules an event names at most: as many as a person will read. */
 const NAMED = 20
 
-/** What of a rule a tenant can notice; its file and its explanation are its author's. */
+/** The parts of a rule that affect a tenant. Its file and its explanation concern only its author. */
 const meaningOf = ({ subject, match, conditions, clear, event }: Rule): string =>
   JSON.stringify({ subject, match, conditions, clear, event })
 
-/** The rules that say something to a tenant, by name. */
+/** The rules that can log something for a tenant, by name. */
 const noticed = (rules: readonly Rule[], tenantId: string): Map<string, string> =>
   new Map(
     rules
@@ -20,7 +20,7 @@ const noticed = (rules: readonly Rule[], tenantId: string): Map<string, string> 
       .map((rule) => [rule.name, meaningOf(rule)]),
   )
 
-/** What another rule set changes for a tenant, in words; undefined where nothing does. Pure. */
+/** What a new rule set changes for a tenant, in words; undefined if nothing changes. Pure. */
 function rulesChangedFor(tenantId: string, before: readonly Rule[], after: readonly Rule[]): string | undefined {
   const [old, now] = [noticed(before, tenantId), noticed(after, tenantId)]
   const words = [
@@ -35,7 +35,10 @@ function rulesChangedFor(tenantId: string, before: readonly Rule[], after: reado
   return `${words.slice(0, NAMED).join(', ')}${more}`
 }
 
-/** Tells a tenant what another rule set changes for it. Nobody is named: who loaded it is in the audit trail. */
+/**
+ * Records an event of what a new rule set changes for a tenant; none if nothing changes. The event names nobody: the
+ * audit trail says who loaded the set.
+ */
 export async function recordRulesEvents(
   tx: TenantTx,
   version: number,

@@ -1,4 +1,4 @@
-/** The rule set in force, loaded once a version. */
+/** The rule set in force. Each version is loaded once. */
 
 import { createHash } from 'node:crypto'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
@@ -22,11 +22,11 @@ import {
 import { recordRulesEvents } from './rule-events.ts'
 
 export interface RulesInForce {
-  /** 0 where none was ever activated, or this build accepts none. */
+  /** 0 if no set was ever activated, or if this build accepts none. */
   readonly version: number
   readonly activatedAt: Date | null
   readonly rules: readonly Rule[]
-  /** The set that should be in force, where this build refuses it; the newest that it accepts is in force then. */
+  /** The set that should be in force, if this build refuses it. Then the newest set that it accepts is in force. */
   readonly refused: RefusedRules | null
 }
 
@@ -36,17 +36,17 @@ export interface RefusedRules {
   readonly reason: string
 }
 
-/** Asks for what is in force, in a transaction of a tenant or of the platform. */
+/** Reads which rules are in force, in a transaction of a tenant or of the platform. */
 export type ReadRules = (tx: TenantTx | PlatformTx) => Promise<RulesInForce>
 
 const NONE: RulesInForce = { version: 0, activatedAt: null, rules: [], refused: null }
 
 /**
- * Keeps the set in force loaded: asks for its version each time, and reads it anew only when that has changed.
- * One for each database.
+ * Keeps the set in force loaded. Reads its version each time, and the set itself only if the version has changed.
+ * Create one for each database.
  *
- * A set that another build has accepted and this one refuses changes nothing here: the newest set that this build
- * accepts, of those that were in force, goes on. Which one that is does not depend on how long the process has run.
+ * Another build may activate a set that this build refuses. Then the newest set that was in force and that this build
+ * accepts stays in use. Which set that is does not depend on how long the process has run.
  */
 export function rulesInForce(): ReadRules {
   let loaded = { active: 0, rules: NONE }
@@ -77,18 +77,21 @@ function reasonOf([first, ...others]: readonly RuleFault[]): string {
 const wordsOf = ({ got, expected, hint }: RuleFault): string =>
   `got ${got}, expected ${expected}${hint === undefined ? '' : ` (${hint})`}`
 
-/** Whether there is something to decide by: else subjects stay due, so that nothing stands down for want of rules. */
+/**
+ * Whether there are rules to decide by. If the active set is refused and no earlier one is accepted, subjects stay due.
+ * So enforcement does not stand down merely because rules are missing.
+ */
 export const canDecide = ({ version, refused }: RulesInForce): boolean => refused === null || version > 0
 
-/** What goes on while a set is refused. */
+/** Says, in words, which version is in force while a set is refused. */
 export const inForceInstead = ({ version }: RulesInForce): string =>
   version > 0 ? `version ${version} stays in force` : 'no earlier version is accepted: nothing is evaluated'
 
 /**
- * Tells all tenants that the set in force is refused here, once however many processes find it; the reason is the
- * operator's, and not in the event.
+ * Records an event for all tenants that this build refuses the set in force. Only one event is recorded, however many
+ * processes find it. The event leaves out the reason, which is for the operator.
  *
- * @returns the set, where this call was the one that told
+ * @returns the refused set, if this call recorded the event
  */
 export async function recordRefusedRules(store: Store, rules: ReadRules): Promise<RefusedRules | undefined> {
   return inPlatform(store, async (tx) => {
@@ -111,10 +114,11 @@ const hashOf = (files: readonly RuleSource[]): string => {
 }
 
 /**
- * Puts a rule set in force, the whole of it or nothing; every subject is evaluated anew, and every tenant for whom
- * something changes has an event. A set that is in force already stays as it is.
+ * Puts a rule set in force, all of it or nothing. Marks every subject due, and records an event for each tenant that
+ * the change affects. Does nothing if the set is in force already.
  *
- * @throws ServiceError `rules_rejected` with every fault at once; the set before stays
+ * @returns the version, and whether it was put in force now
+ * @throws ServiceError `rules_rejected` with every fault at once; the previous set stays in force
  */
 export async function activateRules(
   store: Store,

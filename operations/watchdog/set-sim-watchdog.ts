@@ -12,10 +12,10 @@ import type { TenantTx } from '../../store/tenancy.ts'
 const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts', 'isWatchdogExempt'] as const
 
 /**
- * Changes a SIM's own watchdog settings; null lets it inherit its pool's. The SIM and its pool are
- * evaluated anew.
+ * Changes a SIM's own watchdog settings. A null makes the SIM inherit the setting of its pool. Marks the SIM and its
+ * pool due, so that both are evaluated again.
  *
- * @throws ServiceError sim_not_found
+ * @throws ServiceError `sim_not_found`
  */
 export async function setSimWatchdog(
   tx: TenantTx,
@@ -23,7 +23,7 @@ export async function setSimWatchdog(
 ): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
-  // Exemption has nothing to inherit: null is left out.
+  // An exemption cannot be inherited, so null leaves it as it is.
   const told = wordsOf(change)
   if (told.length === 0) return { id }
   await setWatchdog(tx, id, { ...change, isWatchdogExempt: change.isWatchdogExempt ?? undefined })

@@ -1,4 +1,4 @@
-/** Writing what an evaluation has decided: alerts, log entries, events, notices, and what enforcement asks for. */
+/** Writes what an evaluation has decided: alerts, log entries, events, notifications and desired suspensions. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import {
   type AlertDecision,
@@ -26,7 +26,7 @@ import { type EvaluatedSubject, type EvaluationOptions, keyOf } from './evaluati
 import type { Batch } from './read-batch.ts'
 import { type DesiredSuspension, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 
-/** One rule's word on one subject, and what becomes of its alert. */
+/** What one rule found about one subject, and what becomes of its alert. */
 interface Evaluation {
   readonly subject: EvaluatedSubject
   readonly outcome: RuleOutcome
@@ -37,9 +37,10 @@ interface Evaluation {
 }
 
 /**
- * Writes the decisions of a batch in the caller's transaction, one evaluation of a tenant at a time.
+ * Writes the decisions of a batch in the caller's transaction. Locks the tenant's alerts, so that only one batch of a
+ * tenant is written at a time.
  *
- * @returns when a subject is to be looked at again, by its key, epoch milliseconds
+ * @returns when to evaluate subjects again (epoch milliseconds), by their `keyOf`
  */
 export async function writeDecisions(
   tx: TenantTx,
@@ -55,7 +56,7 @@ export async function writeDecisions(
     [cycle.key, ''],
   )
   const bySubject = Map.groupBy(stored, ({ kind, id }) => `${kind}/${id}`)
-  // A newer evaluation has written already: this one's facts are older than what is known.
+  // Drop subjects that a newer evaluation has already written: the facts here are older.
   const current = evaluated.filter(
     ({ subject }) => !(bySubject.get(keyOf(subject)) ?? []).some(({ evaluatedAt }) => evaluatedAt.getTime() > at),
   )
@@ -102,7 +103,7 @@ interface LoggedTransition {
   readonly dedupeKey: string
 }
 
-/** Log entries, events and notices of what has fired or resolved; each once. */
+/** Writes the log entries, events and notifications of alerts that have fired or resolved. Each is written once. */
 async function logTransitions(
   tx: TenantTx,
   batch: Batch,
@@ -159,7 +160,7 @@ const SEVERITY = {
   [LogLevel.Critical]: EventSeverity.Critical,
 } as const
 
-/** Events of rules that watch the line itself are Connectivity, of all others Billing. */
+/** Types of rules about the SIM itself. Their events are Connectivity; those of all other rules are Billing. */
 const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
 
 const eventOf = ({ evaluation, transition, message }: LoggedTransition) => ({
@@ -179,8 +180,8 @@ function wantsMail({ evaluation: { outcome, permission }, transition }: LoggedTr
 const DAY_MS = 86_400_000
 
 /**
- * Critical notices leave at once; others wait for each other, and keep a distance to the last grouped mail.
- * For cycles shorter than a day both times shrink with the cycle: a sixtieth and a tenth of it.
+ * When a notification is due. A critical one is due at once. Others wait for more of them, and keep their distance from
+ * the last grouped mail. In a cycle shorter than a day these times are at most a sixtieth and a tenth of the cycle.
  */
 function dueAt(
   now: number,
@@ -197,7 +198,7 @@ function dueAt(
   return new Date(Math.max(first, next))
 }
 
-/** What enforcement is to do for a subject's alerts: those that ask now, and those that asked before. */
+/** The desired suspensions of a subject: those its rules ask for now, and those that rules asked for before. */
 function desiredSuspensionsOf(
   { isRefused, ruleNames }: Batch,
   subject: EvaluatedSubject,
@@ -212,8 +213,8 @@ function desiredSuspensionsOf(
     const keep = isRefused && stage !== 'enforce'
     return [{ subject, rule, suspend, firing, permission: permission.suspend, keep, scope, stored: previous ?? null }]
   })
-  // Its rule no longer looks at it: it was exempted, disabled, moved, or the rule is gone. A rule that is only missing
-  // because its set is refused has not gone.
+  // A rule no longer covers the subject if the subject was exempted, disabled or moved, or if the rule is gone. A rule
+  // that is only missing because its set is refused is not gone.
   const isOnlyMissing = (rule: string) => isRefused && subject.isWatched && !ruleNames.has(rule)
   const left = alerts
     .filter(
@@ -227,7 +228,7 @@ function desiredSuspensionsOf(
   return [...asking, ...left]
 }
 
-/** States that are new; what has not changed is not written again. */
+/** The alerts to save: only those that have changed. */
 function changed(
   evaluations: readonly Evaluation[],
   sent: readonly SentSignal[],
