@@ -1,15 +1,15 @@
-/** The service's REST interfaces, as activities call them: for one tenant, with the operator key. */
+/** Clients for the service's REST interfaces, as activities use them: for one tenant, with the operator key. */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
 import * as client from '../client/client.ts'
 import { failureOfConnection, failureOfResponse } from './failures.ts'
 import { fixedKey, type ServiceKey, sendWithKey } from './service-key.ts'
 
 export interface ServiceAddress {
-  /** Where the specification's operations are, without a trailing slash. */
+  /** Base URL of the specification's operations, without a trailing slash. */
   readonly serviceUrl: string
-  /** Where the internal interface is. */
+  /** Base URL of the internal interface. */
   readonly internalUrl: string
-  /** Operator key: one that stays, or one that may be rotated. */
+  /** Operator key: either fixed, or one that may be rotated. */
   readonly key: string | ServiceKey
 }
 
@@ -19,8 +19,8 @@ export interface ServiceClient {
 }
 
 /**
- * How long a request may take, in milliseconds: a third of the activity's time, so that a lost one is asked
- * again within it; 10 s where the activity has to be heard of in between.
+ * How long a request may take, in milliseconds. It is a third of the activity's time, which leaves time after a lost
+ * request. In an activity with heartbeats it is 10 s.
  */
 function requestTimeoutMs(): number {
   const { heartbeatTimeoutMs, startToCloseTimeoutMs } = activityInfo()
@@ -28,13 +28,15 @@ function requestTimeoutMs(): number {
 }
 
 /**
- * Fetch that ends with the activity: a cancelled one throws its cancellation, a service that is away
- * an `unavailable` failure, which is retried.
+ * A fetch that ends with the activity.
+ *
+ * @throws CancelledFailure if the activity is cancelled
+ * @throws ApplicationFailure `unavailable`, which is retried, if the service is away
  */
 async function fetchInActivity(key: ServiceKey, request: Request): Promise<Response> {
   const cancelled = cancellationSignal()
   const { workflowExecution } = activityInfo()
-  // Who asks: the service keeps it with the ticket, and with the change in its audit trail.
+  // The calling workflow: the service stores it with the ticket, and with the change in its audit trail.
   if (workflowExecution !== undefined) request.headers.set('simherd-workflow', encodeURI(workflowExecution.workflowId))
   try {
     return await sendWithKey(key, request, AbortSignal.any([cancelled, AbortSignal.timeout(requestTimeoutMs())]))
@@ -44,7 +46,7 @@ async function fetchInActivity(key: ServiceKey, request: Request): Promise<Respo
   }
 }
 
-/** A client for each tenant; clients hold no connection of their own. */
+/** Makes a client for a tenant. Clients hold no connection of their own. */
 export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress): (tenantId: string) => ServiceClient {
   const asked = typeof key === 'string' ? fixedKey(key) : key
   const fetch = (request: Request) => fetchInActivity(asked, request)
@@ -58,9 +60,9 @@ export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress)
 }
 
 /**
- * The body of a successful answer.
+ * The body of a successful response.
  *
- * @throws ApplicationFailure of the problem's code; retried where domain/errors.ts or the status says so
+ * @throws ApplicationFailure whose type is the problem's code; retried if domain/errors.ts or the status says so
  */
 export const bodyOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
   client.bodyOf(request, failureOfResponse)

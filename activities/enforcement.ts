@@ -1,4 +1,4 @@
-/** Activities of the watchdog's enforcement: look again, suspend, tell, pick a pool's SIMs and arm them. */
+/** Activities of the watchdog's enforcement: check again, suspend, log, pick a pool's SIMs and arm them. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { paths as InternalPaths } from '../client/internal.d.ts'
 import { SimStatus, WatchdogMode } from '../domain/codes.ts'
@@ -13,7 +13,7 @@ import { cancelTicket, isStateConflict, openTicket, type TicketInput, ticketOfSt
 export interface SuspensionInput {
   readonly ticket: TicketInput
   readonly cycleKey: string
-  /** The rule that asks; null when a person started the workflow. */
+  /** The rule that asks to suspend; null if a person started the workflow. */
   readonly rule: string | null
   readonly workflowId: string
 }
@@ -30,8 +30,9 @@ export type Refusal =
   | 'not active'
 
 /**
- * A ticket is under way, the SIM is suspended by an earlier attempt already, the guard holds it, or it is not suspended:
- * then with the ticket of an earlier attempt that was taken back.
+ * `wait`: a ticket is under way. `hold`: the guard holds the suspension. `stay`: an earlier attempt has suspended the
+ * SIM already. `refuse`: the SIM is not suspended; `ticketId` is the ticket of an earlier attempt, if that was
+ * cancelled now.
  */
 export type SuspensionResult =
   | { readonly do: 'wait'; readonly ticketId: string }
@@ -39,7 +40,7 @@ export type SuspensionResult =
   | { readonly do: 'stay' }
   | { readonly do: 'refuse'; readonly why: Refusal; readonly ticketId?: string }
 
-/** Reasons not to suspend, the strongest first. Pure. */
+/** The strongest reason not to suspend; null if there is none. `held` means that enforcement is switched off. Pure. */
 export function refusalOf(sim: SimEnforcement): Refusal | null {
   if (sim.suspension?.cause === 'user') return 'suspended by a person'
   if (sim.status !== SimStatus.Active) return 'not active'
@@ -50,20 +51,21 @@ export function refusalOf(sim: SimEnforcement): Refusal | null {
   return sim.overLimit ? null : 'not over'
 }
 
-/** The policy of rules/alerts/pick-sims.ts, given by whoever starts the worker. */
+/** The policy of rules/alerts/pick-sims.ts. The process that starts the worker passes it in. */
 export type PickTargets = typeof pickTargets
 
 export interface PoolPick {
   readonly over: boolean
   /** SIMs to stop now, in the order of the policy. */
   readonly simIds: readonly number[]
-  /** SIMs to stop that the guard makes wait for a person, and the hold they wait for. */
+  /** How many SIMs to stop the guard makes wait for a person. */
   readonly held: number
+  /** The hold that they wait for. */
   readonly holdId: number | null
-  /** True where all that may be stopped is not enough to end the pool's overage. */
+  /** True if stopping all that may be stopped does not end the pool's overage. */
   readonly tooLittle: boolean
   readonly overageMB: number
-  /** SIMs that it must leave alone: exempt, in a weaker mode, or held by a person. */
+  /** How many SIMs must be left alone: exempt, in a weaker mode, or passed over because of a person. */
   readonly passedOver: number
 }
 
@@ -73,7 +75,7 @@ export interface PoolPickInput {
   readonly cycleKey: string
   readonly rule: string
   readonly target: SuspendTarget
-  /** Who asks: hears of what becomes of what is held. */
+  /** The calling workflow. It gets a signal when a person decides about the hold. */
   readonly workflowId: string
 }
 
@@ -85,7 +87,7 @@ type SignalName = InternalPaths['/internal/workflows/{workflowId}/signals/{name}
 /**
  * Sends a signal to a workflow.
  *
- * @returns false where it does not run
+ * @returns false if it does not run
  */
 export async function signalWorkflow(client: ServiceClient, workflowId: string, name: SignalName): Promise<boolean> {
   try {
@@ -102,8 +104,8 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   /**
    * Reads the SIM again, and opens the suspend ticket if it is still over, enforced and not exempt.
    *
-   * Safe to run twice, however late: where the step has got through before, its effect is the answer, or its ticket,
-   * which is taken back first where the SIM is not to be suspended any more.
+   * Safe to run twice, however late. If the step has succeeded before, the result is its effect or its ticket. If the
+   * SIM is not to be suspended any more, that ticket is cancelled first, as long as it is Pending.
    */
   async openSuspension({ ticket, cycleKey, rule, workflowId }: SuspensionInput): Promise<SuspensionResult> {
     const client = clientOf(ticket.tenantId)
@@ -117,7 +119,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     if (refusal) {
       const ticketId = await ticketOfStep(client, ticket)
       if (ticketId === undefined) return refusal
-      // What the step has begun it was permitted to.
+      // The step got a permit for what it has begun.
       const takenBack = why !== null && (await cancelTicket(client, ticketId))
       return takenBack ? { do: 'refuse', why, ticketId } : { do: 'wait', ticketId }
     }
@@ -125,18 +127,18 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
       const { ticketId } = await openTicket(client, ticket)
       return ticketId === null ? { do: 'refuse', why: 'not active' } : { do: 'wait', ticketId }
     } catch (error) {
-      // Another ticket waits before this one and takes the SIM out of Active.
+      // An open ticket before this one takes the SIM out of Active.
       if (isStateConflict(error)) return { do: 'refuse', why: 'not active' }
       throw error
     }
   },
 
-  /** Writes what the watchdog did to the log, and tells whoever has to know. Once for each counter. */
+  /** Makes the service log what the watchdog did, and notify people of it. Once per counter. */
   async logAction({ tenantId, entry }: { readonly tenantId: string; readonly entry: ActionRequest }): Promise<void> {
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },
 
-  /** Picks whom to stop in a pool, as it is now; nobody where it is not over or not enforced any more. */
+  /** Picks the SIMs to stop in a pool, as it is now. None if the pool is no longer over, or no longer enforced. */
   async pickPoolTargets(ask: PoolPickInput): Promise<PoolPick> {
     const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
     const { api, internal } = clientOf(ask.tenantId)
@@ -151,14 +153,14 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     const open = rows.filter((row) => !row.stopped)
     const { targets, shortfall } = pick(ask.target, overageBytes - stoppedExcessBytes, open)
     const permits = await askPermits(clientOf(ask.tenantId), ask, targets)
-    // It has ended between the two questions.
+    // The cycle has ended between the two requests.
     if (permits === null) return { over: false, ...nobody }
     return { over, ...permits, tooLittle: shortfall, overageMB, passedOver }
   },
 
   /**
-   * Tells the workflows of SIMs what their pool wants of them, and starts those that are stopped for the first time.
-   * Safe to run twice: a signal more says no more.
+   * Signals the workflows of SIMs for the enforcement of their pool. Starts those whose SIM is stopped for the first
+   * time. Safe to run twice: a repeated signal changes nothing.
    */
   async armSims({ tenantId, simIds, ...arm }: ArmSims): Promise<void> {
     const { internal } = clientOf(tenantId)
@@ -169,7 +171,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
           internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body: { simIds: page, ...arm } }),
         )
       } catch (error) {
-        // The cycle has ended meanwhile: nobody is stopped in it any more.
+        // The cycle has ended meanwhile: no SIM is stopped in it any more.
         if (!isStateConflict(error)) throw error
         return
       }
@@ -179,7 +181,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
 
 type ArmSims = Readonly<Omit<ArmRequest, 'simIds'>> & { readonly tenantId: string; readonly simIds: readonly number[] }
 
-/** As many as the service takes in one request. */
+/** The most SIMs that the service takes in one request. */
 const ARMED_AT_ONCE = 500
 const ASKED_AT_ONCE = 1000
 
@@ -187,9 +189,9 @@ const pagesOf = (simIds: readonly number[], size: number): number[][] =>
   Array.from({ length: Math.ceil(simIds.length / size) }, (_, page) => simIds.slice(page * size, (page + 1) * size))
 
 /**
- * Asks the guard for SIMs of a pool, in their order.
+ * Requests permits for SIMs of a pool, in their order.
  *
- * @returns null where the cycle has ended
+ * @returns null if the cycle has ended
  */
 async function askPermits(
   client: ServiceClient,
@@ -213,7 +215,7 @@ async function askPermits(
   return { simIds: granted, held, holdId }
 }
 
-/** Asks the guard for one SIM. @returns why it is not suspended now; null where it may be */
+/** Requests a permit for one SIM. @returns why it is not suspended now; null if it may be */
 async function askPermit(
   client: ServiceClient,
   {

@@ -1,4 +1,4 @@
-/** One table decides what Temporal tries again: HTTP status, and the `retryable` column of domain/errors.ts. */
+/** Decides what Temporal retries: by HTTP status, and by the `retryable` column of domain/errors.ts. */
 
 import { ApplicationFailure } from '@temporalio/activity'
 import { ApplicationFailureCategory } from '@temporalio/common'
@@ -6,7 +6,7 @@ import { textIn } from '../client/problem.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { retryAfterMs } from '../domain/http.ts'
 
-/** Statuses that another attempt may not meet again; every other 4xx is final unless its code says otherwise. */
+/** Statuses of which another attempt may be free. Every other 4xx is final, unless its code says otherwise. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])
 
 const RETRYABLE_CODES: ReadonlySet<string> = new Set(
@@ -16,22 +16,22 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set(
 export const isRetryable = (status: number, code: string): boolean =>
   status >= 500 || RETRYABLE_STATUS.has(status) || RETRYABLE_CODES.has(code)
 
-/** A key that the service refuses is rotated meanwhile, or soon; half a minute is long enough between two attempts. */
+/** Pause after the service has refused the key. It has been rotated, or soon will be; half a minute is long enough. */
 const KEY_REFUSED_RETRY_MS = 30_000
 
 /**
- * Whether an answer is about the key and not about what is asked: `unauthorized` and `forbidden` are said of keys only,
- * before a request is looked at. Any other 403, such as a proxy's, is final.
+ * Whether a response refuses the key and not the request. The service uses `unauthorized` and `forbidden` only for
+ * keys, before it reads the request. Any other 403, such as a proxy's, is final.
  */
 export const isKeyRefusal = (status: number, code: string): boolean => status === 401 || code === 'forbidden'
 
-/** The service's word on the state of things, which workflows reckon with: no warning in a worker's log. */
+/** Statuses that report the state of things. Workflows expect them, so they are no warning in a worker's log. */
 const ANSWERS: ReadonlySet<number> = new Set([404, 409, 422])
 
-/** Longest Retry-After that is believed, in milliseconds: an hour. */
+/** The longest Retry-After that is respected, in milliseconds: an hour. */
 const RETRY_AFTER_MAX_MS = 3_600_000
 
-/** The failure an answer stands for; its type is the problem's stable code. */
+/** The failure for an unsuccessful response. Its type is the problem's stable code, or `http_<status>` without one. */
 export function failureOfResponse(response: Response, problem: unknown): ApplicationFailure {
   const code = textIn(problem, 'code') || `http_${response.status}`
   const detail = textIn(problem, 'detail') || textIn(problem, 'title') || response.statusText
@@ -49,7 +49,7 @@ export function failureOfResponse(response: Response, problem: unknown): Applica
   })
 }
 
-/** The service did not answer: always tried again. */
+/** The failure for a service that does not respond. It is always retried. */
 export const failureOfConnection = (url: string, error: unknown): ApplicationFailure =>
   ApplicationFailure.create({
     type: 'unavailable',

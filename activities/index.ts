@@ -1,4 +1,4 @@
-/** All activities, over the service's REST interfaces. */
+/** All activities. They use the service's REST interfaces. */
 import { type ServiceAddress, serviceClients } from './client.ts'
 import { enforcementActivities, type PickTargets } from './enforcement.ts'
 import { monthEndActivities } from './month-end.ts'

@@ -1,4 +1,4 @@
-/** Activities of the month end: what there is to do, open its tickets, bring back, see how far it is, close. */
+/** Activities of the month end: list the work, open its tickets, bring SIMs back, read the progress, close. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import { idempotent } from '../client/client.ts'
 import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
@@ -21,7 +21,7 @@ export interface CycleRef {
   readonly tenantId: string
   readonly cycleKey: string
 }
-/** How far the steps are. */
+/** How far the steps of a month end are. */
 export type MonthEndLook = Readonly<Record<MonthEndWork, WorkCounts>> & {
   /** Changes whose tickets have not ended. */
   readonly open: number
@@ -46,9 +46,9 @@ export interface ApplyInput extends CycleRef {
   readonly key: string
 }
 export interface RenewPage {
-  /** How many workflows were told. */
+  /** How many workflows were signalled. */
   readonly signalled: number
-  /** Suspended SIMs whose workflow does not run any more. */
+  /** Suspended SIMs whose workflow no longer runs. */
   readonly orphans: readonly number[]
 }
 export interface MissedInput {
@@ -59,9 +59,9 @@ export interface MissedInput {
 }
 export interface SettleInput extends CycleRef {
   readonly waits: Waits
-  /** Whether to wait for suspended SIMs too, not for changes only. */
+  /** Whether to wait for suspended SIMs too, and not only for changes. */
   readonly returns: boolean
-  /** How long at most, ISO 8601. */
+  /** How long to wait at most, ISO 8601 duration. */
   readonly longest: string
 }
 
@@ -90,12 +90,12 @@ const tally = (results: ChangesOpened['results']) => {
   return { opened, refused: results.length - opened }
 }
 
-/** Signals sent at once: each is a row of the audit trail and a call of Temporal. */
+/** Signals under way at once. Each writes a row of the audit trail and calls Temporal. */
 const SIGNALS_AT_ONCE = 10
 
 /**
- * A cycle that has ended by the workflow's clock is still open by the service's: their clocks differ a little,
- * and a second later they may not.
+ * Retries `cycle_open` after a second. A cycle that has ended by the workflow's clock may still be open by the
+ * service's: their clocks differ a little.
  */
 async function afterBoundary<T>(request: Promise<T>): Promise<T> {
   try {
@@ -117,7 +117,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return await look(clientOf(tenantId), cycleKey)
   },
 
-  /** What a step has yet to begin, in batches; and how far the month end is. */
+  /** The SIMs for which a step has not begun, in batches; and how far the month end is. */
   async listBatches({ tenantId, cycleKey, kind, afterSimId, size, limit }: BatchesInput): Promise<BatchPage> {
     const client = clientOf(tenantId)
     const params = { path: { key: cycleKey }, query: { kind, afterSimId, size, limit } }
@@ -125,7 +125,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return { ...page, look: await look(client, cycleKey) }
   },
 
-  /** Opens the tickets of a range of queued changes. Safe to run twice, also when its key is forgotten. */
+  /** Opens the tickets for a range of queued changes. Safe to run twice, even after its key was forgotten. */
   async applyChanges({ tenantId, cycleKey, key, ...body }: ApplyInput) {
     const { internal } = clientOf(tenantId)
     const params = { path: { key: cycleKey }, ...idempotent(key) }
@@ -134,7 +134,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return { ...tally(results), nextAfterSimId }
   },
 
-  /** Opens tickets again for all that has failed and is still queued, unassignments first. */
+  /** Opens tickets again for all that has failed and is still to be done. Unassignments come first. */
   async retryFailedChanges({
     tenantId,
     cycleKey,
@@ -165,7 +165,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     await afterBoundary(bodyOf(clientOf(tenantId).internal.POST('/internal/cycles/{key}/renew', { params })))
   },
 
-  /** Tells the workflows of a range of suspended SIMs that the cycle is renewed. Safe to run twice. */
+  /** Signals the renewal to the workflows of a range of suspended SIMs, at most 1,000. Safe to run twice. */
   async renewSuspensions({ tenantId, cycleKey, afterSimId, throughSimId }: MonthEndBatchInput): Promise<RenewPage> {
     const client = clientOf(tenantId)
     const params = { path: { key: cycleKey }, query: { afterSimId, throughSimId, limit: 1000 } }
@@ -182,7 +182,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return { signalled: suspensions.length - orphans.length, orphans: orphans.sort((a, b) => a - b) }
   },
 
-  /** Opens tickets that bring SIMs back whose workflows do not run any more. Safe to run twice. */
+  /** Opens tickets that bring back SIMs whose workflows no longer run. Safe to run twice. */
   async openReturns({
     tenantId,
     cycleKey,
@@ -197,7 +197,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return tally((await bodyOf(post)).results)
   },
 
-  /** Waits until the tickets of a month end have ended, or for a while. @returns how far it is */
+  /** Waits until the tickets of a month end have ended, or until `longest` has passed. @returns how far it is */
   async awaitSettled({ tenantId, cycleKey, waits, returns, longest }: SettleInput): Promise<MonthEndLook> {
     const client = clientOf(tenantId)
     const until = Date.now() + durationMs(longest)
@@ -209,9 +209,9 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   },
 
   /**
-   * Closes the cycle. Safe to run twice: the second answer is the first.
+   * Closes the cycle. Safe to run twice: the second call returns the same.
    *
-   * @returns what the month end has come to, and whether a statement was made
+   * @returns the result of the month end, and whether there is a statement
    */
   async closeCycle({ tenantId, cycleKey }: CycleRef): Promise<MonthEndResult> {
     const { internal } = clientOf(tenantId)
@@ -229,15 +229,16 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return { ...figures, statement: (await afterBoundary(bodyOf(close))).statement }
   },
 
-  /** What the month end would do, changing nothing. */
+  /** Reads what the month end would do. Changes nothing. */
   async readPlan({ tenantId, cycleKey }: CycleRef): Promise<unknown> {
     const params = { path: { key: cycleKey } }
     return await bodyOf(clientOf(tenantId).internal.GET('/internal/cycles/{key}/plan', { params }))
   },
 
   /**
-   * Cycles whose month end is still to be run, the oldest first: from the first that is not closed, or the one after
-   * the last that is, to one that has ended. Those that nobody has opened are among them.
+   * Cycles whose month end is still to be run, the oldest first. They begin with the first opened cycle that is not
+   * closed; if there is none, with the one after the last closed cycle. They end with `through`, and include cycles
+   * that were never opened.
    */
   async listMissed({ tenantId, billingCycle, through }: MissedInput): Promise<readonly string[]> {
     const cycles = await bodyOf(clientOf(tenantId).internal.GET('/internal/cycles', { params: {} }))
@@ -255,7 +256,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return missed
   },
 
-  /** Has the service start the month end of a cycle, under its fixed id; one that runs already is the answer too. */
+  /** Makes the service start the month end of a cycle, or finds it running. @returns its workflow id, which is fixed */
   async startMonthEnd({ tenantId, cycleKey }: CycleRef): Promise<string> {
     const { internal } = clientOf(tenantId)
     const body = { cycle: cycleKey }
@@ -263,7 +264,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return (await afterBoundary(bodyOf(internal.POST(path, { params: {}, body })))).workflowId
   },
 
-  /** Waits until a workflow has ended, and answers how. */
+  /** Waits until a workflow has ended. @returns its final status */
   async awaitWorkflow(
     ask: Pick<MonthEndInput, 'tenantId' | 'waits'> & { readonly workflowId: string },
   ): Promise<string> {

@@ -1,4 +1,4 @@
-/** Activities of a batch: its list, what became of its SIMs, and runs that cannot be waited for as children. */
+/** Activities of a batch: read its list, record its SIMs' outcomes, and wait for runs that are no children. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
 import type { BatchFailure, ProvisionInBulkResult } from '../domain/temporal/provision-in-bulk.ts'
@@ -12,9 +12,9 @@ export interface BatchRef {
   readonly batchId: string
 }
 
-/** A SIM of a batch and where it is to go. */
+/** A SIM of a batch, with the pool, tariff and tag that it is to get. */
 export interface BatchItem {
-  /** Place in the list. */
+  /** Index in the list. */
   readonly index: number
   readonly simId: number
   readonly poolId?: number
@@ -32,7 +32,7 @@ export interface SimEnd
     ProvisionAndActivateResult,
     'outcome' | 'failure' | 'provisionTicket' | 'activateTicket' | 'unassignTicket'
   > {
-  /** Where its tickets are still to be looked up: Temporal tells a parent nothing of a cancelled child. */
+  /** The run in which to look up its tickets. Temporal gives a parent no result of a cancelled child. */
   readonly lookUp?: { readonly workflowId: string; readonly runId: string }
 }
 export interface BatchNote extends BatchRef {
@@ -43,14 +43,14 @@ export interface BatchNote extends BatchRef {
 export interface RunInput {
   readonly tenantId: string
   readonly workflowId: string
-  /** Null: somebody else's, whose end is all that is asked for. */
+  /** Null for somebody else's run, of which only the end matters. */
   readonly runId: string | null
   readonly waits: Waits
 }
 
 const OUTCOMES = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
 
-/** Reads a result as the interface shows it: JSON of its workflow. @returns null where there is none */
+/** Parses a workflow's result, JSON as the interface shows it. @returns null if there is none */
 function resultOf(result: unknown): SimEnd | null {
   if (typeof result !== 'object' || result === null) return null
   const text = (name: string, of: object = result) => {
@@ -77,7 +77,7 @@ function resultOf(result: unknown): SimEnd | null {
   }
 }
 
-/** A run that somebody has stopped, or that broke: it tells nothing of its SIM. */
+/** The outcome for a run that was stopped or broke, and so has no result. */
 const stopped = (status: string): SimEnd => ({
   outcome: 'failed',
   failure: { step: 'check', ticketId: null, code: 'workflow_stopped', detail: `its workflow ended as ${status}` },
@@ -89,7 +89,7 @@ const stopped = (status: string): SimEnd => ({
 const isUnknown = (error: unknown): boolean =>
   error instanceof ApplicationFailure && error.type === 'workflow_not_found'
 
-/** The latest run under an id; undefined where Temporal knows none. */
+/** The latest run of a workflow id; undefined if Temporal knows none. */
 async function latestRun({ internal }: ServiceClient, workflowId: string) {
   try {
     return await bodyOf(internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
@@ -99,7 +99,7 @@ async function latestRun({ internal }: ServiceClient, workflowId: string) {
   }
 }
 
-/** The body for the service: what is to be looked up is looked up. */
+/** The body for the service, with the tickets looked up if necessary. */
 async function toNote(client: ServiceClient, end: BatchNote['ended'][number]): Promise<BatchNotes['ended'][number]> {
   const { index, outcome, failure, provisionTicket, activateTicket, unassignTicket, lookUp } = end
   const tickets = { provisionTicket, activateTicket, unassignTicket }
@@ -119,7 +119,7 @@ async function toNote(client: ServiceClient, end: BatchNote['ended'][number]): P
 }
 
 export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
-  /** How many SIMs the batch has, and what has become of them so far. */
+  /** How many SIMs the batch has, and their counts by outcome so far. */
   async readBatch({ tenantId, batchId }: BatchRef): Promise<Pick<Batch, 'total' | 'counts'>> {
     const params = { path: { id: batchId } }
     const { total, counts } = await bodyOf(
@@ -128,7 +128,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     return { total, counts }
   },
 
-  /** One page of the SIMs that have not ended, behind a place in the list. */
+  /** One page of the SIMs that have not ended, after `afterIndex` in the list. */
   async pageOfBatch(
     ask: BatchRef & { readonly afterIndex: number | null; readonly limit: number },
   ): Promise<BatchPage> {
@@ -152,7 +152,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     }
   },
 
-  /** Has the service keep which SIMs are under way and how others ended. Safe to run twice: the first word stands. */
+  /** Makes the service store which SIMs have begun and how others ended. Safe to run twice: the first outcome stays. */
   async noteBatch({ tenantId, batchId, started, ended }: BatchNote): Promise<void> {
     const client = clientOf(tenantId)
     const ends = []
@@ -165,7 +165,11 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     await bodyOf(client.internal.POST('/internal/provision-batches/{id}/outcomes', { params, body }))
   },
 
-  /** Ends the batch: SIMs that were not begun are cancelled. Safe to run twice. @returns its counts and first failures */
+  /**
+   * Ends the batch. SIMs that were not begun are cancelled. Safe to run twice.
+   *
+   * @returns its counts without refused rows, and its first failures
+   */
   async endBatch({
     tenantId,
     batchId,
@@ -179,9 +183,10 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
   },
 
   /**
-   * Waits until a run for a SIM has ended, one that is no child of this run of the batch.
+   * Waits for the end of a run for a SIM that is no child of this run of the batch.
    *
-   * @returns null where that is another run, or nothing is known of it any more: the SIM itself has to tell
+   * @returns null if no result is available: it is somebody else's run, or Temporal no longer knows it. Then the SIM's
+   *   state decides.
    */
   async awaitSimRun({ tenantId, workflowId, runId, waits }: RunInput): Promise<SimEnd | null> {
     const client = clientOf(tenantId)

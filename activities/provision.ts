@@ -1,4 +1,4 @@
-/** Activities that take a SIM from Unprovisioned to Active, a ticket at a time. */
+/** Activities that take a SIM from Unprovisioned to Active, one ticket at a time. */
 import { ApplicationFailure } from '@temporalio/activity'
 import { labelOf, SimStatus } from '../domain/codes.ts'
 import type { Waits } from '../domain/temporal/waits.ts'
@@ -6,22 +6,22 @@ import { bodyOf, type ServiceClient } from './client.ts'
 import { lookAtTicket, postTicket, STATE_CODES, type TicketEnd, ticketOfStep } from './tickets.ts'
 import { poll } from './waits.ts'
 
-/** A SIM as this workflow sees it. */
+/** A SIM, as provision-and-activate sees it. */
 export interface SimNow {
   readonly simId: number
   readonly status: string
   readonly poolId: number | null
   readonly tariffId: number | null
-  /** Who suspended it; null where it is not Suspended, or was not activated since it was provisioned. */
+  /** Who suspended it; null if it is not Suspended, or was not activated since it was provisioned. */
   readonly suspendedBy: 'user' | 'watchdog' | null
-  /** Whether a ticket of it has not ended: then it may be another in a moment. */
+  /** Whether the SIM has an open ticket: then its state may change in a moment. */
   readonly unsettled: boolean
 }
 
 export interface NextInput {
   readonly tenantId: string
   readonly simId: number
-  /** `activate`: the run itself has provisioned the SIM. */
+  /** `activate` if the run itself has provisioned the SIM. */
   readonly from: 'provision' | 'activate'
   /** Idempotency keys of the two steps. */
   readonly keys: { readonly provision: string; readonly activate: string }
@@ -30,13 +30,16 @@ export interface NextInput {
   readonly tag?: string
 }
 
-/** Why a step cannot be: a code of the service, and the same in words. */
+/** Why a step is not possible: a code of the service, and the reason in words. */
 export interface StepRefusal {
   readonly step: 'check' | 'provision' | 'activate'
   readonly code: string
   readonly detail: string
 }
-/** A ticket is under way, the SIM is Active there, tickets of others have to end first, or it cannot be. */
+/**
+ * `wait`: a ticket is under way. `stay`: the SIM is Active there already. `later`: tickets of others have to end first.
+ * `refuse`: it is not possible.
+ */
 export type NextResult =
   | { readonly do: 'wait'; readonly kind: 'provision' | 'activate'; readonly ticketId: string }
   | { readonly do: 'stay' }
@@ -62,7 +65,7 @@ async function suspenderOf({ internal }: ServiceClient, simId: number): Promise<
   return suspension?.cause ?? null
 }
 
-/** Why a provisioned SIM cannot be taken to Active; null where it can, or is. Pure. */
+/** Why a provisioned SIM cannot be made Active; null if it can, or is Active already. Pure. */
 function refusalOf({ poolId, tariffId }: Pick<NextInput, 'poolId' | 'tariffId'>, sim: SimNow): StepRefusal | null {
   const place = (pool: number | null, tariff: number | null) => `pool ${pool ?? 'none'}, tariff ${tariff ?? 'none'}`
   const [asked, there] = [place(poolId ?? null, tariffId ?? null), place(sim.poolId, sim.tariffId)]
@@ -81,13 +84,14 @@ async function setTag({ api }: ServiceClient, simId: number, tag: string): Promi
 
 type Opened = { readonly ticketId: string } | StepRefusal
 
-/** Opens a ticket; what the service refuses for good is an answer. */
+/** Opens a ticket. @returns its id, or why the service refuses it for good */
 async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: NextInput): Promise<Opened> {
   const { tenantId, simId, keys, poolId, tariffId, tag } = ask
   const place = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
   try {
     const ticket = { tenantId, kind, simId, key: keys[kind], ...(kind === 'provision' ? place : {}) }
-    // With the activation: a SIM that could not be provisioned keeps the tag it had. Once: it may have another since.
+    // Set the tag with the activation, so that a SIM that cannot be provisioned keeps its own. Set it only before the
+    // ticket is first opened: somebody may have changed it since.
     if (kind === 'activate' && tag !== undefined && (await ticketOfStep(client, ticket)) === undefined) {
       await setTag(client, simId, tag)
     }
@@ -100,7 +104,7 @@ async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: 
 
 const refuse = (refusal: StepRefusal): NextResult => ({ do: 'refuse', refusal })
 
-/** What a SIM that is not Unprovisioned, or has open tickets, needs; undefined: it can be activated. */
+/** What to do for a SIM whose first ticket was refused because of its state; undefined if it can be activated. */
 function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   if (sim.status === 'Unprovisioned') {
     const detail = `SIM ${sim.simId} was unprovisioned by somebody else since`
@@ -109,7 +113,7 @@ function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   }
   const refusal = refusalOf(ask, sim)
   if (refusal !== null) return sim.unsettled ? { do: 'later' } : refuse(refusal)
-  // Behind a ticket that is about to suspend it, an activation would undo what somebody has just asked for.
+  // Wait for open tickets: if one is about to suspend the SIM, an activation would undo what somebody has requested.
   if (sim.status === 'Active') return { do: sim.unsettled ? 'later' : 'stay' }
   return undefined
 }
@@ -123,9 +127,9 @@ export interface ActivationInput {
 
 export const provisionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * Opens the ticket that takes a SIM on its way to Active: provision, or activate where it was not activated since.
+   * Opens the next ticket on a SIM's way to Active: provision, or activate if it is provisioned already.
    *
-   * Asks for the ticket first and looks at the SIM where that is refused: one request on the normal path, and the
+   * Requests the ticket first, and reads the SIM only if that is refused. So the normal path takes one request, and the
    * service itself validates. Safe to run twice, however late: each of the two steps has one ticket.
    *
    * @throws ApplicationFailure `sim_not_found`, not retried
@@ -139,11 +143,11 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
     if (answer !== undefined) return answer
     const second = await open(client, 'activate', ask)
     if ('ticketId' in second) return { do: 'wait', kind: 'activate', ticketId: second.ticketId }
-    // Another activation is under way, or its end has come in between.
+    // Another activation is under way, or has ended in between.
     return STATE_CODES.has(second.code) ? { do: 'later' } : refuse(second)
   },
 
-  /** Waits until an activate ticket is final, however long that takes; then reads the SIM back, where it completed. */
+  /** Waits until an activate ticket is final, however long that takes. If it completed, reads the SIM back. */
   async awaitActivation(ask: ActivationInput): Promise<{ readonly end: TicketEnd; readonly sim: SimNow | null }> {
     const client = clientOf(ask.tenantId)
     const end = await poll(ask.waits, () => lookAtTicket(client, ask.ticketId))

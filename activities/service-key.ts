@@ -1,28 +1,28 @@
-/** The key that activities ask the service with: it may be rotated while they run. */
+/** The key that activities use for requests to the service. It may be rotated while they run. */
 import { textIn } from '../client/problem.ts'
 import { isKeyRefusal } from './failures.ts'
 
 export interface ServiceKey {
-  /** The key to ask with now. */
+  /** The key to use now. */
   readonly current: () => string
   /**
-   * Hears that the service has refused a key, and why.
+   * Called when the service has refused a key, with the reason.
    *
-   * @returns the key to ask with instead; undefined where there is no other
+   * @returns the key to use instead; undefined if there is no other
    */
   readonly refused: (key: string, why: string) => Promise<string | undefined>
-  /** Hears that the service has taken a key. */
+  /** Called when the service has accepted a key. */
   readonly taken: (key: string) => void
 }
 
-/** A key that stays as it is. */
+/** A key that is never rotated. */
 export const fixedKey = (key: string): ServiceKey => ({
   current: () => key,
   refused: async () => undefined,
   taken: () => {},
 })
 
-/** Why an answer refuses the key; undefined where it does not. The answer can still be read. */
+/** Why a response refuses the key; undefined if it does not. The response can still be read. */
 async function refusalIn(response: Response): Promise<string | undefined> {
   if (response.ok || response.status < 401 || response.status > 403) return undefined
   const problem: unknown = await response
@@ -34,8 +34,8 @@ async function refusalIn(response: Response): Promise<string | undefined> {
 }
 
 /**
- * Sends a request with the key of now, and again where the service refuses it and there is another by now: what was
- * refused has done nothing.
+ * Sends a request with the current key. If the service refuses the key and there is another by now, sends it again.
+ * That is safe, because a refused request has done nothing.
  */
 export async function sendWithKey(key: ServiceKey, request: Request, signal: AbortSignal): Promise<Response> {
   for (let tried = key.current(); ; ) {

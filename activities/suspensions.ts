@@ -1,4 +1,4 @@
-/** Activities over a suspension that a workflow owns: what is there of it, and how long it lasts. */
+/** Activities for a suspension that a workflow is responsible for: read it, and change how long it lasts. */
 import type { SuspendedUntil } from '../domain/suspend.ts'
 import type { Waits } from '../domain/temporal/waits.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
@@ -17,9 +17,9 @@ export interface PassOverInput {
   readonly cycleKey: string
 }
 
-/** What a run finds that was started again under its id. */
+/** What a run finds if it was started again under its workflow id. */
 export interface SuspensionFound {
-  /** `this`: by the workflow that asks, in an earlier run. */
+  /** `this`: by the calling workflow, in an earlier run. */
   readonly suspendedBy: 'this' | 'another workflow' | 'a person' | 'nobody'
   readonly until: SuspendedUntil
   readonly overLimit: boolean
@@ -27,7 +27,7 @@ export interface SuspensionFound {
 
 export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * Who has suspended the SIM, told when no ticket of it is open any more.
+   * Who has suspended the SIM. Waits until no ticket of the SIM is open.
    *
    * @throws ApplicationFailure `sim_not_found`, not retried
    */
@@ -45,7 +45,7 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
     })
   },
 
-  /** Has nothing suspend the SIM again in the cycle: a person has acted. Safe to run twice. */
+  /** Makes enforcement pass the SIM over for the cycle, because a person has acted. Safe to run twice. */
   async passOver({ tenantId, simId, cycleKey: cycle }: PassOverInput): Promise<void> {
     const { internal } = clientOf(tenantId)
     await bodyOf(internal.POST('/internal/enforcement/pass-over', { body: { simIds: [simId], cycle } }))
@@ -54,7 +54,7 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
   /**
    * Changes how long the SIM stays suspended. Safe to run twice.
    *
-   * @returns false where it is not suspended by that workflow any more
+   * @returns false if the SIM is no longer suspended by that workflow
    */
   async setSuspensionUntil(ask: SuspensionRef & { readonly until: SuspendedUntil }): Promise<boolean> {
     const { internal } = clientOf(ask.tenantId)

@@ -1,4 +1,4 @@
-/** Activities over tickets: open one, take it back, wait for its end. */
+/** Activities for tickets: open one, cancel it, wait for its end. */
 import { ApplicationFailure } from '@temporalio/activity'
 import { idempotent } from '../client/client.ts'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
@@ -18,9 +18,9 @@ export interface TicketInput {
   readonly key: string
   readonly poolId?: number
   readonly tariffId?: number
-  /** Who asks: for who reads the history. The service goes by the workflow that asks. */
+  /** Who asks, for people who read the history. The service itself uses the calling workflow's id. */
   readonly cause?: Cause
-  /** The boundary the change takes effect at, ISO 8601. */
+  /** The boundary at which the change takes effect, ISO 8601. */
   readonly effectiveAt?: string
 }
 
@@ -29,23 +29,23 @@ export interface TicketRef {
   readonly ticketId: string
 }
 
-/** How a ticket ended. Code and text say why it did not complete; empty where it did. */
+/** How a ticket ended. Code and text say why it did not complete; they are empty if it did. */
 export interface TicketEnd {
   readonly status: 'complete' | 'failed' | 'cancelled'
   readonly code: string
   readonly detail: string
 }
 
-/** Codes of a ticket that cannot be opened because the SIM has its state already, or has another. */
+/** Codes of a ticket that cannot be opened because of the SIM's state: the SIM is there already, or elsewhere. */
 export const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
 
 export const isStateConflict = (error: unknown): boolean =>
   error instanceof ApplicationFailure && STATE_CODES.has(error.type ?? '')
 
 /**
- * Asks for a ticket: at the endpoint of the specification, but for what that has no words for.
+ * Requests a ticket: at the endpoint of the specification, or at an internal one if the specification has none for it.
  *
- * @throws ApplicationFailure where the service refuses it
+ * @throws ApplicationFailure if the service refuses it
  */
 export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ readonly id: string }> {
   const { kind, simId, poolId, tariffId, effectiveAt } = ask
@@ -65,7 +65,7 @@ export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ r
   }
 }
 
-/** Whether the SIM is settled where the ticket would take it: somebody else was faster. */
+/** Whether the SIM has no open ticket and is where the ticket would take it: somebody else was faster. */
 async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boolean> {
   const sim = await bodyOf(
     client.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(ask.simId) } } }),
@@ -87,7 +87,7 @@ async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boo
   }
 }
 
-/** A final status as an end; undefined while the ticket is open. */
+/** The end of a ticket with a final status; undefined while the ticket is open. */
 async function endOf(client: ServiceClient, id: string, status: TicketStatus): Promise<TicketEnd | undefined> {
   switch (status) {
     case TicketStatus.Pending:
@@ -120,7 +120,7 @@ export const lookAtTicket = async (client: ServiceClient, id: string): Promise<T
 /**
  * The ticket that a step has opened, in an earlier attempt or before the run was reset.
  *
- * @returns its id; undefined where the step has opened none
+ * @returns its id; undefined if the step has opened none
  */
 export async function ticketOfStep(
   client: ServiceClient,
@@ -138,8 +138,8 @@ export async function ticketOfStep(
 /**
  * Opens a ticket. Safe to run twice, however late: the step has one ticket, whose id follows from its key.
  *
- * @returns the ticket's id; null where the SIM is already where the ticket would take it
- * @throws ApplicationFailure `sim_state_conflict`, `sim_already_assigned`, … not retried
+ * @returns the ticket's id; null if the SIM is already where the ticket would take it
+ * @throws ApplicationFailure `sim_state_conflict`, `sim_already_assigned` and others; these are not retried
  */
 export async function openTicket(
   client: ServiceClient,
@@ -154,9 +154,9 @@ export async function openTicket(
 }
 
 /**
- * Takes a Pending ticket back. Safe to run twice: what this workflow has taken back, the service answers so again.
+ * Cancels a Pending ticket. Safe to run twice: if this workflow has cancelled it before, the response is the same.
  *
- * @returns false where it is not Pending any more
+ * @returns false if the ticket is no longer Pending
  */
 export async function cancelTicket(client: ServiceClient, id: string): Promise<boolean> {
   try {
@@ -171,7 +171,7 @@ export async function cancelTicket(client: ServiceClient, id: string): Promise<b
 export const ticketActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   openTicket: (ask: TicketInput) => openTicket(clientOf(ask.tenantId), ask),
 
-  /** @returns whether this took the ticket back; see {@link cancelTicket} */
+  /** @returns whether this workflow has cancelled the ticket; see {@link cancelTicket} */
   cancelTicket: ({ tenantId, ticketId }: TicketRef) => cancelTicket(clientOf(tenantId), ticketId),
 
   /** Waits until a ticket is final, however long that takes. */

@@ -1,4 +1,4 @@
-/** Activities of undoing what one rule has suspended. */
+/** Activities that undo the suspensions of one rule. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import { idempotent } from '../client/client.ts'
 import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
@@ -24,22 +24,24 @@ export interface ResumeInput {
   /** Idempotency key of the step; each SIM's has its id appended. */
   readonly key: string
 }
-/** What became of the SIMs of a page; those that are in neither list are taken care of by their workflows. */
+/** What became of the SIMs of a page. Those in neither list are handled by their workflows. */
 export interface Resumed {
-  /** Suspended, and no workflow runs that would bring them back. */
+  /** Suspended SIMs without a running workflow that would bring them back. */
   readonly orphans: readonly number[]
   readonly failures: readonly { readonly simId: number; readonly code: string; readonly detail: string }[]
 }
 
-/** Requests under way at once: an update waits for a worker. */
+/** Requests under way at once. Each waits for a worker to handle its update. */
 const AT_ONCE = 10
 
 const ENDED: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_not_found'])
 
 export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * One page of what is to be undone, by SIM id; the watchdog leaves them alone from now on. Run again it leaves out those
-   * that are not suspended yet: they are refused where they would be, unless their ticket is under way already.
+   * One page of the SIMs to bring back, by SIM id. From now on the watchdog passes them over.
+   *
+   * If it runs again, it leaves out those that are not suspended yet. Their suspension will be refused, unless its
+   * ticket is under way already.
    */
   async takeUndoPage({ tenantId, ...query }: UndoPageInput): Promise<UndoPageFound> {
     const { internal } = clientOf(tenantId)
@@ -49,7 +51,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
     return page
   },
 
-  /** Asks the workflow of each SIM to bring it back and end. Safe to run twice. */
+  /** Sends `resume` to the workflow of each SIM, so that it brings the SIM back and ends. Safe to run twice. */
   async resumeSims({ tenantId, suspensions, key }: ResumeInput): Promise<Resumed> {
     const client = clientOf(tenantId)
     const orphans: number[] = []
@@ -70,7 +72,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
   },
 })
 
-/** @returns why it is refused for good; null where it is taken */
+/** Sends the update `resume`. @returns why it is refused for good; null if it is accepted */
 async function resume(
   client: ServiceClient,
   workflowId: string,

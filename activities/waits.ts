@@ -1,11 +1,11 @@
-/** Waiting inside an activity: heard by the server, and ended by a cancellation. */
+/** Waits inside an activity, with heartbeats to the server. A cancellation ends the wait. */
 
 import { heartbeat, sleep } from '@temporalio/activity'
 import type { Waits } from '../domain/temporal/waits.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { durationMs } from '../domain/time/duration.ts'
 
-/** Well under the heartbeat timeout of 30 s. */
+/** Milliseconds between heartbeats, well under the heartbeat timeout of 30 s. */
 const HEARTBEAT_MS = 10_000
 
 async function pause(ms: number, details: unknown): Promise<void> {
@@ -16,10 +16,10 @@ async function pause(ms: number, details: unknown): Promise<void> {
 }
 
 /**
- * Asks until there is an answer, with pauses that double from the shortest to the longest.
+ * Calls `ask` until it returns a result, with pauses that double from `pollMin` to `pollMax`.
  *
- * @param details go with each heartbeat, and are there for the next attempt
- * @throws CancelledFailure when the activity is cancelled
+ * @param details sent with each heartbeat, and available to the next attempt
+ * @throws CancelledFailure if the activity is cancelled
  */
 export async function poll<T>(waits: Waits, ask: () => Promise<T | undefined>, details?: unknown): Promise<T> {
   const pauses = { firstMs: durationMs(waits.pollMin), longestMs: durationMs(waits.pollMax) }

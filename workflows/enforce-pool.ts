@@ -1,12 +1,12 @@
 /**
- * Stops SIMs of a pool that is over its capacity, as often as it is found over, until the cycle ends.
+ * Stops SIMs of a pool that is over its capacity, each time the pool is found over, until the cycle ends.
  *
  *   overLimit ──▶ pick by the rule's policy ──▶ ask the guard ──▶ arm what it grants
  *                          ▲                         └── held ──▶ wait for a person
  *                          └── guardReleased, guardDiscarded ◀───────────┘
  *   cleared, standDown ──▶ the same signal to those armed; nothing waits any more
  *
- * Signals that come while it works are one more round, not one each.
+ * Signals that come while it works lead to one more round, not to one each.
  */
 import {
   ActivityFailure,
@@ -31,7 +31,7 @@ interface Carried extends EnforcePoolState {
   readonly next: Next
   readonly toldTooLittle: boolean
 }
-/** What to do next; `decided`: a person has decided about what the guard holds. */
+/** What to do next. `decided`: a person has decided about a hold of the guard. */
 type Next = AlertSignal | 'decided' | null
 
 interface PoolState {
@@ -42,7 +42,7 @@ interface PoolState {
   holdId: number | null
 }
 
-/** @param carried what a continued run takes over; absent on the first, which begins with a round */
+/** @param carried what a continued run takes over; absent in the first run, which begins with a round */
 export async function enforcePool(input: EnforcePoolInput, carried?: Carried): Promise<EnforcePoolState> {
   const armed = new Set(carried?.armed)
   const timeline = openTimeline(carried)
@@ -63,7 +63,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     })
   }
   for (const name of GUARD_SIGNALS) {
-    // What the watchdog wants stands: a round that is due anyway asks the guard again.
+    // Keep a signal of the watchdog that waits: its round asks the guard again anyway.
     setHandler(defineSignal(name), () => {
       next ??= 'decided'
     })
@@ -83,7 +83,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
       { round: ask, poolId: input.poolId },
     )
     if (wordOf(state) !== before) showState(wordOf(state))
-    // A pool that stays over is asked about every minute: what changes nothing is not worth a step.
+    // A pool that stays over is signalled at least every minute. A round without effect is not worth a step.
     if (outcome !== '') timeline.done(`${ask}/${state.rounds}`, outcome)
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof enforcePool>(input, { ...answer(), next, toldTooLittle: told.tooLittle })
@@ -95,10 +95,9 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
 }
 
 /**
- * A round that fails for good is one less, and not the end of enforcement in this cycle: what the watchdog asks next is
- * done. A cancel ends the run.
+ * Survives a round that fails for good: enforcement goes on in this cycle with the next signal. A cancel ends the run.
  *
- * @returns what was done, or why not
+ * @returns what was done, or why nothing was
  */
 async function outliving(act: () => Promise<string>, about: Readonly<Record<string, unknown>>): Promise<string> {
   try {
@@ -112,7 +111,7 @@ async function outliving(act: () => Promise<string>, about: Readonly<Record<stri
   }
 }
 
-/** What lists show of it. */
+/** The state that lists show. */
 function wordOf({ held, over }: PoolState): 'held' | 'over' | 'under' {
   if (held > 0) return 'held'
   return over ? 'over' : 'under'
@@ -124,7 +123,7 @@ function waitsFor({ cycleEndsAt: until, rule }: EnforcePoolInput, { over, held, 
   return { what: `the release or discard of hold ${holdId}`, until, why }
 }
 
-/** Picks, asks the guard, and arms what it grants. @returns what was done; empty where nothing changed */
+/** Picks SIMs, asks the guard, and arms those it grants. @returns what was done; empty if nothing changed */
 async function round(
   input: EnforcePoolInput,
   armed: Set<number>,
@@ -151,7 +150,7 @@ async function round(
   return `${over ? 'over' : 'under'}: ${simIds.length} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
 }
 
-/** Has the service log, once, that the pool goes on being over whatever is stopped: a person has to look. */
+/** Makes the service log, once, that the pool stays over whatever is stopped: a person has to look. */
 async function logTooLittle(input: EnforcePoolInput, pick: PoolPick): Promise<void> {
   const { tenantId, poolId, cycleKey: cycle, rule } = input
   const detail =
@@ -167,7 +166,12 @@ async function logTooLittle(input: EnforcePoolInput, pick: PoolPick): Promise<vo
   }
 }
 
-/** Tells those armed. What the guard holds waits no more: the service has withdrawn it. @returns what was done */
+/**
+ * Passes a signal on to the armed SIMs. None waits for the guard any more, because the service has withdrawn the held
+ * permits.
+ *
+ * @returns what was done
+ */
 async function passOn(
   { tenantId, cycleKey: cycle, rule, ruleFile, grace, until }: EnforcePoolInput,
   armed: ReadonlySet<number>,

@@ -1,8 +1,8 @@
 /**
- * What the Temporal worker runs: one export a workflow, under its name of WORKFLOW_TYPES.
+ * The workflows that the Temporal worker runs: one export each, under its name in WORKFLOW_TYPES.
  *
- * The one place that maps a type to its function; a test compares it with the types of domain/temporal/ids.ts in both
- * directions.
+ * This is the only place that maps a type to its function. A test compares it with the types in domain/temporal/ids.ts,
+ * in both directions.
  */
 export { enforcePool as 'enforce-pool' } from './enforce-pool.ts'
 export { monthEndBatch as 'month-end-batch' } from './month-end-batch.ts'

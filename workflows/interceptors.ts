@@ -1,12 +1,12 @@
-/** One line for each activity and timer in Temporal's UI: what it does to what, or what is waited for. */
+/** A one-line summary for each activity and timer in Temporal's UI: what it acts on, or what is waited for. */
 import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow'
 import { waitText } from './run/timeline.ts'
 
-/** The server takes 400 bytes, and a character may be three. */
+/** Characters in a summary. The server takes 400 bytes, and a character may take three. */
 const LONGEST = 130
 const short = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text)
 
-/** Loaded by the worker beside the workflows, under this name. */
+/** The worker loads this with the workflows, by this name. */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
     {
@@ -25,7 +25,7 @@ export const interceptors = (): WorkflowInterceptors => ({
 const fieldOf = (ask: unknown, name: string): unknown =>
   typeof ask === 'object' && ask !== null ? Reflect.get(ask, name) : undefined
 
-/** Fields that say what an activity is about, with the words in front of them. */
+/** Fields that say what an activity acts on, and the words before each. */
 const WORDS = [
   ['kind', ''],
   ['from', ''],
@@ -43,7 +43,7 @@ const WORDS = [
   ['cycleKey', 'cycle '],
 ] as const
 
-/** Lists that are counted. */
+/** Lists whose length is shown. */
 const COUNTED = [
   ['simIds', 'SIMs'],
   ['workflowIds', 'workflows'],
@@ -53,7 +53,7 @@ const COUNTED = [
 function summaryOf(ask: unknown): string {
   const parts = [ask, fieldOf(ask, 'ticket'), fieldOf(ask, 'entry')]
   const found = (name: string) => parts.map((part) => fieldOf(part, name)).find((value) => value != null)
-  // Its own id says nothing in a run's own history.
+  // The run's own workflow id says nothing new in its own history.
   const own = workflowInfo().workflowId
   const named = WORDS.flatMap(([name, words]) => {
     const value = found(name)

@@ -1,11 +1,11 @@
-/** A dry run of the month end: answers all it would do and changes nothing. */
+/** A dry run of the month end: returns all that it would do, and changes nothing. */
 
 import type { MonthEndPlanInput } from '../domain/temporal/month-end-plan.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import { slow } from './run/activities.ts'
 import { answerState, openTimeline, showState } from './run/timeline.ts'
 
-/** Where a dry run stands. */
+/** The state of a dry run. */
 interface PlanState extends Timeline {
   readonly step: 'planning' | 'done'
 }

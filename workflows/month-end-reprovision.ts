@@ -1,12 +1,14 @@
 /**
- * Turns one tenant's billing cycle over.
+ * Ends one tenant's billing cycle and begins the next.
  *
  *   cycle ends ─▶ unassign ─▶ move ─▶ renew ─▶ settle ─▶ closeAfter passes ─▶ close
  *                                                ▲── retryFailedChanges ──┘
  *
- * Begins everything in batches, each a child, and waits for no ticket before all are opened: a carrier that is away
- * keeps no SIM from coming back. Bounded in history and memory whatever the estate; running it twice changes
- * nothing, because the service knows which changes it has begun. A cancel begins no more, and leaves what is opened.
+ * Begins everything in batches, each a child workflow. Waits for no ticket before all are opened, so that SIMs come
+ * back even if the carrier is away. History and memory stay bounded, however large the estate.
+ *
+ * Safe to run twice: the service knows which changes it has begun. After a cancel nothing more is begun; open tickets
+ * go on.
  */
 import { ApplicationFailure, allHandlersFinished, condition, defineUpdate, setHandler } from '@temporalio/workflow'
 import type {
@@ -37,7 +39,7 @@ export async function monthEndReprovision(input: MonthEndInput): Promise<MonthEn
   return result
 }
 
-/** @returns null where it was cancelled */
+/** @returns null if it was cancelled */
 async function live(run: MonthEndRun): Promise<MonthEndResult | null> {
   while (!run.cancel.requested) {
     switch (run.step) {
@@ -67,7 +69,9 @@ async function live(run: MonthEndRun): Promise<MonthEndResult | null> {
 
 type RetryUpdate = MonthEndUpdates['retryFailedChanges']
 
-/** Takes the update that opens tickets again for what failed: it takes effect at this boundary until the close. */
+/**
+ * Handles the update that opens tickets again for failed changes. Until the close they take effect at this boundary.
+ */
 function takeRetries(run: MonthEndRun): void {
   const retry = async (_: RetryUpdate): Promise<RetryFailedResult> => {
     run.retries += 1

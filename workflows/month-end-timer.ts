@@ -1,9 +1,9 @@
 /**
- * What a tenant's Schedule starts when a billing cycle ends: has the service start the month end of each cycle that
- * has ended and is not closed, under its fixed id, and waits for it before the next.
+ * Started by a tenant's Schedule when a billing cycle ends. Makes the service start the month end of each cycle that
+ * has ended and is not closed, under its fixed id. Waits for each before the next.
  *
- * The Schedule runs one timer at a time and keeps the others waiting, so cycles missed in a downtime are
- * made up in order; cycles that a paused Schedule left come first, those that nobody has opened among them.
+ * The Schedule runs one timer at a time, and the others wait. So cycles missed in a downtime are made up in order.
+ * Cycles that a paused Schedule has skipped come first, even those that were never opened.
  */
 import { ApplicationFailure, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { MonthEndTimerInput } from '../domain/temporal/month-end-timer.ts'
@@ -21,11 +21,14 @@ interface CycleEnd {
   readonly status: string
 }
 
-/** The month end waits hours for its close: a look every half minute is enough. */
+/** How often to check on the month end. It waits hours for its close, so every half minute is enough. */
 const WAITS = { pollMin: 'PT1S', pollMax: 'PT30S' } as const
 const MOST_CYCLES = 100
 
-/** The instant the Schedule meant, which is earlier than now after a downtime; now when started by hand. */
+/**
+ * The instant that the Schedule meant, in epoch milliseconds. After a downtime it is in the past. If the timer was
+ * started by hand, it is now.
+ */
 function scheduledAt(): number {
   const pairs = workflowInfo().typedSearchAttributes.getAll()
   const found = pairs.find(({ key }) => key.name === 'TemporalScheduledStartTime')?.value

@@ -1,12 +1,12 @@
 /**
- * Takes a SIM from Unprovisioned to Active, and undoes its own part when a step fails for good or it is cancelled.
+ * Takes a SIM from Unprovisioned to Active. Undoes its own part if a step fails for good, or on a cancel.
  *
  *   provision ticket ──▶ activate ticket ──▶ read back ──▶ activated
  *          └──── failed or cancelled ────▶ unassign ticket ──▶ compensated / cancelled
  *
- * The service checks as it opens the first ticket; where it refuses, the SIM itself tells whether there is less to do,
- * nothing to do, or no way. Undone is only what a ticket of this run has completed. One run at a time for each SIM: the
- * workflow id says which.
+ * The service checks as it opens the first ticket. If it refuses, the SIM's state shows whether there is less to do,
+ * nothing to do, or no way. Only what a ticket of this run has completed is undone. There is one run at a time per SIM,
+ * which the workflow id names.
  */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
@@ -23,7 +23,7 @@ import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
 import { endOfTicket, orWithdrawn } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
-/** How often a SIM is asked again on which tickets of others are open, in milliseconds: they end within seconds. */
+/** Pauses while others have tickets open on the SIM, in milliseconds. Those tickets end within seconds. */
 const PAUSES = { firstMs: 1000, longestMs: 60_000 }
 
 type Failure = NonNullable<ProvisionAndActivateResult['failure']>
@@ -33,7 +33,7 @@ interface Run {
   readonly cancel: Cancel
   readonly timeline: TimelineWriter
   step: ProvisionAndActivateState['step']
-  /** Null: not opened, or the SIM was there already. */
+  /** Ticket ids; null if not opened, or if the SIM was there already. */
   readonly tickets: Record<Step, string | null>
 }
 
@@ -85,7 +85,7 @@ async function activate(next: Next, run: Run, provisioned: boolean): Promise<End
   run.step = 'activating'
   if (next.do === 'cancelled') return await undo(run, null)
   if (next.do === 'refuse') return await undo(run, { ticketId: null, ...next.refusal })
-  // Somebody else has activated it since.
+  // Somebody else has activated the SIM since.
   if (next.do !== 'wait') return { outcome: 'activated', failure: null }
 
   let sim: SimNow | null = null
@@ -95,18 +95,18 @@ async function activate(next: Next, run: Run, provisioned: boolean): Promise<End
     sim = ended.sim
     return ended.end
   })
-  // A cancel that comes after the activation of a SIM that was provisioned before this run finds nothing to undo.
+  // If the SIM was provisioned before this run, a cancel after its activation finds nothing to undo.
   const undone = failure !== null || cancel.requested
   if (undone && provisioned) return await undo(run, told(failure, cancel))
   if (failure !== null) return { outcome: cancel.requested ? 'cancelled' : 'failed', failure: told(failure, cancel) }
   return readBack(run, sim)
 }
 
-/** A ticket that this run has taken back is no failure of it. */
+/** The failure to report. A ticket that this run has cancelled is none. */
 const told = (failure: Failure | null, cancel: Cancel): Failure | null =>
   cancel.requested && failure?.code === 'ticket_cancelled' ? null : failure
 
-/** Opens the next ticket; where others have tickets open on the SIM, waits until it is settled. */
+/** Opens the next ticket. If others have tickets open on the SIM, waits until they have ended. */
 async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next> {
   const { timeline, cancel, input, tickets } = run
   for (let looks = 1; ; looks++) {
@@ -129,7 +129,7 @@ async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next>
 
 const wordsOf = ({ code, detail }: { readonly code: string; readonly detail: string }) => `${code}: ${detail}`
 
-/** What the check found, in words. */
+/** What the service's check found, in words. */
 function foundBy(answer: NextResult): string {
   if (answer.do === 'refuse') return wordsOf(answer.refusal)
   if (answer.do === 'stay') return 'Active'
@@ -155,7 +155,7 @@ async function ask(from: 'provision' | 'activate', { input }: Run): Promise<Next
 
 type Ticket = Parameters<typeof endOfTicket>[0]
 
-/** Waits for the end of the step's ticket. @returns why it failed; null where it completed */
+/** Waits for the end of the step's ticket. @returns why it failed; null if it completed */
 async function follow(
   kind: Step,
   run: Run,
@@ -173,7 +173,7 @@ async function follow(
   return why && { step: kind, ticketId, ...why }
 }
 
-/** What has been begun is undone to its end, whoever cancels meanwhile. */
+/** Whether a cancel withdraws the ticket of a step. An undo, once begun, runs to its end. */
 const withdraws = (kind: Step, cancel: Cancel): boolean => cancel.requested && kind !== 'unassign'
 
 async function ending(end: Promise<TicketEnd>): Promise<Pick<Failure, 'code' | 'detail'> | null> {
@@ -185,7 +185,7 @@ async function ending(end: Promise<TicketEnd>): Promise<Pick<Failure, 'code' | '
   }
 }
 
-/** Unassigns the SIM that this run has provisioned. A cancel that comes meanwhile changes nothing any more. */
+/** Unassigns the SIM that this run has provisioned. A cancel that comes meanwhile changes nothing. */
 async function undo(run: Run, failure: Failure | null): Promise<Ending> {
   const asked = run.cancel.requested
   run.step = 'compensating'
@@ -196,7 +196,7 @@ async function undo(run: Run, failure: Failure | null): Promise<Ending> {
   return { outcome: 'failed', failure: { ...second, detail: `${second.detail}; undone because: ${first}` } }
 }
 
-/** Opens the ticket that unassigns. @returns why it cannot be; null where it is open, or there is nothing to undo */
+/** Opens the ticket that unassigns. @returns why it cannot; null if the ticket is open or there is nothing to undo */
 async function openUndo({ input, tickets, timeline }: Run): Promise<Failure | null> {
   const { tenantId, simId } = input
   const cause = { by: 'workflow', workflowId: workflowInfo().workflowId } as const

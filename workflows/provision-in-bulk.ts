@@ -3,9 +3,10 @@
  *
  *   list, page by page ──▶ at most `parallel` SIMs under way ──▶ outcomes written back ──▶ counts, first failures
  *
- * A window, not pages: as soon as one SIM has ended the next begins, so a stuck one holds nobody but itself. Continues
- * as new after so many starts: it lets what is under way end for a moment, and the next run goes on waiting for the rest.
- * Cancelled, it cancels what is under way, each of which undoes itself, and begins nothing more.
+ * It keeps a window of SIMs under way: as soon as one has ended, the next begins. So a stuck SIM holds up no other.
+ *
+ * Continues as new after `perRun` starts. Before that it waits a moment for SIMs under way; the next run waits for the
+ * rest. On a cancel it begins nothing more, and cancels what is under way; each of those undoes itself.
  */
 import { condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
 import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
@@ -22,10 +23,13 @@ import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openRate, type Rate, type RateMark } from './run/rate.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
-/** Outcomes are written back so often, or so many at once: what a reader of the counts is behind. */
+/**
+ * Outcomes are written back this often (milliseconds), or as soon as there are this many. Counts that people read lag
+ * by that much.
+ */
 const NOTE_EVERY_MS = 2000
 const NOTE_MANY = 100
-/** How long what is under way may end before the batch continues as new: most SIMs take a second or two. */
+/** How long to wait for SIMs under way before continuing as new, in milliseconds. Most take a second or two. */
 const DRAIN_MS = 5000
 
 type Ended = Record<SimEnd['outcome'], number>
@@ -34,7 +38,7 @@ type Ended = Record<SimEnd['outcome'], number>
 interface Carried extends Timeline {
   readonly total: number
   readonly ended: Ended
-  /** The place of the last SIM that was begun. */
+  /** Index of the last SIM that was begun. */
   readonly afterIndex: number | null
   readonly underWay: readonly Pick<UnderWay, 'item' | 'runId'>[]
   readonly pace: readonly RateMark[]
@@ -45,18 +49,18 @@ interface Batch extends BatchOptions {
   readonly rate: Rate
   readonly ended: Ended
   readonly underWay: Set<UnderWay>
-  /** Not written back yet. */
+  /** What is not written back yet. */
   readonly notes: { started: number[]; ended: (SimEnd & { readonly index: number })[]; due: boolean; timed: boolean }
   total: number
   afterIndex: number | null
-  /** Read of the list and not begun. */
+  /** SIMs that have been read from the list and not begun. */
   page: BatchItem[]
-  /** Whether the list goes on behind the page. */
+  /** Whether the list goes on after the page. */
   more: boolean
   begun: number
 }
 
-/** @param carried what a continued run takes over; absent on the first */
+/** @param carried what a continued run takes over; absent in the first run */
 export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Carried): Promise<ProvisionInBulkResult> {
   const result = await heedingCancel(async (cancel) => {
     const cancelled = condition(() => cancel.requested)
@@ -86,7 +90,7 @@ const openBatch = (options: BatchOptions, carried?: Carried): Batch => ({
   begun: 0,
 })
 
-/** The first run reads how far the list is: a batch that is started again goes on where the last one stopped. */
+/** Reads the counts, in the first run. A batch that is started again goes on where the last one stopped. */
 async function readCounts(batch: Batch): Promise<void> {
   const { tenantId, batchId } = batch.input
   const { total, counts } = await short.readBatch({ tenantId, batchId })
@@ -112,7 +116,7 @@ function figuresOf(batch: Batch) {
   }
 }
 
-/** Works through the list until it is empty or the batch is cancelled, and then until nothing is under way. */
+/** Works through the list until it is empty or the batch is cancelled. Then waits until nothing is under way. */
 async function work(batch: Batch): Promise<void> {
   const { cancel, input, underWay, notes } = batch
   const isMore = () => !cancel.requested && (batch.more || batch.page.length > 0)
@@ -127,7 +131,7 @@ async function work(batch: Batch): Promise<void> {
   await writeBack(batch)
 }
 
-/** Whether this run's history has grown as far as it should. */
+/** Whether this run's history is as long as it should get. */
 const isFull = ({ begun, input }: Batch): boolean => begun >= input.perRun || workflowInfo().continueAsNewSuggested
 
 async function beginNext(batch: Batch): Promise<void> {
@@ -170,7 +174,7 @@ function launch(batch: Batch, way: UnderWay): void {
   setNotesDue(batch)
 }
 
-/** Has what there is to tell written back soon, or at once where it is much. */
+/** Makes sure that outcomes are written back soon, or at once if there are many. */
 function setNotesDue({ notes }: Batch): void {
   if (notes.started.length + notes.ended.length >= NOTE_MANY) notes.due = true
   if (notes.timed) return
@@ -195,12 +199,12 @@ async function writeBack(batch: Batch): Promise<void> {
   timeline.waits({ what: `${counts.running} SIM(s) under way`, until: estimatedEndAt, why })
 }
 
-/** Continues as new: what has not ended within a moment is carried over. */
+/** Continues as new. SIMs that have not ended within `DRAIN_MS` are carried over. */
 async function turn(batch: Batch): Promise<void> {
   const { input, underWay, cancel, timeline, ended, total, afterIndex, rate, notes } = batch
   await condition(() => underWay.size === 0 || cancel.requested, DRAIN_MS)
   const isStarting = () => [...underWay].some(({ starting }) => starting)
-  // What ends, or is begun, while the last is written back is not carried over: it is written back or waited for too.
+  // Repeat for SIMs that end or begin during the write: notes and unfinished starts cannot be carried over.
   do {
     await condition(() => !isStarting())
     await writeBack(batch)

@@ -1,5 +1,5 @@
 /**
- * Suspends a SIM that is over its limit, and owns its return until the billing cycle is renewed.
+ * Suspends a SIM that is over its limit, and is responsible for its return until the billing cycle is renewed.
  *
  *   idle ──overLimit──▶ grace ──still over?──▶ suspending ──▶ suspended
  *    ▲                    │ cleared, standDown      │ ▲            │ cleared
@@ -8,8 +8,8 @@
  *    └───────────────────────── activating ◀───────────────────────┘
  *
  * personActed and cancel end it and leave the SIM as it is; resume and renewed bring the SIM back and end it.
- * At the cycle's end whatever has not led to a suspension is dropped. One run for each SIM and billing cycle:
- * the workflow id says which. Cancelling never changes the SIM.
+ * At the cycle's end, whatever has not led to a suspension is dropped. There is one run per SIM and billing cycle; both
+ * are in the workflow id. Cancelling never changes the SIM.
  */
 import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/temporal/suspend-on-overage.ts'
@@ -32,7 +32,7 @@ import { suspend } from './suspend-on-overage/steps.ts'
 import { takeOver } from './suspend-on-overage/take-over.ts'
 import { takeUpdates } from './suspend-on-overage/updates.ts'
 
-/** @param carried what a continued run takes over; absent on the first */
+/** @param carried what a continued run takes over; absent in the first run */
 export async function suspendOnOverage(
   input: SuspendOnOverageInput,
   carried?: Carried,
@@ -44,7 +44,7 @@ export async function suspendOnOverage(
     () => untilItsEnd(run, carried === undefined && input.takeOver === true),
     () => end(mailbox, 'cancelled'),
   )
-  // The first phase has begun: an update that came before the run is judged by it.
+  // Only now, when the first phase has begun: it decides about updates that came before the run.
   takeUpdates(run)
   const outcome = await living
   phaseTo(run, 'ended', `ended: ${outcome}`)
@@ -57,10 +57,10 @@ export async function suspendOnOverage(
 
 type Outcome = SuspendOnOverageResult['outcome']
 
-/** Endings that a person has asked for. */
+/** Endings that a person has requested. */
 const BY_PERSON: ReadonlySet<Outcome> = new Set<Outcome>(['resumed', 'personActed', 'cancelled'])
 
-/** Lives to its end. Where a person has ended it, no pool picks the SIM again in its cycle, and no rule asks again. */
+/** Runs until an ending. If a person has ended it, enforcement passes the SIM over for the cycle. */
 async function untilItsEnd(run: SuspendRun, again: boolean): Promise<Outcome> {
   const outcome = await live(run, again)
   const { tenantId, simId, cycleKey } = run.input
@@ -79,7 +79,7 @@ async function live(run: SuspendRun, again: boolean): Promise<Outcome> {
   }
 }
 
-/** The SIM is not suspended: waits to be armed, sits out the grace, suspends. */
+/** While the SIM is not suspended: waits for overLimit, waits out the grace, and suspends it. */
 async function whileActive(run: SuspendRun): Promise<Outcome | null> {
   const { mailbox, timeline } = run
   if (mailbox.demand !== 'over') {
@@ -89,7 +89,7 @@ async function whileActive(run: SuspendRun): Promise<Outcome | null> {
     if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
     timeline.waits(null)
   }
-  // What an attempt left wanted when the cycle ended is not tried again.
+  // A suspension still desired when the cycle ends is not tried again.
   if (Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
   if (mailbox.ending !== null) return outcomeOfActive(mailbox.ending)
   if (mailbox.demand === 'over' && (await sitOutGrace(run))) await suspend(run)
@@ -100,7 +100,7 @@ function outcomeOfActive(ending: NonNullable<SuspendRun['mailbox']['ending']>): 
   return ending === 'boundary' || ending === 'renewed' ? 'released' : ending
 }
 
-/** The SIM is suspended by this run: waits for what brings it back. */
+/** While the SIM is suspended by this run: waits for whatever brings it back. */
 async function whileSuspended(run: SuspendRun): Promise<Outcome | null> {
   const { mailbox, state } = run
   if (state.until !== run.recordedUntil) {
@@ -131,13 +131,13 @@ async function suspended(run: SuspendRun, manual: boolean, woken: () => boolean)
   const what = manual ? 'a person: resume, keepSuspended, or a ticket' : 'the renewal of the billing cycle'
   const why = manual ? `${state.reason}; where nobody acts the workflow ends then, and the SIM stays` : state.reason
   timeline.waits({ what, until: input.cycleEndsAt, why })
-  // The month end signals the return, after the SIM's own change; only a suspension that stays ends by the timer.
+  // The month end signals the return, after the SIM's own change. Only a suspension that stays ends by this timer.
   if (!manual) await condition(woken)
   else if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
   timeline.waits(null)
 }
 
-/** What the run is after its SIM has come back, or a cancel or a person has kept it from coming back. */
+/** The outcome once the SIM has come back, or a cancel or a person has kept it suspended; null if the run goes on. */
 function afterReturn(run: SuspendRun, back: 'back' | 'kept'): Outcome | null {
   const { ending } = run.mailbox
   if (back === 'kept') return ending === 'cancelled' ? 'cancelled' : 'personActed'

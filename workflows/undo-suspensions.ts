@@ -1,9 +1,9 @@
 /**
- * Brings back what one rule has suspended since a time, and has the watchdog leave those SIMs alone for the cycle.
+ * Brings back the SIMs that one rule has suspended since a time, and makes the watchdog pass them over for the cycle.
  *
  *   page by page, by SIM id:  mark ─▶ ask each SIM's workflow to resume ─▶ a ticket where none runs any more
  *
- * What a person has suspended stays. Running it twice finds nothing left to do. Continues as new, so memory and
+ * SIMs that a person has suspended stay so. A second run finds nothing left to do. Continues as new, so that memory and
  * history stay bounded.
  */
 import { continueAsNew, workflowInfo } from '@temporalio/workflow'
@@ -27,7 +27,7 @@ interface Progress {
   done: number
   failed: number
   failures: Failure[]
-  /** SIMs up to this one are behind it; null once there are no more. */
+  /** SIMs up to this id are done; null once there are no more. */
   afterSimId: number | null
   pages: number
 }
@@ -40,10 +40,12 @@ interface Carried {
 }
 
 const MOST_FAILURES = 100
-/** Tickets under way at once, where no workflow runs: few SIMs, as their workflows live until the renewal. */
+/**
+ * Tickets under way at once, for SIMs without a running workflow. They are few: those workflows run until the renewal.
+ */
 const CONCURRENCY = 10
 
-/** @param carried what a continued run takes over; absent on the first */
+/** @param carried what a continued run takes over; absent in the first run */
 export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Carried): Promise<UndoSuspensionsResult> {
   const progress: Progress = {
     ...(carried?.progress ?? { found: 0, done: 0, failed: 0, afterSimId: 0, pages: 0 }),
@@ -75,7 +77,7 @@ interface Run {
   readonly rate: Rate
 }
 
-/** @returns whether it was cancelled before its end */
+/** @returns whether a cancel has ended it early */
 async function work(input: UndoSuspensionsInput, { progress, timeline, rate }: Run, cancel: Cancel): Promise<boolean> {
   while (progress.afterSimId !== null) {
     if (cancel.requested) return true
@@ -131,7 +133,7 @@ async function undoPage(
   timeline.done(step, words)
 }
 
-/** Brings one SIM back by a ticket. @returns why not; null where it is back */
+/** Brings one SIM back by a ticket. @returns why not; null if it is back */
 async function activate(
   { tenantId, simId, waits }: Pick<UndoSuspensionsInput, 'tenantId' | 'waits'> & { readonly simId: number },
   timeline: TimelineWriter,

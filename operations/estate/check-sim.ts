@@ -1,4 +1,4 @@
-/** What is wrong with a SIM as it was delivered, in words that say what to do about it; and what looks wrong. */
+/** Checks a delivered SIM record. Faults say what is wrong and what to do; warnings say what looks wrong. */
 import { Compile } from 'typebox/compile'
 import { SimType, WatchdogMode } from '../../domain/codes.ts'
 import { NewSim } from '../../domain/estate/sim.ts'
@@ -6,7 +6,7 @@ import { checkDigit, luhnOk } from '../../domain/identifiers.ts'
 import { didYouMean } from '../../domain/spelling.ts'
 import { isRounded, looksRounded } from '../../domain/spreadsheet.ts'
 
-/** Something that looks wrong about a SIM and does not keep it from being written. */
+/** Something that looks wrong about a SIM. The SIM is written all the same. */
 export interface SimWarning {
   readonly field: 'iccid' | 'imei'
   readonly detail: string
@@ -24,7 +24,7 @@ const codes = (table: Readonly<Record<string, number>>): string =>
 interface Field {
   readonly expected: string
   readonly fits: (value: unknown) => boolean
-  /** Its digits are a name, not an amount: a program that takes them for a number spoils them. */
+  /** The value is a name made of digits, not an amount. A program that reads it as a number spoils it. */
   readonly digits?: true
 }
 
@@ -46,20 +46,20 @@ const FIELDS: Readonly<Record<keyof NewSim, Field>> = {
   isWatchdogExempt: { ...property('isWatchdogExempt'), expected: 'true or false' },
 }
 
-/** What a SIM may be delivered with. */
+/** Names of the fields that a SIM may be delivered with. */
 export const SIM_FIELDS: readonly string[] = Object.keys(FIELDS)
-/** Those whose digits are a name. */
+/** Names of the fields whose digits are a name. */
 export const DIGIT_FIELDS: ReadonlySet<string> = new Set(
   Object.entries(FIELDS).flatMap(([name, { digits }]) => (digits === true ? [name] : [])),
 )
 
-/** Names that are none of a SIM's, each with what may have been meant. */
+/** An unknown field name, quoted, with the name that may have been meant. */
 export const unknownField = (name: string): string => {
   const meant = didYouMean(name.replaceAll(/[\s_-]/g, ''), SIM_FIELDS)
   return `${quoted(name)}${meant === undefined ? '' : `: ${meant}`}`
 }
 
-/** Checks a record as it was delivered. */
+/** Checks a record as it was delivered. @returns the SIM and its warnings, or its faults in words */
 export function checkSim(record: unknown): CheckedSim {
   if (check.Check(record)) return { sim: record, warnings: warningsOf(record) }
   return { fault: faultsOf(record).join('. ') }
@@ -94,7 +94,7 @@ function told(value: unknown, { digits }: Field): string {
   return /^\d+$/.test(value) ? `${quoted(value)}, ${value.length} digits` : quoted(value)
 }
 
-/** Longest value that is shown whole. */
+/** The longest JSON text that is shown whole, in characters. */
 const SHOWN = 60
 
 function quoted(value: unknown): string {
@@ -102,7 +102,10 @@ function quoted(value: unknown): string {
   return text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()}…`
 }
 
-/** Numbers whose last digit is a check digit: 18 digits are an ICCID cut before it, 14 and 16 an IMEI without one. */
+/**
+ * Warnings about ICCIDs that look rounded by a spreadsheet, and about wrong check digits. An ICCID of 18 digits has no
+ * check digit, nor has an IMEI of 14 or 16.
+ */
 function warningsOf({ iccid, imei }: NewSim): SimWarning[] {
   const warnings: SimWarning[] = []
   if (iccid.length > 18 && looksRounded(iccid)) {

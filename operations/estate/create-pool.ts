@@ -9,10 +9,10 @@ import { findTariff } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Makes a pool, Active at once.
+ * Creates a pool, Active at once.
  *
  * @returns its id
- * @throws ServiceError tariff_not_found, tariff_inactive, tariff_pool_mismatch
+ * @throws ServiceError `tariff_not_found`, `tariff_inactive`, `tariff_pool_mismatch`
  */
 export async function createPool(tx: TenantTx, pool: NewPool): Promise<{ id: number }> {
   const tariff = await findTariff(tx, pool.tariffId)

@@ -4,10 +4,10 @@ import { insertTariff } from '../../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Makes a tariff, active at once: a tenant's own, or the platform's, which every tenant is offered.
+ * Creates a tariff, active at once. It belongs to a tenant, or to the platform, which offers it to every tenant.
  *
  * @returns its id
- * @throws ServiceError invalid_request, tariff_units_disagree
+ * @throws ServiceError `invalid_request`, `tariff_units_disagree`
  */
 export async function createTariff(tx: TenantTx | PlatformTx, tariff: NewTariff): Promise<{ id: number }> {
   const id = await insertTariff(tx, tariff, termsOf(tariff))

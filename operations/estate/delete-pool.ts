@@ -4,9 +4,10 @@ import { lockPool, poolUses, removePool } from '../../store/estate/pools.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Deletes a pool that no SIM is in or about to come into. Ledger, statements and logs keep its id and name.
+ * Deletes a pool, unless a SIM is in it, is queued to move into it, or has an open ticket into it. The ledger,
+ * statements and logs keep its id and name.
  *
- * @throws ServiceError pool_not_found, pool_in_use
+ * @throws ServiceError `pool_not_found`, `pool_in_use`
  */
 export async function deletePool(tx: TenantTx, id: number): Promise<void> {
   const pool = await lockPool(tx, id)

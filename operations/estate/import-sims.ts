@@ -1,4 +1,4 @@
-/** Taking in SIMs as they are delivered. */
+/** Imports SIMs as they are delivered. */
 import type { ImportPreview, ImportResult, NewSim } from '../../domain/estate/sim.ts'
 import { noteCreated } from '../../store/audit.ts'
 import { insertableSims, insertSims } from '../../store/estate/sim-changes.ts'
@@ -6,14 +6,14 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { checkSim, type SimWarning } from './check-sim.ts'
 
 const BATCH = 5000
-/** Most warnings of an answer: more are read by nobody. */
+/** The most warnings in a response: nobody reads more. */
 const MOST_WARNINGS = 1000
 
-/** Where the records of an import came from, where that was a file. */
+/** The file that the records of an import came from. */
 export interface SimFile {
-  /** The line each record begins in, from 1. */
+  /** The line in which each record begins, counted from 1. */
   readonly lines: readonly number[]
-  /** Why records could not be read, by their place. */
+  /** Why records could not be parsed, by their index. */
   readonly unreadable: ReadonlyMap<number, string>
 }
 
@@ -26,10 +26,10 @@ interface GoodSim {
 type Rejected = ImportResult['rejected'][number]
 
 /**
- * Writes SIMs as they are delivered: Unprovisioned, outside pools.
+ * Writes SIMs as they are delivered: Unprovisioned, outside pools. All in the caller's transaction.
  *
- * A bad record rejects itself, not the rest; an ICCID that exists already is rejected `sim_exists`, so that
- * sending a delivery again adds only what is missing. All in one transaction.
+ * A bad record is rejected, and the rest is written. An ICCID that exists already is rejected with `sim_exists`, so
+ * that a repeated delivery adds only what is missing.
  */
 export const importSims = (tx: TenantTx, records: readonly unknown[], file?: SimFile): Promise<ImportResult> =>
   takeIn(records, file, async (sims) => {
@@ -43,7 +43,7 @@ export const importSims = (tx: TenantTx, records: readonly unknown[], file?: Sim
     return inserted
   })
 
-/** What {@link importSims} would do with these records, found out in the same way. Nothing is written. */
+/** What {@link importSims} would do with these records, by the same checks. Writes nothing. */
 export const previewSimImport = async (
   tx: TenantTx,
   records: readonly unknown[],
@@ -83,7 +83,7 @@ async function takeIn<T extends { readonly iccid: string }>(
   }
 }
 
-/** Tells records that can be written from those that cannot; of several with one ICCID the first counts. */
+/** Separates records that can be written from those that cannot. Of several with one ICCID, only the first can. */
 function sorted(records: readonly unknown[], file: SimFile | undefined): { good: GoodSim[]; rejected: Rejected[] } {
   const good: GoodSim[] = []
   const rejected: Rejected[] = []
@@ -110,6 +110,6 @@ function sorted(records: readonly unknown[], file: SimFile | undefined): { good:
   return { good, rejected }
 }
 
-/** Where in a file a record begins, in front of what is said of it; empty where there is no file. */
+/** A prefix for messages: the line in which a record begins; empty if there is no file. */
 export const lineOf = (file: SimFile | undefined, index: number): string =>
   file === undefined ? '' : `line ${file.lines[index]}: `

@@ -3,7 +3,7 @@ import { type NamedSim, namedSims } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * What a SIM is called and where it is, for a caller that may name one that is not there.
+ * The label and the pool of a SIM, for a caller that may name a SIM that does not exist.
  *
  * @throws ServiceError `sim_not_found`
  */

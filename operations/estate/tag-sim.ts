@@ -4,9 +4,9 @@ import { lockSimRecord, setTag } from '../../store/estate/sim-changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Labels a SIM; an empty tag takes the label off.
+ * Sets the tag of a SIM; an empty tag removes it.
  *
- * @throws ServiceError sim_not_found
+ * @throws ServiceError `sim_not_found`
  */
 export async function tagSim(tx: TenantTx, { id, tag }: { id: number; tag: string }): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)

@@ -10,10 +10,10 @@ import type { TenantTx } from '../../store/tenancy.ts'
 const SETTINGS = ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts'] as const
 
 /**
- * Replaces a pool's name and watchdog settings; a nullable one that is left out becomes null. Where the watchdog's
- * change, the pool and its SIMs are evaluated anew, and an event says so. Safe to run twice.
+ * Replaces a pool's name and watchdog settings. A nullable setting that is left out becomes null. If a watchdog setting
+ * changes, the pool and its SIMs are evaluated again, and an event says so. Safe to run twice.
  *
- * @throws ServiceError pool_not_found
+ * @throws ServiceError `pool_not_found`
  */
 export async function updatePool(
   tx: TenantTx,

@@ -1,10 +1,10 @@
 /**
- * Sending a tenant's mails: what is due is put into mails, then each mail is sent.
+ * Sends a tenant's mails: puts due notifications into mails, then sends each mail.
  *
  *   notifications → mail (rows and Message-ID fixed, committed) → SMTP → sent (committed)
  *
- * At least once, in practice once: where the sender dies between SMTP's answer and the mark, the mail goes out
- * again under the same Message-ID. One critical notice leaves at once; others are grouped.
+ * A mail is sent at least once, in practice once. If the sender dies between the SMTP response and the commit, the mail
+ * goes out again under the same Message-ID. Critical notifications leave at once; others are grouped.
  */
 
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
@@ -31,25 +31,25 @@ import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { statementCsv } from '../month-end/statement-csv.ts'
 
-/** How mails are made and leave. */
+/** How mails are rendered and sent. */
 export interface Mailer {
   readonly render: (notifications: readonly Notification[]) => Mail
   readonly transport: Pick<Transport, 'send'>
 }
 
-/** How mails are tried. Milliseconds. */
+/** How mails are tried. Times are in milliseconds. */
 export interface MailOptions {
   readonly retryMaxMs: number
   readonly attempts: number
 }
 
-/** Notices that one mail takes at the most; the rest goes into the next. */
+/** The most notifications in one mail. The rest goes into the next. */
 const MOST_IN_ONE = 1000
-/** Longer than any SMTP conversation the transport allows. */
+/** Longer than any SMTP conversation that the transport allows. */
 const LEASE_MS = 5 * 60_000
 const RETRY_MIN_MS = 2000
 
-/** Puts what is due into mails and sends them, until nothing is due. */
+/** Puts due notifications into mails, and sends mails until none is due. */
 export async function sendMails(store: Store, mailer: Mailer, options: MailOptions, tenantId: string): Promise<void> {
   await inTenant(store, tenantId, putIntoMails)
   for (;;) {
@@ -63,7 +63,7 @@ export async function sendMails(store: Store, mailer: Mailer, options: MailOptio
 async function putIntoMails(tx: TenantTx): Promise<void> {
   if (!(await lockMailWork(tx))) return
   const recipient = (await findTenant(tx))?.billingEmail ?? ''
-  // Without an address notices are kept; they leave once there is one.
+  // Without an address, notifications are kept and wait for one.
   if (recipient === '') return
   for (const batch of batchesOf(await waitingNotifications(tx, MOST_IN_ONE))) {
     await insertMail(tx, { recipient, grouped: batch.grouped }, batch.ids)
@@ -75,7 +75,10 @@ interface Batch {
   readonly grouped: boolean
 }
 
-/** Which notices leave together: summaries alone, due critical ones at once, all others when one of them is due. */
+/**
+ * Which notifications share a mail. Each summary goes alone. Due critical ones go together. All others go together, as
+ * soon as one of them is due.
+ */
 function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
   const summaries = waiting.filter(({ body }) => body.kind === 'summary')
   const others = waiting.filter(({ body }) => body.kind !== 'summary')
@@ -88,10 +91,13 @@ function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
   ]
 }
 
-/** Lines that a mail takes along: some three megabytes, which mail servers let through. */
+/** The most statement lines attached to a mail: about three megabytes, which mail servers accept. */
 const MOST_ATTACHED = 20_000
 
-/** Statements never change: they are read when the mail leaves, not kept with the notice. */
+/**
+ * Adds statements to summaries; only the lines of pools, if there are more than `MOST_ATTACHED` lines. Statements never
+ * change, so they are read when the mail is sent, and not stored with the notification.
+ */
 const withStatements = (tx: TenantTx, notifications: readonly Notification[]): Promise<Notification[]> =>
   Promise.all(
     notifications.map(async (notification) => {
@@ -105,12 +111,12 @@ const withStatements = (tx: TenantTx, notifications: readonly Notification[]): P
     }),
   )
 
-/** A mail as it leaves, or why it cannot be written. */
+/** A mail as it is sent, or the error that kept it from being written. */
 type Written = { readonly mail: Mail } | { readonly error: unknown }
 
 /**
- * Writes a mail. Notices that cannot be rendered hold no other up: where they are among others, they get a mail of
- * their own, which is tried again like any other.
+ * Renders a mail. Notifications that cannot be rendered do not hold up others: they are moved to a mail of their own,
+ * which is retried like any other.
  */
 async function write(
   store: Store,

@@ -1,4 +1,4 @@
-/** Completing an order of eSIMs: its profiles are made, and are in the estate from then on. */
+/** Completes an order of eSIMs: makes its profiles and adds them to the estate. */
 import { iccidOf } from '../../domain/identifiers.ts'
 import { whyNot, whyNotSoMany } from '../../domain/orders/decisions.ts'
 import type { Completion, OrderStatusResponse } from '../../domain/orders/order.ts'
@@ -9,13 +9,13 @@ import { type ActivationCode, type EsimOptions, makeActivationCodes } from './es
 import { refuseExisting, refuseTwice } from './iccids.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
 
-/** Rows of a statement: 1,000 profiles are a megabyte. */
+/** Rows in one SQL statement: 1,000 profiles are a megabyte. */
 const BATCH = 1000
 
 /**
- * Makes the activation codes of an order before the transaction that completes it: 10,000 take some half a minute.
+ * Makes the activation codes of an order, before the transaction that completes it: 10,000 take about half a minute.
  *
- * @returns none where the order cannot be completed: completing it says why
+ * @returns empty if the order cannot be completed; `completeOrder` then says why
  */
 export async function codesFor(
   store: Store,
@@ -31,11 +31,12 @@ export async function codesFor(
 }
 
 /**
- * Completes an order of eSIMs: Unprovisioned SIMs with these activation codes. All of it, or nothing.
+ * Completes an order of eSIMs. Adds Unprovisioned SIMs with these activation codes: all of them, or none.
  *
- * @param codes as many as were ordered; where the order became ready only after they were made, made here
- * @throws ServiceError invalid_request, order_not_found, order_type_mismatch, order_state_conflict,
- *   order_quantity_mismatch, sim_exists
+ * @param codes as many as were ordered. If their number differs, because the order became ready later, they are made
+ *   here.
+ * @throws ServiceError `invalid_request`, `order_not_found`, `order_type_mismatch`, `order_state_conflict`,
+ *   `order_quantity_mismatch`, `sim_exists`
  */
 export async function completeOrder(
   tx: TenantTx,
@@ -53,7 +54,7 @@ export async function completeOrder(
 
 const pointerOf = (index: number) => `/iccids/${index}`
 
-/** Writes profiles, set-wise. @returns ICCIDs of those that are new */
+/** Writes profiles in batches. @returns ICCIDs of the SIMs that are new */
 async function write(
   tx: TenantTx,
   orderId: number,
@@ -65,7 +66,7 @@ async function write(
     const iccid = iccids[index]
     return iccid === undefined ? [] : [{ ...code, iccid }]
   })
-  // In one order over all batches: two that name the same ICCIDs wait for each other, and never in a circle.
+  // One order across all batches: two transactions with the same ICCIDs wait for each other and never deadlock.
   profiles.sort((a, b) => (a.iccid < b.iccid ? -1 : 1))
   for (let start = 0; start < profiles.length; start += BATCH) {
     for (const iccid of await insertProfiles(tx, orderId, profiles.slice(start, start + BATCH))) written.add(iccid)
@@ -73,7 +74,11 @@ async function write(
   return written
 }
 
-/** Writes profiles under ICCIDs that are made; one that somebody has imported is passed over for the next. */
+/**
+ * Writes profiles under generated ICCIDs. Skips an ICCID that somebody has imported, and takes the next.
+ *
+ * @throws if the ICCIDs with the prefix are used up
+ */
 async function writeMade(
   tx: TenantTx,
   orderId: number,
@@ -87,7 +92,7 @@ async function writeMade(
   }
 }
 
-/** Digits of an ICCID before its check digit. */
+/** How many digits an ICCID has before its check digit. */
 const ACCOUNT_DIGITS = 18
 
 function made(prefix: string, account: number): string {

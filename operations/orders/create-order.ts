@@ -10,9 +10,9 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { recordOrderEvent } from './steps.ts'
 
 /**
- * Makes an order, Pending, at the price of this moment: later prices change nothing of it.
+ * Creates an order, Pending, at the present price. Later price changes do not affect it. Records an event.
  *
- * @throws ServiceError order_type_unavailable where the type has no price
+ * @throws ServiceError `order_type_unavailable` if the type has no price
  */
 export async function createOrder(tx: TenantTx, asked: NewOrder): Promise<OrderResponse> {
   const price = (await pricesInForce(tx)).find(({ type }) => type === asked.type)

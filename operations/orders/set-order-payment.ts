@@ -4,9 +4,9 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { noteOrder, orderNotFound } from './steps.ts'
 
 /**
- * Notes an order's invoice and receipt, whatever its status. What is left out stays; an empty text takes it off.
+ * Sets an order's invoice and receipt, whatever its status. A field that is left out stays; an empty text clears it.
  *
- * @throws ServiceError order_not_found
+ * @throws ServiceError `order_not_found`
  */
 export async function setOrderPayment(tx: TenantTx, id: number, payment: OrderPayment): Promise<OrderStatusResponse> {
   const order = await lockOrder(tx, id)

@@ -10,10 +10,10 @@ export const toPrices = (prices: readonly OrderPrice[]): OrderPrices['prices'] =
   prices.map(({ type, priceMicro }) => ({ type, price: toMoney(priceMicro) }))
 
 /**
- * Sets what a unit costs from now on: the platform's prices, or those of a tenant that is to have its own.
- * The list takes the place of the one before: a type that is not in it has no price here any more.
+ * Sets the unit prices from now on: those of the platform, or a tenant's own.
+ * The list replaces the previous one. A type that is not in it no longer has a price here.
  *
- * @throws ServiceError invalid_request where a type is named twice
+ * @throws ServiceError `invalid_request` if a type is named twice
  */
 export async function setOrderPrices(tx: TenantTx | PlatformTx, { prices }: OrderPrices): Promise<OrderPrices> {
   const errors = prices.flatMap(({ type }, index) =>

@@ -12,13 +12,13 @@ import { type PointerOf, refuseExisting, refuseFaults, refuseTwice } from './icc
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
 
 /**
- * Ships an order of physical SIMs: they are in the estate from now on, Unprovisioned. All of it, or nothing.
+ * Ships an order of physical SIMs. Adds them to the estate, Unprovisioned: all of them, or none.
  *
- * An address of the call takes the place of the order's, field by field.
+ * An address in the shipment replaces that of the order, field by field.
  *
- * @param file where the SIMs came from, where that was a file
- * @throws ServiceError invalid_request, order_not_found, order_type_mismatch, order_state_conflict,
- *   order_quantity_mismatch, shipping_address_missing, sim_exists
+ * @param file the file that the SIMs came from, if there was one
+ * @throws ServiceError `invalid_request`, `order_not_found`, `order_type_mismatch`, `order_state_conflict`,
+ *   `order_quantity_mismatch`, `shipping_address_missing`, `sim_exists`
  */
 export async function shipOrder(
   tx: TenantTx,
@@ -44,7 +44,7 @@ export async function shipOrder(
   return takeStep(tx, { order, step: 'ship', change: { ...address, shippingCarrier, trackingNumber } })
 }
 
-/** What the call says of the address. */
+/** The address fields that the shipment gives. */
 const addressOf = (shipment: Shipment): Partial<Address> =>
   Object.fromEntries(ADDRESS_FIELDS.flatMap((field) => (shipment[field] == null ? [] : [[field, shipment[field]]])))
 
@@ -53,7 +53,7 @@ interface Given {
   readonly pointerOf: PointerOf
 }
 
-/** The SIMs of a shipment, in whichever field they came. @throws ServiceError invalid_request */
+/** The SIMs of a shipment, from `iccids` or `sims`. @throws ServiceError `invalid_request` */
 function simsOf({ iccids, sims }: Shipment, file: SimFile | undefined): Given {
   if (iccids != null && sims == null) {
     return { sims: iccids.map((iccid) => ({ iccid })), pointerOf: (index) => `/iccids/${index}` }

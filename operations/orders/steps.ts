@@ -1,4 +1,7 @@
-/** Steps of an order that change nothing but the order: cancel, process, deliver, fail. One transaction each. */
+/**
+ * Steps of an order. Those that change only the order are here: cancel, process, deliver, fail, one transaction each.
+ * So is what all steps share.
+ */
 import { EventSeverity, EventType, labelOf, OrderType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../../domain/orders/decisions.ts'
@@ -13,15 +16,15 @@ export type OrderChange = Partial<Omit<OrderRecord, 'id' | 'status' | 'version' 
 
 export const orderNotFound = (id: number) => new ServiceError('order_not_found', `There is no order ${id}.`)
 
-/** Refuses where a decision says why. @throws ServiceError with the refusal's code */
+/** Throws the refusal, if there is one. @throws ServiceError with the code of the refusal */
 export function mustBeAllowed(orderId: number, refusal: Refusal | undefined): void {
   if (refusal !== undefined) throw new ServiceError(refusal.code, `Order ${orderId} ${refusal.detail}.`)
 }
 
 /**
- * Locks an order that may take a step: of several at once only one gets it, and the others see what it became.
+ * Locks an order that may take a step. Of several concurrent callers one gets it; the others then see its new status.
  *
- * @throws ServiceError order_not_found, order_type_mismatch, order_not_pending, order_state_conflict
+ * @throws ServiceError `order_not_found`, `order_type_mismatch`, `order_not_pending`, `order_state_conflict`
  */
 export async function orderFor(tx: TenantTx, id: number, step: OrderStep): Promise<OrderRecord> {
   const order = await lockOrder(tx, id)
@@ -40,7 +43,7 @@ const WORDS: Readonly<Record<OrderStatus, string>> = {
   Failed: 'has failed',
 }
 
-/** Writes the event of an order's new status: Billing, and a warning where it failed. */
+/** Writes the Billing event of an order's new status. A failed order is a Warning. */
 export async function recordOrderEvent(tx: TenantTx, order: OrderRecord): Promise<void> {
   const { id, type, quantity, status, shippingCarrier, trackingNumber, failureReason } = order
   const how = {
@@ -57,9 +60,9 @@ export async function recordOrderEvent(tx: TenantTx, order: OrderRecord): Promis
 }
 
 /**
- * Takes a step of an order that `orderFor` has locked: writes the order, the event, and who asked.
+ * Takes a step of an order that `orderFor` has locked. Writes the order, its event, and the audit entry.
  *
- * @param change what becomes of the order besides
+ * @param change other fields of the order that change with the step
  */
 export async function takeStep(
   tx: TenantTx,
@@ -76,7 +79,7 @@ export async function takeStep(
   return { id: order.id, status: after.status }
 }
 
-/** Notes what of an order is another than before. */
+/** Writes an audit entry with the fields of an order that have changed. */
 export async function noteOrder(tx: TenantTx, order: OrderRecord, after: OrderRecord): Promise<void> {
   const valuesOf = (record: OrderRecord) => {
     const { version: _version, createdAt: _createdAt, updatedAt: _updatedAt, ...values } = record
@@ -95,15 +98,23 @@ export async function noteOrder(tx: TenantTx, order: OrderRecord, after: OrderRe
 const simpleStep = (step: OrderStep) => async (tx: TenantTx, id: number) =>
   takeStep(tx, { order: await orderFor(tx, id, step), step })
 
-/** Cancels an order that is still Pending. @throws ServiceError order_not_found, order_not_pending */
+/** Cancels an order that is still Pending. @throws ServiceError `order_not_found`, `order_not_pending` */
 export const cancelOrder = simpleStep('cancel')
 
-/** Begins to fulfil an order: it cannot be cancelled any more. @throws ServiceError order_not_found, order_not_pending */
+/**
+ * Begins to fulfil an order. From then on it cannot be cancelled.
+ *
+ * @throws ServiceError `order_not_found`, `order_not_pending`
+ */
 export const processOrder = simpleStep('process')
 
-/** Notes that a shipment has arrived. @throws ServiceError order_not_found, order_type_mismatch, order_state_conflict */
+/**
+ * Records that a shipment has arrived.
+ *
+ * @throws ServiceError `order_not_found`, `order_type_mismatch`, `order_state_conflict`
+ */
 export const deliverOrder = simpleStep('deliver')
 
-/** Gives up an order that has not left the house. @throws ServiceError order_not_found, order_state_conflict */
+/** Marks a Pending or Processing order as Failed. @throws ServiceError `order_not_found`, `order_state_conflict` */
 export const failOrder = async (tx: TenantTx, id: number, failureReason: string): Promise<OrderStatusResponse> =>
   takeStep(tx, { order: await orderFor(tx, id, 'fail'), step: 'fail', change: { failureReason } })

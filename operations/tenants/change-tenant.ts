@@ -9,9 +9,10 @@ import { lockTenant, writeTenant } from '../../store/tenants/tenants.ts'
 const WORDS = { name: 'name', billingEmail: 'billing e-mail' } as const
 
 /**
- * Changes the tenant's name or billing e-mail; mails that have not left yet go to the new address. An event says so.
+ * Changes the tenant's name or billing e-mail, and records an event. Mails that were not sent yet go to the new
+ * address.
  *
- * @throws ServiceError tenant_not_found
+ * @throws ServiceError `tenant_not_found`
  */
 export async function changeTenant<Field extends keyof typeof WORDS>(
   tx: TenantTx,

@@ -1,4 +1,4 @@
-/** API keys: `sim_<id>_<secret>`. The id finds the row; of the secret only the SHA-256 is kept. */
+/** API keys: `sim_<id>_<secret>`. The id finds the row. Only the SHA-256 of the secret is stored. */
 import { createHash, randomBytes } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
 import { allows, levelsOf, type NewKey, type Scope, type WithSecret } from '../../domain/tenants/tenant.ts'
@@ -6,12 +6,12 @@ import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { insertKey } from '../../store/tenants/keys.ts'
 
-/** A plain hash is enough: the secret is 256 random bits, so there is nothing to guess. */
+/** SHA-256 of a secret. A plain hash is enough: the secret is 256 random bits, so nobody can guess it. */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
 const FORMAT = /^sim_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
 
-/** The parts of a key; undefined where it has not the form of one. */
+/** The parts of a key; undefined if the text does not have the form of a key. */
 export function parseKey(key: string): { id: string; secret: string } | undefined {
   const found = FORMAT.exec(key)
   const [, id, secret] = found ?? []
@@ -19,10 +19,11 @@ export function parseKey(key: string): { id: string; secret: string } | undefine
 }
 
 /**
- * Makes a key; the answer is the only place its secret is ever seen.
+ * Creates a key. The response is the only place where its secret is ever shown.
  *
- * @param tenantId the tenant it acts for; null makes an operator key, the platform's own
- * @throws ServiceError invalid_request where scopes and tenant do not go together, or the expiry has passed
+ * @param tenantId the tenant that the key acts for; null for an operator key, which belongs to the platform
+ * @throws ServiceError `invalid_request` if scopes and tenant do not go together, if `esim` contradicts the scopes, or
+ *   if the expiry has passed
  */
 export async function createKey(tx: PlatformTx, tenantId: string | null, key: NewKey): Promise<WithSecret> {
   const scopes = scopesFor(tenantId, key)
@@ -32,8 +33,12 @@ export async function createKey(tx: PlatformTx, tenantId: string | null, key: Ne
 }
 
 /**
- * The scopes of a new key. Who writes sees the codes of eSIMs, unless it is said otherwise. An operator key does only
- * where it is said: the workers have one, and each step of a workflow would be a disclosure.
+ * The scopes of a new key. A tenant's key that may write also sees the codes of eSIMs, unless `esim` is false.
+ *
+ * An operator key sees them only if that is requested. The workers have one, and each step of a workflow would disclose
+ * codes.
+ *
+ * @throws ServiceError `invalid_request`
  */
 function scopesFor(tenantId: string | null, { scopes, esim }: NewKey): readonly Scope[] {
   const levels = levelsOf(scopes)
@@ -50,14 +55,14 @@ function scopesFor(tenantId: string | null, { scopes, esim }: NewKey): readonly 
   return sees ? [...levels, 'esim'] : levels
 }
 
-/** What a key is made of, but its secret. */
+/** What a key consists of, except for its secret. */
 export interface KeyOptions {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
 }
 
-/** Makes a key of terms that were checked. @param rotatedFrom the key whose place it takes */
+/** Creates a key from options that were checked. @param rotatedFrom id of the key that it replaces */
 export async function issueKey(
   tx: PlatformTx,
   tenantId: string | null,

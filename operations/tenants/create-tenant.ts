@@ -8,10 +8,11 @@ import { insertTenant } from '../../store/tenants/tenants.ts'
 import { createKey } from './create-key.ts'
 
 /**
- * Makes a tenant and its first key, which may do everything within the tenant.
+ * Creates a tenant and its first key, which may do everything within the tenant.
  *
- * @param defaultBillingCycle where the request names none
- * @throws ServiceError invalid_request for a billing cycle that is none
+ * @param defaultBillingCycle used if the request names no billing cycle
+ * @returns id of the tenant, and the key with its secret
+ * @throws ServiceError `invalid_request` if the billing cycle is not valid
  */
 export async function createTenant(
   tx: PlatformTx,

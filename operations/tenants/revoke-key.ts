@@ -4,10 +4,10 @@ import type { PlatformTx } from '../../store/tenancy.ts'
 import { lockKey, markRevoked } from '../../store/tenants/keys.ts'
 
 /**
- * Revokes a key: no request is taken with it any more. One that is revoked already keeps its first instant.
+ * Revokes a key: requests with it are refused from now on. A key that is revoked already keeps its first instant.
  *
- * @param tenantId whose key it is; null: the platform's
- * @throws ServiceError key_not_found
+ * @param tenantId the owner of the key; null for the platform
+ * @throws ServiceError `key_not_found`
  */
 export async function revokeKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<{ id: string }> {
   const key = await lockKey(tx, tenantId, id)

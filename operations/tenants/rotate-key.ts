@@ -6,19 +6,21 @@ import type { PlatformTx } from '../../store/tenancy.ts'
 import { type HeldKey, lockKey, markReplaced } from '../../store/tenants/keys.ts'
 import { issueKey } from './create-key.ts'
 
-/** Long enough to bring the new key to whoever uses the old one, short enough to be over the same day. */
+/** Long enough to pass the new key on to everyone who uses the old one. Short enough to be over on the same day. */
 const DEFAULT_OVERLAP = 'PT1H'
-/** Two keys alive for longer than this are two keys, not one that is being rotated. */
+/** Two keys that are valid for longer than this are two keys, and not one being rotated. */
 const LONGEST_OVERLAP_MS = 30 * 86_400_000
 
 /**
- * Makes a key with the name, scopes and expiry of another, which goes on working for a while and then no more.
+ * Creates a key with the name, scopes and expiry of an old one. The old key still works for a while
+ * (`expireOldAfter`, at most 30 days, by default an hour), but never beyond its own expiry.
  *
- * The old key never lives longer by it. It is rotated once: whoever wants a further key rotates the new one.
+ * A key can be rotated once. For a further key, rotate the new one.
  *
- * @param tenantId whose key it is; null: the platform's
- * @returns the new key; the answer is the only place its secret is ever seen
- * @throws ServiceError `key_not_found`; `key_not_active` where it was revoked, rotated or has expired
+ * @param tenantId the owner of the key; null for the platform
+ * @returns the new key. The response is the only place where its secret is ever shown.
+ * @throws ServiceError `key_not_found`; `key_not_active` if the key was revoked, was rotated or has expired;
+ *   `invalid_request` if `expireOldAfter` is too long
  */
 export async function rotateKey(
   tx: PlatformTx,
@@ -51,7 +53,7 @@ export async function rotateKey(
   return made
 }
 
-/** Why a key cannot be rotated. */
+/** Why a key cannot be rotated; undefined if it can. */
 function whyOver({ revokedAt, replacedBy, expiresAt }: HeldKey, now: Date): string | undefined {
   if (revokedAt !== null) return `was revoked at ${revokedAt.toISOString()}`
   if (replacedBy !== null) return `was rotated already: rotate ${replacedBy}, which took its place`

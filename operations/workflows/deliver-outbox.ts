@@ -1,4 +1,4 @@
-/** Carrying out starts and signals of workflows that commits have asked for. */
+/** Sends the starts and signals of workflows that committed transactions have put into the outbox. */
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { OutboxRequest, WorkflowRequest, WorkflowStart } from '../../domain/temporal/outbox.ts'
@@ -7,26 +7,26 @@ import { claimWorkflowRequests, endWorkflowRequest, postponeWorkflowRequest } fr
 import { inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { type FailedRun, failedRun, logFailedRun } from './failed-runs.ts'
 
-/** The run of an id as a start or signal has met it. */
+/** The run that a start or signal found under a workflow id. */
 export interface Met {
   readonly runId: string
   readonly status: string
 }
-/** Who hears of what does not go well. */
+/** Callbacks for what goes wrong. */
 export interface RequestEars {
   readonly onRequestFailed: (workflowId: string, error: unknown) => void
   readonly onFailedRun: (met: FailedRun) => void
 }
 
-/** The part of the Temporal client that is needed. */
+/** The part of the Temporal client that is needed here. */
 export interface WorkflowDoor {
-  /** Starts the workflow where its id does not run and may run. */
+  /** Starts the workflow, if no run of its id is running and a new one is allowed. */
   readonly start: (request: WorkflowStart) => Promise<unknown>
-  /** Starts the workflow where its id never ran, and signals it in any case. */
+  /** Starts the workflow if its id never ran, and signals it in any case. */
   readonly signalWithStart: (request: Extract<WorkflowRequest, { do: 'signalWithStart' }>) => Promise<Met>
   /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   readonly signal: (workflowId: string, signal: string) => Promise<unknown>
-  /** The latest run of an id. */
+  /** The latest run of a workflow id. */
   readonly look: (workflowId: string, tenantId: string) => Promise<Met>
 }
 
@@ -35,8 +35,10 @@ const LEASE_MS = 60_000
 const PAUSES = { firstMs: 1000, longestMs: 60_000 }
 
 /**
- * Works off requests that are due, until none is. Safe to run twice and at once: starts go by fixed ids, and
- * every signal says a state ("over limit"), not a step.
+ * Carries out due requests until none is left, or until all of a batch fail. A failed request is retried later.
+ *
+ * Safe to run twice and concurrently: starts use fixed ids, and every signal states a condition ("over limit"), not a
+ * step.
  */
 export async function carryOutWorkflowRequests(
   store: Store,
@@ -70,14 +72,14 @@ export async function carryOutWorkflowRequests(
   }
 }
 
-/** @returns the run that was asked to enforce and has failed */
+/** @returns the run, if it was to enforce a limit and has failed */
 async function carryOut(door: WorkflowDoor, tenantId: string, request: OutboxRequest): Promise<FailedRun | undefined> {
   try {
     if (request.do === 'start') await door.start(request)
     else if (request.do === 'signal') await door.signal(request.workflowId, request.signal)
     else return failedRun(request, await door.signalWithStart(request))
   } catch (error) {
-    // It has ended: there is nobody left to tell.
+    // The run has ended, so there is nothing to signal.
     const ended = error instanceof ServiceError && ENDED.has(error.code)
     if (!ended) throw error
     if (error.code === 'workflow_not_running' && request.do === 'signal') {

@@ -1,4 +1,4 @@
-/** Runs of enforcement that have failed: their cycle gets no others by itself, so a person has to hear of them. */
+/** Failed runs of enforcement. No other run starts by itself in their cycle, so people have to be informed. */
 import { LogLevel } from '../../domain/codes.ts'
 import { parseWorkflowId, type WorkflowType } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
@@ -12,19 +12,19 @@ export interface FailedRun {
   readonly workflowId: string
   readonly runId: string
   readonly type: WorkflowType
-  /** Of the SIM or the pool. */
+  /** Id of the SIM or the pool. */
   readonly id: number
   readonly cycleKey: string
-  /** Null where the request does not say it. */
+  /** Null if the request does not name it. */
   readonly rule: string | null
-  /** How it has ended, as the internal interface shows it. */
+  /** How the run has ended, as the internal interface shows it. */
   readonly status: string
 }
 
-/** Ends that nobody has asked for: a cancel and what a workflow comes to by itself are none. */
+/** Ends that count as failures. A cancel does not, nor does an end that the workflow reaches by itself. */
 const FAILED: ReadonlySet<string> = new Set(['failed', 'timedOut', 'terminated'])
 
-/** The run that a request has met, where it was asked to enforce and has failed; else undefined. Pure. */
+/** The run that a request found, if it was to enforce a limit and has failed; else undefined. Pure. */
 export function failedRun(
   request: WorkflowRequest,
   { runId, status }: { readonly runId: string; readonly status: string },
@@ -39,7 +39,7 @@ export function failedRun(
   return { workflowId, runId, type, id, cycleKey, rule, status }
 }
 
-/** Logs, once for each run, that what is over its limit is not enforced. Nothing where the SIM or pool is gone. */
+/** Logs once per run that a limit is not enforced. Does nothing if the SIM or the pool no longer exists. */
 export async function logFailedRun(tx: TenantTx, run: FailedRun): Promise<void> {
   const { workflowId, runId, cycleKey, rule, status } = run
   const about = await subjectOf(tx, run)

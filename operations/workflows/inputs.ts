@@ -1,4 +1,4 @@
-/** Starting workflows: checks and inputs. Settings and clocks enter here, since workflows read none. */
+/** Checks and inputs for starting workflows. Settings and the time come in here, because workflows read neither. */
 import { SimStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
@@ -20,25 +20,25 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, cycleNamed, endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { type Conflict, checkAssignment } from '../tickets/open-ticket.ts'
 
-/** Settings that go into the workflows' inputs. */
+/** Settings that go into the inputs of workflows. */
 export interface WorkflowOptions {
   readonly waits: Waits
-  /** ISO 8601; holds for cycles of a day or longer. */
+  /** ISO 8601 duration from a cycle's end to its close. Shorter cycles than a day are closed without it. */
   readonly closeAfter: string
-  /** How a month end is divided. Left out: 500 SIMs a batch, 8 batches at once, 100 batches a run. */
+  /** How a month end is divided. Default: 500 SIMs a batch, 8 batches at once, 100 batches a run. */
   readonly batches?: Pick<MonthEndInput, 'pageSize' | 'parallel' | 'perRun'>
-  /** How a batch of SIMs is divided. Left out: read by 100, begun by 200 a run. */
+  /** How a batch of SIMs is divided. Default: 100 SIMs are read at a time, and 200 begun in a run. */
   readonly provisioning?: Pick<ProvisionInBulkInput, 'pageSize' | 'perRun'>
 }
 
-/** A batch is a transaction; more of them at once only wait for each other; a run has some 1,000 events. */
+/** Each batch is a transaction. With more in parallel they only wait for each other. A run has about 1,000 events. */
 const BATCHES = { pageSize: 500, parallel: 8, perRun: 100 } as const
 const DAY_MS = 86_400_000
 
 /**
- * The SIM a request names.
+ * The id of the SIM that a request names, by id or by ICCID.
  *
- * @throws ServiceError `invalid_request` for none or both, `sim_not_found`
+ * @throws ServiceError `invalid_request` if the request gives neither or both, `sim_not_found`
  */
 export async function simNamed(tx: TenantTx, ask: StartProvision): Promise<number> {
   const { simId, iccid } = ask
@@ -53,10 +53,11 @@ export async function simNamed(tx: TenantTx, ask: StartProvision): Promise<numbe
 }
 
 /**
- * Input of provision-and-activate. Accepts an Unprovisioned SIM, one that was not activated since its provision
- * ticket, and one that is Active, both in the asked pool and tariff.
+ * The input of provision-and-activate. Accepts an Unprovisioned SIM. Also accepts a SIM not activated since its
+ * provision ticket, or an Active one, if it has the requested pool and tariff.
  *
- * @throws ServiceError `sim_already_assigned`, `sim_state_conflict`, and what an assignment can fail with
+ * @throws ServiceError `sim_not_found`, `sim_already_assigned`, `sim_state_conflict`, `pool_not_found`,
+ *   `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`, `tariff_has_no_effect`
  */
 export async function provisionInput(
   tx: TenantTx,
@@ -81,8 +82,8 @@ export async function provisionInput(
 }
 
 /**
- * Why a SIM cannot be taken to Active in a place, whatever that place is: one that is provisioned has to be there, and
- * nobody may have suspended it. Pure.
+ * Why a SIM cannot be made Active in a pool and tariff; undefined if it can. A provisioned SIM must be there already,
+ * and nobody may have suspended it. Does not check the pool and the tariff themselves. Pure.
  */
 export function activationConflict(
   sim: SimState & { readonly simId: number },
@@ -97,18 +98,18 @@ export function activationConflict(
   return { code: 'sim_state_conflict', detail: `SIM ${sim.simId} was suspended by the ${sim.suspendedBy}.` }
 }
 
-/** How long the outbox leaves a start to whoever asked for it, in milliseconds: a minute is longer than any request. */
+/** How long the outbox leaves a start to its caller, in milliseconds. A minute is longer than any request. */
 const OWN_START_MS = 60_000
 
-/** A person's start of suspend-on-overage: to be carried out now, or what is known of the one before it. */
+/** A person's start of suspend-on-overage: either to be carried out now, or what is known of an earlier start. */
 export type SuspendStart =
   | { readonly do: 'start'; readonly request: SuspendRequest; readonly requestId: number }
   | { readonly do: 'answer'; readonly input: SuspendOnOverageInput; readonly before: RememberedStart }
 type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
 
 /**
- * Takes a person's start of suspend-on-overage on: it is remembered, and in the outbox, which carries it out a minute
- * later where the caller has not ended it by then.
+ * Accepts a person's start of suspend-on-overage. Remembers it, and puts it into the outbox. The outbox carries it out
+ * after a minute, unless the caller has ended it by then.
  *
  * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
  */
@@ -142,7 +143,7 @@ export async function takeSuspendStart(
   return { do: 'start', workflowId, request, requestId }
 }
 
-/** Input of suspend-on-overage in a cycle. */
+/** The input of suspend-on-overage in a cycle. */
 export const suspendInputOf = (
   tenantId: string,
   cycle: Cycle,
@@ -157,7 +158,7 @@ export const suspendInputOf = (
 })
 
 /**
- * Input of month-end-reprovision. Without a cycle, the last one that has ended.
+ * The input of month-end-reprovision. If no cycle is named: the last one that has ended; for a dry run the running one.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */

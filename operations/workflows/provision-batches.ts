@@ -1,4 +1,6 @@
-/** Batches of SIMs to take to Active: taken on whole or not at all, worked off by the workflow provision-in-bulk. */
+/**
+ * Batches of SIMs to make Active. A batch is accepted as a whole or refused. The workflow provision-in-bulk does it.
+ */
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { provisionInBulkId } from '../../domain/temporal/ids.ts'
 import type { Batch, BatchNotes, BatchRequest, BatchStarted } from '../../domain/workflows/provision-batch.ts'
@@ -21,21 +23,22 @@ import { batchTargets, checkDefaults } from './provision-targets.ts'
 
 const PARALLEL = 50
 /**
- * SIMs of one read of the list, some ten kilobytes of a workflow's history; and of one run, some 1,000 events. Between two
- * runs nothing begins for a moment, but whoever takes a run over reads all of its history: a second for a thousand events on
- * an idle machine, several on a busy one, and Temporal gives up on a worker that takes ten.
+ * SIMs in one read of the list: some ten kilobytes of a workflow's history. SIMs in one run: about 1,000 events.
+ *
+ * Shorter runs mean more moments in which nothing begins. But a worker that takes over a run reads all of its history.
+ * A thousand events take a second on an idle machine, and several on a busy one. Temporal gives up after ten.
  */
 const RUNS = { pageSize: 100, perRun: 200 } as const
-/** Rows that a refusal names. */
+/** The most rows that a refusal names. */
 const MOST_TOLD = 1000
-/** Failures that a batch's result lists. */
+/** The most failures that a batch's result lists. */
 const MOST_FAILURES = 100
 
 /**
- * Takes a batch on: its list is fixed now, its workflow starts after the commit.
+ * Accepts a batch. Its list is fixed now; its workflow starts after the commit.
  *
- * @throws ServiceError `batch_refused` with the rows that cannot be, unless they are to be left out; `pool_not_found`,
- *   `tariff_not_found`, `tariff_inactive` of the defaults
+ * @throws ServiceError `batch_refused` with the rows that cannot be provisioned, unless `skipInvalid` leaves them out;
+ *   `pool_not_found`, `tariff_not_found`, `tariff_inactive` for the defaults
  */
 export async function startBatch(tx: TenantTx, ask: BatchRequest, options: WorkflowOptions): Promise<BatchStarted> {
   const { skipInvalid } = ask
@@ -79,7 +82,7 @@ export async function startBatch(tx: TenantTx, ask: BatchRequest, options: Workf
   return { id, workflowId, total, refused: count, refusals }
 }
 
-/** A list that will be refused needs no rows. */
+/** Stores a page of the list; not if the batch will be refused because of it. */
 async function keep(tx: TenantTx, id: string, sims: readonly NewBatchSim[], skipInvalid: boolean): Promise<void> {
   if (skipInvalid || sims.every(({ refusal }) => refusal === null)) await insertBatchSims(tx, id, sims)
 }
@@ -94,7 +97,7 @@ export async function batchOf(tx: TenantTx, id: string): Promise<Batch> {
 export const noBatch = (id: string) => new ServiceError('batch_not_found', `There is no batch ${id}.`)
 
 /**
- * Keeps what the workflow tells of its SIMs. Safe to say again: what has ended stays as it was told first.
+ * Stores the progress of a batch's SIMs, as its workflow reports it. Safe to repeat: the first outcome of a SIM stays.
  *
  * @throws ServiceError `batch_not_found`
  */
@@ -105,7 +108,7 @@ export async function noteBatch(tx: TenantTx, id: string, { started, ended }: Ba
 }
 
 /**
- * Ends a batch: SIMs that were not begun are cancelled. Safe to run twice.
+ * Ends a batch. SIMs that were not begun are cancelled. Safe to run twice.
  *
  * @returns the batch, and the first 100 SIMs that did not become Active
  * @throws ServiceError `batch_not_found`

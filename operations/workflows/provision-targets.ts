@@ -1,4 +1,4 @@
-/** Which SIMs a batch is about, where each is to go, and which rows cannot be. */
+/** Which SIMs a batch covers, which pool and tariff each is to get, and which rows are not possible. */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { type BatchRequest, BatchRow } from '../../domain/workflows/provision-batch.ts'
@@ -14,8 +14,8 @@ import { activationConflict } from './inputs.ts'
 const checkRow = Compile(BatchRow)
 
 /**
- * The SIMs of a batch, page by page, in the order of the request, each with why it cannot be, where that is so: told in
- * the codes that a start of its own would meet.
+ * The SIMs of a batch, page by page and in the order of the request. A row that is not possible comes with its refusal.
+ * The codes are those of a provision-and-activate for that SIM alone.
  */
 export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchRequest): AsyncGenerator<NewBatchSim[]> {
   for await (const named of targetsOf(tx, { rows: sims.map(nameIn) })) {
@@ -26,8 +26,8 @@ export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchReque
 }
 
 /**
- * Whether there is what rows get that name no place of their own. Whether a tariff needs a pool, or has an effect in it, is
- * each row's question.
+ * Checks that the default pool and tariff exist. Whether the tariff needs a pool, or has an effect in it, is checked
+ * row by row.
  *
  * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`
  */
@@ -41,7 +41,7 @@ export async function checkDefaults(tx: TenantTx, defaults: BatchRequest['defaul
   }
 }
 
-/** The part of a row that names a SIM; what is no object is judged as it is. */
+/** The part of a row that names a SIM. A row that is no object is returned as it is. */
 function nameIn(row: unknown): unknown {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) return row
   const parts = (['simId', 'iccid'] as const).flatMap((name) => {
@@ -51,7 +51,7 @@ function nameIn(row: unknown): unknown {
   return Object.fromEntries(parts)
 }
 
-/** Where a row's SIM is to go; or what is wrong in it. */
+/** The pool, tariff and tag for a row's SIM, or what is wrong with the row. */
 function placeOf(row: unknown, defaults: BatchRequest['defaults']) {
   const nowhere = { poolId: null, tariffId: null, tag: null }
   if (!checkRow.Check(row)) {
@@ -71,7 +71,7 @@ type Requested = Pick<NewBatchSim, 'simId' | 'poolId' | 'tariffId'>
 
 const some = (ids: readonly (number | null)[]) => [...new Set(ids.filter((id) => id !== null))]
 
-/** Reads the pools and tariffs that a page's rows name, at once. */
+/** Reads the pools and tariffs that the rows of a page name, all at once. */
 async function foundFor(tx: TenantTx, page: readonly Requested[]) {
   const pools = await poolTariffs(tx, some(page.map(({ poolId }) => poolId)))
   const tariffs = await findTariffs(tx, some(page.map(({ tariffId }) => tariffId)))
@@ -81,7 +81,7 @@ async function foundFor(tx: TenantTx, page: readonly Requested[]) {
   })
 }
 
-/** Reads what a page's rows name, and judges each by it. */
+/** Reads what the rows of a page name. @returns a function that says why a row is not possible */
 async function conflictsIn(
   tx: TenantTx,
   page: readonly Requested[],

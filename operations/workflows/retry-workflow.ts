@@ -1,4 +1,4 @@
-/** Starting a workflow again that has failed. */
+/** Starts a failed workflow again. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { ServiceError } from '../../domain/errors.ts'
@@ -6,19 +6,19 @@ import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/ids.ts'
 import type { StartRequest, WorkflowInput } from '../../queues/temporal/client.ts'
 import type { WorkflowRun } from '../../queues/temporal/read.ts'
 
-/** Outcomes of a run that Temporal calls completed, after which what was asked for is not so. */
+/** Outcomes of a run that is completed for Temporal, but has not done what was requested. */
 const FAILED_OUTCOMES: ReadonlySet<string> = new Set(['failed', 'compensated', 'cancelled', 'doneWithFailures'])
 
 const Result = Type.Object({ outcome: Type.String() })
 const outcomeOf = (result: unknown): string | null => (Value.Check(Result, result) ? result.outcome : null)
 
-/** Whether a run has ended without what was asked for. */
+/** Whether a run has ended without doing what was requested. */
 export function hasFailed({ status, result }: Pick<WorkflowRun, 'status' | 'result'>): boolean {
   if (status !== 'completed') return status !== 'running'
   const outcome = outcomeOf(result)
   return outcome !== null && FAILED_OUTCOMES.has(outcome)
 }
-/** What every input has; the rest is handed on as it was. */
+/** Fields that inputs have in common. The rest is passed on unchanged. */
 const Input = Type.Object({
   tenantId: Type.String(),
   simId: Type.Optional(Type.Integer()),
@@ -27,12 +27,13 @@ const Input = Type.Object({
 })
 
 /**
- * The start that tries a run again: the same id, the same input.
+ * The start that tries a run again, with the same id and input.
  *
- * A suspension is told to take over what the run before has left: the SIM may be suspended already. A month end begins
- * at its first step; what is done is found done.
+ * A suspend-on-overage has to take over what the last run left: the SIM may be suspended already. A month end begins at
+ * its first step, and finds what is done already.
  *
- * @throws ServiceError `workflow_not_retryable` where it runs, has ended well, or its input is not known any more
+ * @throws ServiceError `workflow_not_retryable` if it runs, has ended well, is of an unknown type, is part of a month
+ *   end, is through its list, or its input is unknown
  */
 export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' | 'input' | 'result'>): StartRequest {
   const { workflowId, input } = run
@@ -45,7 +46,7 @@ export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' 
   const type = WORKFLOW_TYPES.find((known) => known === run.type)
   if (type === undefined) throw refuse(`is of type ${run.type}, which is not known here`)
   if (type === 'month-end-batch') throw refuse('is a part of a month end: start that again')
-  // Every SIM of its list has its outcome: there is nothing left to begin.
+  // Every SIM of the list has its outcome, so nothing is left to begin.
   if (type === 'provision-in-bulk' && outcomeOf(run.result) !== null) {
     throw refuse('is through its list: start the SIMs that failed again by a batch of their own')
   }
@@ -53,7 +54,7 @@ export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' 
   return { type, workflowId, input: anew(type, input) }
 }
 
-/** Where the run before stood is not where the next one stands. */
+/** The input without the progress of the last run: the next run does not begin there. */
 function anew(type: WorkflowType, input: WorkflowInput): WorkflowInput {
   const begun = type === 'suspend-on-overage' ? { takeOver: true } : { carried: undefined }
   return { ...input, ...begun }

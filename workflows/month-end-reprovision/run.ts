@@ -1,4 +1,4 @@
-/** What one run of a month end knows, and how it tells of itself. */
+/** The state of one run of a month end, and how it is shown. */
 import { allHandlersFinished, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow'
 import type { MonthEndLook } from '../../activities/month-end.ts'
 import type {
@@ -18,21 +18,22 @@ export interface MonthEndRun {
   readonly input: MonthEndInput
   readonly cancel: Cancel
   readonly timeline: TimelineWriter
-  /** The boundary, and when the cycle is closed: epoch milliseconds. */
+  /** The boundary: the cycle's end, in epoch milliseconds. */
   readonly endsAt: number
+  /** When the cycle is to be closed, in epoch milliseconds. */
   readonly closesAt: number
   readonly looks: Record<MonthEndWork, WorkLooks>
-  /** The last look of this run. */
+  /** The service's last counts in this run; null before the first. */
   look: MonthEndLook | null
   step: MonthEndStep
   afterSimId: number
   renewedAt: number | null
   renewedAgain: boolean
   retries: number
-  /** Whether changes have been retried since tickets were last waited for. */
+  /** Whether changes have been retried since the last wait for tickets. */
   retried: boolean
   closing: boolean
-  /** Batches that this run has started. */
+  /** How many batches this run has started. */
   batches: number
   readonly broken: string[]
 }
@@ -80,7 +81,7 @@ export const stateOf = ({ step, looks, timeline }: MonthEndRun): MonthEndState =
   ...timeline.read(),
 })
 
-/** What two looks at a step say of its pace. */
+/** The figures of a step. Its rate follows from the counts when the run entered the step, and the last ones. */
 function figuresOf({ first, last }: WorkLooks): StepFigures {
   const { total, done, failed, left, at } = last
   const seconds = first === null ? 0 : (at - first.at) / 1000
@@ -89,13 +90,13 @@ function figuresOf({ first, last }: WorkLooks): StepFigures {
   return { total, done, failed, left, ratePerSecond: Math.round(rate * 100) / 100, estimatedEndAt: endsAt }
 }
 
-/** Takes over what the service has counted. */
+/** Takes over the service's latest counts. */
 export function note(run: MonthEndRun, look: MonthEndLook): void {
   run.look = look
   for (const work of WORK) run.looks[work] = { ...run.looks[work], last: { ...look[work], at: Date.now() } }
 }
 
-/** Goes to a step; its pace counts from now on. */
+/** Goes to a step. Its rate is measured from now on. */
 export function enter(run: MonthEndRun, step: MonthEndStep): void {
   run.step = step
   run.afterSimId = 0
@@ -107,8 +108,8 @@ export function enter(run: MonthEndRun, step: MonthEndStep): void {
 }
 
 /**
- * Goes on in a new run, where this one has grown: its history stays bounded, however large the estate. Not under a
- * cancel, which a new run would not know of.
+ * Goes on in a new run if this one has grown, so that its history stays bounded, however large the estate. Not after a
+ * cancel, because the new run would not know of it.
  */
 export async function goOnAsNew(run: MonthEndRun): Promise<void> {
   if (run.batches < run.input.perRun && !workflowInfo().continueAsNewSuggested) return

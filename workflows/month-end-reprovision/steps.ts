@@ -1,4 +1,4 @@
-/** The steps of a month end: begin what there is to do in batches, wait for its tickets, close. */
+/** The steps of a month end: begin the work in batches, wait for its tickets, close. */
 
 import {
   ApplicationFailure,
@@ -21,14 +21,14 @@ import { unlessCancelled } from '../run/cancellation.ts'
 import { withConcurrency } from '../run/concurrency.ts'
 import { enter, goOnAsNew, type MonthEndRun, note } from './run.ts'
 
-/** Batches that are asked for at once, for each that is under way: the lanes seldom wait for the next page. */
+/** Batches listed at once, per batch that may be under way. With four, batches seldom wait for the next page. */
 const PAGES_AHEAD = 4
-/** How long SIMs that come back are waited for at least: a cycle may be closed at its very end. */
+/** Least time to wait for SIMs that come back, in milliseconds: a cycle may be closed at its very end. */
 const RETURN_MS = 60_000
-/** First and longest pause between two looks at the tickets' ends, in seconds: so old the progress may be. */
+/** First and longest pause between two reads of the progress, in milliseconds. The progress shown may be that old. */
 const LOOKS = { firstMs: 5000, longestMs: 60_000 }
 
-/** Waits for the boundary, and sees what there is to do. */
+/** Waits for the boundary, and enters the first step that has something to do. */
 export async function awaitBoundary(run: MonthEndRun): Promise<void> {
   const { tenantId, cycleKey, cycleEndsAt } = run.input
   if (run.endsAt > Date.now()) {
@@ -43,14 +43,14 @@ export async function awaitBoundary(run: MonthEndRun): Promise<void> {
   else enter(run, 'renew')
 }
 
-/** Opens the tickets of one kind of change. */
+/** Opens the tickets for one kind of change. */
 export async function openChanges(run: MonthEndRun, kind: 'unassign' | 'move'): Promise<void> {
   await workOff(run, kind)
   if (run.cancel.requested) return
   enter(run, kind === 'unassign' && run.looks.move.last.left > 0 ? 'move' : 'renew')
 }
 
-/** Opens the next cycle, and has suspended SIMs brought back. */
+/** Opens the next cycle, and starts the return of suspended SIMs. */
 export async function renew(run: MonthEndRun): Promise<void> {
   const { tenantId, cycleKey } = run.input
   if (run.renewedAt === null) {
@@ -62,7 +62,7 @@ export async function renew(run: MonthEndRun): Promise<void> {
   if (!run.cancel.requested) enter(run, 'settle')
 }
 
-/** Works off a step in batches, by SIM id; goes on behind what has been begun. */
+/** Works through a step in batches, by SIM id. Continues after the SIMs that have been begun. */
 async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
   const { tenantId, cycleKey, pageSize: size, parallel } = run.input
   const limit = parallel * PAGES_AHEAD
@@ -74,7 +74,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     run.timeline.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
     await withConcurrency(page.batches, parallel, async (range) => {
       if (run.cancel.requested) return
-      // Lanes take the batches in their order: those up to here are begun.
+      // Batches are started in order: all up to this one have begun.
       run.afterSimId = range.throughSimId
       const { opened, refused, signalled } = await runBatch(run, { tenantId, cycleKey, kind, ...range })
       sum.opened += opened
@@ -89,11 +89,11 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
   }
 }
 
-/** One that cannot be worked off stops no other. */
+/** Runs one batch. A batch that fails does not stop the others; `broken` records it. */
 async function runBatch(run: MonthEndRun, input: MonthEndBatchInput): Promise<MonthEndBatchResult> {
   const { tenantId, cycleKey, kind, afterSimId, throughSimId } = input
   run.batches += 1
-  // Named after the run: a batch of a terminated run may not have ended yet when the next run begins.
+  // The id names the run: a batch of a terminated run may still be running when the next run begins.
   const runName = workflowInfo().firstExecutionRunId.slice(0, 8)
   const name = `${kind}${run.renewedAgain ? '-again' : ''}:${afterSimId}`
   try {
@@ -108,10 +108,10 @@ async function runBatch(run: MonthEndRun, input: MonthEndBatchInput): Promise<Mo
   }
 }
 
-/** Waits until the tickets of the changes have ended, and for a while until suspended SIMs are back. */
+/** Waits until the tickets of the changes have ended. Then waits a limited time until suspended SIMs are back. */
 export async function settle(run: MonthEndRun): Promise<void> {
   const { tenantId, cycleKey, waits } = run.input
-  // The last look is of before the tickets that were opened again.
+  // The last counts are from before these tickets were opened again.
   if (run.retried && patched('retries-are-awaited')) run.look = null
   run.retried = false
   for (let looks = 1; !isSettled(run); looks++) {
@@ -136,7 +136,10 @@ export async function settle(run: MonthEndRun): Promise<void> {
   enter(run, 'renew')
 }
 
-/** Who was to be unassigned was released from its suspension; where that failed, it comes back after all. */
+/**
+ * Whether suspended SIMs are left because unassignments failed. Their workflows have released them, since they were to
+ * be unassigned. So they have to be brought back after all.
+ */
 const isForgotten = ({ look, renewedAgain }: MonthEndRun): boolean =>
   look !== null && !renewedAgain && look.unassign.failed > 0 && look.suspended > 0
 
@@ -160,8 +163,8 @@ function waitForTickets(run: MonthEndRun): void {
 /**
  * Waits until the cycle is to be closed, and closes it.
  *
- * @returns null where it is not closed yet: cancelled, or changes have been retried and are waited for first
- * @throws ApplicationFailure `month_end_incomplete` where a batch could not be worked off
+ * @returns null if it is not closed yet: after a cancel, or to wait for retried changes first
+ * @throws ApplicationFailure `month_end_incomplete` if a batch has failed
  */
 export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
   const { tenantId, cycleKey } = run.input
@@ -186,7 +189,7 @@ export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
   return result
 }
 
-/** Waits until an instant; a cancel or retried changes end it early. */
+/** Waits until an instant (epoch milliseconds). A cancel or retried changes end the wait early. */
 async function pause(run: MonthEndRun, until: number): Promise<void> {
   const left = until - Date.now()
   if (left > 0) await condition(() => run.cancel.requested || run.retried, left)

@@ -1,9 +1,9 @@
 /**
- * One SIM of a batch on its way: its provision-and-activate as a child, waited for over continue-as-new.
+ * One SIM of a batch: runs its provision-and-activate as a child, and waits for it even across continue-as-new.
  *
- * A child outlives the run that started it (ABANDON), so that a batch continues as new while some of its SIMs are stuck;
- * the next run waits for those by an activity. A run for the SIM that somebody else has started is waited for too; then
- * this batch's own run finds what it has come to.
+ * A child outlives the run that started it (ABANDON). So a batch can continue as new while some of its SIMs are stuck,
+ * and the next run waits for those by an activity. If somebody else has started a run for the SIM, waits for that too.
+ * Then this batch's own run finds the result.
  */
 import {
   CancelledFailure,
@@ -27,9 +27,9 @@ import { type Cancel, unlessCancelled } from '../run/cancellation.ts'
 /** A SIM that is under way. */
 export interface UnderWay {
   readonly item: BatchItem
-  /** The run of this batch for it; null while there is none. */
+  /** Id of this batch's run for the SIM; null while there is none. */
   runId: string | null
-  /** Whether its start has not been answered yet: a moment in which the batch must not continue as new. */
+  /** Whether the child is being started. In that moment the batch must not continue as new. */
   starting: boolean
 }
 
@@ -40,7 +40,7 @@ export interface BatchOptions {
   readonly cancelled: Promise<void>
 }
 
-/** The class is of a package that the bundle does not name; its name is kept for such. */
+/** The name of an error whose class is in a package that the bundle does not import. */
 const ALREADY_STARTED = 'WorkflowExecutionAlreadyStartedError'
 
 type ProvisionAndActivate = (input: ProvisionAndActivateInput) => Promise<ProvisionAndActivateResult>
@@ -48,7 +48,7 @@ type ProvisionAndActivate = (input: ProvisionAndActivateInput) => Promise<Provis
 export const NO_TICKETS = { provisionTicket: null, activateTicket: null, unassignTicket: null }
 const NOT_BEGUN: SimEnd = { outcome: 'cancelled', failure: null, ...NO_TICKETS }
 
-/** Takes a SIM to the end of its run, begun already or not. */
+/** Runs a SIM's workflow to its end, whether it has begun already or not. */
 export async function untilEnd(way: UnderWay, options: BatchOptions): Promise<SimEnd> {
   const { tenantId, waits } = options.input
   const workflowId = provisionAndActivateId(tenantId, way.item.simId)
@@ -70,7 +70,7 @@ export async function untilEnd(way: UnderWay, options: BatchOptions): Promise<Si
   }
 }
 
-/** Starts the child. @returns null where a run that somebody else started is under way */
+/** Starts the child. @returns null if a run that somebody else has started is under way */
 async function begin(
   workflowId: string,
   way: UnderWay,
@@ -113,11 +113,11 @@ async function endOf(child: ChildWorkflowHandle<ProvisionAndActivate>, run: RunR
   }
 }
 
-/** Waits for a run's end, and asks it to cancel itself as soon as the batch is cancelled. */
+/** Waits for a run's end. Cancels the run as soon as the batch is cancelled, and still waits for its end. */
 async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, options: BatchOptions): Promise<T> {
   await Promise.race([end, options.cancelled])
   if (options.cancel.requested) {
-    // It may have ended in the same moment: there is nobody left to ask.
+    // The run may have ended in the same moment; then there is nothing to cancel.
     await getExternalWorkflowHandle(workflowId, runId)
       .cancel()
       .catch(() => undefined)
@@ -125,7 +125,7 @@ async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, op
   return await end
 }
 
-/** Waits until no run under the id is under way, or the batch is cancelled: somebody else's run is not cancelled with it. */
+/** Waits until no run of the id is under way, or the batch is cancelled. Does not cancel somebody else's run. */
 async function othersEnd(workflowId: string, { input: { tenantId, waits }, cancel }: BatchOptions): Promise<void> {
   await unlessCancelled(cancel, () => waiting.awaitSimRun({ tenantId, workflowId, runId: null, waits }))
 }

@@ -1,4 +1,4 @@
-/** How workflows call activities, with the timeouts argued, and what they make of a failed one. */
+/** How workflows call activities: their timeouts, with reasons, and what a failed one means. */
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -11,23 +11,23 @@ import type { Activities } from '../../activities/index.ts'
 import { WAITING_TASK_QUEUE } from '../../domain/temporal/start.ts'
 
 /**
- * Activities of one to three requests. 30 s: three times a request's own limit. Tried again for as
- * long as it takes, at most a minute apart: the service may be away for an hour, and nothing is lost.
+ * Activities of one to three requests. The timeout of 30 s is three times that of a request. Retried for as long as it
+ * takes, at most a minute apart: the service may be away for an hour, and nothing is lost.
  */
 export const short = proxyActivities<Activities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 })
 
-/** Activities of one request that works on a whole estate: 10 minutes, a third of that for the request itself. */
+/** Activities of one request about a whole estate. 10 minutes; a third of that for the request itself. */
 export const slow = proxyActivities<Activities>({
   startToCloseTimeout: '10 minutes',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 })
 
 /**
- * Activities that page or signal through many subjects: 10 minutes, and a heartbeat after each,
- * so that a killed worker is noticed after a minute.
+ * Activities that page through many subjects or signal them. 10 minutes, with a heartbeat for each subject, so that a
+ * killed worker is noticed after a minute.
  */
 export const long = proxyActivities<Activities>({
   startToCloseTimeout: '10 minutes',
@@ -43,29 +43,32 @@ const WAITING = {
 } as const
 
 /**
- * Activities that wait, on their own task queue. An hour is no limit to the wait: a new attempt goes on
- * where the last one stopped. The heartbeat finds a killed worker after half a minute.
+ * Activities that wait, on a task queue of their own. The wait may be longer than an hour: a new attempt goes on where
+ * the last one stopped. Heartbeats reveal a killed worker after half a minute.
  */
 export const waiting = proxyActivities<Activities>(WAITING)
 
-/** The same, for waits that a cancel ends: with its next heartbeat, and no run ends with one still under way. */
+/**
+ * Like {@link waiting}, for waits that a cancel may end. It ends them at their next heartbeat. The run waits for that,
+ * so none is under way when the run ends.
+ */
 export const cancellable = proxyActivities<Activities>({
   ...WAITING,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 })
 
 /**
- * Idempotency key of a step: the same for each attempt and over continue-as-new, another in a later
- * run under the same workflow id.
+ * The idempotency key of a step. It is the same for each attempt and after continue-as-new. A later run under the same
+ * workflow id has another.
  *
- * @param step names the step within the run, with an entity's id or a counter where it comes back
+ * @param step name of the step within the run. A step that recurs needs an entity's id or a counter in its name.
  */
 export const stepKey = (step: string): string => {
   const { workflowId, firstExecutionRunId } = workflowInfo()
   return `${workflowId}/${firstExecutionRunId}/${step}`
 }
 
-/** Stable code and text of a failed activity. */
+/** The stable code and the text of a failed activity. @throws the given error if it is not of an activity */
 export function failureOf(error: unknown): { readonly code: string; readonly detail: string } {
   if (!(error instanceof ActivityFailure)) throw error
   const cause = error.cause

@@ -1,4 +1,4 @@
-/** A cancel request as a fact that the workflow looks at, instead of an error at whatever it waits for. */
+/** Turns a cancel request into a flag that the workflow checks, instead of an error wherever it waits. */
 import { CancellationScope, CancelledFailure, condition, isCancellation, upsertMemo } from '@temporalio/workflow'
 
 export interface Cancel {
@@ -6,9 +6,10 @@ export interface Cancel {
 }
 
 /**
- * Runs a workflow's body out of reach of cancellation, and tells it when one is asked for.
+ * Runs a workflow's body shielded from cancellation, and sets `requested` when one is requested.
  *
- * @param body decides itself when to stop, so that what has been begun is ended in order
+ * @param body decides itself when to stop, so that it can finish what it has begun
+ * @param onCancel called when a cancel is requested
  */
 export async function heedingCancel<T>(body: (cancel: Cancel) => Promise<T>, onCancel?: () => void): Promise<T> {
   const cancel = { requested: false }
@@ -19,14 +20,14 @@ export async function heedingCancel<T>(body: (cancel: Cancel) => Promise<T>, onC
   return await CancellationScope.nonCancellable(() => body(cancel))
 }
 
-/** Waits for something that a cancel ends early. @returns null where it has */
+/** Waits for something that a cancel may end early. @returns null if it has */
 export async function unlessCancelled<T>(cancel: Cancel, wait: () => Promise<T>): Promise<T | null> {
   const scope = new CancellationScope()
   let pending = true
   const ended = scope.run(wait).finally(() => {
     pending = false
   })
-  // Whatever it ends with is taken below.
+  // The result or the error is taken below.
   ended.catch(() => {})
   await condition(() => !pending || cancel.requested)
   if (pending) scope.cancel()
@@ -38,7 +39,7 @@ export async function unlessCancelled<T>(cancel: Cancel, wait: () => Promise<T>)
   }
 }
 
-/** Ends the workflow as cancelled. Temporal keeps no result of such a run: it goes into the memo. */
+/** Ends the workflow as cancelled. Temporal keeps no result of such a run, so the result goes into the memo. */
 export function endCancelled(result: object, message: string): never {
   upsertMemo({ result })
   throw new CancelledFailure(message)

@@ -1,7 +1,7 @@
 /**
- * Works through items, at most so many at a time, in their order.
+ * Works through items in their order, at most `concurrency` at a time.
  *
- * @throws what the first failing item throws; the others of its moment are not waited for
+ * @throws what the first failing item throws; does not wait for the others that are under way
  */
 export async function withConcurrency<T>(
   items: readonly T[],

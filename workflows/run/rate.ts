@@ -1,22 +1,22 @@
-/** How fast a long run gets on, of late: so that an outage long ago does not slow what is foretold. */
+/** The recent rate of a long run, so that an outage long ago does not distort its estimated end. */
 
-/** How many had ended at an instant, epoch milliseconds. */
+/** How many items had ended at an instant (epoch milliseconds). */
 export interface RateMark {
   readonly at: number
   readonly ended: number
 }
 
-/** Marks that are kept: at one every two seconds or more, the last half minute at least. */
+/** How many marks are kept. At one every two seconds or longer, they cover about the last half minute or more. */
 const MOST_MARKS = 15
 
 export interface Rate {
-  /** Notes how many have ended by now. */
+  /** Records how many items have ended so far. */
   mark(ended: number): void
-  /** Ended in a second; 0 where that cannot be told yet. */
+  /** Items per second, to two decimals; 0 if not known yet. */
   perSecond(): number
-  /** When so many more will have ended, ISO 8601; null where that cannot be told. */
+  /** When `left` more items will have ended, ISO 8601; null if none are left, or the rate is not known. */
   endOf(left: number): string | null
-  /** For a continued run. */
+  /** The marks, for a continued run. */
   read(): readonly RateMark[]
 }
 

@@ -1,4 +1,4 @@
-/** Waiting for the end of a ticket, with the choice to take it back. */
+/** Waits for the end of a ticket, with the option to cancel it. */
 import { condition } from '@temporalio/workflow'
 import type { TicketEnd, TicketRef } from '../../activities/tickets.ts'
 import type { Waits } from '../../domain/temporal/waits.ts'
@@ -10,13 +10,13 @@ export interface OpenTicket {
   readonly waits: Waits
 }
 
-/** How a wait for a ticket ended, and whether this run has taken the ticket back. */
+/** How a wait for a ticket ended, and whether this run has cancelled the ticket. */
 export interface Waited<T> {
   readonly ended: T
   readonly withdrawn: boolean
 }
 
-/** Waits for something; false where it stopped waiting before. */
+/** Waits for a condition; false if it stopped waiting before the condition was met. */
 type Wait = (what: () => boolean) => Promise<boolean>
 
 const asLongAsItTakes: Wait = async (what) => {
@@ -27,16 +27,17 @@ const asLongAsItTakes: Wait = async (what) => {
 /**
  * Waits until a ticket has ended.
  *
- * @param withdraw as soon as it holds, the ticket is cancelled if it is still Pending; one that is
- *   Processing is waited for all the same, because the carrier may have acted already
+ * @param withdraw once this is true, the ticket is cancelled if it is still Pending. A Processing ticket is waited for
+ *   all the same, because the carrier may have acted already.
  */
 export const endOfTicket = async (ticket: OpenTicket, withdraw: () => boolean): Promise<TicketEnd> =>
   (await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw)).ended
 
 /**
- * The same around an activity that waits for the ticket's end, whatever else it does.
+ * Like {@link endOfTicket}, for any activity that waits for the ticket's end.
  *
- * @param wait where it stops waiting the ticket is cancelled too
+ * @param end the result of that activity
+ * @param wait if it stops waiting, the ticket is cancelled too
  */
 export async function orWithdrawn<T>(
   end: Promise<T>,

@@ -3,14 +3,14 @@ import { condition } from '@temporalio/workflow'
 import { durationMs } from '../../domain/time/duration.ts'
 import { isWanted, logAction, phaseTo, type SuspendRun } from './run.ts'
 
-/** The warning before the end comes after nine tenths of the grace, but not more than an hour before its end. */
+/** How long before the end of a grace its warning comes: a tenth of the grace, at most an hour. Milliseconds. */
 const warningMs = (graceMs: number): number => Math.min(graceMs / 10, 3_600_000)
 
 /**
- * Waits the grace period out. It may be extended meanwhile: then its new end has a warning of its own.
+ * Waits out the grace period. It may be extended meanwhile; the new end then has its own warning.
  *
- * @returns true where it has passed and the SIM is still wanted suspended; a grace that would end after the
- *   cycle's end runs until then and is released by it
+ * @returns true if the grace has passed and the suspension is still desired. A grace that would end after the cycle
+ *   lasts until the cycle ends; then the SIM is released.
  */
 export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
   const graceMs = durationMs(run.input.grace)
@@ -41,7 +41,7 @@ export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
   return false
 }
 
-/** Waits until an instant, unless the SIM is released or the grace gets another end before. */
+/** Waits until an instant, unless the suspension is no longer desired or the end of the grace changes before. */
 async function sleepOn(run: SuspendRun, endsAt: number, at: number): Promise<void> {
   run.timeline.waits({ what: 'the end of the grace period', until: iso(endsAt), why: run.state.reason })
   const left = Math.min(at, run.boundaryAt) - Date.now()
@@ -52,7 +52,7 @@ async function sleepOn(run: SuspendRun, endsAt: number, at: number): Promise<voi
 async function release(run: SuspendRun, why: string): Promise<void> {
   run.timeline.done('grace', why)
   phaseTo(run, 'idle', why)
-  // A demand that outlives the cycle must not start another grace.
+  // A demand that outlasts the cycle must not start another grace.
   if (run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
   await logAction(run, 'released', why, null)
 }

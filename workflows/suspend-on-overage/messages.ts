@@ -1,15 +1,15 @@
 /**
- * Signals of suspend-on-overage, boiled down to what the workflow has to know at any moment.
+ * Signals of suspend-on-overage, reduced to what the workflow has to know at any moment.
  *
- * A handler only notes; the body decides. So a signal may come at any moment, before its workflow too.
+ * A handler only stores the signal; the body decides. So a signal may come at any moment, even before its workflow.
  */
 import { defineSignal, setHandler } from '@temporalio/workflow'
 import { SUSPEND_SIGNALS, type SuspendSignal } from '../../domain/temporal/signals.ts'
 
 /**
- * What the watchdog wants of the SIM: the last of overLimit, cleared and standDown. `refused`: not suspended when it
- * was asked; another overLimit asks again. `discarded`: the guard's operator said no to this overage; only after it
- * has cleared, or the watchdog has stood down, does another overLimit ask again.
+ * What the watchdog wants for the SIM: the last of overLimit, cleared and standDown. `refused`: the last attempt did
+ * not suspend it; another overLimit tries again. `discarded`: a person has discarded the guard's hold. Another
+ * overLimit then has no effect until the overage has cleared, or the watchdog has stood down.
  */
 export type Demand = 'over' | 'cleared' | 'stoodDown' | 'refused' | 'discarded'
 /** What ends the run; `boundary` is the cycle's end by the workflow's own timer. */
@@ -17,14 +17,16 @@ export type Ending = 'cancelled' | 'personActed' | 'resumed' | 'renewed' | 'boun
 
 export interface Mailbox {
   demand: Demand
-  /** How often overLimit came: tells whether it came again meanwhile. */
+  /** How often overLimit came, to find out whether it came again meanwhile. */
   overs: number
   ending: Ending | null
-  /** What became of the guard's hold, since the service was last asked; it may come before the answer that tells of it. */
+  /**
+   * The decision about the guard's hold since the last request. It may come before the response that names the hold.
+   */
   guard: 'released' | 'discarded' | null
 }
 
-/** The stronger one stands: who cancels or acts decides about the SIM, not the cycle. */
+/** Endings from weakest to strongest; the strongest stays. A person who cancels or acts outweighs the cycle. */
 const STRENGTH: readonly Ending[] = ['boundary', 'renewed', 'resumed', 'personActed', 'cancelled']
 
 export function end(mailbox: Mailbox, ending: Ending): void {
@@ -32,9 +34,9 @@ export function end(mailbox: Mailbox, ending: Ending): void {
 }
 
 /**
- * Takes the run's signals from now on, and at once those that came before.
+ * Handles the run's signals from now on, and those that came before at once.
  *
- * A run begins armed: who starts it without a signal means overLimit.
+ * @param demand what the watchdog wants at first. A start without a signal means overLimit.
  */
 export function openMailbox(demand: Demand = 'over'): Mailbox {
   const mailbox: Mailbox = { demand, overs: 0, ending: null, guard: null }

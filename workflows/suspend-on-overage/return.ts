@@ -1,4 +1,4 @@
-/** Bringing a suspended SIM back, and keeping it where a person wants that. */
+/** Brings a suspended SIM back, or keeps it suspended if a person wants that. */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
@@ -8,14 +8,14 @@ import { end } from './messages.ts'
 import { logAction, PAUSES, phaseTo, type SuspendRun } from './run.ts'
 import { ticketOf, waitFor } from './steps.ts'
 
-/** After two days of failed activations the run gives up, and says so: someone has to look. */
+/** After about two days of failed activations the run gives up and ends as failed: a person has to look. */
 const RETURN_ATTEMPTS = 48
 
 /**
- * Activates the SIM, trying again for two days when tickets fail.
+ * Activates the SIM. If tickets fail, retries for about two days.
  *
- * @returns `back`; `released` where it is no longer this run's to bring back (unassigned, or changed by someone);
- *   `kept` where a cancel, a person or a person's cancelling of the ticket keeps it suspended; `failed`
+ * @returns `back`; `released` if this run is no longer responsible (the SIM was unassigned, or changed by someone);
+ *   `kept` if a cancel, a person's action or a cancelled ticket keeps it suspended; `failed`
  */
 export async function bringBack(run: SuspendRun): Promise<'back' | 'released' | 'kept' | 'failed'> {
   const { mailbox, input } = run
@@ -39,7 +39,7 @@ export async function bringBack(run: SuspendRun): Promise<'back' | 'released' | 
   return 'failed'
 }
 
-/** The SIM has been taken out of this run's hands. */
+/** Codes that mean this run is no longer responsible for the SIM. */
 const GONE: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_not_found'])
 
 async function activate(run: SuspendRun, n: number, ask: TicketInput, keep: () => boolean): Promise<TicketEnd> {
@@ -90,8 +90,8 @@ async function pauseAfter(run: SuspendRun, attempt: number, { code, detail }: Ti
 }
 
 /**
- * Has the service record how long the suspension lasts, so that the month end brings back what comes back and no
- * other. A suspension that is not this run's any more is left alone: a person has acted, and the run will hear of it.
+ * Makes the service record how long the suspension lasts, so that the month end brings back the right SIMs. Does
+ * nothing to a suspension that is no longer this run's: a person has acted, and a signal will say so.
  */
 export async function recordUntil(run: SuspendRun): Promise<void> {
   const { tenantId, simId } = run.input
@@ -99,6 +99,6 @@ export async function recordUntil(run: SuspendRun): Promise<void> {
   const { workflowId } = workflowInfo()
   const recorded = await short.setSuspensionUntil({ tenantId, simId, until, workflowId })
   run.recordedUntil = until
-  // The month end may have listed who comes back before: then no renewal is signalled.
+  // The month end may have listed the SIMs that come back before this: then it sends no `renewed`.
   if (recorded && until === 'renewal' && Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
 }

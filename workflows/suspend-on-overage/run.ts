@@ -1,4 +1,4 @@
-/** What one run of suspend-on-overage knows, and how it tells of itself. */
+/** The state of one run of suspend-on-overage, and how it is shown and logged. */
 import { ActivityFailure, condition, log, workflowInfo } from '@temporalio/workflow'
 import type { SimAction } from '../../domain/enforcement/enforcement.ts'
 import type {
@@ -27,18 +27,18 @@ export interface SuspendRun {
     reason: string
   }
   readonly timeline: TimelineWriter
-  /** End of the grace period in epoch milliseconds; null when none runs. */
+  /** End of the grace period in epoch milliseconds; null if none runs. */
   graceEndsAt: number | null
-  /** The grace of this overage is over: another attempt to suspend has none of its own. */
+  /** The grace of this overage has passed. Another attempt to suspend gets no grace of its own. */
   gracePassed: boolean
   isSuspended: boolean
-  /** How long the suspension lasts by the service's record of it. */
+  /** How long the suspension lasts, as the service has recorded it. */
   recordedUntil: Until
-  /** Each action of this run so far: makes its log entries one of a kind. */
+  /** How often this run has taken each action. Makes its log entries unique. */
   readonly counts: Counts
-  /** Where its counters begin: a run after another under the same id has entries of its own. */
+  /** Where the counters begin. A later run under the same workflow id gets log entries of its own. */
   readonly countFrom: number
-  /** Failed attempts in a row; sets the pause before the next. */
+  /** Failed attempts in a row. They determine the pause before the next one. */
   failures: number
   failure: SuspendOnOverageResult['failure']
 }
@@ -77,7 +77,7 @@ export const beginRun = (input: SuspendOnOverageInput, mailbox: Mailbox, carried
   failure: null,
 })
 
-/** The run's own view of where it stands: a copy. */
+/** A copy of the run's state, for the query and for a continued run. */
 export const stateOf = ({ state, graceEndsAt, timeline }: SuspendRun): SuspendOnOverageState => ({
   ...state,
   graceEndsAt: graceEndsAt === null ? null : new Date(graceEndsAt).toISOString(),
@@ -92,7 +92,7 @@ export const carriedOf = (run: SuspendRun): Carried => {
   return { demand, gracePassed, isSuspended, recordedUntil, state: stateOf(run), counts, countFrom, failures }
 }
 
-/** Phases that last are shown in Temporal's lists too; passing ones only in the answer to the query. */
+/** Phases that last. Temporal's lists show these; the query's response shows the short ones too. */
 const LASTING: ReadonlySet<Phase> = new Set<Phase>(['idle', 'grace', 'held', 'suspended'])
 
 export function phaseTo(run: SuspendRun, phase: Phase, reason: string): void {
@@ -103,20 +103,20 @@ export function phaseTo(run: SuspendRun, phase: Phase, reason: string): void {
   if (changed && LASTING.has(phase)) showState(phase)
 }
 
-/** Whether the SIM is still to be suspended: over, and nothing has ended the run or its cycle. */
+/** Whether the suspension is still desired: the SIM is over, and neither the run nor the cycle has ended. */
 export const isWanted = ({ mailbox, boundaryAt }: SuspendRun): boolean =>
   mailbox.demand === 'over' && mailbox.ending === null && Date.now() < boundaryAt
 
-/** Waits for something, at the longest until the cycle ends; false when it has ended. */
+/** Waits for a condition, but no longer than the cycle. @returns whether the condition is met */
 export async function beforeBoundary(run: SuspendRun, what: () => boolean): Promise<boolean> {
   const left = run.boundaryAt - Date.now()
   return left > 0 ? await condition(what, left) : what()
 }
 
 /**
- * Has the service log what was done and tell whoever has to know, once for each counter.
+ * Makes the service log an action and notify people of it, once per counter.
  *
- * An entry that the service refuses is no reason to leave the SIM alone: it is noted in the worker's log.
+ * If the service refuses the entry, enforcement goes on all the same, and the refusal is in the worker's log.
  */
 export async function logAction(
   run: SuspendRun,
@@ -138,5 +138,5 @@ export async function logAction(
   }
 }
 
-/** Pauses before the next attempt of the run: a minute at first, an hour at the longest. */
+/** Pauses between attempts of the run, in milliseconds: a minute at first, an hour at most. */
 export const PAUSES = { firstMs: 60_000, longestMs: 3_600_000 }

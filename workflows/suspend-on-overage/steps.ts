@@ -1,4 +1,4 @@
-/** Suspending the SIM: asked for as long as it is wanted, held by the guard where that says so. */
+/** Suspends the SIM: tries as long as that is desired, and waits if the guard holds it. */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionResult } from '../../activities/enforcement.ts'
@@ -21,7 +21,8 @@ export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: numbe
 /**
  * Waits for a ticket's end.
  *
- * @param withdraw as soon as it holds, a ticket that is still Pending is taken back; a suspend ticket at the cycle's end too
+ * @param withdraw once this is true, a ticket that is still Pending is cancelled. So is a suspend ticket at the end of
+ *   the cycle.
  */
 export async function waitFor(
   run: SuspendRun,
@@ -31,7 +32,7 @@ export async function waitFor(
 ): Promise<Waited<TicketEnd>> {
   const { tenantId, waits } = run.input
   const ticket = { tenantId, ticketId, waits }
-  // Behind a carrier that is away it would cut the SIM in the next cycle, which has its limit unused.
+  // If the carrier is away, a ticket left behind would suspend the SIM in the next cycle, whose limit is unused.
   const wait = kind === 'suspend' ? (what: () => boolean) => beforeBoundary(run, what) : undefined
   run.timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
   const waited = await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw, wait)
@@ -39,7 +40,9 @@ export async function waitFor(
   return waited
 }
 
-/** Suspends the SIM if it is still over, enforced and not exempt; takes a Pending ticket back when it is not wanted. */
+/**
+ * Suspends the SIM if it is still over, enforced and not exempt. Cancels a Pending ticket that is no longer desired.
+ */
 export async function suspend(run: SuspendRun): Promise<void> {
   const { input, mailbox } = run
   phaseTo(run, 'suspending', `over its limit by rule ${input.rule ?? 'of a person'}`)
@@ -47,7 +50,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
   mailbox.guard = null
   run.state.until = input.until
   run.recordedUntil = input.until
-  // Counted apart from the tickets: an ask that was refused leaves its key unused.
+  // Counts tickets, not requests: a request that was refused without a ticket leaves its key unused.
   const n = run.state.suspendTickets.length + 1
   const step = `suspend/${n}`
   let ticketId: string | null = null
@@ -66,7 +69,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
       ticketId = answer.ticketId
       run.state.suspendTickets.push(ticketId)
       const { ended, withdrawn } = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
-      // What it wants now says nothing of who took it back: it may be over again since.
+      // `isWanted` does not say who cancelled the ticket: the SIM may be over again since.
       if (ended.status === 'cancelled') return takenBack(run, step, ticketId, withdrawn)
       if (ended.status === 'failed') return await failed(run, step, ended, ticketId)
     }
@@ -79,23 +82,23 @@ export async function suspend(run: SuspendRun): Promise<void> {
   run.timeline.done(step, 'complete', ticketId)
   phaseTo(run, 'suspended', `suspended by rule ${input.rule ?? 'of a person'} until ${run.state.until}`)
   await logAction(run, 'suspended', run.state.reason, ticketId)
-  // A renewal that passed while the carrier worked found no suspension to signal.
+  // If the renewal passed while the carrier worked, it found no suspension to signal.
   if (run.state.until === 'renewal' && Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
 }
 
 function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen: number): void {
   run.gracePassed = false
-  // Counted like any other: the next ask has a key of its own, and is not answered with this ticket.
+  // Count this ticket like any other, so that the next request has a key of its own and does not get this one again.
   if (ticketId !== undefined) run.state.suspendTickets.push(ticketId)
   run.timeline.done(step, `not suspended: ${why}`, ticketId)
   phaseTo(run, 'idle', `not suspended: ${why}`)
   if (why === 'suspended by a person' || why === 'passed over') end(run.mailbox, 'personActed')
   if (why === 'discarded by a person') run.mailbox.demand = 'discarded'
-  // The service asks again while it fires; what came meanwhile counts as such a new ask.
+  // The service signals again while the alert fires. A signal that came meanwhile counts as a new one.
   if (run.mailbox.overs === seen && run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
 }
 
-/** The guard holds the suspension: waits for what is made of it, or for what makes it pointless. */
+/** While the guard holds the suspension: waits for a decision, or until the suspension is no longer desired. */
 async function held(run: SuspendRun, step: string, holdId: number): Promise<void> {
   const { mailbox, input } = run
   const why = 'more suspensions at once than the enforcement guard lets through'

@@ -1,4 +1,4 @@
-/** A suspend-on-overage that was started again under its id: finds out what the last run has left behind. */
+/** For a suspend-on-overage that was started again under its id: finds out what the last run has left. */
 
 import { workflowInfo } from '@temporalio/workflow'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
@@ -7,8 +7,8 @@ import { end } from './messages.ts'
 import { phaseTo, type SuspendRun } from './run.ts'
 
 /**
- * Looks at the SIM when no ticket of it is open any more: what this workflow has suspended it owns again; else it
- * goes on armed where the cycle still runs and the SIM is over, and unarmed where it is not.
+ * Waits until no ticket of the SIM is open, then reads the SIM. If this workflow has suspended it, becomes responsible
+ * for it again. If a person has, or the cycle has ended, the run ends. Else it goes on, armed only if the SIM is over.
  */
 export async function takeOver(run: SuspendRun): Promise<void> {
   const { tenantId, simId, cycleKey, rule, waits } = run.input
@@ -33,7 +33,7 @@ export async function takeOver(run: SuspendRun): Promise<void> {
   run.timeline.waits(null)
 }
 
-/** @param wanted false: the SIM came back under its limit while no run listened */
+/** @param wanted false if the SIM came back under its limit while no run was there */
 function own(run: SuspendRun, until: SuspendedUntil, wanted: boolean): void {
   run.isSuspended = true
   run.state.until = until

@@ -1,6 +1,7 @@
 /**
- * What a person may ask of a running suspend-on-overage, judged by where it stands and answered with where it stands
- * then. Like a signal's, a handler only notes and the body decides: so it answers at once, whatever is under way.
+ * Updates that a person may send to a running suspend-on-overage. Its present state decides whether one is accepted.
+ * The result is the state after it. As for signals, a handler only stores the update and the body decides. So it
+ * returns at once, whatever is under way.
  */
 import { defineUpdate, setHandler } from '@temporalio/workflow'
 import type {
@@ -12,7 +13,7 @@ import { durationMs } from '../../domain/time/duration.ts'
 import { end } from './messages.ts'
 import { phaseTo, type SuspendRun, stateOf } from './run.ts'
 
-/** Takes the run's updates from now on, and at once those that came before: call when the first phase has begun. */
+/** Handles updates from now on, and those that came before at once. Call when the first phase has begun. */
 export function takeUpdates(run: SuspendRun): void {
   take(run, 'resume', whyNotResume, resume)
   take(run, 'keepSuspended', whyNotKeep, keep)
@@ -38,7 +39,7 @@ function take<Name extends keyof SuspendUpdates>(
   setHandler(defineUpdate<SuspendUpdateResult, [SuspendUpdates[Name]]>(name), handle, { validator })
 }
 
-/** Endings that leave the SIM as it is: nothing can be asked of the run any more. */
+/** Why the run takes no more updates: it has ended, or an ending leaves the SIM as it is. Null if it still does. */
 function whyOver({ mailbox: { ending }, state: { phase } }: SuspendRun): string | null {
   if (phase === 'ended') return 'the workflow has ended'
   if (ending === 'cancelled') return 'the workflow is being cancelled, and the SIM stays as it is'
@@ -48,7 +49,7 @@ function whyOver({ mailbox: { ending }, state: { phase } }: SuspendRun): string 
 
 const whyNotResume = (run: SuspendRun): string | null => whyOver(run)
 
-/** Where the run is with a resume: from suspended on its way back, and otherwise about to end. */
+/** The phase after a resume, and what it means, by the phase before. */
 const RESUMED = {
   idle: ['idle', 'it is not suspended in this cycle'],
   grace: ['idle', 'its grace ends, and it is not suspended in this cycle'],
@@ -105,5 +106,7 @@ function extend(run: SuspendRun, ask: SuspendUpdates['extendGrace']): void {
   phaseTo(run, 'grace', `a person has extended the grace period to ${iso(run.graceEndsAt)}`)
 }
 
-/** Words for what no date can hold too: a validator that throws for another reason says nothing to the caller. */
+/**
+ * Formats an instant, even one outside the range of dates: a validator that fails on that would not inform the caller.
+ */
 const iso = (at: number): string => (Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : 'no instant there is')
