@@ -6,7 +6,7 @@ import { textIn } from '../client/problem.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { retryAfterMs } from '../domain/http.ts'
 
-/** Statuses of which another attempt may be free. Every other 4xx is final, unless its code says otherwise. */
+/** Statuses that may be gone at the next attempt. Every other 4xx is final, unless its code says otherwise. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])
 
 const RETRYABLE_CODES: ReadonlySet<string> = new Set(

@@ -43,7 +43,7 @@ export interface BatchNote extends BatchRef {
 export interface RunInput {
   readonly tenantId: string
   readonly workflowId: string
-  /** Null for somebody else's run, of which only the end matters. */
+  /** Null for somebody else's run: then only its end matters. */
   readonly runId: string | null
   readonly waits: Waits
 }

@@ -49,7 +49,7 @@ interface Batch extends BatchOptions {
   readonly rate: Rate
   readonly ended: Ended
   readonly underWay: Set<UnderWay>
-  /** What is not written back yet. */
+  /** Starts and ends that are not written back yet. */
   readonly notes: { started: number[]; ended: (SimEnd & { readonly index: number })[]; due: boolean; timed: boolean }
   total: number
   afterIndex: number | null

@@ -23,7 +23,7 @@ const PAGES = 50
 /**
  * The input of undo-suspensions, and its workflow id: one for each rule and time span.
  *
- * @throws ServiceError `invalid_request` if `since` is not before `until`, or before now where no `until` is given
+ * @throws ServiceError `invalid_request` if `since` is not before `until`; without `until`, if it is not before now
  */
 export function undoInput(
   tx: TenantTx,

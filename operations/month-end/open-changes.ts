@@ -73,8 +73,8 @@ export async function retryChanges(
 }
 
 /**
- * Opens tickets that bring back suspended SIMs which nothing else brings back. A SIM gets none if the watchdog has not
- * suspended it until the renewal, or if its open tickets already lead to another state.
+ * Opens tickets that bring back suspended SIMs which nothing else brings back. Only SIMs that the watchdog has
+ * suspended until the renewal get one. A SIM gets none if its open tickets already lead to another state.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */

@@ -12,8 +12,8 @@ const DEFAULT_OVERLAP = 'PT1H'
 const LONGEST_OVERLAP_MS = 30 * 86_400_000
 
 /**
- * Creates a key with the name, scopes and expiry of an old one. The old key still works for a while
- * (`expireOldAfter`, at most 30 days, by default an hour), but never beyond its own expiry.
+ * Creates a key with the name, scopes and expiry of an old one. The old key still works for `expireOldAfter`: at most
+ * 30 days, by default an hour. It never works beyond its own expiry.
  *
  * A key can be rotated once. For a further key, rotate the new one.
  *

@@ -93,8 +93,8 @@ interface Whose {
 }
 
 /**
- * Counts parsed records. If they would take a total beyond what adds up exactly (`MOST_TOTAL`), counts each half on its
- * own, down to the record that does so. That record is rejected.
+ * Counts parsed records. Totals above `MOST_TOTAL` would not add up exactly. If the records lead to such a total,
+ * counts each half on its own, down to the record that causes it. That record is rejected.
  */
 async function countAll(
   whose: Whose,

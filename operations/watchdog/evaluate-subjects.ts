@@ -1,5 +1,5 @@
 /**
- * Evaluates a tenant's due subjects, in three steps:
+ * Evaluates a tenant's due subjects:
  *
  *   claim a batch → read its facts in one transaction, and decide outside any → write everything in one transaction
  *
@@ -23,8 +23,8 @@ const BATCH = 200
 /** Far longer than a batch takes. Once the lease ends, another worker evaluates what this one left. */
 const LEASE_MS = 60_000
 /**
- * Each subject is evaluated at least this often in a cycle, even if nothing happens to it. Rules about silence and
- * forecasts need that.
+ * Each subject is evaluated this often in a cycle even if nothing happens to it, but not more than once a second. Rules
+ * about silence and forecasts need that.
  */
 const LOOKS_PER_CYCLE = 720
 const LEAST_PAUSE_MS = 1000

@@ -32,8 +32,8 @@ const Input = Type.Object({
  * A suspend-on-overage has to take over what the last run left: the SIM may be suspended already. A month end begins at
  * its first step, and finds what is done already.
  *
- * @throws ServiceError `workflow_not_retryable` if it runs, has ended well, is of an unknown type, is part of a month
- *   end, is through its list, or its input is unknown
+ * @throws ServiceError `workflow_not_retryable` if the run is under way, has ended well or is part of a month end;
+ *   if it is a batch with an outcome for each SIM; if its type or its input is not known
  */
 export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' | 'input' | 'result'>): StartRequest {
   const { workflowId, input } = run

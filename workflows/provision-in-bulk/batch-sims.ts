@@ -1,9 +1,9 @@
 /**
  * One SIM of a batch: runs its provision-and-activate as a child, and waits for it even across continue-as-new.
  *
- * A child outlives the run that started it (ABANDON). So a batch can continue as new while some of its SIMs are stuck,
- * and the next run waits for those by an activity. If somebody else has started a run for the SIM, waits for that too.
- * Then this batch's own run finds the result.
+ * A child outlives the run that started it (ABANDON). So a batch can continue as new while some of its SIMs are stuck.
+ * The next run waits for those by an activity. If somebody else has started a run for the SIM, waits for that too. Then
+ * this batch's own run finds the result.
  */
 import {
   CancelledFailure,

@@ -88,7 +88,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
 
 function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen: number): void {
   run.gracePassed = false
-  // Count this ticket like any other, so that the next request has a key of its own and does not get this one again.
+  // Count this ticket like any other: the next request needs a key of its own, or it would get this ticket again.
   if (ticketId !== undefined) run.state.suspendTickets.push(ticketId)
   run.timeline.done(step, `not suspended: ${why}`, ticketId)
   phaseTo(run, 'idle', `not suspended: ${why}`)
