@@ -19,8 +19,8 @@ export interface ServiceClient {
 }
 
 /**
- * How long a request may take, in milliseconds. It is a third of the activity's time, which leaves time after a lost
- * request. In an activity with heartbeats it is 10 s.
+ * How long a request may take, in milliseconds. It is a third of the activity's time, so that a lost request fails and
+ * is retried before the activity times out. In an activity with heartbeats it is 10 s.
  */
 function requestTimeoutMs(): number {
   const { heartbeatTimeoutMs, startToCloseTimeoutMs } = activityInfo()

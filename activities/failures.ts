@@ -13,6 +13,7 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set(
   Object.entries(ERRORS).flatMap(([code, { retryable }]) => (retryable ? [code] : [])),
 )
 
+/** Whether a request that got this HTTP status and problem code may succeed at another attempt. */
 export const isRetryable = (status: number, code: string): boolean =>
   status >= 500 || RETRYABLE_STATUS.has(status) || RETRYABLE_CODES.has(code)
 

@@ -39,6 +39,7 @@ export interface TicketEnd {
 /** Codes of a ticket that cannot be opened because of the SIM's state: the SIM is there already, or elsewhere. */
 export const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
 
+/** Whether a request failed with one of {@link STATE_CODES}. */
 export const isStateConflict = (error: unknown): boolean =>
   error instanceof ApplicationFailure && STATE_CODES.has(error.type ?? '')
 
@@ -112,6 +113,7 @@ async function endOf(client: ServiceClient, id: string, status: TicketStatus): P
   }
 }
 
+/** Reads a ticket. @returns how it ended; undefined while it is open */
 export const lookAtTicket = async (client: ServiceClient, id: string): Promise<TicketEnd | undefined> => {
   const ticket = await bodyOf(client.api.GET('/api/tickets/{id}', { params: { path: { id } } }))
   return await endOf(client, id, ticket.status)

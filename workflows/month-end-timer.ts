@@ -35,6 +35,7 @@ function scheduledAt(): number {
   return found instanceof Date ? found.getTime() : Date.now()
 }
 
+/** @throws ApplicationFailure `month_end_failed` after the last cycle, if a month end did not complete */
 export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerResult> {
   const { tenantId, billingCycle, carried } = input
   const cycles: CycleEnd[] = [...(carried?.cycles ?? [])]

@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<Action, (subject: string) => string>> = {
 
 /**
  * Logs an action of a workflow. Idempotent: one log entry per rule, SIM or pool, cycle, action and counter. The start
- * and the end of a grace period also add a notification.
+ * of a grace period and the warning before its end also add a notification.
  *
  * @returns whether the entry was new
  * @throws ServiceError `sim_not_found`, `pool_not_found`; `invalid_request` if the action needs a SIM and a pool is

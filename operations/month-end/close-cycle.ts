@@ -28,7 +28,8 @@ import { changedSince, settleAdjusted } from '../../store/usage/restatements.ts'
 
 export interface Closed {
   /**
-   * False if the statement has no lines. Then no summary is sent, unless changes or suspensions ended with the cycle.
+   * False if the statement has no lines. Then no summary is sent, unless a change was made or failed, or a SIM came
+   * back.
    */
   readonly statement: boolean
   readonly closedAt: string

@@ -24,6 +24,7 @@ export interface Capacities {
 
 const OUTSIDE = 0
 
+/** Reads the capacities at the start of a cycle, opened or not, before any change takes effect. */
 export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capacities> {
   const opened = (await cycleState(tx, cycle.key)) !== undefined
   const tariffs = await allowances(tx)

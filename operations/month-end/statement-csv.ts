@@ -50,6 +50,7 @@ export const statementRows = (
       adjusts: line.adjusts ?? '',
     }))
 
+/** The CSV file of a statement, with a header and a byte order mark. */
 export const statementCsv = (lines: readonly StatementLine[]): string =>
   stringify(statementRows(lines), {
     header: true,

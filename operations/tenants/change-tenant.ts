@@ -9,8 +9,8 @@ import { lockTenant, writeTenant } from '../../store/tenants/tenants.ts'
 const WORDS = { name: 'name', billingEmail: 'billing e-mail' } as const
 
 /**
- * Changes the tenant's name or billing e-mail, and records an event. Mails that were not sent yet go to the new
- * address.
+ * Changes the tenant's name or billing e-mail, and records an event. Notifications that are in no mail yet go to the
+ * new address. A mail that exists already keeps its address.
  *
  * @throws ServiceError `tenant_not_found`
  */

@@ -24,6 +24,7 @@ const numberOf = (facts: Facts, name: string): number | null => {
   return typeof value === 'number' ? value : null
 }
 
+/** The notification about one transition of an alert. Amounts are in MB; a fact that is no number is null. Pure. */
 export function notificationOf(batch: Batch, tenantId: string, context: AlertContext): AlertNotification {
   const { subject, outcome, transition } = context
   const { facts } = subject

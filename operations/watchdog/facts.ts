@@ -67,6 +67,7 @@ const amountsOf = (row: {
   overageMB: toMB(row.overageBytes),
 })
 
+/** The facts of a SIM. Units are in their names (MB, minutes, hours, percent); null if not known. Pure. */
 export function simFactsOf(row: SimRow, moment: Moment): SimFacts {
   const { at, cycle } = moment
   const seenMs = since(row.lastSeenAt, at)
@@ -109,6 +110,7 @@ export function simFactsOf(row: SimRow, moment: Moment): SimFacts {
   }
 }
 
+/** The facts of a pool, in the same units as those of a SIM. Pure. */
 export function poolFactsOf(row: PoolFactRow, moment: Moment): PoolFacts {
   const { at, cycle } = moment
   return {
@@ -132,6 +134,7 @@ export function poolFactsOf(row: PoolFactRow, moment: Moment): PoolFacts {
   }
 }
 
+/** The facts of a tenant, in the same units as those of a SIM. Pure. */
 export function tenantFactsOf(row: TenantFactRow, moment: Moment): TenantFacts {
   const { at, cycle } = moment
   const feedMs = since(row.newestUsageAt, at)

@@ -26,8 +26,8 @@ export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchReque
 }
 
 /**
- * Checks that the default pool and tariff exist. Whether the tariff needs a pool, or has an effect in it, is checked
- * row by row.
+ * Checks that the default pool and tariff exist, and that the tariff is active. Whether the tariff needs a pool, or has
+ * an effect in it, is checked row by row.
  *
  * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`
  */

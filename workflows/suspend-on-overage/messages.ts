@@ -29,6 +29,7 @@ export interface Mailbox {
 /** Endings from weakest to strongest; the strongest stays. A person who cancels or acts outweighs the cycle. */
 const STRENGTH: readonly Ending[] = ['boundary', 'renewed', 'resumed', 'personActed', 'cancelled']
 
+/** Records an ending, unless a stronger one is there. */
 export function end(mailbox: Mailbox, ending: Ending): void {
   if (mailbox.ending === null || STRENGTH.indexOf(ending) > STRENGTH.indexOf(mailbox.ending)) mailbox.ending = ending
 }

@@ -86,6 +86,7 @@ export const stateOf = ({ state, graceEndsAt, timeline }: SuspendRun): SuspendOn
   ...timeline.read(),
 })
 
+/** What the next run takes over when this one continues as new. */
 export const carriedOf = (run: SuspendRun): Carried => {
   const { mailbox, gracePassed, isSuspended, recordedUntil, counts, countFrom, failures } = run
   const { demand } = mailbox
@@ -95,6 +96,7 @@ export const carriedOf = (run: SuspendRun): Carried => {
 /** Phases that last. Temporal's lists show these; the query's response shows the short ones too. */
 const LASTING: ReadonlySet<Phase> = new Set<Phase>(['idle', 'grace', 'held', 'suspended'])
 
+/** Goes to a phase. Only `grace` keeps an end of the grace period. */
 export function phaseTo(run: SuspendRun, phase: Phase, reason: string): void {
   const changed = run.state.phase !== phase
   run.state.phase = phase

@@ -11,6 +11,7 @@ import { beforeBoundary, isWanted, logAction, PAUSES, phaseTo, type SuspendRun }
 
 type Refused = Extract<SuspensionResult, { do: 'refuse' }>
 
+/** The request for the run's `n`th ticket of a kind, counted from 1. Its idempotency key follows from both. */
 export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: number): TicketInput {
   const { tenantId, simId, rule, cycleKey: cycle, until } = run.input
   const { workflowId } = workflowInfo()
