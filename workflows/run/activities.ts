@@ -26,8 +26,8 @@ export const slow = proxyActivities<Activities>({
 })
 
 /**
- * Activities that page through many subjects or signal them. 10 minutes, with a heartbeat for each subject, so that a
- * killed worker is noticed after a minute.
+ * Activities that page through many subjects or signal them. 10 minutes, with a heartbeat for each page or subject, so
+ * that a killed worker is noticed after a minute.
  */
 export const long = proxyActivities<Activities>({
   startToCloseTimeout: '10 minutes',
