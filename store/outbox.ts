@@ -122,12 +122,12 @@ export async function suspensionStarted(tx: TenantTx, workflowId: string): Promi
 }
 
 /** A person has ended this workflow's work for its cycle: enforcement passes its SIM over. */
-export async function lockRun(tx: TenantTx, workflowId: string): Promise<void> {
+export async function passOverRun(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`update workflow_starts set held = true where workflow_id = ${workflowId}`.execute(tx.q)
 }
 
-/** As {@link lockRun}, for runs that need not have begun: they do not begin any more. */
-export async function lockRuns(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
+/** As {@link passOverRun}, for runs that need not have begun: they do not begin any more. */
+export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
   await sql`
     insert into workflow_starts as w (workflow_id, started_at, held)
     select distinct id, ${tx.now}::timestamptz, true from unnest(${[...workflowIds]}::text[]) as r(id) order by id

@@ -7,7 +7,7 @@ import type { UndoSuspensionsInput } from '../../domain/temporal/undo-suspension
 import { noteCreated } from '../../store/audit.ts'
 import { suspensionsToUndo } from '../../store/enforcement/undo.ts'
 import { missingSims } from '../../store/estate/sims.ts'
-import { lockRuns } from '../../store/outbox.ts'
+import { passOverRuns } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, cycleNamed } from '../../store/usage/cycles.ts'
 import type { WorkflowOptions } from '../workflows/inputs.ts'
@@ -78,7 +78,7 @@ export async function passOverSims(tx: TenantTx, { simIds, cycle }: PassOver): P
   if (missing !== undefined) throw new ServiceError('sim_not_found', `There is no SIM ${missing}.`)
   const { key } = cycle == null ? await currentCycle(tx) : await cycleNamed(tx, cycle)
   const runs = ids.map((simId) => suspendOnOverageId(tx.tenantId, simId, key))
-  await lockRuns(tx, runs)
+  await passOverRuns(tx, runs)
   await noteCreated(
     tx,
     'workflow',

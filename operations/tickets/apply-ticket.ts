@@ -16,7 +16,7 @@ import {
   writeSimState,
   writeSuspension,
 } from '../../store/estate/sim-state.ts'
-import { lockRun, signalIfStarted } from '../../store/outbox.ts'
+import { passOverRun, signalIfStarted } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
 import { contribute, moveUsage, setOwnTariff } from '../../store/usage/contributions.ts'
@@ -126,7 +126,7 @@ async function markTouched(tx: TenantTx, sim: LockedSim, poolAfter: number | nul
 async function stepBack(tx: TenantTx, simId: number, suspendedBy: string | null): Promise<void> {
   const cycle = await currentCycle(tx)
   const workflowId = suspendOnOverageId(tx.tenantId, simId, cycle.key)
-  await lockRun(tx, workflowId)
+  await passOverRun(tx, workflowId)
   await signalIfStarted(tx, workflowId, 'personActed')
   if (suspendedBy !== null && suspendedBy !== workflowId) await signalIfStarted(tx, suspendedBy, 'personActed')
 }
