@@ -41,7 +41,7 @@ export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/** Work that is due and not done: subjects to evaluate, notices without a mail, requests to workflows. */
+/** Work that is due and not done: subjects to evaluate, notifications without a mail, requests to workflows. */
 export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; notices: number; requests: number }> {
   const { rows } = await sql<{ evaluations: number; notices: number; requests: number }>`
     select (select count(*) from due_subjects where tenant_id = ${tx.tenantId} and due_at <= ${tx.now})::integer as evaluations,

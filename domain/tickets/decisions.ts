@@ -1,5 +1,5 @@
 /**
- * What a ticket may do to a SIM. Pure: judged when it is opened, against the state the SIM will have after
+ * What a ticket may do to a SIM. Pure: decided when it is opened, by the state the SIM will have after
  * the tickets before it, and again when its turn comes.
  */
 import { SimStatus, TicketType } from '../codes.ts'

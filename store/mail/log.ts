@@ -13,7 +13,7 @@ export interface MailInfo {
   readonly response: string | null
   readonly createdAt: string
   readonly sentAt: string | null
-  /** Alert key and kind of each notice in it. */
+  /** Alert key and kind of each notification in it. */
   readonly keys: string[]
 }
 

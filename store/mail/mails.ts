@@ -140,7 +140,7 @@ export async function noteDelivery(
 /**
  * Sets a tenant's next mail work by what still waits; takes the tenant off the list where nothing does.
  *
- * Whoever writes a notice has the list's row locked until its commit, so the row is locked before anything is looked
+ * Whoever writes a notification has the list's row locked until its commit, so the row is locked before anything is looked
  * at, in a statement of its own: what was committed meanwhile is seen, and what comes after finds the row as it is left.
  */
 export async function settleMailWork(tx: TenantTx): Promise<void> {

@@ -31,9 +31,9 @@ const QUIET_WITHIN_SECONDS = 600
 
 export interface Fault {
   readonly name: string
-  /** Share of the 200 lifecycles; left out: all of them. */
+  /** Share of the 200 SIMs; left out: all of them. */
   readonly share?: number
-  /** How the carrier behaves from the first of the lifecycles on. */
+  /** How the carrier behaves from the first of them on. */
   readonly knobs?: Partial<Knobs>
   /** @returns when what was killed is back */
   readonly strike?: (harness: Harness) => Promise<unknown>

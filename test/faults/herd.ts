@@ -1,5 +1,5 @@
 /**
- * 200 lifecycles of one tenant, or a share of them, brought to the middle of their way so that a fault can strike there:
+ * 200 SIMs with workflows, of one tenant, or a share of them, brought to the middle of their way so that a fault can strike there:
  *
  *   fleet    150 SIMs on their way from Unprovisioned to Active
  *   late      14 over their limit: the suspend ticket is under way

@@ -110,7 +110,7 @@ export async function unfinished(herd: Herd): Promise<string | undefined> {
 export interface Report {
   /** Everything that is not as it must be, by each witness. */
   readonly faults: readonly string[]
-  /** How many lifecycles came to what. */
+  /** How many workflows came to what. */
   readonly outcomes: string
   readonly tickets: number
   readonly effects: number

@@ -107,7 +107,7 @@ export function witnessesOf({ rows: ask, temporal, journal }: Sources, tenantId:
     /** How many workflows of a type run, by Temporal's list. */
     running: async (type: string): Promise<number> =>
       (await temporal.count(`${ofTenant} and WorkflowType = '${type}' and ExecutionStatus = 'Running'`)).count,
-    /** Every lifecycle, by Temporal: how it ended, or what it says it waits for. */
+    /** Every workflow, by Temporal: how it ended, or what it says it waits for. */
     runs: async (): Promise<RunSeen[]> => {
       const listed: WorkflowExecutionInfo[] = []
       for await (const run of temporal.list({ query: ofTenant })) listed.push(run)
