@@ -1,4 +1,7 @@
-/** The audit trail: who changed what, on whose behalf, from what to what. Written with the change, never changed. */
+/**
+ * The audit trail: who made a change, for which caller, and the values before and after. An entry is written in the
+ * transaction of its change and never updated.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/tenants/audit.ts'
@@ -9,15 +12,15 @@ import type { PlatformTx, TenantTx } from './tenancy.ts'
 export interface Change {
   readonly subject: AuditSubject
   readonly id: string | number
-  /** What changed, as it was; null: it was not there. No secrets. */
+  /** The thing before the change; null if it did not exist. No secrets. */
   readonly before: object | null
-  /** As it is now; null: it is gone. */
+  /** The thing after the change; null if it is gone. No secrets. */
   readonly after: object | null
-  /** In the platform's transactions: the tenant it concerns; left out: the platform itself. */
+  /** The tenant concerned, in a platform transaction. Omitted or null: the platform itself. */
   readonly tenantId?: string | null
 }
 
-/** Adds to the audit trail what a caller changes; what the service does by itself is not in it. */
+/** Adds a caller's change to the audit trail. Does nothing without a caller: the service's own work is not recorded. */
 export async function noteChange(tx: TenantTx | PlatformTx, change: Change): Promise<void> {
   const { caller } = tx
   if (caller === null) return
@@ -29,7 +32,7 @@ export async function noteChange(tx: TenantTx | PlatformTx, change: Change): Pro
             ${change.subject}, ${String(change.id)}, ${json(change.before)}, ${json(change.after)})`.execute(tx.q)
 }
 
-/** Adds many things that were not there before to the trail, in one statement. */
+/** Records the creation of many things, in one statement. Does nothing without a caller. */
 export async function noteCreated(
   tx: TenantTx,
   subject: AuditSubject,
@@ -44,14 +47,19 @@ export async function noteCreated(
       from jsonb_to_recordset(${JSON.stringify(made)}::jsonb) as m(id text, after jsonb)`.execute(tx.q)
 }
 
-/** Entries of before have none: all of them came with a key. */
+/** Early entries have no actor; every one of them came with an API key. */
 const actor = sql`coalesce(actor, 'key:' || key_id)`
 
 interface AuditRow extends Omit<AuditEntry, 'at'> {
   readonly at: Date
 }
 
-/** A page of the trail, newest first: a tenant's in its transaction, in the platform's what concerns no tenant. */
+/**
+ * Reads a page of the trail, newest first. A tenant's transaction gives the tenant's entries, a platform transaction
+ * those that concern no tenant.
+ *
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ */
 export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery): Promise<Page<AuditEntry>> {
   const page = pageRequest(query)
   const equal = (column: RawBuilder<unknown>, value: string | undefined) =>

@@ -1,10 +1,13 @@
-/** Telling a database that is away from a statement that cannot be done. */
+/** Tells an unavailable database from a statement that cannot succeed. */
 
-/** Connection lost or refused, server starting or stopping, too many connections, a deadlock's loser, a lock that was not given in time. */
+/**
+ * Codes of a lost or refused connection, a server that is starting or stopping, and too many connections. Also of
+ * serialization failures, deadlock victims, lock timeouts and idle transactions that were ended.
+ */
 const AWAY =
   /^(08...|57P0[123]|53[0-9A-Z]{3}|40P01|40001|55P03|25P03|ECONN\w+|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/
 
-/** Whether a failure is of the database or the way to it: what was asked for may well be done later. */
+/** Whether an error comes from the database server or the connection to it, so that a later attempt may succeed. */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('code' in error && typeof error.code === 'string' && AWAY.test(error.code)) return true

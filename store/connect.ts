@@ -6,22 +6,22 @@ import type { Db } from './tenancy.ts'
 const INT8 = 20
 
 /**
- * What is counted is held below 2^53 (`*_total` constraints), and so are ids. Only limits may add up to more: a tariff's
- * allowance times its SIMs. Those are shown as large as a number is exact, which no usage ever reaches.
+ * Parses a bigint as a number, clamped to the safe integers. Totals stay below 2^53 (`*_total` constraints), and so do
+ * ids. Only a sum of limits can be larger: a tariff's allowance times its SIMs. No usage ever reaches the clamped value.
  */
 function safeInteger(text: string): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))
 }
 
-/** The driver's own types, but bigint as a number. */
+/** The driver's own types, except that bigint becomes a number. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === INT8 && format !== 'binary' ? safeInteger : pg.types.getTypeParser(oid, format ?? 'text'),
 }
 
 /**
- * How long a statement, a wait for a lock, and a transaction that nobody goes on with may take, in milliseconds. What
- * is broken off is tried again: callers are told 503, jobs are found by the sweeps, activities are retried.
+ * Timeouts of a statement, of a wait for a lock, and of an idle transaction, in milliseconds. What they cancel is
+ * tried again: callers get a 503, sweeps find lost jobs, and activities are retried.
  */
 const LIMITS = {
   statement_timeout: 30_000,
@@ -30,10 +30,11 @@ const LIMITS = {
 }
 
 /**
- * Opens a pool of connections; `close` gives them back.
+ * Opens a pool of connections. `close` closes them all.
  *
- * @param options.unlimited statements and waits for locks take as long as they take: migrations
- * @param onError is told of connections that were lost; the pool replaces them by itself
+ * @param options.max connections at most; default: 10
+ * @param options.unlimited sets no timeouts on statements, locks and idle transactions; for migrations
+ * @param options.onError called for each lost connection; the pool replaces it by itself
  */
 export function connect(
   databaseUrl: string,
@@ -41,7 +42,7 @@ export function connect(
     readonly max?: number
     readonly onError?: (error: Error) => void
     readonly unlimited?: boolean
-    /** How long a statement waits for a lock, in milliseconds. */
+    /** How long a statement waits for a lock, in milliseconds; applies with `unlimited` too. */
     readonly lockTimeoutMs?: number
   } = {},
 ): { db: Db; close: () => Promise<void> } {
@@ -55,7 +56,7 @@ export function connect(
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
   })
   pool.on('error', (error) => options.onError?.(error))
-  // The pool listens to idle connections only: one that breaks between two statements would end the process.
+  // The pool handles errors of idle connections only. One that breaks between two statements would end the process.
   pool.on('connect', (client) => client.on('error', (error) => options.onError?.(error)))
   const db: Db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   return { db, close: () => db.destroy() }

@@ -1,4 +1,4 @@
-/** Counts over a tenant's estate, for the summary and whoever operates it. */
+/** Counts over a tenant's estate, for the summary and the operator. */
 import { sql } from 'kysely'
 import { LogLevel, labelOf, SimStatus, TicketStatus } from '../domain/codes.ts'
 import type { TenantTx } from './tenancy.ts'
@@ -11,7 +11,7 @@ interface Count {
 const byLabel = (table: Readonly<Record<string, number>>, rows: readonly Count[]) =>
   Object.fromEntries(rows.map(({ code, count }) => [labelOf(table, code), count]))
 
-/** SIMs by the label of their status. */
+/** Counts SIMs by the label of their status. */
 export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof typeof SimStatus, number>>> {
   const { rows } = await sql<Count>`
     select status as code, count(*)::integer as count from sims
@@ -19,6 +19,7 @@ export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof t
   return byLabel(SimStatus, rows)
 }
 
+/** Counts tickets by the label of their status. */
 export async function ticketsByStatus(tx: TenantTx): Promise<Record<string, number>> {
   const { rows } = await sql<Count>`
     select status as code, count(*)::integer as count from tickets
@@ -26,7 +27,7 @@ export async function ticketsByStatus(tx: TenantTx): Promise<Record<string, numb
   return byLabel(TicketStatus, rows)
 }
 
-/** Log entries by rule and level; entries of no rule stand under an empty name. */
+/** Counts log entries by rule and label of their level. Entries without a rule have an empty rule name. */
 export async function logByRule(tx: TenantTx): Promise<{ rule: string; level: string; count: number }[]> {
   const { rows } = await sql<{ rule: string; level: number; count: number }>`
     select coalesce(rule, '') as rule, level, count(*)::integer as count from watchdog_log
@@ -34,6 +35,7 @@ export async function logByRule(tx: TenantTx): Promise<{ rule: string; level: st
   return rows.map((row) => ({ ...row, level: labelOf(LogLevel, row.level) }))
 }
 
+/** Counts mails by status: pending, sent or failed. */
 export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number>> {
   const { rows } = await sql<{ status: string; count: number }>`
     select status, count(*)::integer as count from mails
@@ -41,7 +43,7 @@ export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/** Work that is due and not done: subjects to evaluate, notifications without a mail, requests to workflows. */
+/** Counts open work: subjects due for evaluation, notifications without a mail, outbox entries not yet sent. */
 export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; notices: number; requests: number }> {
   const { rows } = await sql<{ evaluations: number; notices: number; requests: number }>`
     select (select count(*) from due_subjects where tenant_id = ${tx.tenantId} and due_at <= ${tx.now})::integer as evaluations,

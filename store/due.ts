@@ -1,21 +1,20 @@
 /**
- * Due marks: the watchdog's work list. A mark says that a subject is to be evaluated from an instant on.
- * An evaluation clears a mark only if its number is still the one it read, so that a change made meanwhile
- * is evaluated again.
+ * Due marks: the watchdog's work list. A mark says from which instant on a subject needs an evaluation. An evaluation
+ * clears a mark only if its number is still the one it read. A change made meanwhile is therefore evaluated again.
  */
 
 import { sql } from 'kysely'
 import { type SubjectCode } from '../domain/watchdog/subject.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** What a rule is evaluated for, as columns have it. */
+/** The subject of an evaluation, with its kind as the database codes it. */
 export interface Subject {
   readonly kind: SubjectCode
   /** SIM or pool id; 0 for the tenant. */
   readonly id: number
 }
 
-/** Marks subjects due at an instant (or keeps an earlier one), and enqueues an evaluation where that is now. */
+/** Marks subjects due, keeping an earlier mark. Enqueues an evaluation if `at` is now or past. */
 export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Date = tx.now): Promise<void> {
   if (subjects.length === 0) return
   await sql`
@@ -29,7 +28,7 @@ export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Da
   if (at <= tx.now) tx.enqueue({ queue: 'evaluate' })
 }
 
-/** Marks a pool and every SIM in it due at once: its watchdog settings are theirs too. */
+/** Marks a pool and every SIM in it due now. The SIMs inherit the pool's watchdog settings. */
 export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
   await sql`
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
@@ -43,8 +42,8 @@ export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
 }
 
 /**
- * Marks every provisioned SIM, every pool and the tenant due: a new cycle, a new rule set. What has failed under the
- * rules before is tried at once.
+ * Marks every provisioned SIM, every pool and the tenant due, for a new cycle or a new rule set. Subjects held back
+ * after failures lose their delay.
  */
 export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
   await sql`
@@ -59,18 +58,16 @@ export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
   if (at <= tx.now) tx.enqueue({ queue: 'evaluate' })
 }
 
-/** A mark as an evaluation has taken it. */
+/** A mark that an evaluation has claimed. */
 export interface DueMark extends Subject {
+  /** Number of the mark; it changes whenever the subject is marked again. */
   readonly seq: number
 }
 
-/** Whether what is due is not held back, because it has failed. */
+/** Condition: the subject is not held back after a failure. */
 const isTried = (now: Date) => sql`(not_before is null or not_before <= ${now})`
 
-/**
- * Takes a batch of subjects that are due: they are off the list until the lease ends, and come back where
- * the evaluation dies.
- */
+/** Claims due subjects, at most `limit`. They are off the list until the lease ends, and return if the worker dies. */
 export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): Promise<DueMark[]> {
   const { rows } = await sql<DueMark>`
     with due as (
@@ -87,10 +84,12 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
 }
 
 /**
- * Replaces marks by the next look at each subject, but only marks that have not been set anew meanwhile. Without
- * a next look a subject is taken off the list for good: it is gone, or has nothing to evaluate.
+ * Sets when each subject is next evaluated, unless it was marked again meanwhile. A subject without a next evaluation
+ * leaves the list: it is gone, or has nothing to evaluate. Also resets the count of failures.
  *
- * All are locked in key order before any is changed, as those who set marks do.
+ * All rows are locked in key order before any is changed, the same order in which marks are set.
+ *
+ * @param settled `nextAt`: next evaluation in epoch milliseconds; null for none
  */
 export async function settleDue(
   tx: TenantTx,
@@ -122,8 +121,8 @@ const RETRY_MIN_S = 60
 const RETRY_MAX_S = 3600
 
 /**
- * Holds a subject back that has failed: a minute, and twice as long each time it fails again, up to an hour. It stays
- * on the list, and what marks it due meanwhile does not shorten the pause.
+ * Delays a subject whose evaluation failed: by a minute, doubled with each further failure, up to an hour. The subject
+ * stays on the list. Marking it due meanwhile does not shorten the delay; {@link markAllDue} ends it.
  */
 export async function postponeSubject(tx: TenantTx, { kind, id }: Subject): Promise<void> {
   await sql`
@@ -135,7 +134,7 @@ export async function postponeSubject(tx: TenantTx, { kind, id }: Subject): Prom
      where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = ${id}`.execute(tx.q)
 }
 
-/** Tenants with subjects that are due. */
+/** Ids of tenants with due subjects. */
 export async function tenantsDue(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select distinct tenant_id as "tenantId" from due_subjects where due_at <= ${tx.now} and ${isTried(tx.now)}`.execute(

@@ -1,4 +1,4 @@
-/** What enforcement reads of SIMs and pools. */
+/** What enforcement reads about SIMs and pools. */
 
 import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
@@ -31,6 +31,7 @@ type Row = Omit<EnforcedSim, 'suspension'> & {
   readonly [K in keyof NonNullable<EnforcedSim['suspension']>]: NonNullable<EnforcedSim['suspension']>[K] | null
 }
 
+/** Reads one SIM as enforcement needs it; undefined if the tenant has no such SIM. */
 export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<EnforcedSim | undefined> {
   const { rows } = await sql<Row>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.watchdog_mode as "ownMode",
@@ -52,18 +53,18 @@ export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<Enfo
 
 /** A pool's SIMs as enforcement sees them. */
 export interface PickFrom {
-  /** What those that are suspended already have above their share. */
+  /** Bytes above their share, summed over the SIMs that are suspended already. */
   readonly stoppedExcessBytes: number
-  /** Not suspended, and to be left alone: exempt, in a weaker mode, or held by a person. */
+  /** Number of SIMs that are not suspended but must be left alone: exempt, in a weaker mode, or held by a person. */
   readonly passedOver: number
-  /** Those that may be picked first, the largest excess first. */
+  /** SIMs that may be picked come before all others; within each part, the largest excess comes first. */
   readonly rows: PoolRow[]
 }
 
 /**
- * SIMs of a pool from which enforcement picks. Divisions must be current.
+ * Reads the SIMs of a pool from which enforcement picks. The division of the pool's overage must be current.
  *
- * @param limit at most so many rows; the sums are of all
+ * @param limit most rows to return; the sums cover all SIMs
  */
 export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, limit: number): Promise<PickFrom> {
   const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')

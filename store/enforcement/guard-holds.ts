@@ -1,4 +1,4 @@
-/** Holds of the guard as lists show them. */
+/** The guard's holds, as lists show them. */
 import { sql } from 'kysely'
 import type { Hold, HoldQuery } from '../../domain/enforcement/guard.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
@@ -10,7 +10,7 @@ interface HoldRow extends Omit<Hold, 'openedAt' | 'decidedAt'> {
   readonly decidedAt: Date | null
 }
 
-/** A page of the holds, the newest first. */
+/** Reads a page of the holds, newest first. An open hold whose cycle has ended is shown as `lapsed`. */
 export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<Hold>> {
   const page = pageRequest(query)
   const state = sql`case when h.state = 'held' and h.cycle_ends_at <= ${tx.now} then 'lapsed' else h.state end`

@@ -1,8 +1,9 @@
-/** A tenant's switch of enforcement, and how much one rule may suspend in an hour before the rest is held. */
+/** A tenant's enforcement switch, and how many SIMs one rule may suspend in an hour before the rest is held. */
 import { sql } from 'kysely'
 import type { EnforcementSettings } from '../../domain/enforcement/guard.ts'
 import type { TenantTx } from '../tenancy.ts'
 
+/** @throws Error if the tenant does not exist */
 export async function readEnforcementSettings(tx: TenantTx): Promise<EnforcementSettings> {
   const { rows } = await sql<EnforcementSettings>`
     select enforcement_enabled as enabled, guard_least as "guardLeast", guard_pct as "guardPct"

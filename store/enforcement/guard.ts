@@ -1,4 +1,4 @@
-/** What the guard on suspensions remembers: what rules have asked, and holds that wait for a person. */
+/** What the guard on suspensions stores: permits that rules requested, and holds that wait for a person. */
 
 import { sql } from 'kysely'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
@@ -6,7 +6,7 @@ import type { GuardSignal } from '../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** What suspensions are counted for: one rule of one version, in a pool or (null) the whole tenant. */
+/** What suspensions are counted for: one rule in one version, in a pool or (null) in the whole tenant. */
 export interface GuardScope {
   readonly rule: string
   readonly version: number
@@ -16,21 +16,24 @@ export interface GuardScope {
 
 export type PermitState = 'granted' | 'held' | 'discarded'
 
-/** One request at a time is counted in a tenant: locked to the end of the transaction. After the lock on alerts. */
+/** Locks the tenant's guard, so that requests are counted one at a time. Take this lock after the one on alerts. */
 export async function lockGuard(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.guard'), hashtext(${tx.tenantId}))`.execute(tx.q)
 }
 
 export interface StandingPermit {
   readonly simId: number
-  /** Null: nothing was asked for it under this version. */
+  /** Null: no permit was requested for the SIM under this version. */
   readonly state: PermitState | null
   readonly holdId: number | null
-  /** The pool in which it was asked for last in this cycle, under any version. */
+  /** Pool of the SIM's latest open permit from this rule in this cycle, under any version. */
   readonly poolId: number | null
 }
 
-/** What was answered for SIMs under a rule's version, as far as it stands. Those that are not the tenant's are left out. */
+/**
+ * Open permits of SIMs under one version of a rule, in the order of `simIds`. A SIM without a permit has nulls; a SIM of
+ * another tenant is left out.
+ */
 export async function standingPermits(
   tx: TenantTx,
   ask: { readonly rule: string; readonly version: number; readonly cycleKey: string },
@@ -51,12 +54,15 @@ export async function standingPermits(
   return rows
 }
 
-/** Permits of a scope that count. Spelled so that an index has them: `is not distinct from` would not use it. */
+/** Condition: permits of a scope that count. Written to use an index, which `is not distinct from` would not. */
 const counting = (tx: TenantTx, { rule, version, poolId }: GuardScope) => sql`
   tenant_id = ${tx.tenantId} and rule = ${rule} and rule_version = ${version} and counts
   and ${poolId === null ? sql`pool_id is null` : sql`pool_id = ${poolId}`}`
 
-/** Permits of a scope since an instant that count, whatever has become of them: hardly more than an hour lets through. */
+/**
+ * Counts permits of a scope after an instant, whatever became of them. There are hardly more than the guard lets through
+ * in an hour.
+ */
 export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from guard_permits where ${counting(tx, scope)} and at > ${since}`.execute(tx.q)
@@ -64,10 +70,10 @@ export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date)
 }
 
 /**
- * SIMs of a pool, or all provisioned ones of the tenant. Pools know how many they have; only those outside pools are
- * counted, in the order of their index: else other tenants' rows might be read for a few of this one's.
+ * Counts the SIMs of a pool, or (null) all provisioned SIMs of the tenant. Pools store their own counts, so only SIMs
+ * outside pools are counted here. They are read in index order; otherwise the query might read other tenants' rows.
  *
- * @param enough no more of those outside pools are counted than this
+ * @param enough stops counting SIMs outside pools here
  */
 export async function scopeSize(tx: TenantTx, poolId: number | null, enough: number): Promise<number> {
   const { rows } = await (poolId === null
@@ -81,7 +87,7 @@ export async function scopeSize(tx: TenantTx, poolId: number | null, enough: num
   return rows[0]?.count ?? 0
 }
 
-/** The hold of a scope that waits for a decision. */
+/** Id of a scope's open hold; undefined if it has none. */
 export async function openHoldOf(tx: TenantTx, scope: GuardScope): Promise<number | undefined> {
   const { rows } = await sql<{ id: number }>`
     select id from guard_holds
@@ -92,6 +98,7 @@ export async function openHoldOf(tx: TenantTx, scope: GuardScope): Promise<numbe
   return rows[0]?.id
 }
 
+/** Opens a hold for a scope. @returns its id */
 export async function insertHold(
   tx: TenantTx,
   scope: GuardScope,
@@ -107,7 +114,7 @@ export async function insertHold(
   return row.id
 }
 
-/** Remembers an answer for SIMs. One statement, whatever their number. */
+/** Stores a permit for each SIM: held if there is a hold, otherwise granted. One statement, whatever their number. */
 export async function insertPermits(
   tx: TenantTx,
   scope: GuardScope,
@@ -130,6 +137,7 @@ export interface HoldRow extends GuardScope {
   readonly cycleEndsAt: Date
 }
 
+/** Locks a hold and reads it; undefined if there is none with this id. */
 export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | undefined> {
   const { rows } = await sql<HoldRow>`
     select id, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
@@ -144,7 +152,7 @@ export async function markDecided(tx: TenantTx, id: number, state: 'released' | 
      where id = ${id}`.execute(tx.q)
 }
 
-/** How many SIMs a hold is or was about: what has cleared before the decision is not among them. */
+/** How many SIMs a hold covers. SIMs whose alert cleared before the decision do not count. */
 export async function heldBy(tx: TenantTx, holdId: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from guard_permits
@@ -153,8 +161,8 @@ export async function heldBy(tx: TenantTx, holdId: number): Promise<number> {
 }
 
 /**
- * Answers what a hold has kept waiting, and asks that every workflow that waits is told: who asked, the SIM's own
- * run of the cycle, and its pool's.
+ * Decides the permits that a hold keeps waiting, and signals every workflow that may wait for them. Those are the
+ * workflow that requested the permit, the SIM's own run of the cycle, and its pool's.
  */
 export async function answerHeld(
   tx: TenantTx,
@@ -185,24 +193,28 @@ export async function answerHeld(
   tx.enqueue({ queue: 'workflows' })
 }
 
-/** Begins the count of a scope anew: what was permitted so far counts no more. */
+/** Restarts the count of a scope: earlier permits no longer count. */
 export async function forgetCount(tx: TenantTx, scope: GuardScope): Promise<void> {
   await sql`update guard_permits set counts = false where ${counting(tx, scope)}`.execute(tx.q)
 }
 
-/** A rule's alert for a SIM or a pool is over, or may not be acted on now. */
+/** The alert of a rule for a SIM or a pool is over, or must not be acted on now. */
 export interface PermitOver {
   readonly rule: string
   readonly cycleKey: string
   readonly simId: number | null
   readonly poolId: number | null
-  /** Cleared: the next alert asks anew. Else only what waits is withdrawn: the SIM may be suspended already. */
+  /**
+   * True: the alert has cleared, all its permits end, and the next alert requests new ones. False: only held permits
+   * are withdrawn, because the SIM may be suspended already.
+   */
   readonly cleared: boolean
 }
 
 /**
- * What was asked for alerts that have cleared since it was wanted: known, and firing neither for the SIM nor for its
- * pool. Call under the guard's lock: an alert that clears later ends the ask itself.
+ * Finds SIMs (or the pool of the scope) whose alert has cleared since the suspension was desired. Their alerts are
+ * known, and none is firing for the SIM or its pool. Call with the guard locked: an alert that clears later ends its
+ * permits itself.
  */
 export async function clearedPermits(
   tx: TenantTx,
@@ -226,7 +238,7 @@ export async function clearedPermits(
   return rows.map((one) => ({ ...one, rule, cycleKey, cleared: true }))
 }
 
-/** Ends what was asked for alerts. One statement, whatever their number; with the guard locked. */
+/** Ends the permits of alerts. One statement, whatever their number. Call with the guard locked. */
 export async function endPermits(tx: TenantTx, over: readonly PermitOver[]): Promise<void> {
   if (over.length === 0) return
   await sql`

@@ -1,4 +1,4 @@
-/** What one rule has suspended in a span of time, for its undoing. */
+/** What one rule has suspended in a span of time, in order to undo it. */
 
 import { sql } from 'kysely'
 import type { SuspensionToUndo } from '../../domain/enforcement/undo.ts'
@@ -10,17 +10,18 @@ export interface UndoRequest {
   readonly rule: string
   readonly since: Date
   readonly until: Date
-  /** The running cycle: what is not suspended yet is about to be in it. */
+  /** The running cycle, in which the pending suspensions would happen. */
   readonly cycleKey: string
   readonly afterSimId: number
   readonly limit: number
 }
 
 /**
- * SIMs that a rule has suspended, and those that it is about to: in a grace, with a ticket under way, or held by the
- * guard. By SIM id. What a person or another rule has suspended is not among them, nor what a person has resumed.
+ * SIMs that a rule has suspended or is about to suspend, by SIM id. The latter are in a grace period, have a ticket
+ * under way, or are held by the guard. SIMs that a person or another rule suspended are left out, and so are SIMs that a
+ * person resumed.
  *
- * @returns at most so many, and how many there are with them
+ * @returns at most `limit` suspensions, and the total number of those with higher ids than `afterSimId`
  */
 export async function suspensionsToUndo(
   tx: TenantTx,

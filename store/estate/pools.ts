@@ -1,4 +1,4 @@
-/** Pools, with their figures of the running cycle. */
+/** Pools, with their figures for the running cycle. */
 import { type RawBuilder, sql } from 'kysely'
 import type { PoolStatus, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { NewPool, Pool } from '../../domain/estate/pool.ts'
@@ -81,7 +81,7 @@ async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool
   return rows.map((row) => toPool(row, figures.get(row.id) ?? NO_FIGURES, days))
 }
 
-/** A page of the pools, by id. */
+/** Reads a page of the pools, by id. */
 export async function pageOfPools(tx: TenantTx, query: PageQuery): Promise<Page<Pool>> {
   const page = pageRequest(query)
   const select = { columns, from: fromPools(tx, sql``), orderBy: sql`id` }
@@ -89,7 +89,7 @@ export async function pageOfPools(tx: TenantTx, query: PageQuery): Promise<Page<
   return toPage(page, totalItems, await withFigures(tx, rows))
 }
 
-/** All pools, by id, page by page. */
+/** Reads all pools, by id, page by page. */
 export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const where = after === null ? sql`` : sql`and p.id > ${after}`
@@ -98,19 +98,19 @@ export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]
     return { items: await withFigures(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
 
-/** A pool with its figures. */
+/** Reads a pool with its figures; undefined if there is none with this id. */
 export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefined> {
   const { rows } = await sql<PoolRow>`select ${columns} ${fromPools(tx, sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
   const [pool] = await withFigures(tx, rows)
   return pool
 }
 
-/** A pool without its figures: what is needed to decide. */
+/** Reads a pool's settings without figures; undefined if there is none with this id. */
 export async function findPool(tx: TenantTx, id: number): Promise<PoolRecord | undefined> {
   return findPoolRecord(tx, id, sql``)
 }
 
-/** Locks a pool against every other change, and against whoever is about to put a SIM into it. */
+/** Locks a pool against every other change, and against anyone about to put a SIM into it. */
 export const lockPool = (tx: TenantTx, id: number): Promise<PoolRecord | undefined> =>
   findPoolRecord(tx, id, sql`for update`)
 
@@ -120,11 +120,11 @@ export interface PoolTariff {
   readonly type: TariffType
 }
 
-/** The tariffs of those of these pools that are there, by pool. */
+/** Tariffs by pool id. Pools that do not exist are left out. */
 export const poolTariffs = (tx: TenantTx, ids: readonly number[]): Promise<Map<number, PoolTariff>> =>
   readPoolTariffs(tx, ids, sql``)
 
-/** Keeps a pool from being deleted until the transaction ends. @returns its tariff; undefined where there is no such pool */
+/** Keeps a pool from being deleted until the transaction ends. @returns its tariff; undefined if there is no such pool */
 export const lockPoolTariff = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
   (await readPoolTariffs(tx, [id], sql`for key share of p`)).get(id)
 
@@ -147,14 +147,14 @@ async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown
   return rows[0]
 }
 
-/** The name of a pool, a deleted one too. */
+/** Name of a pool, even a deleted one; undefined if it never existed. */
 export async function poolName(tx: TenantTx, id: number): Promise<string | undefined> {
   const { rows } = await sql<{ name: string }>`
     select name from pools where tenant_id = ${tx.tenantId} and id = ${id}::bigint`.execute(tx.q)
   return rows[0]?.name
 }
 
-/** What a caller may replace of a pool. */
+/** The part of a pool that a caller may replace. */
 export type PoolSettings = Pick<PoolRecord, 'name' | 'watchdogMode' | 'warningThresholdPct' | 'enableBurnRateAlerts'>
 
 /** Replaces a pool's settings. Call with the pool locked. */
@@ -166,7 +166,10 @@ export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Pro
      where id = ${id}`.execute(tx.q)
 }
 
-/** What keeps a pool from being deleted, as numbers of SIMs. Call with the pool locked. */
+/**
+ * Counts what keeps a pool from being deleted: its SIMs, queued changes into it, and open tickets into it. Call with the
+ * pool locked.
+ */
 export async function poolUses(
   tx: TenantTx,
   id: number,
@@ -182,7 +185,7 @@ export async function poolUses(
   return rows[0] ?? { sims: 0, queued: 0, tickets: 0 }
 }
 
-/** Takes a pool out of everybody's sight. Call with the pool locked and unused. */
+/** Marks a pool deleted, which hides it. Call with the pool locked and unused. */
 export async function removePool(tx: TenantTx, id: number): Promise<void> {
   await sql`
     update pools set deleted_at = ${tx.now}, version = version + 1, updated_at = ${tx.now} where id = ${id}`.execute(
@@ -191,7 +194,7 @@ export async function removePool(tx: TenantTx, id: number): Promise<void> {
 }
 
 /**
- * Writes a pool, Active from now on; one without a name is called after its id.
+ * Inserts a pool, Active from now on. A pool without a name is named after its id: `Pool 7`.
  *
  * @returns its id
  */

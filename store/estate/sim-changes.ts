@@ -1,15 +1,15 @@
-/** Writing SIMs: import, tag, queued changes, watchdog settings. What tickets change is in sim-state.ts. */
+/** Writes SIMs: import, tag, queued changes and watchdog settings. What tickets change is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { NewSim } from '../../domain/estate/sim.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 /**
- * Writes SIMs that are not there yet, Unprovisioned. One statement, whatever their number.
+ * Inserts SIMs as Unprovisioned. One statement, whatever their number.
  *
- * An ICCID that exists, this tenant's or another's, is passed over.
+ * An ICCID that already exists, for this tenant or another, is skipped.
  *
- * @returns those that are new
+ * @returns the SIMs that were inserted
  */
 export async function insertSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string; id: number }[]> {
   if (sims.length === 0) return []
@@ -29,8 +29,8 @@ export async function insertSims(tx: TenantTx, sims: readonly NewSim[]): Promise
 }
 
 /**
- * Which SIMs {@link insertSims} would write: it writes them and takes them back, because only the insert itself
- * knows of ICCIDs that are another tenant's. Uses up ids.
+ * Finds which SIMs {@link insertSims} would insert. It inserts them and rolls back, because only the insert itself can
+ * see the ICCIDs of other tenants. Uses up ids.
  */
 export async function insertableSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string }[]> {
   await sql`savepoint dry_run`.execute(tx.q)
@@ -39,7 +39,7 @@ export async function insertableSims(tx: TenantTx, sims: readonly NewSim[]): Pro
   return inserted.map(({ iccid }) => ({ iccid }))
 }
 
-/** What decides about tag, queued changes and watchdog settings of a SIM. */
+/** The part of a SIM that decides changes to its tag, queued change and watchdog settings. */
 export interface LockedSimRecord {
   readonly tag: string
   readonly status: SimStatus
@@ -54,7 +54,7 @@ export interface LockedSimRecord {
   readonly isWatchdogExempt: boolean
 }
 
-/** Locks a SIM and reads what callers change of it directly. */
+/** Locks a SIM and reads the part that callers change directly; undefined if there is no such SIM. */
 export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord | undefined> {
   const { rows } = await sql<LockedSimRecord>`
     select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
@@ -71,17 +71,17 @@ async function changeSim(tx: TenantTx, id: number, set: RawBuilder<unknown>): Pr
   return rows.length > 0
 }
 
-/** @returns whether there is such a SIM */
+/** Sets a SIM's tag. @returns whether there is such a SIM */
 export const setTag = (tx: TenantTx, id: number, tag: string): Promise<boolean> => changeSim(tx, id, sql`tag = ${tag}`)
 
-/** What waits for the end of the billing cycle. */
+/** A change that waits for the end of the billing cycle. */
 export interface QueuedChange {
   readonly poolId: number | null
   readonly tariffId: number | null
   readonly unassign: boolean
 }
 
-/** Queues a change from now on, in place of what was queued before. */
+/** Queues a change as of now, replacing any queued before. @returns whether there is such a SIM */
 export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Promise<boolean> =>
   changeSim(
     tx,
@@ -90,17 +90,17 @@ export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Pro
         pending_unassign = ${change.unassign}, pending_since = ${tx.now}`,
   )
 
-/** Nothing that waits for the end of a cycle. */
+/** Columns of a SIM without a queued change. */
 const NOTHING_QUEUED = sql`
   pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null`
 
-/** Forgets what is queued for a SIM. @returns whether there is such a SIM */
+/** Removes a SIM's queued change. @returns whether there is such a SIM */
 export const dropChange = (tx: TenantTx, id: number): Promise<boolean> => changeSim(tx, id, NOTHING_QUEUED)
 
 /**
- * Forgets what is queued for those of these SIMs that are unprovisioned and have no open ticket. Call with them locked.
+ * Removes the queued changes of those given SIMs that are Unprovisioned and have no open ticket. Call with them locked.
  *
- * @returns those that had something queued
+ * @returns ids of the SIMs whose queued change was removed
  */
 export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -112,7 +112,7 @@ export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): 
   return rows.map(({ id }) => id)
 }
 
-/** A SIM's own watchdog settings; undefined stays as it is, null inherits the pool's. */
+/** A SIM's own watchdog settings: undefined leaves a setting as it is, null inherits the pool's. */
 export interface OwnWatchdogSettings {
   readonly watchdogMode?: WatchdogMode | null | undefined
   readonly warningThresholdPct?: number | null | undefined
@@ -120,7 +120,7 @@ export interface OwnWatchdogSettings {
   readonly isWatchdogExempt?: boolean | undefined
 }
 
-/** @returns whether there is such a SIM */
+/** Changes a SIM's own watchdog settings. @returns whether there is such a SIM */
 export function setWatchdog(tx: TenantTx, id: number, settings: OwnWatchdogSettings): Promise<boolean> {
   const given = (column: RawBuilder<unknown>, value: unknown) => (value === undefined ? column : sql`${value}`)
   return changeSim(

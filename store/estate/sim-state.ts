@@ -1,4 +1,4 @@
-/** A SIM as tickets see it: its state under a lock, what it belonged to, when it was Active, who suspended it. */
+/** A SIM as tickets see it: its locked state, its memberships, when it was Active, and who suspended it. */
 
 import { sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
@@ -11,7 +11,7 @@ export interface LockedSim extends SimState {
   readonly iccid: string
 }
 
-/** Locks a SIM and reads the part that tickets change. */
+/** Locks a SIM and reads the part that tickets change; undefined if there is no such SIM. */
 export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | undefined> {
   const { rows } = await sql<LockedSim>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
@@ -27,7 +27,7 @@ export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise
      order by id for update`.execute(tx.q)
 }
 
-/** Reads the part of SIMs that tickets change, by id; locks nothing. */
+/** Reads the part of SIMs that tickets change, by id. Takes no lock. */
 export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Promise<LockedSim[]> {
   const { rows } = await sql<LockedSim>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
@@ -38,7 +38,7 @@ export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Pr
   return rows
 }
 
-/** Settles a SIM's state after a ticket. */
+/** Writes a SIM's state after a ticket. */
 export async function writeSimState(
   tx: TenantTx,
   simId: number,
@@ -46,7 +46,7 @@ export async function writeSimState(
   also: {
     readonly provisionedAt?: Date | null
     readonly tag?: string | null
-    /** Forgets the change queued for the cycle's end: in any case, or where it was queued before an instant. */
+    /** Removes the change queued for the cycle's end: always, or only if it was queued before an instant. */
     readonly forgetQueued?: 'always' | Date
   },
 ): Promise<void> {
@@ -69,23 +69,25 @@ function forgotten(queued: 'always' | Date) {
              pending_since = case when ${keep} then pending_since end,`
 }
 
-/** Opens or replaces what a SIM belongs to; pool 0 stands for none. */
+/** Opens a membership of a SIM in its pool, with its own tariff. Pool 0 stands for no pool. */
 export async function openMembership(tx: TenantTx, simId: number, sim: SimState, at: Date): Promise<void> {
   await sql`
     insert into memberships (sim_id, pool_id, tariff_id, from_at)
     values (${simId}, ${sim.poolId ?? 0}, ${sim.tariffId}, ${at})`.execute(tx.q)
 }
 
-/** Ends what a SIM belongs to. An end before its beginning leaves an empty span. */
+/** Ends a SIM's open membership. An end before its start leaves an empty span. */
 export async function closeMembership(tx: TenantTx, simId: number, at: Date): Promise<void> {
   await sql`
     update memberships set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
 }
 
+/** Records from when on a SIM is Active. */
 export async function openActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
   await sql`insert into active_spans (sim_id, from_at) values (${simId}, ${at})`.execute(tx.q)
 }
 
+/** Ends a SIM's open active span. An end before its start leaves an empty span. */
 export async function closeActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
   await sql`
     update active_spans set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
@@ -100,7 +102,11 @@ export interface Suspension {
   readonly workflowId: string | null
 }
 
-/** Writes who suspended a SIM; a person's suspension takes the place of the watchdog's. */
+/**
+ * Records who suspended a SIM. Replaces its open suspension if there is one: a person's replaces the watchdog's.
+ *
+ * @returns the workflow of the suspension that was replaced; null if there was none
+ */
 export async function writeSuspension(tx: TenantTx, simId: number, suspension: Suspension): Promise<string | null> {
   const { rows } = await sql<{ workflow_id: string | null }>`
     with was as (select workflow_id from suspensions where sim_id = ${simId} and closed_at is null), is_now as (
@@ -118,7 +124,7 @@ export async function writeSuspension(tx: TenantTx, simId: number, suspension: S
 /**
  * Changes how long a suspension by the watchdog lasts.
  *
- * @returns how long it was to last before; undefined where the SIM is not suspended by that workflow
+ * @returns its previous value; undefined if the SIM is not suspended by that workflow
  */
 export async function setSuspensionUntil(
   tx: TenantTx,
@@ -141,8 +147,8 @@ export async function setSuspensionUntil(
 /**
  * Ends a SIM's suspension.
  *
- * @param because who brought it back, or `unassign`
- * @returns the workflow that suspended it; null where none did
+ * @param because who resumed the SIM, or `unassign`
+ * @returns the workflow that suspended it; null if none did
  */
 export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<string | null> {
   const { rows } = await sql<{ workflow_id: string | null }>`

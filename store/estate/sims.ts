@@ -1,4 +1,4 @@
-/** SIMs, with their figures of the running cycle, their open tickets and the tariff that governs them. */
+/** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
 import type { SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { Sim, SimLookup, SimQuery, SimSummary } from '../../domain/estate/sim.ts'
@@ -63,7 +63,7 @@ const NO_FIGURES: SimFigures = {
   smsCount: 0,
 }
 
-/** Settings as shown: those in force. */
+/** Watchdog settings in force: the SIM's own, bounded by its pool's. */
 const settingsOf = (row: SimRow) =>
   settingsInForce(
     {
@@ -144,13 +144,13 @@ async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
   )
 }
 
-/** No index helps here: under row-level security only leakproof operators may use one, and ilike is none. */
+/** No index helps here. Under row-level security only leakproof operators may use one, and `ilike` is not leakproof. */
 function matching(search: string) {
   const pattern = containing(search)
   return sql`and (s.iccid ilike ${pattern} or s.imsi ilike ${pattern} or s.msisdn ilike ${pattern} or s.tag ilike ${pattern})`
 }
 
-/** The filters of lists of SIMs, on the SIMs as `s`; what is left out lets all through. */
+/** Filters for lists of SIMs, on the table alias `s`. An omitted filter matches all. */
 export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<unknown> => sql`
   ${status == null ? sql`` : sql`and s.status = ${status}`}
   ${poolId == null ? sql`` : sql`and s.pool_id = ${poolId}::bigint`}
@@ -162,7 +162,7 @@ interface SimFilter {
   readonly search?: string | null | undefined
 }
 
-/** A page of the SIMs, by id. */
+/** Reads a page of the SIMs, by id. */
 export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Sim>> {
   const page = pageRequest(query)
   const from = fromSims(tx, simsMatching(query))
@@ -170,7 +170,7 @@ export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Si
   return toPage(page, totalItems, await toSims(tx, rows))
 }
 
-/** All SIMs, by id, page by page. */
+/** Reads all SIMs, by id, page by page. */
 export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const where = sql`${after === null ? sql`` : sql`and s.id > ${after}`} ${simsMatching(filter)}`
@@ -179,14 +179,14 @@ export const listSims = (store: Store, tenantId: string, filter: SimFilter): Asy
     return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
 
-/** A SIM with all that is shown of it. */
+/** Reads a SIM as the interface shows it; undefined if there is none with this id. */
 export async function readSim(tx: TenantTx, id: number): Promise<Sim | undefined> {
   const { rows } = await sql<SimRow>`select ${columns} ${fromSims(tx, sql`and s.id = ${id}`)}`.execute(tx.q)
   const [sim] = await toSims(tx, rows)
   return sim
 }
 
-/** All SIMs that are in a pool now, by id. */
+/** Reads all SIMs that are in a pool now, by id. */
 export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSummary[]> {
   const { rows } = await sql<SimRow>`
     select ${columns} ${fromSims(tx, sql`and s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
@@ -213,14 +213,14 @@ export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSumma
   })
 }
 
-/** What a SIM is called among people, ICCID and the tag where there is one, and the pool that it is in. */
+/** A SIM's label for people (ICCID, and its tag if it has one), and its pool. */
 export interface NamedSim {
   readonly label: string
   /** Null outside pools. */
   readonly poolId: number | null
 }
 
-/** What SIMs are called and where they are, by id. */
+/** Labels and pools of SIMs, by id. SIMs that do not exist are left out. */
 export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
   const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`
     select id, iccid, tag, pool_id as "poolId" from sims
@@ -230,15 +230,15 @@ export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<M
   )
 }
 
-/** What SIMs are called, by id. */
+/** Labels of SIMs, by id. SIMs that do not exist are left out. */
 export const simLabels = async (tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> =>
   new Map([...(await namedSims(tx, ids))].map(([id, { label }]) => [id, label]))
 
-/** What one SIM is called; its id where there is none. */
+/** Label of one SIM; its id if there is no such SIM. */
 export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
   (await simLabels(tx, [id])).get(id) ?? String(id)
 
-/** Those of SIMs that the tenant does not have. */
+/** Those of the given ids that are not SIMs of the tenant. */
 export async function missingSims(tx: TenantTx, ids: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select a.id from unnest(${[...ids]}::bigint[]) as a(id)
@@ -252,7 +252,7 @@ export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
   return rows.length > 0
 }
 
-/** The id of the SIM with this id or ICCID. */
+/** Id of the SIM with this id or ICCID; undefined if there is none. */
 export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number | undefined> {
   const which = lookup.by === 'id' ? sql`id = ${lookup.id}` : sql`iccid = ${lookup.iccid}`
   const { rows } = await sql<{ id: number }>`
@@ -260,7 +260,7 @@ export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number
   return rows[0]?.id
 }
 
-/** The pools that these SIMs are in, each once. */
+/** Ids of the pools that these SIMs are in, without duplicates. */
 export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select distinct pool_id as id from sims
@@ -268,7 +268,7 @@ export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Prom
   return rows.map(({ id }) => id)
 }
 
-/** How many open tickets each of these SIMs has; SIMs without any are left out. */
+/** Number of open tickets of each given SIM. SIMs without any are left out. */
 export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
   const { rows } = await sql<{ sim_id: number; open: number }>`
     select sim_id, count(*)::integer as open from tickets

@@ -1,4 +1,4 @@
-/** Tariffs: a tenant's own and the platform's, which are offered to all. */
+/** Tariffs: a tenant's own, and the platform's, which all tenants may use. */
 import { sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
 import type { NewTariff, Tariff, TariffTerms } from '../../domain/estate/tariff.ts'
@@ -53,7 +53,7 @@ function toTariff(row: TariffRow): Tariff {
   }
 }
 
-/** All tariffs a tenant can see, inactive ones too, by id. */
+/** Reads all tariffs that a tenant can see, including inactive ones, by id. */
 export async function listTariffs(tx: TenantTx): Promise<Tariff[]> {
   const { rows } = await sql<TariffRow>`select ${columns} from tariffs order by id`.execute(tx.q)
   return rows.map(toTariff)
@@ -64,7 +64,7 @@ export async function findTariff(tx: TenantTx, id: number): Promise<Tariff | und
   return rows[0] && toTariff(rows[0])
 }
 
-/** Several tariffs by id; those that are not there are left out. */
+/** Reads several tariffs, by id. Tariffs that do not exist are left out. */
 export async function findTariffs(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Tariff>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<TariffRow>`
@@ -79,9 +79,9 @@ export async function tariffName(tx: TenantTx, id: number): Promise<string | und
 }
 
 /**
- * Writes a tariff: a tenant's own in its transaction, the platform's in the platform's.
+ * Inserts a tariff: a tenant's own in its transaction, the platform's in a platform transaction.
  *
- * @param terms fees in the currency's units
+ * @param terms allowance in bytes, fees in units of the currency
  * @returns its id
  */
 export async function insertTariff(tx: TenantTx | PlatformTx, tariff: NewTariff, terms: TariffTerms): Promise<number> {
@@ -98,10 +98,10 @@ export async function insertTariff(tx: TenantTx | PlatformTx, tariff: NewTariff,
 }
 
 /**
- * Says whether a tariff is available for new assignments: a tenant's own in its transaction, the platform's in the
- * platform's.
+ * Sets whether a tariff is available for new assignments: a tenant's own in its transaction, the platform's in a
+ * platform transaction.
  *
- * @returns whether it was before; undefined where there is no such tariff of this owner
+ * @returns whether it was available before; undefined if this owner has no such tariff
  */
 export async function offerTariff(
   tx: TenantTx | PlatformTx,
