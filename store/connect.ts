@@ -6,8 +6,9 @@ import type { Db } from './tenancy.ts'
 const INT8 = 20
 
 /**
- * Parses a bigint as a number, clamped to the safe integers. Totals stay below 2^53 (`*_total` constraints), and so do
- * ids. Only a sum of limits can be larger: a tariff's allowance times its SIMs. No usage ever reaches the clamped value.
+ * Parses a bigint as a number, clamped to the safe integers. Totals stay below 2^53 (`*_total` constraints), and so
+ * do ids. Only a sum of limits can be larger: a tariff's allowance times its SIMs. No usage ever reaches the clamped
+ * value.
  */
 function safeInteger(text: string): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))

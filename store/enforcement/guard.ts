@@ -31,8 +31,8 @@ export interface StandingPermit {
 }
 
 /**
- * Open permits of SIMs under one version of a rule, in the order of `simIds`. A SIM without a permit has nulls; a SIM of
- * another tenant is left out.
+ * Open permits of SIMs under one version of a rule, in the order of `simIds`. A SIM without a permit has nulls; a SIM
+ * of another tenant is left out.
  */
 export async function standingPermits(
   tx: TenantTx,
@@ -60,8 +60,8 @@ const counting = (tx: TenantTx, { rule, version, poolId }: GuardScope) => sql`
   and ${poolId === null ? sql`pool_id is null` : sql`pool_id = ${poolId}`}`
 
 /**
- * Counts permits of a scope after an instant, whatever became of them. There are hardly more than the guard lets through
- * in an hour.
+ * Counts permits of a scope after an instant, whatever became of them. There are hardly more than the guard lets
+ * through in an hour.
  */
 export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date): Promise<number> {
   const { rows } = await sql<{ count: number }>`

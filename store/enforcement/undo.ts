@@ -18,8 +18,8 @@ export interface UndoRequest {
 
 /**
  * SIMs that a rule has suspended or is about to suspend, by SIM id. The latter are in a grace period, have a ticket
- * under way, or are held by the guard. SIMs that a person or another rule suspended are left out, and so are SIMs that a
- * person resumed.
+ * under way, or are held by the guard. SIMs that a person or another rule suspended are left out, and so are SIMs that
+ * a person resumed.
  *
  * @returns at most `limit` suspensions, and the total number of those with higher ids than `afterSimId`
  */

@@ -124,7 +124,11 @@ export interface PoolTariff {
 export const poolTariffs = (tx: TenantTx, ids: readonly number[]): Promise<Map<number, PoolTariff>> =>
   readPoolTariffs(tx, ids, sql``)
 
-/** Keeps a pool from being deleted until the transaction ends. @returns its tariff; undefined if there is no such pool */
+/**
+ * Keeps a pool from being deleted until the transaction ends.
+ *
+ * @returns its tariff; undefined if there is no such pool
+ */
 export const lockPoolTariff = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
   (await readPoolTariffs(tx, [id], sql`for key share of p`)).get(id)
 
@@ -167,8 +171,8 @@ export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Pro
 }
 
 /**
- * Counts what keeps a pool from being deleted: its SIMs, queued changes into it, and open tickets into it. Call with the
- * pool locked.
+ * Counts what keeps a pool from being deleted: its SIMs, queued changes into it, and open tickets into it. Call with
+ * the pool locked.
  */
 export async function poolUses(
   tx: TenantTx,

@@ -63,7 +63,7 @@ const NO_FIGURES: SimFigures = {
   smsCount: 0,
 }
 
-/** Watchdog settings in force: the SIM's own, bounded by its pool's. */
+/** Watchdog settings in force: the SIM's own, else its pool's. */
 const settingsOf = (row: SimRow) =>
   settingsInForce(
     {
