@@ -1,4 +1,4 @@
-/** The event log: a tenant's events, and the platform's, which every tenant sees. */
+/** The event log: a tenant's own events, and the platform's, which every tenant sees. */
 import { type RawBuilder, sql } from 'kysely'
 import type { EventSeverity, EventType } from '../domain/codes.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
@@ -34,7 +34,11 @@ function matching({ type, severity, searchTerm, date }: EventQuery): RawBuilder<
     ${within(sql`at`, date)}`
 }
 
-/** A page of the events, newest first. */
+/**
+ * Reads a page of the events, newest first.
+ *
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ */
 export async function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Page<Event>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<EventRow>(
@@ -51,7 +55,10 @@ export async function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Pag
   return toPage(page, totalItems, rows.map(toEvent))
 }
 
-/** All events, newest first, page by page. The tenant's and the platform's are read apart: each has its order in the index. */
+/**
+ * Reads all events, newest first, page by page. The tenant's and the platform's are read separately, because the index
+ * sorts each of them.
+ */
 export const listEvents = (store: Store, tenantId: string, query: EventQuery): AsyncGenerator<Event[]> =>
   keysetPages(store, tenantId, async (tx, after: Instant | null) => {
     const newest = (owner: RawBuilder<unknown>) => sql`(
@@ -66,17 +73,17 @@ export const listEvents = (store: Store, tenantId: string, query: EventQuery): A
     return { items: rows.map(toEvent), next: placeAfter(rows, instantOf) }
   })
 
-/** One event. */
+/** Reads one event; undefined if the tenant cannot see one with this id. */
 export async function findEvent(tx: TenantTx, id: number): Promise<Event | undefined> {
   const { rows } = await sql<EventRow>`
     select id, type, severity, title, description, at from events where id = ${id}`.execute(tx.q)
   return rows[0] && toEvent(rows[0])
 }
 
-/** Writes an event of this tenant, at the transaction's instant. */
+/** Writes an event of this tenant, dated at the transaction's instant. */
 export const insertEvent = (tx: TenantTx, event: NewEvent): Promise<void> => insertEvents(tx, [event])
 
-/** Writes events of this tenant, at the transaction's instant. One statement, whatever their number. */
+/** Writes events of this tenant, dated at the transaction's instant. One statement, whatever their number. */
 export async function insertEvents(tx: TenantTx, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
   await sql`
@@ -86,7 +93,7 @@ export async function insertEvents(tx: TenantTx, events: readonly NewEvent[]): P
         as e(type smallint, severity smallint, title text, description text)`.execute(tx.q)
 }
 
-/** Writes an event of the platform: every tenant sees it. */
+/** Writes an event of the platform, which every tenant sees. */
 export async function insertPlatformEvent(tx: PlatformTx, event: NewEvent): Promise<void> {
   await sql`
     insert into events (tenant_id, type, severity, title, description, at)

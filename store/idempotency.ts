@@ -1,20 +1,20 @@
-/** Answers kept under an Idempotency-Key, in the transaction of the effect they tell of. */
+/** Responses stored under an Idempotency-Key, in the transaction of the effect that they report. */
 import { sql } from 'kysely'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** The platform's own requests are kept under no tenant. */
+/** Owner of the platform's own requests, which belong to no tenant. */
 const PLATFORM = ''
 
 export interface KeptResponse<T> {
   readonly fingerprint: string
   readonly status: number
-  /** Null where it held a secret: such an answer is never given again. */
+  /** Null if the response contained a secret: such a response is never sent again. */
   readonly body: T
 }
 
 const ownerOf = (tx: TenantTx | PlatformTx): string => ('tenantId' in tx ? tx.tenantId : PLATFORM)
 
-/** Holds a key until the transaction ends. @returns false where another transaction holds it */
+/** Locks a key until the transaction ends, without waiting. @returns false if another transaction has it locked */
 export async function lockIdempotencyKey(tx: TenantTx | PlatformTx, key: string): Promise<boolean> {
   const { rows } = await sql<{ locked: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${`idempotency/${ownerOf(tx)}/${key}`}, 0)) as locked`.execute(
@@ -23,7 +23,7 @@ export async function lockIdempotencyKey(tx: TenantTx | PlatformTx, key: string)
   return rows[0]?.locked === true
 }
 
-/** The answer kept under a key since an instant; an older one is deleted. Call with the key locked. */
+/** Reads the response stored under a key since an instant, and deletes an older one. Call with the key locked. */
 export async function keptResponse<T>(
   tx: TenantTx | PlatformTx,
   key: string,
@@ -37,7 +37,7 @@ export async function keptResponse<T>(
   return rows[0]
 }
 
-/** Keeps an answer. */
+/** Stores a response under a key. */
 export async function keepResponse(
   tx: TenantTx | PlatformTx,
   key: string,
@@ -49,7 +49,7 @@ export async function keepResponse(
     values (${ownerOf(tx)}, ${key}, ${answer.fingerprint}, ${answer.status}, ${body}::jsonb, ${tx.now})`.execute(tx.q)
 }
 
-/** Deletes answers kept before an instant, over all tenants. @returns how many */
+/** Deletes the responses of all tenants that were stored before an instant. @returns how many */
 export async function forgetResponses(tx: PlatformTx, before: Date): Promise<number> {
   const result = await sql`delete from idempotency_keys where created_at < ${before}`.execute(tx.q)
   return Number(result.numAffectedRows ?? 0n)

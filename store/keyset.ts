@@ -1,8 +1,8 @@
-/** Lists read whole: page by page, each page in a transaction of its own, so that memory and locks stay small. */
+/** Reads whole lists page by page. Each page has its own transaction, which keeps memory and locks small. */
 import { type RawBuilder, sql } from 'kysely'
 import { inTenant, type Store, type TenantTx } from './tenancy.ts'
 
-/** Rows of a page. */
+/** Most rows of a page. */
 export const KEYSET_PAGE = 1000
 
 interface KeysetPage<Item, Place> {
@@ -12,9 +12,10 @@ interface KeysetPage<Item, Place> {
 }
 
 /**
- * All pages of a list, however slowly they are taken. What is written meanwhile may be in it or not.
+ * Yields all non-empty pages of a list, however slowly the caller takes them. Rows written meanwhile may or may not
+ * appear.
  *
- * @param read reads the page after a place in the list; null: the first
+ * @param read reads the page after a place in the list; null: the first page
  */
 export async function* keysetPages<Item, Place>(
   store: Store,
@@ -30,7 +31,7 @@ export async function* keysetPages<Item, Place>(
   } while (place !== null)
 }
 
-/** Where the page after these rows begins; null where they were the last. */
+/** Place after which the next page starts; null if these rows were the last. */
 export const placeAfter = <Row, Place>(rows: readonly Row[], placeOf: (row: Row) => Place): Place | null => {
   const last = rows.at(-1)
   return rows.length < KEYSET_PAGE || last === undefined ? null : placeOf(last)
@@ -38,14 +39,14 @@ export const placeAfter = <Row, Place>(rows: readonly Row[], placeOf: (row: Row)
 
 /** A place in a list that is sorted by time, newest first, and by id. */
 export interface Instant {
-  /** As text, because a Date drops the microseconds. */
+  /** The instant as text, because a Date drops the microseconds. */
   readonly place: string
   readonly id: number
 }
 
-/** Of rows that have {@link Instant}s in them. */
+/** Takes the {@link Instant} out of a row that contains one. */
 export const instantOf = ({ place, id }: Instant): Instant => ({ place, id })
 
-/** What comes after a place in a list that is sorted by this column, newest first, and by id. */
+/** Condition: rows after a place, in a list sorted by this column and by id, newest first. */
 export const olderThan = (at: RawBuilder<unknown>, after: Instant | null): RawBuilder<unknown> =>
   after === null ? sql`` : sql`and (${at}, id) < (${after.place}::timestamptz, ${after.id}::bigint)`

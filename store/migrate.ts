@@ -1,8 +1,8 @@
 /**
- * Migrations: forward only, each applied once, in the order of their names, two migrators never at once.
+ * Migrations: forward only, each applied once, in the order of their names. Two migrators never run at once.
  *
- * A file is a transaction, so that what is locked is given back with it. No lock is waited for longer than 3 seconds:
- * whoever waits for an exclusive lock holds up all who come behind. The file is then tried again.
+ * Each file is a transaction of its own, unless it asks for none, so its locks end with it. A statement waits at most 3
+ * seconds for a lock, because whoever waits for an exclusive lock blocks everyone behind. The file is then tried again.
  */
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -12,25 +12,27 @@ import type { Db } from './tenancy.ts'
 
 const LOCK_TIMEOUT_MS = 3000
 const LOCK_NOT_AVAILABLE = '55P03'
-/** Ten minutes: a busy table lets someone in within that, or somebody has to look. */
+/** Ten minutes. A busy table gives the lock within that time, or somebody has to look. */
 const LOCK_PATIENCE_MS = 10 * 60_000
 const PAUSE_SECONDS = 1
 
 export interface MigrateOptions {
   readonly log?: (line: string) => void
-  /** Files of the phase `contract` too: no process of an earlier release may be left. Default: all files. */
+  /**
+   * Whether to apply files of the phase `contract` too. No process of an earlier release may be left. Default: true.
+   */
   readonly contract?: boolean
-  /** Default: those of this release. */
+  /** Files to apply. Default: those of this release. */
   readonly files?: readonly MigrationFile[]
-  /** How long a lock that others hold is tried for, in milliseconds. */
+  /** How long to go on trying for a lock that others have, in milliseconds. Default: ten minutes. */
   readonly lockPatienceMs?: number
 }
 
 /**
- * Brings a database to the newest schema. Safe to run twice and by several processes: the migrator's lock
- * lets one work and the others wait. What a newer release has applied is left alone.
+ * Brings a database to the newest schema. Safe to run twice, and by several processes: the migrator's lock lets one
+ * work while the others wait. Migrations that a newer release has applied are left alone.
  *
- * @returns names of what was applied
+ * @returns names of the migrations that were applied
  * @throws Error naming the migration that failed; everything before it stays applied
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
@@ -52,7 +54,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
   }
 }
 
-/** @returns false where another migrator has applied it meanwhile */
+/** Applies a file, and tries again after lock timeouts. @returns false if another migrator has applied it meanwhile */
 async function applyPatiently(
   db: Db,
   file: MigrationFile,
@@ -70,14 +72,18 @@ async function applyPatiently(
   }
 }
 
-/** Of a file that is not here any more, or not yet. */
+/** Stands for an applied migration, whose file may be missing here. */
 const DONE: Migration = { up: async () => undefined }
 
-/** @returns what it failed with; `applied` where it had been before */
+/**
+ * Applies one file.
+ *
+ * @returns the error it failed with; `applied` if it had been applied before; undefined on success
+ */
 async function apply(db: Db, file: MigrationFile): Promise<unknown> {
   const migrator = new Migrator({
     db,
-    // What was applied before, by whichever release, and the one that is to be; asked under the migrator's lock.
+    // All applied migrations, of whichever release, and the one to apply. Called under the migrator's lock.
     provider: {
       getMigrations: async () => {
         const applied = (await appliedNames(db)).map((name): [string, Migration] => [name, DONE])
@@ -110,11 +116,14 @@ async function pendingOf(db: Db, files: readonly MigrationFile[]): Promise<Migra
   return files.filter(({ name }) => !applied.has(name))
 }
 
-/** Files that a database still lacks. @param files default: those of this release */
+/** Files that have not been applied to a database. @param files to look at; default: those of this release */
 export const pendingFiles = async (db: Db, files?: readonly MigrationFile[]): Promise<MigrationFile[]> =>
   pendingOf(db, files ?? (await readAllFiles()))
 
-/** Names of the migrations that a database lacks for this release to work on it. Files are read only where some are. */
+/**
+ * Names of the migrations that this release needs and a database lacks: those of the phase `expand`. Reads the files
+ * only if some migration is missing.
+ */
 export async function pendingMigrations(db: Db): Promise<string[]> {
   const applied = new Set(await appliedNames(db))
   if ((await namesOfThisRelease()).every((name) => applied.has(name))) return []

@@ -1,17 +1,19 @@
 /**
- * Files of migrations: `migrations/NNNN_name.sql`. What a file needs stands in its first lines:
+ * Migration files: `migrations/NNNN_name.sql`. A file's first 10 lines say what it needs:
  *
  *     -- phase: contract
  *     -- no-transaction
  *
- * Without the first its phase is `expand`: processes of the release before go on with the schema it makes. A file of the
- * phase `contract` takes away what they need, and runs once none of them is left. Without the second it is one
- * transaction; with it each statement is its own, as `create index concurrently` asks for, and the file can be run again
- * where it broke off. Such a file has no semicolon at the end of a line but those that end statements.
+ * Without the first line, the phase is `expand`: processes of the previous release can work with the new schema. A
+ * `contract` file removes what those processes need, and runs only once none of them is left.
+ *
+ * Without the second line, the file is one transaction. With it, each statement runs by itself, as `create index
+ * concurrently` requires, and the file must be safe to run again after a failure. In such a file, a semicolon at the
+ * end of a line always ends a statement.
  *
  * Functions of the database: `functions/<function>.sql`, one `create or replace function` each. They run after the
- * numbered files, each whenever its text is new: the database remembers it by the text's hash. An earlier release that
- * migrates again leaves a newer text alone. A text that goes back to what it was needs another comment to run again.
+ * numbered files, each whenever its text is new. The database remembers a text by its hash. So an earlier release that
+ * migrates again leaves a newer text alone, and a text that goes back to what it was needs another comment to run again.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -22,15 +24,15 @@ const FUNCTIONS = new URL('functions/', import.meta.url)
 export type Phase = 'expand' | 'contract'
 
 export interface MigrationFile {
-  /** `0020_processes`: what the database remembers it by. */
+  /** Name under which the database records the migration, such as `0020_processes`. */
   readonly name: string
   readonly phase: Phase
-  /** Whether the file is one transaction. */
+  /** Whether the file runs as one transaction. */
   readonly transaction: boolean
   readonly text: string
 }
 
-/** @param name of the file, without its ending */
+/** Reads the options in a migration's first lines. @param name of the file, without its extension */
 export function migrationFile(name: string, text: string): MigrationFile {
   const head = text.split('\n').slice(0, 10)
   return {
@@ -41,17 +43,17 @@ export function migrationFile(name: string, text: string): MigrationFile {
   }
 }
 
-/** Statements of a file, as they are sent: those of one transaction at once. */
+/** The statements of a file, as they are sent. A file that is one transaction is sent whole. */
 export const statementsOf = ({ transaction, text }: MigrationFile): readonly string[] =>
   transaction ? [text] : text.split(/(?<=;)[ \t]*\n/).filter((statement) => !/^(\s|--.*)*$/.test(statement))
 
-/** Names of all numbered files, in their order. */
+/** Names of all numbered files, sorted. */
 export async function migrationNames(folder: URL = MIGRATIONS): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'))
   return files.map((file) => file.replace(/\.sql$/, '')).toSorted()
 }
 
-/** All numbered files, in their order. @param folder of the files */
+/** Reads all numbered files, sorted by name. @param folder that contains them */
 export async function readMigrationFiles(folder: URL = MIGRATIONS): Promise<MigrationFile[]> {
   const names = await migrationNames(folder)
   return Promise.all(

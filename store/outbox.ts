@@ -1,4 +1,4 @@
-/** Starts and signals of workflows that happen after the commit that asks for them. */
+/** The outbox: starts and signals of workflows, sent to Temporal after the commit that requests them. */
 
 import { sql } from 'kysely'
 import type { SuspendedUntil } from '../domain/suspend.ts'
@@ -6,7 +6,7 @@ import type { OutboxRequest } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** Asks for a start or signal once this transaction has committed. What a start is given is remembered with it. */
+/** Requests starts and signals for when this transaction has committed. Stores the input of each start. */
 export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
   if (requests.length === 0) return
   await sql`
@@ -18,7 +18,7 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
   tx.enqueue({ queue: 'workflows' })
 }
 
-/** Keeps what workflows that run once are started with. */
+/** Stores the inputs of workflows that run once. */
 async function keepInputs(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
   const starts = requests.filter((request) => request.do === 'signalWithStart')
   if (starts.length === 0) return
@@ -29,9 +29,10 @@ async function keepInputs(tx: TenantTx, requests: readonly OutboxRequest[]): Pro
 }
 
 /**
- * Asks for a start that whoever asks carries out by itself once this transaction has committed, and ends then.
+ * Requests a start that the caller itself carries out once this transaction has committed. The caller then ends the
+ * request with {@link endWorkflowRequest}.
  *
- * @param takeOverAt from then on it is the outbox's: nobody has ended it
+ * @param takeOverAt when the outbox takes over, if the request has not been ended
  * @returns the request's id
  */
 export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, takeOverAt: Date): Promise<number> {
@@ -45,7 +46,7 @@ export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, take
   return row.id
 }
 
-/** Signals a workflow that was started at some time; where it was not, nothing is asked for. */
+/** Requests a signal to a workflow that runs once. Does nothing if the workflow was never started. */
 export async function signalIfStarted(
   tx: TenantTx,
   workflowId: string,
@@ -62,8 +63,8 @@ export interface OutboxRow {
 }
 
 /**
- * Takes requests that are due, oldest first, and of each workflow only its oldest: a signal never overtakes the
- * start it needs. Each is off the list for the lease and comes back where nobody ends it.
+ * Claims due requests, oldest first, and only the oldest request of each workflow. A signal therefore never overtakes
+ * the start that it needs. A claimed request is off the list for the lease, and returns unless it is ended.
  */
 export async function claimWorkflowRequests(tx: PlatformTx, limit: number, leaseUntil: Date): Promise<OutboxRow[]> {
   const { rows } = await sql<OutboxRow>`
@@ -81,15 +82,17 @@ export async function claimWorkflowRequests(tx: PlatformTx, limit: number, lease
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
+/** Marks a request as done. */
 export async function endWorkflowRequest(tx: PlatformTx | TenantTx, id: number): Promise<void> {
   await sql`update workflow_outbox set done_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
+/** Makes a request due again at an instant. */
 export async function postponeWorkflowRequest(tx: PlatformTx, id: number, until: Date): Promise<void> {
   await sql`update workflow_outbox set due_at = ${until} where id = ${id}`.execute(tx.q)
 }
 
-/** Remembers workflows that run once for all. @returns the ids that were not known before */
+/** Records starts of workflows that run at most once ever. @returns the ids that were not recorded before */
 export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ workflow_id: string }>`
     insert into workflow_starts (workflow_id, started_at)
@@ -99,21 +102,21 @@ export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[
   return new Set(rows.map((row) => row.workflow_id))
 }
 
-/** Those of workflows that run once which were started at some time. */
+/** Which of these workflows that run once have ever been started. */
 export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ workflow_id: string }>`
     select workflow_id from workflow_starts where workflow_id = any(${[...workflowIds]}::text[])`.execute(tx.q)
   return new Set(rows.map((row) => row.workflow_id))
 }
 
-/** What a suspension is by, for which cycle and how long. */
+/** Which rule suspends, for which cycle, and for how long. */
 export interface SuspensionStarted {
   readonly rule: string | null
   readonly cycle: string
   readonly until: SuspendedUntil
 }
 
-/** What a suspend-on-overage was started with. @returns undefined where it was started at no time */
+/** Reads the input of a suspend-on-overage workflow. @returns undefined if it was never started */
 export async function suspensionStarted(tx: TenantTx, workflowId: string): Promise<SuspensionStarted | undefined> {
   const { rows } = await sql<SuspensionStarted>`
     select input ->> 'rule' as rule, input ->> 'cycleKey' as cycle, input ->> 'until' as until
@@ -121,12 +124,12 @@ export async function suspensionStarted(tx: TenantTx, workflowId: string): Promi
   return rows[0]
 }
 
-/** A person has ended this workflow's work for its cycle: enforcement passes its SIM over. */
+/** Records that a person has ended this workflow's work for its cycle. Enforcement then passes its SIM over. */
 export async function passOverRun(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`update workflow_starts set held = true where workflow_id = ${workflowId}`.execute(tx.q)
 }
 
-/** As {@link passOverRun}, for runs that need not have begun: they do not begin any more. */
+/** As {@link passOverRun}, also for workflows that have not started: these never start. */
 export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
   await sql`
     insert into workflow_starts as w (workflow_id, started_at, held)
@@ -134,12 +137,12 @@ export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[])
     on conflict (tenant_id, workflow_id) do update set held = true where not w.held`.execute(tx.q)
 }
 
-/** A person wants this workflow to go on: enforcement no longer passes its SIM over. */
+/** Undoes {@link passOverRun}: a person wants the workflow to go on, and enforcement no longer passes its SIM over. */
 export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`update workflow_starts set held = false where workflow_id = ${workflowId} and held`.execute(tx.q)
 }
 
-/** Tenants with requests that are due. */
+/** Ids of tenants with due requests. */
 export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select distinct tenant_id as "tenantId" from workflow_outbox
@@ -147,15 +150,15 @@ export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number)
   return rows.map((row) => row.tenantId)
 }
 
-/** What is remembered of a workflow that runs once. */
+/** What is recorded about a workflow that runs once. */
 export interface RememberedStart {
-  /** A person has ended its work for its cycle, perhaps before it began. */
+  /** Whether a person has ended its work for its cycle, perhaps before it started. */
   readonly held: boolean
-  /** It is asked for, and Temporal has not heard of it yet. */
+  /** Whether its start is requested but not yet sent to Temporal. */
   readonly isComing: boolean
 }
 
-/** @returns undefined where it was started at no time */
+/** Reads the record of a workflow that runs once. @returns undefined if it was never started */
 export async function rememberedStart(tx: TenantTx, workflowId: string): Promise<RememberedStart | undefined> {
   const { rows } = await sql<RememberedStart>`
     select held, exists (select 1 from workflow_outbox o
@@ -165,5 +168,5 @@ export async function rememberedStart(tx: TenantTx, workflowId: string): Promise
   return rows[0]
 }
 
-/** Whether a workflow that runs once was started at some time. */
+/** Whether a workflow that runs once has ever been started. */
 const wasStarted = async (tx: TenantTx, workflowId: string) => (await rememberedStart(tx, workflowId)) !== undefined

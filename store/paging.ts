@@ -1,4 +1,4 @@
-/** One page of a list together with the size of the whole list, and the filters lists share. */
+/** Reads one page of a list together with the size of the whole list, and has the filters that lists share. */
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../domain/errors.ts'
 import { offsetOf, type PageRequest, spanOf } from '../domain/page.ts'
@@ -7,22 +7,21 @@ import type { PlatformTx, TenantTx } from './tenancy.ts'
 /** The parts of a paged select. */
 export interface PagedSelect {
   readonly columns: RawBuilder<unknown>
-  /** From `from` on, filters included. */
+  /** The clauses from `from` on, including filters. */
   readonly from: RawBuilder<unknown>
-  /** By names of result columns: they order the page and what comes out. */
+  /** Names of result columns: they sort both the page and the final result. */
   readonly orderBy: RawBuilder<unknown>
 }
 
-/** What stands beside each row of the statement, and is none of its columns. */
+/** Columns that the statement adds to each row of the page. */
 interface Counted {
   readonly present: true | null
   readonly total_items: number
 }
 
 /**
- * Reads a page and counts the list in one statement.
- *
- * The count stands beside the page, so that a page past the end has right totals too.
+ * Reads a page and counts the list in one statement. The count is joined to the page, so that a page past the end has
+ * the right total too.
  */
 export async function readPage<Row>(
   tx: TenantTx | PlatformTx,
@@ -42,13 +41,13 @@ export async function readPage<Row>(
   }
 }
 
-/** A LIKE pattern of everything that contains this text; `%`, `_` and `\` stand for themselves. */
+/** A LIKE pattern that matches all that contains this text. `%`, `_` and `\` are escaped. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * A `date` filter on a column; nothing where there is none.
+ * A `date` filter on a column; empty without a date.
  *
- * @throws ServiceError invalid_request for a day that is not in the calendar
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar
  */
 export function within(column: RawBuilder<unknown>, date: string | undefined): RawBuilder<unknown> {
   if (date === undefined) return sql``

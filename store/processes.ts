@@ -1,4 +1,4 @@
-/** Processes of the service that are at work: each says so every some seconds. */
+/** Processes of the service that are at work. Each reports itself every 10 seconds. */
 import { sql } from 'kysely'
 import type { PlatformTx } from './tenancy.ts'
 
@@ -7,14 +7,14 @@ export interface ServiceProcess {
   readonly kind: 'api' | 'worker'
   readonly host: string
   readonly pid: number
-  /** Name of the newest migration it was made for. */
+  /** Name of the newest migration that the process knows. */
   readonly newestMigration: string
 }
 
-/** How long after it was last seen a process counts as gone, in milliseconds: six times what is between two of its words. */
+/** How long after its last report a process counts as gone, in milliseconds: six times the interval of the reports. */
 const GONE_AFTER_MS = 60_000
 
-/** A process is at work; those that have not been seen for a day are forgotten. */
+/** Records that a process is at work. Deletes processes that have not been seen for a day. */
 export async function sayAtWork(
   tx: PlatformTx,
   { id, kind, host, pid, newestMigration }: ServiceProcess,
@@ -26,11 +26,12 @@ export async function sayAtWork(
   await sql`delete from processes where seen_at < ${tx.now}::timestamptz - interval '1 day'`.execute(tx.q)
 }
 
+/** Records that a process has ended. */
 export async function sayEnded(tx: PlatformTx, id: string): Promise<void> {
   await sql`delete from processes where id = ${id}`.execute(tx.q)
 }
 
-/** Processes at work that do not know a migration yet. */
+/** Processes at work that were built before a migration, oldest first. */
 export async function processesBefore(tx: PlatformTx, migration: string): Promise<ServiceProcess[]> {
   const { rows } = await sql<ServiceProcess>`
     select id, kind, host, pid, newest_migration as "newestMigration" from processes

@@ -1,14 +1,14 @@
-/** How large tables are, for whoever is about to migrate them. */
+/** Sizes of tables, for an operator who is about to migrate them. */
 import { sql } from 'kysely'
 import type { Db } from './tenancy.ts'
 
 export interface TableSize {
   readonly name: string
-  /** With indexes and partitions. */
+  /** Including indexes and partitions. */
   readonly bytes: number
 }
 
-/** The tables of the database that a text of SQL names, the largest first. */
+/** Tables of the database that an SQL text names, largest first. */
 export async function tablesIn(db: Db, text: string): Promise<TableSize[]> {
   const words = [...new Set(text.match(/[a-z_][a-z0-9_]*/g) ?? [])]
   const { rows } = await sql<TableSize>`

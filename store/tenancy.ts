@@ -1,8 +1,8 @@
 /**
  * The only ways to the database: as one tenant, or as the platform.
  *
- * Each opens a transaction and takes on a role without login, so that row-level security binds every
- * statement in it; the setting `app.tenant` says whose rows there are.
+ * Each opens a transaction and sets a role without login, so that row-level security applies to every statement in it.
+ * The setting `app.tenant` says whose rows are visible.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
@@ -10,44 +10,44 @@ import type { Job } from '../domain/jobs.ts'
 /** A pool of connections. */
 export type Db = Kysely<unknown>
 
-/** On whose behalf something is changed. */
+/** On whose behalf a change is made. */
 export interface Caller {
   /** `key:<id>`, `cli:<user>@<host>` or `service:<process>`. */
   readonly actor: string
-  /** The API key it came with; null where it came with none. */
+  /** Id of the API key that the request came with; null without one. */
   readonly keyId: string | null
-  /** Of a command or a process: made up for what it does at once. */
+  /** Id of the request. A command or a process generates one for each unit of its work. */
   readonly requestId: string
-  /** Operation of the interface, its operationId; of a command its name. */
+  /** The operationId of the interface's operation, or the name of the command. */
   readonly action: string
-  /** The workflow that asks, with the workers' key; null where none does. */
+  /** Id of the workflow that makes the request, with the workers' key; null if none does. */
   readonly workflowId: string | null
-  /** The Idempotency-Key of its request: where a workflow asks, one of its steps. */
+  /** The request's Idempotency-Key. If a workflow makes the request, the key names one of its steps. */
   readonly idempotencyKey?: string
 }
 
 /** What operations run with. */
 export interface Store {
   readonly db: Db
-  /** The clock, epoch milliseconds. No SQL decides by the server's own. */
+  /** The clock, in epoch milliseconds. SQL never relies on the server's own clock. */
   readonly clock: () => number
-  /** Wakes workers after a commit; must not throw. */
+  /** Enqueues jobs after a commit. Must not throw. */
   readonly enqueue: (jobs: readonly Job[]) => void
-  /** On whose behalf; left out: the service's own. */
+  /** On whose behalf. Omitted: the service's own. */
   readonly caller?: Caller
-  /** How often a transaction that was broken off for a deadlock is done again. Default: 3; tests allow none. */
+  /** How often to retry a transaction that PostgreSQL ended for a deadlock. Default: 3; tests allow none. */
   readonly deadlockRetries?: number
-  /** Its statements go through an estate, and may take {@link SLOW}. Default: as long as any connection's. */
+  /** Whether its statements read a whole estate and may take {@link SLOW}. Default: the connection's own timeout. */
   readonly slow?: boolean
 }
 
-/** Minutes, for a month end, an import, or what looks at a whole estate: all else is broken off sooner. */
+/** Statement timeout for a month end, an import, or work on a whole estate. All else is cancelled sooner. */
 const SLOW = '5min'
 
-/** The same store, for work whose statements may take minutes. */
+/** The same store, with a statement timeout of minutes. */
 export const slowly = (store: Store): Store => ({ ...store, slow: true })
 
-/** Part of the select that begins a transaction. */
+/** Sets the statement timeout, in the select that begins a transaction. */
 const patience = ({ slow = false }: Store) => (slow ? sql`, set_config('statement_timeout', ${SLOW}, true)` : sql``)
 
 const DEADLOCK_RETRIES = 3
@@ -56,28 +56,28 @@ const DEADLOCK_RETRIES = 3
 export interface TenantTx {
   readonly q: Transaction<unknown>
   readonly tenantId: string
-  /** The transaction's instant: one for all that it writes. */
+  /** The transaction's instant, the same for all that it writes. */
   readonly now: Date
-  /** Null where the service works by itself. */
+  /** Null if the service works by itself. */
   readonly caller: Caller | null
-  /** Wakes a worker once this transaction has committed. */
+  /** Enqueues a job once this transaction has committed. */
   readonly enqueue: (job: JobWithoutTenant) => void
   /**
-   * Does something when all else in this transaction is done: for a row that is locked after all others, wherever in
-   * the transaction it is found that it has to be written.
+   * Runs work after everything else in this transaction. Use it for a row that must be locked last, wherever in the
+   * transaction the need to write it arises.
    */
   readonly atEnd: (work: () => Promise<void>) => void
 }
 
 type JobWithoutTenant = Job extends infer B ? (B extends Job ? Omit<B, 'tenantId'> : never) : never
 
-/** PostgreSQL broke a circle of waits by ending one of the transactions in it: that one is done again. */
+/** Whether PostgreSQL ended this transaction to resolve a deadlock. It is then run again. */
 const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '40P01'
 
 /**
  * Runs work in one transaction that sees and writes only this tenant's rows. Jobs are enqueued after the commit.
  *
- * The work may run again from its beginning, where the database broke it off for a deadlock.
+ * If the database ends the transaction for a deadlock, the work runs again from the beginning.
  */
 export async function inTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const retries = store.deadlockRetries ?? DEADLOCK_RETRIES
@@ -116,11 +116,11 @@ async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: Ten
 export interface PlatformTx {
   readonly q: Transaction<unknown>
   readonly now: Date
-  /** Null where the service works by itself. */
+  /** Null if the service works by itself. */
   readonly caller: Caller | null
 }
 
-/** Runs work in one transaction on the platform's few cross-tenant tables, and on nothing else. */
+/** Runs work in one transaction that sees only the platform's few cross-tenant tables. Not retried after a deadlock. */
 export async function inPlatform<T>(store: Store, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
   return store.db.transaction().execute(async (q) => {
     await sql`

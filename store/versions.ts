@@ -2,13 +2,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TenantTx } from './tenancy.ts'
 
-/** A resource that changes. */
+/** A resource that has a version. */
 export type Resource =
   | { readonly kind: 'pool' | 'sim' | 'order' | 'tariff'; readonly id: number }
   | { readonly kind: 'ticket'; readonly id: string }
   | { readonly kind: 'tenant' }
 
-/** Where a version stands. A ticket only ever goes on to a higher status, so that is its version. */
+/** Selects a resource's version. A ticket's status only ever rises, so it serves as its version. */
 function rowOf({ tenantId }: TenantTx, resource: Resource): RawBuilder<unknown> {
   switch (resource.kind) {
     case 'pool':
@@ -26,16 +26,17 @@ function rowOf({ tenantId }: TenantTx, resource: Resource): RawBuilder<unknown> 
   }
 }
 
-/** A resource's version now; undefined where there is none. */
+/** A resource's current version; undefined if there is no such resource. */
 export async function versionOf(tx: TenantTx, resource: Resource): Promise<number | undefined> {
   const { rows } = await sql<{ version: number }>`select ${rowOf(tx, resource)}`.execute(tx.q)
   return rows[0]?.version
 }
 
 /**
- * A resource's version, which stays until the transaction ends; undefined where there is none.
+ * Locks a resource until the transaction ends. A ticket is locked by its SIM, which every change of a ticket locks
+ * first.
  *
- * A ticket is locked with its SIM, which whoever changes it locks first.
+ * @returns its version; undefined if there is no such resource
  */
 export async function lockVersion(tx: TenantTx, resource: Resource): Promise<number | undefined> {
   if (resource.kind !== 'ticket') {

@@ -1,4 +1,4 @@
-/** Mails and their delivery, for whoever operates the service. */
+/** Mails and their delivery, for the operator of the service. */
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import { readPage } from '../paging.ts'
@@ -13,7 +13,7 @@ export interface MailInfo {
   readonly response: string | null
   readonly createdAt: string
   readonly sentAt: string | null
-  /** Alert key and kind of each notification in it. */
+  /** Alert key and kind of each notification in the mail. */
   readonly keys: string[]
 }
 
@@ -25,7 +25,7 @@ const toMail = (row: MailRow): MailInfo => ({
   sentAt: row.sentAt?.toISOString() ?? null,
 })
 
-/** A page of the mails, the newest first. */
+/** Reads a page of the mails, newest first. */
 export async function pageOfMails(tx: TenantTx, query: PageQuery): Promise<Page<MailInfo>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<MailRow>(

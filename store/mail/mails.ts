@@ -1,4 +1,4 @@
-/** Notifications, the mails they leave with, and the work list of tenants with mail to send. */
+/** Notifications, the mails that carry them, and the work list of tenants with mail to send. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { LogLevel } from '../../domain/codes.ts'
@@ -6,17 +6,19 @@ import type { Notification } from '../../notify/notification.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
 export interface NewNotification {
-  /** Alert key and kind: told once. */
+  /** Alert key and kind. A tenant gets at most one notification a key. */
   readonly dedupeKey: string
   readonly level: LogLevel
   readonly body: Notification
-  /** When it may leave; grouped ones wait for others. */
+  /** When it may be mailed; grouped notifications wait for others. */
   readonly dueAt: Date
 }
 
 /**
- * Writes notifications, once for each key, in the transaction of what they tell. Their tenant's row of the work list,
- * which all who tell have in common, is written at the end of it: it is the last lock that anybody takes.
+ * Writes notifications in the transaction of the facts that they report. A key that already exists is skipped.
+ *
+ * The tenant's row of the work list is written at the end of the transaction. All transactions that notify share that
+ * row, so it is the last lock that any of them takes.
  */
 export async function insertNotifications(tx: TenantTx, notifications: readonly NewNotification[]): Promise<void> {
   if (notifications.length === 0) return
@@ -38,7 +40,7 @@ async function mailDue(tx: TenantTx, at: Date): Promise<void> {
   if (at <= tx.now) tx.enqueue({ queue: 'mail' })
 }
 
-/** When the last grouped mail was made; null where there was none. */
+/** When the latest grouped mail was made; null if there was none. */
 export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
   const { rows } = await sql<{ at: Date }>`
     select created_at as at from mails
@@ -46,10 +48,19 @@ export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
   return rows[0]?.at ?? null
 }
 
-/** Locks a tenant's mail work, so that notifications are put into mails by one worker at a time. */
+/**
+ * Locks a tenant's mail work, so that one worker at a time puts notifications into mails.
+ *
+ * @returns false if there is no work or another transaction has it locked
+ */
 export const lockMailWork = (tx: TenantTx): Promise<boolean> => lockWork(tx, sql`skip locked`)
 
-/** @returns whether the tenant is on the list, and by `patience` whether this transaction has it */
+/**
+ * Locks the tenant's row of the work list.
+ *
+ * @param patience `skip locked`, or empty to wait for the lock
+ * @returns whether the row exists and this transaction has it locked
+ */
 async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
   const { rows } = await sql`
     select 1 from mail_work where tenant_id = ${tx.tenantId} for update ${patience}`.execute(tx.q)
@@ -64,7 +75,7 @@ export interface WaitingNotification {
   readonly due: boolean
 }
 
-/** Notifications without a mail: critical ones before all others, which may be many, and then the oldest first. */
+/** Notifications without a mail. Critical ones come before all others, of which there may be many; then the oldest. */
 export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
   const { rows } = await sql<WaitingNotification>`
     select id, dedupe_key as "dedupeKey", level, body, due_at <= ${tx.now} as due
@@ -74,7 +85,7 @@ export async function waitingNotifications(tx: TenantTx, limit: number): Promise
   return rows
 }
 
-/** Makes a mail of these notifications: its rows and its Message-ID are fixed from here on. */
+/** Makes a mail of these notifications. From now on its notifications and its Message-ID are fixed. */
 export async function insertMail(
   tx: TenantTx,
   mail: { readonly recipient: string; readonly grouped: boolean },
@@ -95,7 +106,7 @@ export interface ClaimedMail {
   readonly attempts: number
 }
 
-/** Takes the next mail that is due, under a lease. */
+/** Claims the oldest mail that is due, under a lease, and counts the attempt; undefined if none is due. */
 export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<ClaimedMail | undefined> {
   const { rows } = await sql<ClaimedMail>`
     with due as (
@@ -110,7 +121,7 @@ export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<Claimed
   return rows[0]
 }
 
-/** The notifications of a mail, in the order they came. */
+/** The notifications of a mail, oldest first. */
 export async function notificationsOf(tx: TenantTx, mailId: string): Promise<{ id: number; body: Notification }[]> {
   const { rows } = await sql<{ id: number; body: Notification }>`
     select id, body from notifications where tenant_id = ${tx.tenantId} and mail_id = ${mailId} order by id`.execute(
@@ -119,7 +130,7 @@ export async function notificationsOf(tx: TenantTx, mailId: string): Promise<{ i
   return rows
 }
 
-/** Writes what became of an attempt. */
+/** Records the outcome of an attempt to send a mail. */
 export async function noteDelivery(
   tx: TenantTx,
   mailId: string,
@@ -138,10 +149,11 @@ export async function noteDelivery(
 }
 
 /**
- * Sets a tenant's next mail work by what still waits; takes the tenant off the list where nothing does.
+ * Sets when a tenant's mail work is next due. Takes the tenant off the list if nothing waits.
  *
- * Whoever writes a notification has the list's row locked until its commit, so the row is locked before anything is looked
- * at, in a statement of its own: what was committed meanwhile is seen, and what comes after finds the row as it is left.
+ * A transaction that writes a notification has the tenant's row locked until it commits. The row is therefore locked
+ * first, in a statement of its own. The next statement then sees what was committed meanwhile, and later
+ * transactions find the row as this one leaves it.
  */
 export async function settleMailWork(tx: TenantTx): Promise<void> {
   if (!(await lockWork(tx))) return
@@ -159,7 +171,7 @@ export async function settleMailWork(tx: TenantTx): Promise<void> {
   )
 }
 
-/** Tenants with mail work that is due. */
+/** Ids of tenants whose mail work is due, the longest overdue first. */
 export async function tenantsWithMail(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select tenant_id as "tenantId" from mail_work where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(

@@ -1,20 +1,20 @@
-/** What has become of a month end's changes and returns, SIM by SIM; see migration 0015. */
+/** The state of each SIM's change or return in a month end; see migration 0015. */
 import { sql } from 'kysely'
 import type { QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 export type ChangeKind = 'unassign' | 'move'
-/** A return is a suspended SIM that the month end brings back itself, because its workflow does not run any more. */
+/** In a `return`, the month end itself resumes a suspended SIM, because the SIM's workflow no longer runs. */
 export type MonthEndKind = ChangeKind | 'return'
 
-/** SIMs with ids above one and up to another. */
+/** SIMs with ids above `afterSimId`, up to and including `throughSimId`. */
 export interface SimRange {
   readonly afterSimId: number
   readonly throughSimId: number
 }
 
-/** Where a change goes; nulls stay as they are. */
+/** Where a change takes a SIM. Null leaves the pool or tariff as it is. */
 export interface ChangeTarget {
   readonly simId: number
   readonly poolId: number | null
@@ -22,8 +22,8 @@ export interface ChangeTarget {
 }
 
 /**
- * SIMs with a change queued before a cycle's end that the month end has not begun. One whose ticket of an earlier
- * month end is still open is left to that.
+ * Condition: SIMs with a change queued before a cycle's end that the month end has not begun. A SIM whose ticket from
+ * another month end is still open is left to that month end.
  */
 const notBegun = ({ tenantId }: TenantTx, cycle: Cycle, kind: ChangeKind) => sql`
   s.tenant_id = ${tenantId} and s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
@@ -32,21 +32,21 @@ const notBegun = ({ tenantId }: TenantTx, cycle: Cycle, kind: ChangeKind) => sql
   and not exists (select 1 from month_end_changes m
                    where m.sim_id = s.id and m.outcome = 'open' and m.kind <> 'return')`
 
-/** What the watchdog suspended until the renewal, in a cycle or an earlier one, and is suspended still. */
+/** Condition: open suspensions by the watchdog until the renewal, from this cycle or an earlier one. */
 const toRenew = ({ tenantId }: TenantTx, cycle: Cycle) => sql`
   s.tenant_id = ${tenantId} and s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal'
   and s.cycle_key <= ${cycle.key}`
 
-/** Consecutive SIMs that are worked off together. */
+/** Consecutive SIMs, by id, that are processed together. */
 export interface Batch extends SimRange {
   readonly count: number
 }
 
 /**
- * Divides what is to be done into batches, by SIM id.
+ * Divides the SIMs to change or renew into batches, by SIM id.
  *
- * @param ask.size SIMs of a batch; only the last may have fewer
- * @param ask.limit at most so many batches
+ * @param ask.size SIMs in a batch; only the last batch may have fewer
+ * @param ask.limit most batches to return
  */
 export async function batchesOf(
   tx: TenantTx,
@@ -68,7 +68,11 @@ export async function batchesOf(
   return rows
 }
 
-/** Changes queued before a cycle's end and still queued, by SIM id, with what the month end has made of each. */
+/**
+ * Changes queued before a cycle's end and still queued, by SIM id, each with its state in the month end.
+ *
+ * @param ask.unassign only unassignments (true) or only moves (false); null: both
+ */
 export async function changesWithState(
   tx: TenantTx,
   cycle: Cycle,
@@ -87,7 +91,7 @@ export async function changesWithState(
   return rows
 }
 
-/** SIMs of a range whose queued change the month end has not begun, by id. */
+/** Ids of the SIMs of a range whose queued change the month end has not begun, sorted. */
 export async function simsToChange(
   tx: TenantTx,
   cycle: Cycle,
@@ -102,7 +106,7 @@ export async function simsToChange(
   return rows.map(({ id }) => id)
 }
 
-/** SIMs whose change or return failed in a cycle, by id. */
+/** Ids of the SIMs whose change or return failed in a cycle, sorted. */
 export async function simsThatFailed(
   tx: TenantTx,
   cycle: Cycle,
@@ -119,9 +123,10 @@ export async function simsThatFailed(
 }
 
 /**
- * What is still to be done for these SIMs. Call with them locked: what another transaction has done is not in it.
+ * Changes or returns still to be done for these SIMs. Call with them locked, so that work that another transaction has
+ * done is left out.
  *
- * @param again of those that have failed; otherwise of those that have not been begun
+ * @param again true: those that have failed; false: those that have not been begun
  */
 export async function targetsOf(
   tx: TenantTx,
@@ -162,7 +167,7 @@ export async function targetsOf(
   return rows
 }
 
-/** A SIM's part of a month end: a ticket, or why there is none. */
+/** A SIM's part in a month end: its ticket, or the reason (`code`, `detail`) why there is none. */
 export interface Begun {
   readonly simId: number
   readonly ticketId: string | null
@@ -170,7 +175,7 @@ export interface Begun {
   readonly detail: string | null
 }
 
-/** Notes what has been begun, once a SIM; one that has failed is begun again. */
+/** Records what has been begun, one row a SIM. Replaces a row only if it has failed, and then counts the attempt. */
 export async function saveBegun(
   tx: TenantTx,
   cycleKey: string,
@@ -192,9 +197,9 @@ export async function saveBegun(
 }
 
 /**
- * Notes how a ticket ended.
+ * Records how a ticket of a month end ended. Idempotent.
  *
- * @returns what it was opened for; undefined where no month end opened it
+ * @returns what the ticket was opened for; undefined if no month end opened it, or its end was recorded before
  */
 export async function saveEnded(
   tx: TenantTx,
@@ -210,7 +215,7 @@ export async function saveEnded(
   return rows[0]
 }
 
-/** Forgets a SIM's queued change, where it was queued before an instant. */
+/** Removes a SIM's queued change if it was queued before an instant. */
 export async function forgetChange(tx: TenantTx, simId: number, before: Date): Promise<void> {
   await sql`
     update sims
@@ -219,7 +224,7 @@ export async function forgetChange(tx: TenantTx, simId: number, before: Date): P
      where id = ${simId} and pending_since < ${before}`.execute(tx.q)
 }
 
-/** The ticket by which a month end carries out what is queued for a SIM now; undefined where none is open. */
+/** Id of the open ticket that carries out the change now queued for a SIM; undefined if there is none. */
 export async function ticketOfChange(tx: TenantTx, simId: number): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
     select t.id from month_end_changes m
@@ -230,7 +235,7 @@ export async function ticketOfChange(tx: TenantTx, simId: number): Promise<strin
   return rows[0]?.id
 }
 
-/** SIMs of a step of the month end, by where they stand: `queued` have no ticket yet. */
+/** Number of SIMs in each state of a step of the month end. `queued` SIMs have no ticket yet. */
 export interface StepCounts {
   readonly queued: number
   readonly open: number
@@ -238,7 +243,7 @@ export interface StepCounts {
   readonly failed: number
 }
 
-/** Counts the changes of a cycle's end. Reads what was queued, not the estate. */
+/** Counts the changes at a cycle's end. Reads the queued changes, not the whole estate. */
 export async function countChanges(tx: TenantTx, cycle: Cycle, kind: ChangeKind): Promise<StepCounts> {
   const { rows } = await sql<StepCounts>`
     select (select count(*)::integer from sims s where ${notBegun(tx, cycle, kind)}) as queued,
@@ -250,12 +255,12 @@ export async function countChanges(tx: TenantTx, cycle: Cycle, kind: ChangeKind)
   return rows[0] ?? { queued: 0, open: 0, complete: 0, failed: 0 }
 }
 
-/** Suspended SIMs that come back with the renewal; `released` ended otherwise: unassigned, or a person acted. */
+/** Suspended SIMs that resume with the renewal. `released` ended otherwise: unassigned, or a person acted. */
 export interface RenewalCounts extends StepCounts {
   readonly released: number
 }
 
-/** Counts the suspensions that end with a cycle: those that are open, and those that have ended since its end. */
+/** Counts the suspensions that end with a cycle: those still open, and those closed since the cycle ended. */
 export async function countRenewals(tx: TenantTx, cycle: Cycle): Promise<RenewalCounts> {
   const { rows } = await sql<RenewalCounts>`
     with still as (

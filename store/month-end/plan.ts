@@ -1,4 +1,4 @@
-/** What a plan of a month end is added up from. Reads only, and what it reads it keeps neither locked nor in memory. */
+/** The sums behind the plan of a month end. Only reads, takes no locks, and adds up in the database, not in memory. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Allowance } from '../../domain/usage/allowance.ts'
@@ -6,7 +6,7 @@ import type { TenantTx } from '../tenancy.ts'
 import { contributors } from '../usage/cycles.ts'
 import { differences, linesNow } from './statement-lines.ts'
 
-/** What a pool's lines come to. Money in micro-units. */
+/** Sums of a pool's statement lines. Money in micro-units of the currency. */
 export interface PoolCharges {
   /** 0: outside pools. */
   readonly poolId: number
@@ -27,7 +27,11 @@ const stated = (tx: TenantTx, cycleKey: string) => sql`
   select * from statements
    where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind in ('sim', 'pool')`
 
-/** What the lines of a cycle come to by pool: those of its statement where it has one, else those it would have now. */
+/**
+ * Sums the lines of a cycle by pool.
+ *
+ * @param closed true: the lines of its statement; false: the lines that a statement would have now
+ */
 export async function poolCharges(tx: TenantTx, cycle: Cycle, closed: boolean): Promise<PoolCharges[]> {
   const { rows } = await sql<PoolCharges>`
     select pool_id as "poolId", max(pool_name) as "poolName", count(*)::integer as lines,
@@ -44,7 +48,7 @@ export async function poolCharges(tx: TenantTx, cycle: Cycle, closed: boolean): 
   return rows
 }
 
-/** What a closed cycle would be adjusted by now. */
+/** The adjustment of a closed cycle, if it were made now: number of lines, and money in micro-units. */
 export async function adjustmentNow(
   tx: TenantTx,
   cycle: Cycle,
@@ -57,14 +61,14 @@ export async function adjustmentNow(
   return rows[0] ?? { lines: 0, totalMicro: 0 }
 }
 
-/** A pool, by its tariff. */
+/** A pool and its tariff. */
 export interface PlainPool {
   readonly poolId: number
   readonly poolName: string
   readonly tariffId: number
 }
 
-/** Pools that are there, by id. */
+/** All pools that are not deleted, by id. */
 export async function plainPools(tx: TenantTx): Promise<PlainPool[]> {
   const { rows } = await sql<PlainPool>`
     select id as "poolId", name as "poolName", tariff_id as "tariffId" from pools
@@ -72,21 +76,21 @@ export async function plainPools(tx: TenantTx): Promise<PlainPool[]> {
   return rows
 }
 
-/** The allowances of all tariffs that the tenant can see, by id. */
+/** Allowances of all tariffs that the tenant can see, by tariff id. */
 export async function allowances(tx: TenantTx): Promise<Map<number, Allowance>> {
   const { rows } = await sql<Allowance & { id: number }>`
     select id, type, allowance_bytes as "allowanceBytes" from tariffs`.execute(tx.q)
   return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
 }
 
-/** A SIM that contributes to a pool (0: outside pools) by its own tariff. */
+/** A SIM that contributes to a pool (0: outside pools), with its own tariff if it has one. */
 export interface Seat {
   readonly simId: number
   readonly poolId: number
   readonly tariffId: number | null
 }
 
-/** Who contributes to a cycle from its start: its ledger says so, or, before it is opened, what opening it would write. */
+/** Who contributes to a cycle: by its ledger once it is opened, before that by the rows that opening it would write. */
 const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly number[]): RawBuilder<unknown> => {
   const among = simIds === undefined ? sql`` : sql`and sim_id = any(${[...simIds]}::bigint[])`
   return opened
@@ -95,7 +99,7 @@ const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly nu
     : contributors(cycle, among)
 }
 
-/** How many SIMs contribute to each pool by each own tariff. */
+/** Counts the SIMs that contribute to each pool, by their own tariff. */
 export async function seatCounts(
   tx: TenantTx,
   cycle: Cycle,
@@ -107,7 +111,7 @@ export async function seatCounts(
   return rows
 }
 
-/** Where each of these SIMs contributes. */
+/** The seats of each given SIM, by SIM id. A SIM that contributes nowhere is left out. */
 export async function seatsOf(
   tx: TenantTx,
   cycle: Cycle,
@@ -120,7 +124,12 @@ export async function seatsOf(
   return Map.groupBy(rows, ({ simId }) => simId)
 }
 
-/** SIMs that the renewal brings back: suspended until then, and not unassigned by it. The lowest ids first. */
+/**
+ * SIMs that resume with the renewal: suspended until then, and not unassigned by it.
+ *
+ * @param most most ids to return
+ * @returns how many there are, and the lowest ids
+ */
 export async function renewals(
   tx: TenantTx,
   cycle: Cycle,
@@ -137,14 +146,18 @@ export async function renewals(
   return { count: counted.rows[0]?.count ?? 0, first: rows.map(({ simId }) => simId) }
 }
 
-/** What became of cycles so far; undefined where one has not been opened. */
+/** When a cycle was closed, if it was; undefined if it has not been opened. */
 export async function cycleState(tx: TenantTx, key: string): Promise<{ readonly closedAt: Date | null } | undefined> {
   const { rows } = await sql<{ closedAt: Date | null }>`
     select closed_at as "closedAt" from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
   return rows[0]
 }
 
-/** Does work and takes back whatever it has written or locked. */
+/**
+ * Does work and rolls back all that it wrote or locked. Jobs and work for the end of the transaction are dropped.
+ *
+ * @returns the work's result
+ */
 export async function takenBack<T>(tx: TenantTx, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   await sql`savepoint taken_back`.execute(tx.q)
   const result = await work({ ...tx, enqueue: () => undefined, atEnd: () => undefined })

@@ -1,4 +1,4 @@
-/** What a month end works through: queued changes, suspensions that end with the cycle, and the cycle's row. */
+/** What a month end processes: queued changes, suspensions that end with the cycle, and the cycle's row. */
 import { sql } from 'kysely'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -18,14 +18,14 @@ export interface CycleRow {
 const columns = sql`key, starts_at as "startsAt", ends_at as "endsAt", opened_at as "openedAt", closed_at as "closedAt",
   records_accepted as "recordsAccepted", records_duplicate as "recordsDuplicate"`
 
-/** Cycles that have been opened, the newest first. */
+/** Cycles that have been opened, newest first. */
 export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[]> {
   const { rows } = await sql<CycleRow>`
     select ${columns} from cycles where tenant_id = ${tx.tenantId} order by starts_at desc limit ${limit}`.execute(tx.q)
   return rows
 }
 
-/** Whether a cycle has ended and is not closed. */
+/** Whether some cycle has ended and is not closed. */
 export async function hasLateMonthEnd(tx: TenantTx): Promise<boolean> {
   const { rows } = await sql`
     select 1 from cycles where tenant_id = ${tx.tenantId} and closed_at is null and ends_at <= ${tx.now} limit 1`.execute(
@@ -40,7 +40,7 @@ export async function findCycle(tx: TenantTx, key: string): Promise<CycleRow | u
   return rows[0]
 }
 
-/** A cycle's row, locked: it is closed by one transaction. */
+/** Locks and reads a cycle's row, so that only one transaction closes it; undefined if it has not been opened. */
 export async function lockCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
   const { rows } = await sql<CycleRow>`
     select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key} for update`.execute(tx.q)
@@ -53,12 +53,12 @@ export async function markClosed(tx: TenantTx, key: string): Promise<void> {
      where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
 }
 
-/** A change that is queued for a cycle's end, and what stands in the way of beginning it. */
+/** A change that is queued for a cycle's end, and what prevents it from being begun. */
 export interface QueuedChange {
   readonly change: PoolChange
-  /** Why it has failed at this cycle's end: it is begun again only where a person asks for it. */
+  /** Why it failed at this cycle's end; null if it has not. Only a person can have it begun again. */
   readonly failed: { readonly code: string; readonly detail: string } | null
-  /** A ticket of another month end, or of the change queued before this one, is still open: it is left to that. */
+  /** Whether a ticket of another month end, or of a change queued earlier, is still open. The change is left to it. */
   readonly leftToOther: boolean
 }
 
@@ -95,7 +95,7 @@ export interface OpenSuspension {
   readonly workflowId: string | null
 }
 
-/** What the watchdog suspended until the renewal, in this cycle or an earlier one, and is suspended still. */
+/** Open suspensions by the watchdog until the renewal, from this cycle or an earlier one, by SIM id. */
 export async function suspensionsToRenew(
   tx: TenantTx,
   cycleKey: string,
@@ -112,7 +112,10 @@ export async function suspensionsToRenew(
   return rows
 }
 
-/** Pools with ledger rows in a cycle, and those that were there before its end; 0 stands for outside pools. */
+/**
+ * Ids of the pools with ledger rows in a cycle, and of those that existed in it. 0 stands for outside pools. Also makes
+ * their missing rows of totals.
+ */
 export async function ledgerPools(tx: TenantTx, cycle: Cycle): Promise<number[]> {
   const { rows } = await sql<{ poolId: number }>`
     select pool_id as "poolId" from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key}
@@ -125,7 +128,7 @@ export async function ledgerPools(tx: TenantTx, cycle: Cycle): Promise<number[]>
   return ids
 }
 
-/** SIMs that are suspended by whomever. */
+/** Counts the SIMs that are suspended, whoever suspended them. */
 export async function stillSuspended(tx: TenantTx): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from suspensions where tenant_id = ${tx.tenantId} and closed_at is null`.execute(
@@ -136,7 +139,7 @@ export async function stillSuspended(tx: TenantTx): Promise<number> {
 
 const MOST_FAILURES = 200
 
-/** Changes that failed at a cycle's end and have not been done since, for the summary; at most 200. */
+/** Changes that failed at a cycle's end and have not completed since, for the summary; at most 200. */
 export async function failedChanges(
   tx: TenantTx,
   cycleKey: string,

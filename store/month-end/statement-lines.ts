@@ -1,22 +1,26 @@
 /**
- * What a cycle comes to by its ledger: the lines that its statement is made of, and what has changed since they were
- * stated. A close writes them, a plan adds them up: one select is behind both.
+ * The lines of a cycle's statement, calculated from its ledger, and what has changed since they were stated. A close
+ * writes the lines and a plan adds them up, both from the same select.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** Columns of a line after its kind, in their order. */
+/** Columns of a line, without its kind. */
 const COLUMNS = sql`pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_seconds, sms_count, limit_bytes,
   overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro`
 
 /**
- * The lines of a cycle as they stand, each SIM's and each pool's, without an order. Fees are those of the governing
- * tariff; a SIM pays the monthly fee for every ledger row in which it was Active; a pool that was there in the cycle
- * pays for its bucket, used or not. Products are exact; `div(2a + b, 2b)` rounds half up. Overage that has not been
- * divided since usage came is divided here, and kept nowhere: it locks and changes nothing.
+ * Selects the lines of a cycle as they stand now, one for each SIM and each pool, unsorted. Money in micro-units.
  *
- * @param poolIds only these pools; 0: outside pools
+ * Fees are those of the governing tariff. A SIM pays the monthly fee for every ledger row in which it was Active. A
+ * pool that existed in the cycle pays for its bucket, whether used or not. Products are exact; `div(2a + b, 2b)` rounds
+ * half up.
+ *
+ * If usage has arrived since a pool's overage was last divided, it is divided here without being stored. The select
+ * locks and changes nothing.
+ *
+ * @param poolIds only these pools (0: outside pools); omitted: all
  */
 export function linesNow(tx: TenantTx, cycle: Cycle, poolIds?: readonly number[]): RawBuilder<unknown> {
   const among = (column: RawBuilder<unknown>) =>
@@ -67,8 +71,8 @@ export function linesNow(tx: TenantTx, cycle: Cycle, poolIds?: readonly number[]
 }
 
 /**
- * What of a closed cycle's pools is charged otherwise now than all statements so far say, by pool and SIM: the deltas.
- * A SIM's share alone makes no line: it costs nothing.
+ * Selects how the charges of a closed cycle's pools now differ from all statements so far, by pool and SIM. A changed
+ * share of a SIM makes no line by itself, because a share costs nothing.
  */
 export const differences = (tx: TenantTx, cycle: Cycle, poolIds: readonly number[]): RawBuilder<unknown> => sql`
   select pool_id, coalesce(max(pool_name) filter (where is_now), max(pool_name)) as pool_name, sim_id,
@@ -89,7 +93,7 @@ export const differences = (tx: TenantTx, cycle: Cycle, poolIds: readonly number
       or sum(fee_micro) <> 0 or sum(sms_micro) <> 0 or sum(voice_micro) <> 0 or sum(overage_micro) <> 0
       or sim_id is null and sum(limit_bytes) <> 0`
 
-/** Lines that were written, and the sum of their charges in micro-units. */
+/** Number of lines that were written, and the sum of their charges in micro-units. */
 export interface Written {
   readonly lines: number
   readonly totalMicro: number
@@ -101,7 +105,7 @@ const written = (insert: RawBuilder<unknown>) => sql<Written>`
   )
   select count(*)::integer as lines, coalesce(sum(micro), 0)::bigint as "totalMicro" from written`
 
-/** Writes a cycle's own lines, pools by id, each before its SIMs. */
+/** Writes a cycle's own lines, pools by id, each pool before its SIMs. */
 export async function writeLines(tx: TenantTx, cycle: Cycle): Promise<Written> {
   const { rows } = await written(sql`
     insert into statements (cycle_key, kind, ${COLUMNS})
@@ -111,9 +115,11 @@ export async function writeLines(tx: TenantTx, cycle: Cycle): Promise<Written> {
 }
 
 /**
- * Writes what has changed in an earlier cycle into the statement of the one that is closed. Call with the pools locked.
+ * Writes the changes of an earlier cycle into the statement of the cycle that is being closed. Call with the pools
+ * locked.
  *
- * @param closing key of the cycle that is closed
+ * @param closing key of the cycle that is being closed
+ * @param cycle the earlier cycle
  */
 export async function writeAdjustments(
   tx: TenantTx,
@@ -128,7 +134,7 @@ export async function writeAdjustments(
   return rows[0] ?? { lines: 0, totalMicro: 0 }
 }
 
-/** Ends the writing of a statement: what its lines add up to, and for a cycle in which nothing was, a line that says so. */
+/** Finishes a statement: writes its totals, and an `empty` line if it has no other. */
 export async function writeTotals(tx: TenantTx, cycleKey: string, { lines, totalMicro }: Written): Promise<void> {
   if (lines === 0) {
     await sql`

@@ -1,17 +1,19 @@
-/** Statements of closed cycles: what each SIM and pool used and what it costs. Written once, never changed. */
+/** Statements of closed cycles: what each SIM and pool used, and what it costs. Written once, never changed. */
 import { type RawBuilder, sql } from 'kysely'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 
 /**
- * One line of a statement. Money in micro-units of the currency; each amount is rounded half up once, and
- * totals are sums of lines. A `pool` line carries the pool's own figures and the cost of its bucket; an
- * `empty` line stands for a cycle in which nothing was. An `adjustment` is of an earlier cycle: what has changed since
- * all statements before, as differences, of a SIM or (`simId` null) of a pool's own line.
+ * One line of a statement. Money in micro-units of the currency. Each amount is rounded half up once, and totals are
+ * sums of lines.
+ *
+ * A `pool` line has the pool's own figures and the cost of its bucket. An `empty` line stands for a cycle in which
+ * nothing happened. An `adjustment` concerns an earlier cycle: it gives the differences from all statements before, for
+ * a SIM or (`simId` null) for a pool's own line.
  */
 export interface StatementLine {
   readonly kind: 'sim' | 'pool' | 'empty' | 'adjustment'
-  /** The closed cycle that an adjustment is of; null for all others. */
+  /** Key of the closed cycle that an adjustment concerns; null for other lines. */
   readonly adjusts: string | null
   /** 0: outside pools. */
   readonly poolId: number
@@ -30,7 +32,7 @@ export interface StatementLine {
   readonly overageMicro: number
 }
 
-/** Which lines of a statement. */
+/** Selects lines of a statement. An omitted filter matches all. */
 export interface LineFilter {
   /** 0: outside pools. */
   readonly poolId?: number | undefined
@@ -68,9 +70,10 @@ async function linesAfter(
 const withoutPlace = ({ id: _, ...line }: Placed): StatementLine => line
 
 /**
- * A page of a statement: pools by id, each before its SIMs, adjustments after all of them.
+ * Reads a page of a statement: pools by id, each before its SIMs, then the adjustments.
  *
- * @param ask.afterLine what the page before said; 0: from the beginning
+ * @param ask.afterLine `nextAfterLine` of the previous page; 0: from the beginning
+ * @param ask.limit most lines to return
  */
 export async function pageOfLines(
   tx: TenantTx,
@@ -84,7 +87,7 @@ export async function pageOfLines(
   }
 }
 
-/** All lines of a statement, page by page. */
+/** Reads all lines of a statement, page by page. */
 export const allLines = (
   store: Store,
   tenantId: string,
@@ -96,7 +99,7 @@ export const allLines = (
     return { items: rows.map(withoutPlace), next: placeAfter(rows, ({ id }) => id) }
   })
 
-/** What a statement's lines add up to; undefined where the cycle is not closed. */
+/** Number of a statement's lines and the sum of their charges; undefined if the cycle is not closed. */
 export async function statementTotals(
   tx: TenantTx,
   cycleKey: string,
@@ -107,7 +110,7 @@ export async function statementTotals(
   return rows[0]
 }
 
-/** What a pool came to in a closed cycle: its own line and those of its SIMs. */
+/** Totals of a pool in a closed cycle: its own line and those of its SIMs. */
 export interface PoolTotals {
   /** 0: outside pools. */
   readonly poolId: number
@@ -118,7 +121,7 @@ export interface PoolTotals {
   readonly chargeMicro: number
 }
 
-/** Totals of a cycle's statement by pool, without adjustments; none where nothing was in the cycle. */
+/** Totals of a cycle's statement by pool, without adjustments. Empty if nothing happened in the cycle. */
 export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTotals[]> {
   const { rows } = await sql<PoolTotals>`
     select pool_id as "poolId", max(pool_name) as "poolName",
@@ -133,7 +136,7 @@ export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTo
   return rows
 }
 
-/** What the adjustments of a statement come to, by the cycle they are of. */
+/** Totals of a statement's adjustments of one earlier cycle. */
 export interface AdjustmentTotals {
   readonly cycle: string
   readonly lines: number
@@ -141,7 +144,7 @@ export interface AdjustmentTotals {
   readonly chargeMicro: number
 }
 
-/** Adjustments in a cycle's statement, the oldest cycle first. */
+/** Totals of the adjustments in a cycle's statement, by the cycle that they concern, oldest first. */
 export async function adjustmentTotals(tx: TenantTx, cycleKey: string): Promise<AdjustmentTotals[]> {
   const { rows } = await sql<AdjustmentTotals>`
     select adjusts as cycle, count(*)::integer as lines,

@@ -8,7 +8,7 @@ import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfte
 import { containing, readPage, within } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 
-/** An order as it is kept: money in micro-units. */
+/** An order as it is stored: money in micro-units of the currency. */
 export interface OrderRecord extends Address {
   readonly id: number
   readonly type: OrderType
@@ -55,6 +55,7 @@ export const toOrder = (record: OrderRecord): Order => ({
   shippingCarrier: record.shippingCarrier,
 })
 
+/** An order with its details, as the interface shows it. */
 export const toOrderDetail = (record: OrderRecord, simCount: number): OrderDetail => ({
   ...toOrder(record),
   updatedAt: record.updatedAt.toISOString(),
@@ -62,7 +63,7 @@ export const toOrderDetail = (record: OrderRecord, simCount: number): OrderDetai
   simCount,
 })
 
-/** Columns that `search` looks into. */
+/** Columns that `search` looks in. */
 const SEARCHED = [
   'status',
   'payment_invoice_id',
@@ -90,7 +91,11 @@ const matching = ({ search, type, status, date }: Omit<OrderFilter, 'page'>): Ra
   ${status === undefined ? sql`` : sql`and status = ${status}`}
   ${within(sql`created_at`, date)}`
 
-/** A page of the orders, newest first. */
+/**
+ * Reads a page of the orders, newest first.
+ *
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ */
 export async function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<Page<Order>> {
   const { rows, totalItems } = await readPage<OrderRecord>(
     tx,
@@ -104,7 +109,7 @@ export async function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<P
   return toPage(filter.page, totalItems, rows.map(toOrder))
 }
 
-/** All orders, newest first, page by page. */
+/** Reads all orders, newest first, page by page. */
 export const listOrders = (
   store: Store,
   tenantId: string,
@@ -127,13 +132,13 @@ export async function findOrder(tx: TenantTx, id: number): Promise<OrderRecord |
   return rows[0]
 }
 
-/** Locks an order, before any of its SIMs, and reads it. */
+/** Locks an order and reads it; undefined if there is none. Lock the order before any of its SIMs. */
 export async function lockOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
   const { rows } = await sql<OrderRecord>`${oneOrder(tx, id)} for update`.execute(tx.q)
   return rows[0]
 }
 
-/** An order as it is made. */
+/** An order to create: money in micro-units. */
 export interface OrderToInsert extends Address {
   readonly type: OrderType
   readonly quantity: number
@@ -141,7 +146,7 @@ export interface OrderToInsert extends Address {
   readonly totalMicro: number
 }
 
-/** Writes an order, Pending. @returns it */
+/** Inserts an order, Pending. @returns the order */
 export async function insertOrder(tx: TenantTx, order: OrderToInsert): Promise<OrderRecord> {
   const { rows } = await sql<OrderRecord>`
     insert into orders (type, quantity, unit_price, total, shipping_company, shipping_line1, shipping_line2,
@@ -155,7 +160,7 @@ export async function insertOrder(tx: TenantTx, order: OrderToInsert): Promise<O
   return row
 }
 
-/** Writes an order over the one that is locked: what may change of it. The version counts on. */
+/** Writes the fields of an order that may change, and raises its version. Call with the order locked. */
 export async function writeOrder(tx: TenantTx, order: OrderRecord): Promise<void> {
   await sql`
     update orders

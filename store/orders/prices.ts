@@ -1,4 +1,4 @@
-/** What a unit costs, in micro-units: the platform's prices, and those of a tenant that has its own. */
+/** Prices of one unit, in micro-units: the platform's, and the own prices of tenants that have some. */
 import { sql } from 'kysely'
 import type { OrderType } from '../../domain/codes.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
@@ -8,7 +8,7 @@ export interface OrderPrice {
   readonly priceMicro: number
 }
 
-/** Prices a tenant orders at, by type: its own, else the platform's. */
+/** The prices at which a tenant orders, by type: its own, else the platform's. */
 export async function pricesInForce(tx: TenantTx): Promise<OrderPrice[]> {
   const { rows } = await sql<OrderPrice>`
     select distinct on (type) type, price as "priceMicro"
@@ -18,7 +18,7 @@ export async function pricesInForce(tx: TenantTx): Promise<OrderPrice[]> {
   return rows
 }
 
-/** Prices of the tenant itself, or of the platform in its own transaction. */
+/** The tenant's own prices, or the platform's in a platform transaction. */
 export async function ownPrices(tx: TenantTx | PlatformTx): Promise<OrderPrice[]> {
   const { rows } = await sql<OrderPrice>`
     select type, price as "priceMicro" from order_prices
@@ -26,7 +26,7 @@ export async function ownPrices(tx: TenantTx | PlatformTx): Promise<OrderPrice[]
   return rows
 }
 
-/** Puts prices in the place of all there were of the tenant itself, or of the platform. */
+/** Replaces all own prices of the tenant, or of the platform in a platform transaction. */
 export async function replacePrices(tx: TenantTx | PlatformTx, prices: readonly OrderPrice[]): Promise<void> {
   const types = prices.map(({ type }) => type)
   await sql`

@@ -1,11 +1,11 @@
-/** SIMs of orders: which came with which, and the profiles that are made for eSIMs. */
+/** SIMs of orders: which SIM came with which order, and the profiles that are made for eSIMs. */
 import { sql } from 'kysely'
 import type { OrderSim } from '../../domain/orders/order.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import { readPage } from '../paging.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** A page of an order's SIMs, by id. */
+/** Reads a page of an order's SIMs, by id. */
 export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: PageQuery): Promise<Page<OrderSim>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<OrderSim>(
@@ -27,7 +27,7 @@ export async function orderSimCount(tx: TenantTx, orderId: number): Promise<numb
   return rows[0]?.count ?? 0
 }
 
-/** Says of SIMs just written that they came with an order. */
+/** Records that SIMs came with an order. */
 export async function linkSims(tx: TenantTx, orderId: number, simIds: readonly number[]): Promise<void> {
   await sql`
     update sims set order_id = ${orderId} where tenant_id = ${tx.tenantId} and id = any(${simIds}::bigint[])`.execute(
@@ -35,28 +35,28 @@ export async function linkSims(tx: TenantTx, orderId: number, simIds: readonly n
   )
 }
 
-/** Takes numbers that no other made ICCID has. */
+/** Reserves account numbers that no other generated ICCID uses. */
 export async function takeAccounts(tx: TenantTx, count: number): Promise<number[]> {
   const { rows } = await sql<{ account: number }>`
     select nextval('esim_accounts') as account from generate_series(1, ${count}::integer)`.execute(tx.q)
   return rows.map(({ account }) => account)
 }
 
-/** An eSIM's profile: what a device is shown so that it downloads the profile. A secret until then. */
+/** An eSIM's profile: the code that a device scans to download it. A secret until then. */
 export interface Profile {
   readonly iccid: string
   /** `LPA:1$host$matching-id` */
   readonly qrPayload: string
-  /** The same as a picture: PNG as a data URL. */
+  /** The payload as a QR code: a PNG in a data URL. */
   readonly qrDataUrl: string
 }
 
 /**
- * Writes the eSIMs of an order, Unprovisioned. One statement, whatever their number.
+ * Inserts the eSIMs of an order, Unprovisioned. One statement, whatever their number.
  *
- * An ICCID that exists, this tenant's or another's, is passed over.
+ * An ICCID that already exists, for this tenant or another, is skipped.
  *
- * @returns ICCIDs of those that are new
+ * @returns ICCIDs of the SIMs that were inserted
  */
 export async function insertProfiles(tx: TenantTx, orderId: number, profiles: readonly Profile[]): Promise<string[]> {
   const { rows } = await sql<{ iccid: string }>`

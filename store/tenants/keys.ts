@@ -1,4 +1,6 @@
-/** API keys. The platform's table: a key says which tenant it is for, so it is read before there is one. */
+/**
+ * API keys. The table is the platform's: a key says which tenant a request is for, so it is read before that is known.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { ApiKey, Scope } from '../../domain/tenants/tenant.ts'
 import type { PlatformTx } from '../tenancy.ts'
@@ -16,7 +18,7 @@ interface KeyRow {
   readonly replaced_by: string | null
 }
 
-/** A key as it is checked. */
+/** The part of a key that authentication checks. */
 export interface StoredKey {
   readonly id: string
   /** Null: the platform's own. */
@@ -43,6 +45,7 @@ const toApiKey = (row: KeyRow): ApiKey => ({
   replacedBy: row.replaced_by,
 })
 
+/** Reads a key by its id, even if it is revoked or expired; undefined if there is none. */
 export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | undefined> {
   const { rows } = await sql<StoredKey>`
     select id, tenant_id as "tenantId", scopes, secret_hash as "secretHash", expires_at as "expiresAt",
@@ -51,7 +54,7 @@ export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | u
   return rows[0]
 }
 
-/** All keys that work now: the SHA-256 of each secret by the key's id. */
+/** All keys that are valid now, neither revoked nor expired: the SHA-256 of each secret, by key id. */
 export async function workingKeys(tx: PlatformTx): Promise<ReadonlyMap<string, Buffer>> {
   const { rows } = await sql<Pick<StoredKey, 'id' | 'secretHash'>>`
     select id, secret_hash as "secretHash"
@@ -60,7 +63,7 @@ export async function workingKeys(tx: PlatformTx): Promise<ReadonlyMap<string, B
   return new Map(rows.map(({ id, secretHash }) => [id, secretHash]))
 }
 
-/** Keys of a tenant (null: the platform's), revoked ones too, the oldest first. */
+/** Keys of a tenant (null: the platform's), including revoked ones, oldest first. */
 export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise<ApiKey[]> {
   const { rows } = await sql<KeyRow>`
     select id, tenant_id, name, scopes, secret_hash, created_at, expires_at, revoked_at, last_used_at, replaced_by
@@ -84,18 +87,18 @@ export async function insertKey(tx: PlatformTx, key: KeyToStore): Promise<void> 
             ${key.expiresAt})`.execute(tx.q)
 }
 
-/** A key as it is changed. */
+/** The part of a key that decides changes to it. */
 export interface HeldKey {
   readonly id: string
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
-  /** The key that took its place. */
+  /** Id of the key that replaced it; null if none did. */
   readonly replacedBy: string | null
 }
 
-/** A key of a tenant (null: of the platform), locked. */
+/** Locks and reads a key of a tenant (null: of the platform); undefined if there is none. */
 export async function lockKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<HeldKey | undefined> {
   const { rows } = await sql<HeldKey>`
     select id, name, scopes, expires_at as "expiresAt", revoked_at as "revokedAt", replaced_by as "replacedBy"
@@ -107,11 +110,12 @@ export async function markRevoked(tx: PlatformTx, id: string): Promise<void> {
   await sql`update api_keys set revoked_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
-/** Has another key take its place, and lets it work until then. */
+/** Records that another key replaces this one, which stays valid until `expiresAt`. */
 export async function markReplaced(tx: PlatformTx, id: string, replacedBy: string, expiresAt: Date): Promise<void> {
   await sql`update api_keys set replaced_by = ${replacedBy}, expires_at = ${expiresAt} where id = ${id}`.execute(tx.q)
 }
 
+/** Records that a key is used now. */
 export async function touchKey(tx: PlatformTx, id: string): Promise<void> {
   await sql`update api_keys set last_used_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }

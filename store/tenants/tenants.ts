@@ -1,4 +1,4 @@
-/** Tenants: their own row seen by each, all rows by the platform. */
+/** Tenants. Each sees its own row; the platform sees all rows. */
 import { sql } from 'kysely'
 import type { Tenant } from '../../domain/tenants/tenant.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
@@ -10,14 +10,14 @@ export async function findTenant(tx: TenantTx): Promise<Tenant | undefined> {
   return rows[0]
 }
 
-/** The tenant of this transaction, locked. */
+/** The tenant of this transaction, with its row locked. */
 export async function lockTenant(tx: TenantTx): Promise<Tenant | undefined> {
   const { rows } = await sql<Tenant>`
     select id, name, billing_email as "billingEmail" from tenants where id = ${tx.tenantId} for update`.execute(tx.q)
   return rows[0]
 }
 
-/** Writes what a tenant may change of itself. */
+/** Writes the part of a tenant that it may change itself. */
 export async function writeTenant(tx: TenantTx, { name, billingEmail }: Tenant): Promise<void> {
   await sql`
     update tenants set name = ${name}, billing_email = ${billingEmail}, version = version + 1, updated_at = ${tx.now}
@@ -29,7 +29,7 @@ export async function tenantExists(tx: PlatformTx, id: string): Promise<boolean>
   return rows.length > 0
 }
 
-/** Ids of all tenants, in the order they came. */
+/** Ids of all tenants, oldest first. */
 export async function tenantIds(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from tenants order by created_at, id`.execute(tx.q)
   return rows.map(({ id }) => id)

@@ -1,4 +1,4 @@
-/** Bulk runs as the interface shows them. Counts come from the run's row and its own tickets, never from the estate. */
+/** Bulk runs as the interface shows them. Counts come from the run's row, items and tickets, never from the estate. */
 import { sql } from 'kysely'
 import { TicketStatus } from '../../domain/codes.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
@@ -62,7 +62,7 @@ const toRun = (row: RunRow): BulkRun => ({
   refused: row.refused,
 })
 
-/** A page of the runs, newest first. */
+/** Reads a page of the runs, newest first. */
 export async function pageOfRuns(tx: TenantTx, query: PageQuery): Promise<Page<BulkRun>> {
   const page = pageRequest(query)
   const from = sql`from bulk_tickets r where r.tenant_id = ${tx.tenantId}`
@@ -75,7 +75,7 @@ export async function runExists(tx: TenantTx, id: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** A run with its counts by outcome. */
+/** Reads a run with its counts by outcome; undefined if there is none with this id. */
 export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail | undefined> {
   const { rows } = await sql<RunRow>`
     select ${columns} from bulk_tickets r where r.tenant_id = ${tx.tenantId} and r.id = ${id}`.execute(tx.q)
@@ -130,7 +130,7 @@ function outcomeOf({ outcome, status }: ItemRow): BulkOutcome {
   }
 }
 
-/** Which items have an outcome. */
+/** Conditions that select the items with an outcome. */
 const CONDITIONS = {
   waiting: sql`and i.outcome = 'waiting'`,
   refused: sql`and i.outcome = 'refused'`,
@@ -141,7 +141,7 @@ const CONDITIONS = {
   cancelled: sql`and (i.outcome = 'dropped' or t.status = ${TicketStatus.Cancelled})`,
 } as const
 
-/** A page of a run's items, in the order of the request. */
+/** Reads a page of a run's items, in the order of the request. */
 export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQuery): Promise<Page<BulkItem>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<ItemRow>(

@@ -1,4 +1,4 @@
-/** Bulk runs as they are worked off: the run's row, its items, and the work list of runs. */
+/** The processing of bulk runs: the run's row, its items, and the work list of runs. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { TicketStatus } from '../../domain/codes.ts'
@@ -9,7 +9,7 @@ import { simsMatching } from '../estate/sims.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 import type { TicketRecord } from './tickets.ts'
 
-/** What every ticket of a run has in common. */
+/** What all tickets of a run have in common. */
 export interface BulkOptions {
   readonly type: BulkType
   readonly poolId: number | null
@@ -18,7 +18,7 @@ export interface BulkOptions {
   readonly message: string | null
 }
 
-/** A run under its lock. */
+/** A run whose row is locked. */
 export interface LockedRun extends BulkOptions {
   readonly id: string
   readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
@@ -36,13 +36,13 @@ export interface FoundSim {
   readonly iccid: string
 }
 
-/** The SIMs with these ids, and those with these ICCIDs; what names none is passed over. */
+/** Finds the SIMs with these ids, and those with these ICCIDs. An id or ICCID that names no SIM is skipped. */
 export async function findNamedSims(
   tx: TenantTx,
   ids: readonly number[],
   iccids: readonly string[],
 ): Promise<FoundSim[]> {
-  // Two lists, each looked up by its own index: joins would be planned by statistics that a fresh estate has none of.
+  // Two lists, each looked up by its own index. Joins would be planned by statistics, which a fresh estate lacks.
   const { rows } = await sql<FoundSim>`
     select id as "simId", iccid from sims where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])
      union
@@ -50,7 +50,7 @@ export async function findNamedSims(
   return rows
 }
 
-/** SIMs that a filter finds, in the order of their ids, behind this one. */
+/** Finds SIMs by a filter, with ids above `afterId`, sorted by id. */
 export async function findMatchingSims(
   tx: TenantTx,
   filter: BulkFilter,
@@ -64,7 +64,7 @@ export async function findMatchingSims(
   return rows
 }
 
-/** Writes a run without items. @returns its id */
+/** Inserts a run without items. @returns its id */
 export async function insertRun(tx: TenantTx, options: BulkOptions): Promise<string> {
   const id = randomUUID()
   await sql`
@@ -74,10 +74,10 @@ export async function insertRun(tx: TenantTx, options: BulkOptions): Promise<str
   return id
 }
 
-/** A SIM of a run: it waits for its ticket, or is refused. */
+/** A SIM of a run: it waits for its ticket, or is refused with a reason. */
 export interface NewItem {
   readonly index: number
-  /** Null where there is no such SIM. */
+  /** Null if there is no such SIM. */
   readonly simId: number | null
   readonly iccid: string | null
   readonly refusal: Refusal | null
@@ -97,7 +97,7 @@ export async function insertItems(tx: TenantTx, bulkId: string, items: readonly 
            refused = refused + ${refused} where id = ${bulkId}`.execute(tx.q)
 }
 
-/** Puts a run on the work list, and enqueues a job; one without a waiting item is all opened already. */
+/** Puts a run on the work list and enqueues a job. A run without a waiting item counts as opened at once. */
 export async function releaseRun(tx: TenantTx, bulkId: string): Promise<void> {
   const { rows } = await sql`
     update bulk_tickets set state = 'opened', opened_at = ${tx.now} where id = ${bulkId} and waiting = 0
@@ -114,7 +114,7 @@ async function addWork(tx: TenantTx, bulkId: string, dueAt: Date): Promise<void>
 
 const lockedRow = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state, waiting`
 
-/** Locks the run whose turn it is: the first accepted of those with something to do. */
+/** Locks the oldest run that has something to do; undefined if none has. */
 export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
     select ${lockedRow} from bulk_tickets
@@ -130,7 +130,7 @@ export async function lockRun(tx: TenantTx, id: string): Promise<LockedRun | und
   return rows[0]
 }
 
-/** SIMs of a run that wait for their tickets, in the order of their ids. Call with the run locked. */
+/** Ids of a run's SIMs that wait for their tickets, sorted. Call with the run locked. */
 export async function waitingSims(tx: TenantTx, bulkId: string, limit: number): Promise<number[]> {
   const { rows } = await sql<{ simId: number }>`
     select sim_id as "simId" from bulk_ticket_items
@@ -139,9 +139,10 @@ export async function waitingSims(tx: TenantTx, bulkId: string, limit: number): 
 }
 
 /**
- * Settles a batch: its SIMs have their tickets, or are refused. Call with the run locked.
+ * Records that a batch of SIMs got tickets or were refused. After the last batch, the run is opened and leaves the work
+ * list. Call with the run locked.
  *
- * @param dueAt when a sweep looks after the run, should its worker die before the next batch
+ * @param dueAt when a sweep picks up the run, in case its worker dies before the next batch
  */
 export async function settleBatch(
   tx: TenantTx,
@@ -176,7 +177,10 @@ export async function hasPendingTickets(tx: TenantTx, bulkId: string): Promise<b
   return rows.length > 0
 }
 
-/** Takes back what a run has not opened yet, and puts it on the work list for the rest. Call with the run locked. */
+/**
+ * Begins to cancel a run: drops the items that have no ticket yet, and puts the run on the work list for the rest. Call
+ * with the run locked.
+ */
 export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
   await sql`
     update bulk_ticket_items set outcome = 'dropped' where bulk_id = ${bulkId} and outcome = 'waiting'`.execute(tx.q)
@@ -187,13 +191,15 @@ export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
   await addWork(tx, bulkId, tx.now)
 }
 
-/** A ticket that was cancelled, as far as it is told of. */
+/** The part of a cancelled ticket that events and notifications need. */
 export type CancelledTicket = Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>
 
 /**
- * Cancels some of a run's Pending tickets, and ends the cancelling where none is left. Call with the run locked.
+ * Cancels some of a run's Pending tickets, and finishes the cancellation if none is left. Call with the run locked.
  *
- * @returns those that were cancelled
+ * @param limit most tickets to cancel
+ * @param dueAt when the run is next due, if Pending tickets may be left
+ * @returns the tickets that were cancelled
  */
 export async function cancelSome(
   tx: TenantTx,
@@ -215,7 +221,7 @@ export async function cancelSome(
   return cancelled
 }
 
-/** As `endTicket` does it for one: SIMs without another open ticket leave the work list, the others go on at once. */
+/** As `endTicket`, for many: SIMs without another open ticket leave the work list, the others get a job at once. */
 async function cancelPending(
   tx: TenantTx,
   bulkId: string,
@@ -241,7 +247,7 @@ async function cancelPending(
   return cancelled.rows
 }
 
-/** Tenants with runs that are overdue for a worker, the longest first. */
+/** Ids of tenants with due runs, the longest overdue first. */
 export async function tenantsWithBulkWork(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select tenant_id as "tenantId" from bulk_work where due_at <= ${tx.now}

@@ -1,4 +1,4 @@
-/** Tickets: the rows, their order within a SIM, and the work list of SIMs with open ones. */
+/** Tickets: the rows, their order within a SIM, and the work list of SIMs with open tickets. */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { TicketRequest } from '../../domain/tickets/decisions.ts'
@@ -30,7 +30,7 @@ interface TicketRow {
   readonly withdrawn_by: string | null
 }
 
-/** A ticket as operations work with it. */
+/** A ticket as operations use it. */
 export interface TicketRecord extends TicketRequest {
   readonly id: string
   readonly simId: number
@@ -46,19 +46,19 @@ export interface TicketRecord extends TicketRequest {
   readonly failureText: string | null
   readonly failureDetail: string | null
   readonly finishedAt: Date | null
-  /** In the quotas, while it is open: a person asked for it. */
+  /** Whether it counts in the quotas while it is open, because a person asked for it. */
   readonly counts: boolean
-  /** The workflow that took it back. */
+  /** Id of the workflow that cancelled it; null if none did. */
   readonly withdrawnBy: string | null
 }
 
-/** Why a ticket has failed, or its last attempt. */
+/** Why a ticket or its last attempt failed. */
 export interface TicketFailure {
-  /** Stable. */
+  /** Stable code of the failure. */
   readonly code: string
-  /** In plain words, which tenants may read. */
+  /** The failure in plain words, which tenants may read. */
   readonly text: string
-  /** What was met, in full: only the operator's. Left out: the text says all. */
+  /** The full failure, for the operator only. Omitted: the text says everything. */
   readonly detail?: string
 }
 
@@ -115,7 +115,7 @@ export interface NewTicket extends TicketRequest {
   readonly effectiveAt: Date | null
 }
 
-/** Writes a Pending ticket and puts its SIM on the work list. @returns the ticket's id */
+/** Inserts a Pending ticket and puts its SIM on the work list. Call with the SIM locked. @returns the ticket's id */
 export async function insertTicket(
   tx: TenantTx,
   { id, simId, ...ticket }: NewTicket & { readonly id: string },
@@ -125,8 +125,10 @@ export async function insertTicket(
 }
 
 /**
- * Writes a Pending ticket for each of these SIMs, and puts them on the work list. Call with them locked. Tickets differ
- * in where they take their SIM, where that is given with it. One whose id there is stays as it is.
+ * Inserts a Pending ticket for each of these SIMs, puts the SIMs on the work list, and enqueues their jobs. Call with
+ * the SIMs locked. A ticket whose id already exists is left as it is.
+ *
+ * @param each `poolId` and `tariffId` replace those of `ticket` for one SIM
  */
 export async function insertTickets(
   tx: TenantTx,
@@ -162,7 +164,7 @@ export async function insertTickets(
   for (const simId of simIds) tx.enqueue({ queue: 'tickets', simId })
 }
 
-/** Which of these ids are tickets. */
+/** Which of these ids belong to tickets. */
 export async function ticketsThatExist(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const { rows } = await sql<{ id: string }>`select id from tickets where id = any (${ids}::uuid[])`.execute(tx.q)
@@ -174,14 +176,14 @@ export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord
   return rows[0] && toRecord(rows[0])
 }
 
-/** Open tickets of a SIM (Pending and Processing), the oldest first. Call with the SIM locked. */
+/** Open tickets of a SIM (Pending and Processing), oldest first. Call with the SIM locked. */
 export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRecord[]> {
   const { rows } = await sql<TicketRow>`
     select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq`.execute(tx.q)
   return rows.map(toRecord)
 }
 
-/** The open tickets of each of these SIMs, the oldest first; SIMs without any are left out. */
+/** The open tickets of each given SIM, oldest first, by SIM id. SIMs without any are left out. */
 export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {
   const { rows } = await sql<TicketRow>`
     select ${columns} from tickets
@@ -189,14 +191,14 @@ export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Pr
   return Map.groupBy(rows.map(toRecord), ({ simId }) => simId)
 }
 
-/** The oldest open ticket of a SIM. Call with the SIM locked. */
+/** The oldest open ticket of a SIM; undefined if it has none. Call with the SIM locked. */
 export async function oldestOpenTicket(tx: TenantTx, simId: number): Promise<TicketRecord | undefined> {
   const { rows } = await sql<TicketRow>`
     select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq limit 1`.execute(tx.q)
   return rows[0] && toRecord(rows[0])
 }
 
-/** How many of the tenant's open tickets count in its quota. @param atMost counts no further */
+/** How many of the tenant's open tickets count in its quota. @param atMost stops counting here */
 export async function countedTickets(tx: TenantTx, atMost: number): Promise<number> {
   const { rows } = await sql<{ open: number }>`
     select count(*)::integer as open
@@ -207,7 +209,7 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
 
 const PAGE = 500
 
-/** All tickets of a tenant, newest first, page by page: bounded memory however many there are. */
+/** Reads all tickets of a tenant, newest first, page by page, so that memory is bounded however many there are. */
 export async function* listTickets(store: Store, tenantId: string): AsyncGenerator<Ticket[]> {
   let before: number | null = null
   for (;;) {
@@ -222,7 +224,7 @@ export async function* listTickets(store: Store, tenantId: string): AsyncGenerat
   }
 }
 
-/** Starts an attempt: Processing, with a lease after which another worker may take over. */
+/** Starts an attempt: the ticket is Processing, under a lease. After the lease another worker may take over. */
 export async function startAttempt(tx: TenantTx, ticket: TicketRecord, leaseUntil: Date): Promise<void> {
   await sql`
     update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
@@ -230,7 +232,7 @@ export async function startAttempt(tx: TenantTx, ticket: TicketRecord, leaseUnti
   await sql`update ticket_work set due_at = ${leaseUntil} where sim_id = ${ticket.simId}`.execute(tx.q)
 }
 
-/** Puts a failed attempt off; the ticket stays Processing and holds its SIM's queue. */
+/** Schedules the next attempt after a failed one. The ticket stays Processing, and its SIM's later tickets wait. */
 export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, why: TicketFailure): Promise<void> {
   await sql`
     update tickets
@@ -240,7 +242,10 @@ export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, 
   await sql`update ticket_work set due_at = ${until} where sim_id = ${ticket.simId}`.execute(tx.q)
 }
 
-/** Ends a ticket; takes its SIM off the work list where it was the last open one. What cancels it stands with it. */
+/**
+ * Ends a ticket. If it was the SIM's last open one, the SIM leaves the work list; otherwise a job is enqueued. Records
+ * the workflow that cancelled the ticket, if one did.
+ */
 export async function endTicket(
   tx: TenantTx,
   ticket: Pick<TicketRecord, 'id' | 'simId'>,
@@ -263,7 +268,7 @@ export async function endTicket(
   }
 }
 
-/** SIMs whose tickets are overdue for a worker, over all tenants, the longest first. */
+/** SIMs of all tenants whose tickets are due, the longest overdue first. */
 export async function dueTicketWork(tx: PlatformTx, limit: number): Promise<{ tenantId: string; simId: number }[]> {
   const { rows } = await sql<{ tenantId: string; simId: number }>`
     select tenant_id as "tenantId", sim_id as "simId" from ticket_work

@@ -1,4 +1,7 @@
-/** Ledger rows that follow a SIM's state: it contributes where it was Active, and a move takes its usage along. */
+/**
+ * Keeps ledger rows in step with a SIM's state. A SIM contributes where it was Active, and a move takes its usage
+ * along.
+ */
 import { sql } from 'kysely'
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
@@ -6,8 +9,8 @@ import type { TenantTx } from '../tenancy.ts'
 import { addToPool, lockCycles, lockPools, openCycle, tenantSettings } from './cycles.ts'
 
 /**
- * Cycles from the one an instant falls into to the running one, and those that usage has opened ahead: all open and
- * locked. None is closed meanwhile, and none that begins soon is renewed before this transaction has ended.
+ * Locks and opens the cycles from the one that contains an instant to the running one. Includes later cycles that early
+ * usage has opened. Until this transaction ends, none of them is closed, and none that begins soon is renewed.
  */
 async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
   const { billingCycle } = await tenantSettings(tx)
@@ -46,7 +49,7 @@ async function ledgerRow(
   return rows[0]
 }
 
-/** From an instant on, a SIM is Active in a pool (0: none): it contributes to every cycle since then. */
+/** Records that a SIM is Active in a pool (0: none) since an instant. It contributes to every cycle since then. */
 export async function contribute(
   tx: TenantTx,
   sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
@@ -64,7 +67,10 @@ export async function contribute(
   }
 }
 
-/** From an instant on, a SIM has this own tariff in a pool (0: none): its rows since then go by the last one. */
+/**
+ * Records that a SIM has this own tariff in a pool (0: none) since an instant. Sets the tariff of its existing ledger
+ * rows in every cycle since then; the last one set applies to the whole row.
+ */
 export async function setOwnTariff(
   tx: TenantTx,
   sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
@@ -82,10 +88,11 @@ export async function setOwnTariff(
 }
 
 /**
- * A SIM has belonged to another pool since a cycle's boundary: records, ledger rows and buckets since then
- * belong to the new pool. Runs in the transaction that completes the move.
+ * Records that a SIM has belonged to another pool since a cycle's boundary. Records, ledger rows and buckets since then
+ * move to the new pool. Runs in the transaction that completes the move.
  *
- * @param to `contributes` is false for a SIM that was unassigned: it pays nowhere
+ * @param from the old pool; 0: none
+ * @param to the new pool (0: none) and own tariff; `contributes` is false for an unassigned SIM, which pays nowhere
  */
 export async function moveUsage(
   tx: TenantTx,

@@ -1,4 +1,4 @@
-/** Billing cycles of a tenant, and the opening of a new one. */
+/** Billing cycles of a tenant: opening, locking and pool totals. */
 
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../../domain/errors.ts'
@@ -8,12 +8,13 @@ import { markAllDue, markDue } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
 
-/** What of a tenant decides about time and enforcement. */
+/** A tenant's settings for time and enforcement. */
 export interface TenantSettings {
   readonly billingCycle: string
   readonly enforcementEnabled: boolean
 }
 
+/** @throws Error if the tenant does not exist */
 export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   const { rows } = await sql<{ billing_cycle: string; enforcement_enabled: boolean }>`
     select billing_cycle, enforcement_enabled from tenants where id = ${tx.tenantId}`.execute(tx.q)
@@ -23,8 +24,7 @@ export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
 }
 
 /**
- * The cycle that runs now, opened where this is the first anyone asks for it.
- * One cheap statement in all cases but the first.
+ * The cycle that runs now. The first call in a cycle opens it; later calls cost only two cheap selects.
  */
 export async function currentCycle(tx: TenantTx): Promise<Cycle> {
   const { billingCycle } = await tenantSettings(tx)
@@ -34,7 +34,7 @@ export async function currentCycle(tx: TenantTx): Promise<Cycle> {
 }
 
 /**
- * The cycle a key names for this tenant.
+ * The billing cycle with this key for this tenant. It need not have been opened.
  *
  * @throws ServiceError `cycle_not_found`
  */
@@ -48,9 +48,9 @@ export async function cycleNamed(tx: TenantTx, key: string): Promise<Cycle> {
 }
 
 /**
- * As {@link cycleNamed}, of a cycle that has ended.
+ * As {@link cycleNamed}, for a cycle that has ended.
  *
- * @throws ServiceError `cycle_not_found`, `cycle_open`
+ * @throws ServiceError `cycle_not_found`; `cycle_open` if it has not ended
  */
 export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
   const cycle = await cycleNamed(tx, key)
@@ -61,9 +61,10 @@ export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
 }
 
 /**
- * SIMs that are Active in a cycle or due back at its start, in each pool they are in then, by their last own tariff.
+ * Selects the SIMs that are Active in a cycle or resume at its start. One row for each pool that a SIM is in meanwhile,
+ * with its last own tariff there.
  *
- * @param among a condition on `sim_id`, for some of them
+ * @param among a condition on `sim_id`, to select some of them
  */
 export function contributors({ key, ...cycle }: Cycle, among: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
   const startsAt = new Date(cycle.startsAt)
@@ -82,9 +83,9 @@ export function contributors({ key, ...cycle }: Cycle, among: RawBuilder<unknown
 }
 
 /**
- * Opens a cycle: a ledger row for every SIM that is Active in it or due back at its start, so that it contributes
- * from the first moment, and pool totals over them. Does nothing for a cycle that is open. Everything is marked due,
- * because facts that are bound to the cycle start from zero.
+ * Opens a cycle. Writes a ledger row for every SIM that is Active in it or resumes at its start, so that the SIM
+ * contributes from the first moment. Then totals the pools and marks every subject due, because facts that are bound to
+ * the cycle start from zero. Does nothing if the cycle has been opened before.
  *
  * @returns whether this call opened it
  */
@@ -110,7 +111,11 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   return true
 }
 
-/** Notes that a cycle's contributors are final but for what is done in it. @returns whether this call was the first */
+/**
+ * Records that a cycle's contributors are final, except for changes made in it.
+ *
+ * @returns whether this call was the first
+ */
 export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
   const { rows } = await sql`
     update cycles set settled_at = ${tx.now}
@@ -120,8 +125,8 @@ export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
 }
 
 /**
- * States anew who contributes to a cycle, as opening it now would: whoever opened it may have done so before it began,
- * or beside a ticket that began before it. Call with the cycle locked alone.
+ * Corrects who contributes to a cycle, to match what opening it now would write. The cycle may have been opened before
+ * it began, or while a ticket that started before it was still running. Call with the cycle locked alone.
  */
 export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<void> {
   const { key } = cycle
@@ -138,7 +143,7 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<vo
     "simId" bigint, "poolId" integer, "tariffId" integer, comes boolean)`
   const poolIds = rows.map(({ poolId }) => poolId)
   await lockPools(tx, key, poolIds)
-  // A row that is there goes by its own tariff: tickets keep it.
+  // An existing row keeps its own tariff, which tickets maintain.
   await sql`
     insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
     select ${key}, "simId", "poolId", "tariffId", true from ${changes}
@@ -166,15 +171,15 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<vo
   ])
 }
 
-/** Locks of a tenant's cycles, beside their rows: whoever counts usage in a cycle shares it, whoever closes it has it alone. */
+/** Key of a cycle's advisory lock, apart from its row. Counting usage takes the lock shared, closing takes it alone. */
 const cycleLock = (tx: TenantTx, key: string) =>
   sql`hashtext('simherd.cycle'), hashtext(${tx.tenantId} || '/' || ${key})`
 
 /**
- * Keeps cycles from being closed until this transaction ends, so that what it counts is in the statement or late.
- * Call before pools are locked.
+ * Locks cycles against closing until this transaction ends. Usage counted here is then either in the statement or
+ * clearly late. Call before locking pools.
  *
- * @returns those that have not been opened yet
+ * @returns the cycles that have not been opened yet
  */
 export async function lockCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
   for (const { key } of cycles) await sql`select pg_advisory_xact_lock_shared(${cycleLock(tx, key)})`.execute(tx.q)
@@ -186,12 +191,14 @@ export async function lockCycles(tx: TenantTx, cycles: readonly Cycle[]): Promis
   return cycles.filter(({ key }) => !open.has(key))
 }
 
-/** Waits until no usage is being counted in a cycle, and keeps it so until this transaction ends. */
+/**
+ * Locks a cycle alone: waits until no usage is being counted in it, and keeps others out until this transaction ends.
+ */
 export async function lockCycleAlone(tx: TenantTx, key: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${cycleLock(tx, key)})`.execute(tx.q)
 }
 
-/** Which of these cycles are closed. */
+/** Keys of those given cycles that are closed. */
 export async function closedCycles(tx: TenantTx, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select key from cycles
@@ -199,7 +206,11 @@ export async function closedCycles(tx: TenantTx, keys: readonly string[]): Promi
   return rows.map(({ key }) => key)
 }
 
-/** Makes the rows of pools' totals that are missing in a cycle, so that a pool has its capacity before any usage. */
+/**
+ * Makes missing rows of pool totals in a cycle, so that a pool has its capacity before any usage.
+ *
+ * @returns the pool ids, sorted and without duplicates
+ */
 export async function ensurePools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<number[]> {
   const ids = [...new Set(poolIds)].sort((a, b) => a - b)
   await sql`
@@ -210,8 +221,8 @@ export async function ensurePools(tx: TenantTx, cycleKey: string, poolIds: reado
 }
 
 /**
- * Takes the locks of pools' totals in a cycle, in id order, making the rows that are missing. Whoever changes
- * ledger rows of a pool calls this first: it keeps totals, rows and divisions of one version together.
+ * Locks pools' totals in a cycle, in id order, and makes missing rows. Call it before changing ledger rows of a pool.
+ * It keeps totals, ledger rows and divisions at the same version.
  */
 export async function lockPools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
   const ids = await ensurePools(tx, cycleKey, poolIds)
@@ -222,7 +233,7 @@ export async function lockPools(tx: TenantTx, cycleKey: string, poolIds: readonl
        for update`.execute(tx.q)
 }
 
-/** Adds up the ledger rows of a cycle that has just been opened into its pools' totals. */
+/** Adds up the ledger rows of a cycle that was just opened into its pools' totals. */
 async function totalPools(tx: TenantTx, cycleKey: string): Promise<void> {
   await sql`
     insert into pool_cycles as pc (cycle_key, pool_id, bytes, voice_seconds, sms_count, contributing)
@@ -237,7 +248,7 @@ async function totalPools(tx: TenantTx, cycleKey: string): Promise<void> {
           contributing = excluded.contributing, usage_version = pc.usage_version + 1`.execute(tx.q)
 }
 
-/** What is added to (or taken from) a pool's totals. */
+/** Amounts to add to a pool's totals; negative amounts are taken from them. Omitted: 0. */
 export interface PoolDelta {
   readonly bytes?: number
   readonly voiceSeconds?: number
@@ -245,7 +256,7 @@ export interface PoolDelta {
   readonly contributing?: number
 }
 
-/** Changes a pool's totals in a cycle and gives it a new usage version. Call with the cycle and the pool locked. */
+/** Changes a pool's totals in a cycle, and raises its usage version. Call with the cycle and the pool locked. */
 export async function addToPool(tx: TenantTx, cycleKey: string, poolId: number, delta: PoolDelta): Promise<void> {
   await restating(
     tx,

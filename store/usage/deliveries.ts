@@ -1,11 +1,16 @@
-/** Deliveries of usage: one row each, written when it begins and when it ends. */
+/** Deliveries of usage. Each has one row, written when it begins and again when it ends. */
 import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { UsageDelivery, UsageDeliveryQuery } from '../../domain/usage/delivery.ts'
 import { readPage, within } from '../paging.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** Writes that a delivery begins, on behalf of its caller. @returns its id */
+/**
+ * Records that a delivery begins, on behalf of the transaction's caller.
+ *
+ * @returns its id
+ * @throws Error if the transaction has no caller
+ */
 export async function insertDelivery(tx: TenantTx): Promise<number> {
   const { caller } = tx
   if (caller === null) throw new Error('a delivery of usage is somebody’s: the transaction has no caller')
@@ -18,7 +23,7 @@ export async function insertDelivery(tx: TenantTx): Promise<number> {
   return row.id
 }
 
-/** What became of a delivery. */
+/** The outcome of a delivery: records accepted, duplicate and rejected, and the body's size in bytes and SHA-256. */
 export type DeliveryEnd = Pick<UsageDelivery, 'accepted' | 'duplicates' | 'rejected' | 'bytes'> & {
   readonly outcome: 'complete' | 'broken'
   readonly sha256: string
@@ -52,7 +57,11 @@ export async function findDelivery(tx: TenantTx, id: number): Promise<UsageDeliv
   return rows[0] && toDelivery(rows[0])
 }
 
-/** A page of the deliveries, the newest first. */
+/**
+ * Reads a page of the deliveries, newest first.
+ *
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ */
 export async function pageOfDeliveries(tx: TenantTx, query: UsageDeliveryQuery): Promise<Page<UsageDelivery>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<DeliveryRow>(

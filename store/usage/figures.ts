@@ -1,6 +1,6 @@
 /**
- * Limit, usage, remaining and overage of pools and SIMs in a cycle, always of one usage version:
- * divisions that are due are made first.
+ * Limit, usage, remaining and overage of pools and SIMs in a cycle, always at one usage version. Overage that is not
+ * yet divided among the SIMs is divided first.
  */
 import { sql } from 'kysely'
 import type { TenantTx } from '../tenancy.ts'
@@ -17,15 +17,15 @@ export interface Figures {
 export type SimFigures = Figures
 export type PoolFigures = Figures
 
-/** Divides the overage of the given pools where usage has changed since the last time. */
+/** Divides the overage of those given pools whose usage has changed since the last division. */
 export async function divideOverage(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
   if (poolIds.length === 0) return
   await sql`select divide_overage(${cycleKey}, ${[...poolIds]}::integer[])`.execute(tx.q)
 }
 
 /**
- * Figures as they stand; where a division is due among them, once more with their pools locked and divided. Between
- * a division and what reads it no usage may be counted: an answer would be of two versions.
+ * Reads figures. If a division is due for some of them, locks and divides their pools and reads again. The lock keeps
+ * usage from being counted between division and reading; otherwise the figures would mix two versions.
  */
 async function ofOneVersion<Row extends { readonly stale: boolean; readonly poolIds: readonly number[] }>(
   tx: TenantTx,
@@ -40,14 +40,14 @@ async function ofOneVersion<Row extends { readonly stale: boolean; readonly pool
   return read()
 }
 
-/** Figures of pools by id; SIMs that left during the cycle are part of their pool's sums. */
+/** Figures of pools, by id. A pool's sums include SIMs that left it during the cycle. */
 export async function poolFigures(
   tx: TenantTx,
   cycleKey: string,
   poolIds: readonly number[],
 ): Promise<Map<number, PoolFigures>> {
   const rows = await ofOneVersion(tx, cycleKey, async () => {
-    // A pool without totals in this cycle has its capacity all the same: they are made then.
+    // A pool without totals in this cycle still has its capacity. It counts as stale, so that its totals are made.
     const { rows } = await sql<PoolFigures & { poolIds: [number]; stale: boolean }>`
       select array[ids.id] as "poolIds", coalesce(pc.divided_version < pc.usage_version, true) as stale,
              coalesce(pc.limit_bytes, 0) as "limitBytes", coalesce(pc.bytes, 0) as "usageBytes",
@@ -61,7 +61,7 @@ export async function poolFigures(
   return new Map(rows.map(({ poolIds: [poolId], stale: _, ...figures }) => [poolId, figures]))
 }
 
-/** Figures of SIMs by id: sums over the SIM's ledger rows of the cycle. A SIM without rows is left out. */
+/** Figures of SIMs, by id: sums over a SIM's ledger rows of the cycle. A SIM without rows is left out. */
 export async function simFigures(
   tx: TenantTx,
   cycleKey: string,
@@ -69,7 +69,7 @@ export async function simFigures(
 ): Promise<Map<number, SimFigures>> {
   if (simIds.length === 0) return new Map()
   const rows = await ofOneVersion(tx, cycleKey, async () => {
-    // Rows outside shared pools have what they need in themselves.
+    // A row that a Standard tariff governs shares no allowance, so it needs no division.
     const { rows } = await sql<SimFigures & { simId: number; poolIds: number[]; stale: boolean }>`
       select f.sim_id as "simId", sum(f.limit_bytes)::bigint as "limitBytes", sum(f.bytes)::bigint as "usageBytes",
              sum(greatest(0, f.limit_bytes - f.bytes))::bigint as "remainingBytes",

@@ -1,30 +1,33 @@
 /**
- * Monthly partitions of the usage records: a month that is over is dropped in a moment, and queries by time look at few
- * of them. A partition is made apart and attached by a function of the database, which asks for no lock that reading
- * or writing usage waits for.
+ * Monthly partitions of the usage records. An old month can be dropped quickly, and queries by time read few
+ * partitions. A database function makes each partition separately and then attaches it. It takes no lock that blocks
+ * reading or writing usage.
  */
 import { sql } from 'kysely'
 import type { Db, Store } from '../tenancy.ts'
 import { inPlatform } from '../tenancy.ts'
 
-/** The month before, for late records; this one; and three more, so that there is time to notice that none was made. */
+/**
+ * Months to make partitions for, from the current one: the previous month for late records, the current one, and three
+ * more. With three there is time to notice that none was made.
+ */
 const MONTHS = [-1, 0, 1, 2, 3]
 
-/** Months, by their first day, that this process has seen the partition of. */
+/** Months, by their first day, whose partition this process has seen. */
 const seen = new WeakMap<Db, Set<string>>()
 
-/** First day of a month in UTC: `2026-11-01`. @param ahead months after the instant's */
+/** First day of a month in UTC, such as `2026-11-01`. @param ahead number of months after the instant's month */
 function monthOf(instant: number, ahead = 0): string {
   const at = new Date(instant)
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead, 1)).toISOString().slice(0, 10)
 }
 
 /**
- * Makes the partitions that records of these instants go to. Safe to run twice and at once; costs nothing where this
- * process has seen them.
+ * Makes the partitions for records of these instants. Safe to run twice, and concurrently. Free if this process has
+ * seen the partitions before.
  *
- * @param instants epoch milliseconds
- * @returns names of those that were made
+ * @param instants in epoch milliseconds
+ * @returns names of the partitions that were made
  */
 export async function partitionsFor(store: Store, instants: readonly number[]): Promise<string[]> {
   const known = seen.get(store.db) ?? new Set()
@@ -43,14 +46,14 @@ export async function partitionsFor(store: Store, instants: readonly number[]): 
   return made
 }
 
-/** Makes the partitions around now that are missing. @returns names of those that were made */
+/** Makes missing partitions from the previous month to three months ahead. @returns names of those that were made */
 export const partitionsAhead = (store: Store): Promise<string[]> =>
   partitionsFor(
     store,
     MONTHS.map((ahead) => Date.parse(monthOf(store.clock(), ahead))),
   )
 
-/** How many months after this one have a partition without a gap: three where all is well. */
+/** How many months after this one have a partition, up to the first gap. Three if all is well. */
 export async function monthsAhead(store: Store): Promise<number> {
   const months = MONTHS.filter((ahead) => ahead > 0).map((ahead) => monthOf(store.clock(), ahead))
   const { rows } = await inPlatform(store, (tx) =>

@@ -1,10 +1,12 @@
-/** Usage records and what they add up to. Every function is set-wise: its statements do not grow with the chunk. */
+/**
+ * Usage records and their sums. Every function works on sets: the number of statements does not grow with the chunk.
+ */
 import { sql } from 'kysely'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
 
-/** A SIM as usage touches it, locked. */
+/** The part of a locked SIM that usage reads and changes. */
 export interface UsageSim {
   readonly simId: number
   readonly iccid: string
@@ -12,7 +14,7 @@ export interface UsageSim {
   readonly imeiSeenAt: Date | null
 }
 
-/** Locks the SIMs that a chunk names, in id order. */
+/** Locks the SIMs that a chunk names by ICCID or id, in id order. SIMs that do not exist are left out. */
 export async function lockUsageSims(
   tx: TenantTx,
   iccids: readonly string[],
@@ -26,15 +28,19 @@ export async function lockUsageSims(
   return rows
 }
 
-/** A record with everything that was looked up for it. */
+/** A record with its SIM, pool and billing cycle. */
 export interface PlacedRecord extends ReadRecord {
   readonly simId: number
-  /** The pool the SIM was in at that time; 0: none. */
+  /** Pool that the SIM was in at the record's instant; 0: none. */
   readonly poolId: number
   readonly cycleKey: string
 }
 
-/** The pool of a SIM at each instant, in the order asked. Outside any membership: pool 0. */
+/**
+ * The pool of a SIM at each given instant, in the given order. 0 if the SIM was in no pool then.
+ *
+ * @param asked `at` in epoch milliseconds
+ */
 export async function placesAt(
   tx: TenantTx,
   asked: readonly { readonly simId: number; readonly at: number }[],
@@ -52,7 +58,7 @@ export async function placesAt(
   return rows.map(({ poolId }) => poolId)
 }
 
-/** What is already stored under the identities of a chunk. Key: {@link identity}. */
+/** Stored records with the identities of a chunk, by {@link identity}. */
 export async function storedRecords(tx: TenantTx, records: readonly ReadRecord[]): Promise<Map<string, StoredRecord>> {
   const identities = records.map(({ recordId, at }) => ({ recordId, at: new Date(at).toISOString() }))
   const { rows } = await sql<StoredRecord & { recordId: string; at: Date }>`
@@ -63,7 +69,7 @@ export async function storedRecords(tx: TenantTx, records: readonly ReadRecord[]
   return new Map(rows.map(({ recordId, at, ...content }) => [identity({ recordId, at: at.getTime() }), content]))
 }
 
-/** The content of a record that must not change under one identity. */
+/** The content of a record, which must not change under the same identity. */
 export interface StoredRecord {
   readonly simId: number
   readonly bytesUp: number
@@ -74,10 +80,11 @@ export interface StoredRecord {
   readonly correction: boolean
 }
 
+/** What identifies a record: its instant in epoch milliseconds and its record id. */
 export const identity = (record: { readonly recordId: string; readonly at: number }) =>
   `${record.at}/${record.recordId}`
 
-/** Writes records that are new. @returns the identities that were, and only those */
+/** Inserts records, and skips those that already exist. @returns identities of the inserted records */
 export async function insertRecords(
   tx: TenantTx,
   records: readonly PlacedRecord[],
@@ -109,7 +116,7 @@ export interface Amounts {
   readonly smsCount: number
 }
 
-/** Ledger sums as they stand, by `cycle/sim/pool`; rows that do not exist are left out. */
+/** Current ledger sums of these keys. Rows that do not exist are left out. */
 export async function ledgerSums(tx: TenantTx, keys: readonly LedgerKey[]): Promise<(LedgerKey & Amounts)[]> {
   const { rows } = await sql<LedgerKey & Amounts>`
     select l.cycle_key as "cycleKey", l.sim_id as "simId", l.pool_id as "poolId", l.bytes,
@@ -121,15 +128,15 @@ export async function ledgerSums(tx: TenantTx, keys: readonly LedgerKey[]): Prom
 }
 
 /**
- * Adds usage to the ledger and to the pools' totals; of a closed cycle the next statement has the difference. Call with
- * the cycles and the pools locked.
+ * Adds usage to the ledger and to the pools' totals. If a cycle is closed, the next statement will have the difference.
+ * Call with the cycles and the pools locked.
  */
 export async function addToLedger(tx: TenantTx, rows: readonly (LedgerKey & Amounts)[]): Promise<void> {
   const json = JSON.stringify(rows)
   const set = sql`jsonb_to_recordset(${json}::jsonb) as r("cycleKey" text, "simId" bigint, "poolId" integer,
     bytes bigint, "voiceSeconds" bigint, "smsCount" bigint)`
-  // Made with nothing and added to then: a correction is no row of its own, and what is inserted may not be negative.
-  // Its tariff is the last one in force there, whichever was when the record was made: later ones are noted by tickets.
+  // Rows are made empty and then added to: a correction may be negative, and an inserted row may not. The tariff is the
+  // last one of the membership in the cycle, not the one at the record's instant. Tickets set later tariffs.
   await sql`
     insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id)
     select r."cycleKey", r."simId", r."poolId",
@@ -171,7 +178,7 @@ export interface BucketRow extends Amounts {
   readonly startsAt: number
 }
 
-/** Adds usage to the time buckets that window facts are read from. */
+/** Adds usage to the time buckets behind the facts over windows. */
 export async function addToBuckets(tx: TenantTx, buckets: readonly BucketRow[]): Promise<void> {
   await sql`
     insert into usage_buckets as b (subject_kind, subject_id, starts_at, bytes, voice_seconds, sms_count)
@@ -186,13 +193,16 @@ export async function addToBuckets(tx: TenantTx, buckets: readonly BucketRow[]):
 
 export interface Sighting {
   readonly simId: number
+  /** Epoch milliseconds. */
   readonly lastSeenAt: number
-  /** The newest IMEI named, and when; null where the chunk names none that is newer. */
+  /**
+   * Newest IMEI in the chunk, and its instant in epoch milliseconds; null if the chunk has none newer than the stored.
+   */
   readonly imei: string | null
   readonly imeiSeenAt: number | null
 }
 
-/** Notes when SIMs were last seen, and in which device. The device before stays known, so that a change shows. */
+/** Records when SIMs were last seen, and in which device. The previous device is kept, so that a change shows. */
 export async function noteSightings(tx: TenantTx, sightings: readonly Sighting[]): Promise<void> {
   await sql`
     update sims s
@@ -211,9 +221,9 @@ export interface CycleCounts extends Amounts {
   readonly duplicates: number
 }
 
-/** Adds to what a cycle has received, and to what the tenant has used in it. */
+/** Adds to a cycle's counts of received records, and to the tenant's usage in it. */
 export async function countRecords(tx: TenantTx, counts: readonly CycleCounts[]): Promise<void> {
-  // In key order first: an update takes them as it comes upon them.
+  // Lock in key order first. An update alone would lock the rows in whatever order it finds them.
   await sql`
     select 1 from cycles
      where tenant_id = ${tx.tenantId} and key = any(${counts.map(({ cycleKey }) => cycleKey)}::text[])
@@ -237,7 +247,10 @@ const TOTALS: Readonly<Record<string, string>> = {
   usage_buckets_total: 'time bucket',
 }
 
-/** Whose total a statement would have taken out of the range in which sums are exact; undefined where it failed otherwise. */
+/**
+ * Names the total that a failed statement would have taken out of the range of exact sums: SIM, pool, tenant or time
+ * bucket. Undefined if the statement failed for another reason.
+ */
 export function totalOutOfRange(error: unknown): string | undefined {
   if (!(error instanceof Error && 'code' in error && error.code === CHECK_VIOLATION && 'constraint' in error)) {
     return undefined

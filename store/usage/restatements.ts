@@ -1,11 +1,14 @@
-/** Pools of closed cycles whose ledger has changed since they were last stated: the next statement has the difference. */
+/**
+ * Restatements: pools of closed cycles whose ledger has changed since they were last stated. The next statement has the
+ * difference.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { TenantTx } from '../tenancy.ts'
 
 /**
- * A change of pools' totals that notes which of them are of closed cycles. One statement, and it looks at no cycle but
- * those that the change is of. Call with the pools and their cycles locked: a cycle that is being closed has the
- * change in its statement or notes it.
+ * Changes pool totals, and records which of the changed pools belong to closed cycles. One statement, which reads only
+ * the cycles that the change concerns. Call with the pools and their cycles locked. If a cycle is being closed, the
+ * change is then either in its statement or recorded here.
  *
  * @param change an update of pool_cycles, without `returning`
  */
@@ -21,13 +24,13 @@ export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder
    order by h.cycle_key, h.pool_id
   on conflict do nothing`
 
-/** Pools of a cycle that are to be stated anew; 0: outside pools. */
+/** Pools of a closed cycle to be stated again; 0: outside pools. */
 export interface AdjustedCycle {
   readonly cycleKey: string
   readonly poolIds: readonly number[]
 }
 
-/** What has changed since it was stated, the oldest cycle first. */
+/** The closed cycles and pools that have changed since they were stated, oldest cycle first. */
 export async function changedSince(tx: TenantTx): Promise<AdjustedCycle[]> {
   const { rows } = await sql<AdjustedCycle>`
     select cycle_key as "cycleKey", array_agg(pool_id order by pool_id) as "poolIds"
@@ -35,7 +38,7 @@ export async function changedSince(tx: TenantTx): Promise<AdjustedCycle[]> {
   return rows
 }
 
-/** The difference is stated. Call with the pools locked. */
+/** Deletes restatements whose difference has been stated. Call with the pools locked. */
 export async function settleAdjusted(tx: TenantTx, { cycleKey, poolIds }: AdjustedCycle): Promise<void> {
   await sql`
     delete from restatements

@@ -1,11 +1,11 @@
-/** Alert states and the watchdog log. */
+/** Stores alert states, and writes the watchdog log. */
 import { sql } from 'kysely'
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Subject } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 export interface NewLogEntry {
-  /** An entry is written once for each key: alert key and kind. */
+  /** Alert key and kind. A tenant gets at most one entry a key. */
   readonly dedupeKey: string
   readonly rule: string | null
   readonly ruleVersion: number | null
@@ -18,10 +18,10 @@ export interface NewLogEntry {
 }
 
 /**
- * Writes entries to the watchdog log, once for each key. A key that is there already is left as it was, so
- * that the first time and wording stand. One statement, whatever the number of entries.
+ * Writes entries to the watchdog log. An existing key keeps its first instant and wording. One statement, whatever the
+ * number of entries.
  *
- * @returns the keys that are new, and only those: what to notify about
+ * @returns only the keys that are new, which are the ones to notify about
  */
 export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEntry[]): Promise<Set<string>> {
   if (entries.length === 0) return new Set()
@@ -42,12 +42,12 @@ export interface StoredAlert<State> {
   readonly rule: string
   readonly kind: number
   readonly id: number
-  /** The cycle's key for rules on cycle-bound facts, else empty. */
+  /** The cycle's key for rules on cycle-bound facts, otherwise empty. */
   readonly scope: string
   readonly state: State
   readonly firing: boolean
   readonly ruleVersion: number
-  /** Instant of the facts this state was decided by. */
+  /** Instant of the facts that decided this state. */
   readonly evaluatedAt: Date
   readonly explanation: unknown
   /** The last signal that enforcement sent for it, and when; null before the first. */
@@ -55,12 +55,12 @@ export interface StoredAlert<State> {
   readonly lastSignalAt: Date | null
 }
 
-/** One evaluation at a time writes a tenant's alerts: locked to the end of the transaction. */
+/** Locks a tenant's alerts until the transaction ends, so that one evaluation at a time writes them. */
 export async function lockAlerts(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.tenantId}))`.execute(tx.q)
 }
 
-/** Alerts of subjects in any of the given scopes. */
+/** Reads the alerts of subjects in any of the given scopes. */
 export async function loadAlerts<State>(
   tx: TenantTx,
   subjects: readonly Subject[],

@@ -1,10 +1,13 @@
-/** What the facts of subjects are made of: one SELECT for a whole batch, whatever its size. Divisions must be current. */
+/**
+ * Reads the values behind the facts of subjects. One SELECT for a whole batch, whatever its size. The division of the
+ * pools' overage must be current.
+ */
 import { sql } from 'kysely'
 import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** Starts of the windows that usage is counted over; each at the start of a bucket. */
+/** Starts of the windows over which usage is counted, each at the start of a bucket. */
 export interface Windows {
   readonly short: Date
   readonly long: Date
@@ -43,7 +46,7 @@ export interface SimRow {
   readonly weekBytes: number
 }
 
-/** Bytes of a batch's subjects over the windows. */
+/** Sums the bytes of a batch's subjects over the windows. */
 const windowSums = (tx: TenantTx, kind: number, ids: readonly number[], windows: Windows) => sql`
   select subject_id, sum(bytes) filter (where starts_at >= ${windows.short})::bigint as short_bytes,
          sum(bytes) filter (where starts_at >= ${windows.long})::bigint as long_bytes,
@@ -54,7 +57,7 @@ const windowSums = (tx: TenantTx, kind: number, ids: readonly number[], windows:
      and starts_at >= least(${windows.week}::timestamptz, ${windows.long}::timestamptz)
    group by subject_id`
 
-/** SIMs that are provisioned; others have nothing to be watched. */
+/** Reads the provisioned SIMs of a batch. Unprovisioned ones are left out: there is nothing to watch. */
 export async function simRows(
   tx: TenantTx,
   cycleKey: string,
@@ -123,7 +126,11 @@ export interface PoolFactRow {
   readonly dayBytes: number
 }
 
-/** @param silentBefore SIMs that were last seen before this instant count as silent */
+/**
+ * Reads the pools of a batch, without deleted ones.
+ *
+ * @param silentBefore a SIM is silent if it has been Active, and has not been seen, since before this instant
+ */
 export async function poolFactRows(
   tx: TenantTx,
   cycleKey: string,
@@ -179,6 +186,7 @@ export interface TenantFactRow {
   readonly newestUsageAt: Date | null
 }
 
+/** Reads the values behind the tenant's facts. */
 export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<TenantFactRow | undefined> {
   const { rows } = await sql<TenantFactRow>`
     with by_status as (

@@ -1,4 +1,4 @@
-/** Reading the watchdog log. It is written with the alerts it tells of. */
+/** Reads the watchdog log. Entries are written together with the alerts that they describe. */
 import { type RawBuilder, sql } from 'kysely'
 import type { LogLevel } from '../../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
@@ -32,7 +32,11 @@ const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery):
   ${searchTerm === undefined ? sql`` : sql`and message ilike ${containing(searchTerm)}`}
   ${within(sql`at`, date)}`
 
-/** A page of the log, newest first. */
+/**
+ * Reads a page of the log, newest first.
+ *
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ */
 export async function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<Page<WatchdogLogEntry>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<LogRow>(
@@ -47,7 +51,7 @@ export async function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<
   return toPage(page, totalItems, rows.map(toEntry))
 }
 
-/** All entries of the log, newest first, page by page. */
+/** Reads all entries of the log, newest first, page by page. */
 export const listLog = (store: Store, tenantId: string, query: WatchdogLogQuery): AsyncGenerator<WatchdogLogEntry[]> =>
   keysetPages(store, tenantId, async (tx, after: Instant | null) => {
     const { rows } = await sql<LogRow & Instant>`

@@ -1,4 +1,4 @@
-/** Versions of the rule set: immutable rows, at most one in force. */
+/** Versions of the rule set. Their content never changes, and at most one is in force. */
 
 import { sql } from 'kysely'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
@@ -11,14 +11,14 @@ export interface RuleSet {
   readonly activatedAt: Date
 }
 
-/** The set in force; undefined before the first was activated. */
+/** The rule set in force; undefined before the first was activated. */
 export async function activeRuleSet(tx: TenantTx | PlatformTx): Promise<RuleSet | undefined> {
   const { rows } = await sql<RuleSet>`
     select version, hash, rules as files, activated_at as "activatedAt" from rule_sets where active`.execute(tx.q)
   return rows[0]
 }
 
-/** Versions that were in force before the one that is, the last one first. */
+/** Versions that were in force before the current one, the latest first. */
 export async function earlierRuleVersions(tx: TenantTx | PlatformTx): Promise<number[]> {
   const { rows } = await sql<{ version: number }>`
     select version from rule_sets where not active and activated_at is not null
@@ -26,7 +26,7 @@ export async function earlierRuleVersions(tx: TenantTx | PlatformTx): Promise<nu
   return rows.map(({ version }) => version)
 }
 
-/** A set by its version. */
+/** Reads a rule set by its version; undefined if there is none. */
 export async function ruleSetOf(tx: TenantTx | PlatformTx, version: number): Promise<RuleSet | undefined> {
   const { rows } = await sql<RuleSet>`
     select version, hash, rules as files, activated_at as "activatedAt"
@@ -34,7 +34,11 @@ export async function ruleSetOf(tx: TenantTx | PlatformTx, version: number): Pro
   return rows[0]
 }
 
-/** Notes that a build refuses the set in force. @returns whether this is the first to say so since it is in force */
+/**
+ * Records that a build refuses the set in force.
+ *
+ * @returns whether it is the first refusal since the set's activation
+ */
 export async function noteRefused(tx: PlatformTx, version: number): Promise<boolean> {
   const { rows } = await sql`
     update rule_sets set refused_at = ${tx.now}
@@ -43,17 +47,16 @@ export async function noteRefused(tx: PlatformTx, version: number): Promise<bool
   return rows.length > 0
 }
 
-/** Version of the set in force: cheap to ask, tells whether a loaded set is still the one. */
+/** Version of the set in force. A cheap way to find out whether a loaded set is still in force. */
 export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<number | undefined> {
   const { rows } = await sql<{ version: number }>`select version from rule_sets where active`.execute(tx.q)
   return rows[0]?.version
 }
 
 /**
- * Puts a set in force. The same content is the same version, whoever loads it; two loaders at once wait for
- * each other.
+ * Puts a set in force. The same content keeps the same version, whoever loads it. Concurrent calls wait for each other.
  *
- * @returns the version, and whether it was in force before
+ * @returns the version, and whether this call put it in force
  */
 export async function activateRuleSet(
   tx: PlatformTx,

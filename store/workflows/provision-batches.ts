@@ -1,4 +1,4 @@
-/** Batches of SIMs to take to Active: the list as it was asked for, and what has become of each SIM. */
+/** Batches of SIMs to provision and activate: the requested list, and the outcome for each SIM. */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { provisionInBulkId } from '../../domain/temporal/ids.ts'
@@ -13,7 +13,7 @@ import {
 import type { TenantTx } from '../tenancy.ts'
 import type { Refusal } from '../tickets/bulk.ts'
 
-/** Writes a batch without SIMs. @returns its id */
+/** Inserts a batch without SIMs. @returns its id */
 export async function insertBatch(tx: TenantTx, parallel: number): Promise<string> {
   const id = randomUUID()
   await sql`
@@ -21,10 +21,10 @@ export async function insertBatch(tx: TenantTx, parallel: number): Promise<strin
   return id
 }
 
-/** A SIM of a batch: it waits for its turn, or is refused. */
+/** A SIM of a batch: it waits for its turn, or is refused with a reason. */
 export interface NewBatchSim {
   readonly index: number
-  /** Null where there is no such SIM. */
+  /** Null if there is no such SIM. */
   readonly simId: number | null
   readonly iccid: string | null
   readonly poolId: number | null
@@ -55,7 +55,10 @@ interface BatchRow {
   readonly ended_at: Date | null
 }
 
-/** A batch with its counts, taken from the list itself: an index of at most 100,000 entries. */
+/**
+ * Reads a batch with its counts; undefined if there is none with this id. The counts come from the list itself, by an
+ * index of at most 100,000 entries.
+ */
 export async function readBatch(tx: TenantTx, id: string): Promise<Batch | undefined> {
   const { rows } = await sql<BatchRow>`
     select id, parallel, total, created_at, ended_at from provision_batches
@@ -134,7 +137,7 @@ const toBatchSim = (row: SimRow): BatchSim => ({
   endedAt: row.ended_at?.toISOString() ?? null,
 })
 
-/** SIMs of a batch behind a place, in the order of the request. */
+/** Reads SIMs of a batch after an index, in the order of the request. */
 async function readSims(
   tx: TenantTx,
   batchId: string,
@@ -150,7 +153,7 @@ async function readSims(
   return rows.map(toBatchSim)
 }
 
-/** A page of a batch's SIMs, by keyset: it costs the same wherever it stands. */
+/** Reads a page of a batch's SIMs, by keyset, so that every page costs the same. */
 export async function pageOfBatch(tx: TenantTx, batchId: string, query: BatchSimQuery): Promise<BatchSims> {
   const { outcome, open = false, afterIndex = -1, limit = 100 } = query
   const which = sql`
@@ -164,7 +167,7 @@ export async function pageOfBatch(tx: TenantTx, batchId: string, query: BatchSim
 export const failuresOf = (tx: TenantTx, batchId: string, limit: number): Promise<BatchSim[]> =>
   readSims(tx, batchId, { which: sql`and b.outcome in ('compensated', 'failed')`, afterIndex: -1, limit })
 
-/** Notes SIMs that are under way; those that have ended meanwhile stay ended. */
+/** Records that SIMs are under way. Those that have ended meanwhile stay ended. */
 export async function noteStarted(tx: TenantTx, batchId: string, places: readonly number[]): Promise<void> {
   await sql`
     update provision_batch_sims set outcome = 'running'
@@ -172,7 +175,7 @@ export async function noteStarted(tx: TenantTx, batchId: string, places: readonl
        and index = any(${[...places]}::integer[])`.execute(tx.q)
 }
 
-/** Notes how SIMs ended. The first word on each stands, so it may be said again. */
+/** Records how SIMs ended. The first outcome of each is kept, so the call is idempotent. */
 export async function noteEnded(tx: TenantTx, batchId: string, ends: readonly BatchSimEnd[]): Promise<void> {
   await sql`
     update provision_batch_sims b
@@ -185,7 +188,7 @@ export async function noteEnded(tx: TenantTx, batchId: string, ends: readonly Ba
        and b.outcome in ('waiting', 'running')`.execute(tx.q)
 }
 
-/** Ends a batch: what has not ended in it never begins. Safe to run twice. */
+/** Ends a batch: SIMs that have not ended are recorded as cancelled. Safe to run twice. */
 export async function endBatch(tx: TenantTx, batchId: string): Promise<void> {
   await sql`
     update provision_batch_sims set outcome = 'cancelled', ended_at = ${tx.now}
