@@ -1,4 +1,4 @@
-/** Who asked, as the audit trail and the deliveries of usage keep it. */
+/** Who made a request, as the audit trail and the deliveries of usage record it. */
 import { Type } from 'typebox'
 
 export const Actor = Type.String({

@@ -1,9 +1,9 @@
 /**
- * Every closed set of integer codes of the interface: one table each.
+ * Tables of the interface's integer codes, one for each closed set.
  *
- * Schemas, metadata endpoints and the database's check constraints are derived from or compared
- * with these tables. Codes 0 and up that the service document fixes never change; new ones are
- * appended, and clients must tolerate codes they do not know.
+ * Schemas and metadata endpoints are derived from these tables, and the database's check constraints are compared with
+ * them. Codes that the service document fixes never change. New codes are appended, so clients must tolerate codes that
+ * they do not know.
  */
 import { Type } from 'typebox'
 
@@ -14,7 +14,10 @@ export type CodeOf<T extends CodeTable> = T[keyof T]
 export const LogLevel = { Info: 0, Warning: 1, Critical: 2 } as const
 export type LogLevel = CodeOf<typeof LogLevel>
 
-/** Service document, section 2.2. A SIM inherits its pool's mode; an own value can only weaken it. */
+/**
+ * Service document, section 2.2. A SIM inherits its pool's mode. A mode of its own replaces it for rules of SIMs, and
+ * can only weaken it for rules of pools.
+ */
 export const WatchdogMode = { Disabled: 0, Monitor: 1, Enforce: 2 } as const
 export type WatchdogMode = CodeOf<typeof WatchdogMode>
 
@@ -30,15 +33,15 @@ export type PoolType = CodeOf<typeof PoolType>
 export const SimType = { 'Physical SIM': 0, eSIM: 1 } as const
 export type SimType = CodeOf<typeof SimType>
 
-/** Service document, section 2.4; Suspended is ours: the specification shows no code for it. */
+/** Service document, section 2.4. Suspended is our own: the specification has no code for it. */
 export const SimStatus = { Unprovisioned: 0, Active: 1, Suspended: 2 } as const
 export type SimStatus = CodeOf<typeof SimStatus>
 
-/** Service document, section 2.5; 2 to 4 are ours. Provision also stands for moves and unassignments. */
+/** Service document, section 2.5; 2 to 4 are our own. Provision also stands for moves and unassignments. */
 export const TicketType = { Activate: 0, Suspend: 1, Provision: 2, 'Send SMS': 3, Refresh: 4 } as const
 export type TicketType = CodeOf<typeof TicketType>
 
-/** Service document, section 2.5; 3 and 4 are ours. 2, 3 and 4 are final. */
+/** Service document, section 2.5; 3 and 4 are our own. 2, 3 and 4 are final. */
 export const TicketStatus = { Pending: 0, Processing: 1, Complete: 2, Failed: 3, Cancelled: 4 } as const
 export type TicketStatus = CodeOf<typeof TicketStatus>
 
@@ -50,11 +53,11 @@ export type OrderType = CodeOf<typeof OrderType>
 export const TariffType = { Standard: 0, 'Dynamic Pool': 1, 'Fixed Pool': 2 } as const
 export type TariffType = CodeOf<typeof TariffType>
 
-/** Ours: the specification shows no codes for events. */
+/** Our own: the specification has no codes for events. */
 export const EventType = { Connectivity: 0, Billing: 1, Platform: 2 } as const
 export type EventType = CodeOf<typeof EventType>
 
-/** Ours; served under the key `severty`, which is the interface's own spelling. */
+/** Our own. Served under the key `severty`, which is the interface's own spelling. */
 export const EventSeverity = { Info: 0, Warning: 1, Critical: 2 } as const
 export type EventSeverity = CodeOf<typeof EventSeverity>
 
@@ -68,10 +71,10 @@ export const codeSchema = <T extends CodeTable>(table: T, description: string) =
       .join(', ')}`,
   })
 
-/** A table as the metadata endpoints list it. */
+/** A table's codes and labels, as the metadata endpoints list them. */
 export const metadataOf = (table: CodeTable) =>
   Object.entries(table).map(([description, code]) => ({ code, description }))
 
-/** The label of a code; the code as text where the table does not know it. */
+/** The label of a code; the code as text if the table does not have it. */
 export const labelOf = (table: CodeTable, code: number): string =>
   Object.entries(table).find(([, known]) => known === code)?.[0] ?? String(code)

@@ -1,6 +1,6 @@
 /**
- * Every failure a caller can meet: its code on the wire, its HTTP status, whether trying again
- * can help, what it means, and what the caller can do. `docs/errors.md` is made from this table.
+ * Every failure that a caller can meet. Each has a code, an HTTP status, whether a retry can help, a meaning and a
+ * remedy. `docs/errors.md` is generated from this table.
  */
 export const ERRORS = {
   invalid_request: {
@@ -345,19 +345,17 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** One field that is wrong: where it is (JSON pointer into the body, or a parameter's name) and why. */
+/** One wrong field: its place (a JSON pointer into the body, or a parameter's name) and what is wrong. */
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string
-  /** Of a row in a list: the code that it would meet by itself. */
+  /** For a row in a list: the code of the error that the row alone would cause. */
   readonly code?: ErrorCode
   readonly detail: string
 }
 
 /**
- * A failure with a code from {@link ERRORS}.
- *
- * The message goes out to the caller; the cause goes only to the log.
+ * A failure with a code from {@link ERRORS}. The message is sent to the caller; the cause goes only to the log.
  */
 export class ServiceError extends Error {
   readonly code: ErrorCode

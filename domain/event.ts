@@ -28,7 +28,7 @@ export const Event = strictObject(
 )
 export type Event = Static<typeof Event>
 
-/** What an operation writes of an event; id and instant are the store's. */
+/** The fields of an event that an operation writes. The store adds id and instant. */
 export type NewEvent = Pick<Event, 'type' | 'severity' | 'title' | 'description'>
 
 export const EventQuery = Type.Object({

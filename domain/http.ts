@@ -1,11 +1,11 @@
-/** What both sides of an HTTP interface agree on. */
+/** HTTP rules that clients and servers share. */
 
 /**
- * Milliseconds that a Retry-After header asks for: seconds, or an HTTP date. Source: RFC 9110, 10.2.3.
+ * Reads a Retry-After header: seconds, or an HTTP date. Source: RFC 9110, 10.2.3.
  *
  * @param now epoch milliseconds
- * @param mostMs longest that is believed
- * @returns undefined where there is none, or it cannot be read
+ * @param mostMs longest delay to return, in milliseconds
+ * @returns the delay in milliseconds, from 0; undefined if the header is missing or malformed
  */
 export function retryAfterMs(header: string | null, now: number, mostMs: number): number | undefined {
   if (header === null || header.trim() === '') return undefined

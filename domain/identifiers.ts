@@ -1,8 +1,8 @@
 /**
- * Numbers that name a SIM, its subscription and the device it sits in.
+ * Numbers that identify a SIM, its subscription and its device. Imports nothing.
  *
- * Imports nothing. Interfaces accept what carriers deliver, so the patterns check form only: real files hold
- * ICCIDs cut before their check digit and IMEIs without one. {@link luhnOk} says whether the check digit fits.
+ * Interfaces accept what carriers deliver, so the patterns check form only. Real files have ICCIDs cut before their
+ * check digit, and IMEIs without one. {@link luhnOk} checks the check digit.
  */
 
 /** ICCID: 18 to 22 digits. Source: service document, section 4.3; ITU-T E.118 has 19, 20 in many files. */
@@ -19,7 +19,7 @@ export const MSISDN = /^\+?[1-9]\d{4,14}$/
 
 const DIGITS = /^\d+$/
 
-/** Luhn sum of digits; every second one is doubled, from the right, beginning with the last or the one before it. */
+/** Luhn sum of digits. From the right, every second digit is doubled, starting with the last or the one before it. */
 function luhnSum(digits: string, doubleLast: boolean): number {
   let sum = 0
   let double = doubleLast
@@ -31,14 +31,14 @@ function luhnSum(digits: string, doubleLast: boolean): number {
   return sum
 }
 
-/** Whether the last digit is the Luhn check digit of those before it; false for anything but two digits or more. */
+/** Whether the last digit is the Luhn check digit of those before it. False for anything but two or more digits. */
 export const luhnOk = (digits: string): boolean =>
   DIGITS.test(digits) && digits.length > 1 && luhnSum(digits, false) % 10 === 0
 
 /**
- * The Luhn check digit that belongs behind these digits.
+ * The Luhn check digit to append to these digits.
  *
- * @throws RangeError where there is anything but digits, or nothing
+ * @throws RangeError if the text is empty or has anything but digits
  */
 export function checkDigit(digits: string): string {
   if (!DIGITS.test(digits)) throw new RangeError(`check digit of '${digits}': expected digits only, at least one`)
@@ -46,9 +46,9 @@ export function checkDigit(digits: string): string {
 }
 
 /**
- * A whole ICCID of 19 digits from the 18 before its check digit.
+ * Completes an ICCID of 19 digits from the 18 digits before its check digit.
  *
- * @throws RangeError where it is not 18 digits that begin with 89, the prefix of telecommunications
+ * @throws RangeError unless given 18 digits that begin with 89, the prefix for telecommunications
  */
 export function iccidOf(account: string): string {
   if (!/^89\d{16}$/.test(account)) {
@@ -60,9 +60,9 @@ export function iccidOf(account: string): string {
 }
 
 /**
- * A whole IMEI of 15 digits from the 14 before its check digit.
+ * Completes an IMEI of 15 digits from the 14 digits before its check digit.
  *
- * @throws RangeError where it is not 14 digits
+ * @throws RangeError unless given 14 digits
  */
 export function imeiOf(device: string): string {
   if (!/^\d{14}$/.test(device)) {

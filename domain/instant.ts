@@ -1,19 +1,22 @@
 /** Instants as text. Imports nothing. */
 
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:\d{2})$/
-/** 0001-01-01: before it PostgreSQL has no such text. */
+/** 0001-01-01, in epoch milliseconds. PostgreSQL does not accept earlier instants in this form. */
 const FIRST_MS = -62_135_596_800_000
-/** 10000-01-01: from there a year has five digits. */
+/** 10000-01-01, in epoch milliseconds. From there on a year has five digits. */
 const END_MS = 253_402_300_800_000
 
-/** The calendar repeats itself after 400 years; a date of the years 0 to 99 would be read as one of this century. */
+/**
+ * Days in a month, 1 to 12. Uses the same year of the 400-year cycle from 2000, because Date.UTC reads the years 0 to
+ * 99 as 1900 to 1999.
+ */
 const daysIn = (year: number, month: number): number => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 
 /**
- * Epoch milliseconds of an instant in ISO 8601 with its offset; seconds may be left out.
+ * Epoch milliseconds of an instant in ISO 8601 with an offset. Seconds may be omitted.
  *
- * @returns undefined for anything else, and for what no calendar or clock has: `2026-11-31`, `24:00`, leap seconds, and
- *   years before 1 or of five digits in UTC
+ * @returns undefined for any other text, for dates and times that do not exist (`2026-11-31`, `24:00`), for leap
+ *   seconds, and for years in UTC before 1 or after 9999
  */
 export function instantMs(text: string): number | undefined {
   const found = INSTANT.exec(text)
@@ -24,5 +27,5 @@ export function instantMs(text: string): number | undefined {
   return at >= FIRST_MS && at < END_MS ? at : undefined
 }
 
-/** Whether a text is a day of the calendar: `2026-11-30`, and neither `2026-11-31` nor one of the year 0. */
+/** Whether a text is a day of the calendar, such as `2026-11-30`. False for `2026-11-31`, or a day in year 0. */
 export const isDay = (text: string): boolean => instantMs(`${text}T00:00:00Z`) !== undefined && text.length === 10

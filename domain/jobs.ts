@@ -1,9 +1,10 @@
 /**
- * The jobs: wake-ups for work that stands in PostgreSQL (tickets, due marks, notifications, the outbox).
+ * Jobs: wake-ups for work that is stored in PostgreSQL (tickets, due marks, notifications, the outbox).
  *
- * A job says only where to look, and runs one short step that may run twice. Each is deduplicated with "keep the last if
- * one is active": one runs and one waits, so the number of jobs does not grow with the estate, and what is enqueued
- * during a run is looked at after it. A failed job is not retried, and a lost one costs the time to the next sweep.
+ * A job says only where to look, and runs one short step that is safe to run twice. Jobs are deduplicated with "keep
+ * the last if one is active": at most one runs and one waits. The number of jobs therefore does not grow with the
+ * estate, and a job that is enqueued during a run is run after it. A failed job is not retried. A lost job only delays
+ * its work until the next sweep.
  */
 
 export interface TenantJob {
@@ -13,7 +14,7 @@ export interface SimJob extends TenantJob {
   readonly simId: number
 }
 
-/** What a job of each queue carries. */
+/** Fields of the jobs of each queue. */
 interface Payloads {
   readonly tickets: SimJob
   readonly bulk: TenantJob
@@ -24,20 +25,20 @@ interface Payloads {
 export type QueueName = keyof Payloads
 
 interface Queue<P> {
-  /** How many jobs of it one worker runs at once. */
+  /** How many of its jobs one worker runs at once. */
   readonly concurrency: number
-  /** Of jobs with the same, one runs at a time. */
+  /** Of the jobs with the same id, one runs at a time. */
   readonly dedupeId: (payload: P) => string
 }
 
 const perTenant = (concurrency: number): Queue<TenantJob> => ({ concurrency, dedupeId: ({ tenantId }) => tenantId })
 
 export const QUEUES: { readonly [Q in QueueName]: Queue<Payloads[Q]> } = {
-  // Waits for the carrier most of the time.
+  // Mostly waits for the carrier.
   tickets: { concurrency: 20, dedupeId: ({ tenantId, simId }) => `${tenantId}-${simId}` },
-  // All of it SQL.
+  // Only SQL.
   bulk: perTenant(2),
-  // All of it CPU and SQL.
+  // Only CPU and SQL.
   evaluate: perTenant(2),
   mail: perTenant(4),
   workflows: perTenant(4),
@@ -49,5 +50,5 @@ export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES).filter(isQu
 export type JobOf<Q extends QueueName> = { readonly queue: Q } & Payloads[Q]
 export type Job = { readonly [Q in QueueName]: JobOf<Q> }[QueueName]
 
-/** What only one job at a time works on: a SIM's tickets, or all that a tenant has in the queue. */
+/** Deduplication id of a job: one for each SIM's tickets, and in other queues one for each tenant. */
 export const dedupeId = <Q extends QueueName>(job: JobOf<Q>): string => QUEUES[job.queue].dedupeId(job)

@@ -1,4 +1,4 @@
-/** Lists: the envelope, the query that asks for a page, and the filters lists share. */
+/** Lists: the envelope of a page, the query for a page, and the filters that lists share. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { type CodeTable, metadataOf } from './codes.ts'
 import { strictObject, Text } from './schema.ts'
@@ -19,7 +19,7 @@ export const Pagination = strictObject(
 )
 export type Pagination = Static<typeof Pagination>
 
-/** The envelope of a page of something. */
+/** Schema of a page: its items, and the pagination. */
 export const pageOf = <T extends TSchema>(item: T) =>
   strictObject({ data: Type.Array(item, { description: 'Items of the page' }), pagination: Pagination })
 
@@ -28,7 +28,7 @@ export interface Page<T> {
   readonly pagination: Pagination
 }
 
-/** Fields of a query that asks for a page. Service document, section 8. */
+/** Query fields that select a page. Service document, section 8. */
 export const pageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1, description: 'Page, from 1' })),
   pageSize: Type.Optional(
@@ -38,22 +38,22 @@ export const pageQuery = {
 export const PageQuery = Type.Object(pageQuery)
 export type PageQuery = Static<typeof PageQuery>
 
-/** What is read of a list. */
+/** The page to read of a list: its number, from 1, and its size. */
 export interface PageRequest {
   readonly page: number
   readonly pageSize: number
 }
 
-/** The page a query asks for, defaults filled in. */
+/** The page that a query selects, with defaults: page 1 of 100 items. */
 export const pageRequest = (query: PageQuery): PageRequest => ({
   page: query.page ?? 1,
   pageSize: query.pageSize ?? 100,
 })
 
-/** Items before the page. */
+/** Number of items before the page. */
 export const offsetOf = ({ page, pageSize }: PageRequest): number => (page - 1) * pageSize
 
-/** The envelope around a page's items. */
+/** Puts a page's items into the envelope. */
 export function toPage<T>(request: PageRequest, totalItems: number, data: T[]): Page<T> {
   const totalPages = Math.ceil(totalItems / request.pageSize)
   return {
@@ -69,7 +69,7 @@ export function toPage<T>(request: PageRequest, totalItems: number, data: T[]): 
   }
 }
 
-/** A `date` filter: a bare date is that day in UTC, a date-time is everything from that instant on. */
+/** A `date` filter. A date means that day in UTC; a date-time means everything from that instant on. */
 export const DateFilter = Type.Unsafe<string>({
   type: 'string',
   anyOf: [
@@ -82,16 +82,16 @@ export const DateFilter = Type.Unsafe<string>({
 
 export interface Span {
   readonly from: Date
-  /** The first instant after it; null: open. */
+  /** First instant after the span; null if it has no end. */
   readonly to: Date | null
 }
 
 const DAY_MS = 86_400_000
 
 /**
- * The span a `date` filter means.
+ * Reads the span of a `date` filter.
  *
- * @returns undefined where the text is no instant of the calendar (`2026-02-30`)
+ * @returns undefined if the text is not a day or instant of the calendar (`2026-02-30`)
  */
 export function spanOf(text: string): Span | undefined {
   const day = text.slice(0, 10)
@@ -107,6 +107,8 @@ export const CodeLabel = strictObject({
   code: Type.Integer({ description: 'Code', examples: [1] }),
   description: Text('Label', 'Active'),
 })
-/** A metadata list: every code of a resource, and its label. Unknown codes must be tolerated: more may come. */
+/**
+ * Schema of a metadata list: codes and their labels. Clients must tolerate unknown codes, because more may be added.
+ */
 export const codeList = (description: string, table: CodeTable) =>
   Type.Array(CodeLabel, { description, examples: [metadataOf(table)] })

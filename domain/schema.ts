@@ -1,17 +1,21 @@
-/** Building blocks of the resources' schemas. */
+/** Building blocks for the schemas of resources. */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 
-/** An object that has these fields and no others; the first example is what the OpenAPI document shows. */
+/** An object with these fields and no others. The OpenAPI document shows the first example. */
 export const strictObject = <T extends TProperties>(
   properties: T,
   options: { description?: string; examples?: readonly Static<TObject<T>>[] } = {},
 ) => Type.Object(properties, { ...options, additionalProperties: false })
 
-/** Text, with an example of it. */
+/** Text with an example. */
 export const Text = (description: string, example: string, more: { minLength?: number; maxLength?: number } = {}) =>
   Type.String({ ...more, description, examples: [example] })
 
-/** A value or null: one schema with two types rather than a union, so that a wrong value gets one message. */
+/**
+ * A value or null. One schema with two types, not a union, so that a wrong value gets one message.
+ *
+ * @throws Error if the schema has no type
+ */
 export function nullable<T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(
   schema: T,
 ) {
@@ -23,12 +27,12 @@ export function nullable<T extends TSchema & { readonly type?: string; readonly 
   })
 }
 
-/** A field of a request that may be left out; null counts as left out. */
+/** A field of a request that may be omitted. Null counts as omitted. */
 export const optional = <T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(
   schema: T,
 ) => Type.Optional(nullable(schema))
 
-/** The pattern of any of these words, in upper or lower case. */
+/** A pattern that matches any of these words, in upper or lower case. */
 export const anyCase = (words: readonly string[]): string =>
   `^(${words.map((word) => word.replaceAll(/[a-z]/gi, (c) => `[${c.toUpperCase()}${c.toLowerCase()}]`)).join('|')})$`
 
@@ -38,5 +42,5 @@ export const Instant = (description: string) => Type.String({ format: 'date-time
 /** An identifier: a positive integer. */
 export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
-/** What most changes answer: the id of what was changed. */
+/** Response to most changes: the id of the thing that was created or changed. */
 export const IdResponse = strictObject({ id: Id('Id of what was made or changed') })

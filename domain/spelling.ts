@@ -1,6 +1,6 @@
-/** What somebody may have meant. */
+/** Suggestions for misspelled words. */
 
-/** Insertions, deletions, replacements and swaps of neighbours between two words. */
+/** Edit distance of two words: insertions, deletions, replacements and swaps of neighbours. */
 function distance(a: string, b: string): number {
   const width = b.length + 1
   const cells = Array.from({ length: (a.length + 1) * width }, () => 0)
@@ -24,11 +24,11 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length)
 }
 
-/** The one of some names that a word is most like; undefined where none is. Upper and lower case are alike. */
+/** The name most similar to a word, ignoring case; undefined if none is similar. */
 function closest(word: string, names: Iterable<string>): string | undefined {
   const bound = Math.max(2, Math.floor(word.length / 3))
   let best: { readonly name: string; readonly by: number } | undefined
-  // Longer words than any name would cost time and are like none.
+  // A word longer than any name costs time and is similar to none.
   if (word.length > 60) return undefined
   for (const name of names) {
     const by = distance(word.toLowerCase(), name.toLowerCase())
@@ -37,7 +37,7 @@ function closest(word: string, names: Iterable<string>): string | undefined {
   return best?.name
 }
 
-/** "did you mean …?", or nothing. */
+/** `did you mean …?` with the most similar name; undefined if none is similar. */
 export function didYouMean(word: string, names: Iterable<string>): string | undefined {
   const name = closest(word, names)
   return name === undefined ? undefined : `did you mean ${name}?`

@@ -1,16 +1,15 @@
 /**
- * What spreadsheet programs make of the cells of a CSV file, and what keeps them from it.
- *
- * They run a cell that begins like a formula, and they turn long digits into numbers of 15 places.
+ * What spreadsheet programs do to the cells of a CSV file, and how to prevent it. They run a cell that begins like a
+ * formula. They turn long digits into numbers with 15 significant digits.
  */
 
-/** A number as programs write it; with or without a sign it can do no harm, nor can a telephone number. */
+/** A number as programs write it. It is harmless with or without a sign, and so is a telephone number. */
 const NUMBER = String.raw`[+-]?\d+(?:\.\d+)?`
-/** Where a cell may begin: programs that take other separators than the comma split a cell at these. */
+/** Where a cell may begin: programs that use separators other than the comma split a cell at these. */
 const SEPARATOR = String.raw`[;\t\r\n]`
-/** What may stand before the sign of a formula without making it harmless: spaces, marks nobody sees, quotes. */
+/** What may precede the sign of a formula without making it harmless: spaces, invisible characters, quotes. */
 const QUIET = String.raw`[\p{Z}\p{C}"'\p{Pi}\p{Pf}]*`
-/** The usual signs, and their wide forms, which some programs take for them. Source: OWASP, CSV injection. */
+/** Signs that begin a formula, and their wide forms, which some programs accept. Source: OWASP, CSV injection. */
 const SIGN = '[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20]'
 
 const RISKY = new RegExp(
@@ -19,25 +18,32 @@ const RISKY = new RegExp(
 )
 
 /**
- * Text as a cell that no spreadsheet program runs: an apostrophe stands before what begins like a formula, at the
- * start of the cell and behind a semicolon, tab or line break in it. Numbers with a sign (`-5`, `+491701234567`) stay.
+ * Writes text as a cell that no spreadsheet program runs. Puts an apostrophe before anything that begins like a
+ * formula: at the start of the cell, and after a semicolon, tab or line break. Numbers with a sign (`-5`,
+ * `+491701234567`) stay as they are.
  *
- * Nothing is lost: text that has such an apostrophe already gets a second one.
+ * Nothing is lost: text that already has such an apostrophe gets a second one.
  */
 export const neutralised = (text: string): string => text.replace(RISKY, "'")
 
-/** Digits as a cell that stays text, every digit of it, when a spreadsheet program opens the file: `="8944…"`. */
+/** Writes digits as a cell that spreadsheet programs keep as text, with every digit: `="8944…"`. */
 export const asTextCell = (digits: string): string => (digits === '' ? '' : `="${digits}"`)
 
-/** Digits out of a cell that was made to stay text: `="8944…"`, `'8944…`; spaces are taken out too. */
+/**
+ * Reads digits from a cell that was written to stay text: `="8944…"`, `'8944…`. Removes spaces and invisible
+ * characters.
+ */
 export const digitsOf = (cell: string): string =>
   cell
     .replaceAll(/[\p{Z}\p{C}]/gu, '')
     .replace(/^="(.*)"$/, '$1')
     .replace(/^'/, '')
 
-/** Whether a text is a number that a program has shortened: `8.94E+18`, `8,94E+18`. */
+/** Whether a text is a number that a program has rounded: `8.94E+18`, `8,94E+18`. */
 export const isRounded = (text: string): boolean => /^[+-]?\d+(?:[.,]\d*)?e[+-]?\d+$/i.test(text.trim())
 
-/** Digits that are all 0 from the 16th place on: what is left of a long number that was rounded and written out. */
+/**
+ * Whether digits look like a long number that was rounded and written out: all 0 from the 16th digit on, at least 18
+ * digits.
+ */
 export const looksRounded = (digits: string): boolean => /^\d{15}0{3,}$/.test(digits)

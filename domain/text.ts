@@ -1,7 +1,7 @@
-/** Text as PostgreSQL keeps it: U+0000 and halves of surrogate pairs are none. Imports nothing. */
+/** Text that PostgreSQL can store: without U+0000 and without halves of surrogate pairs. Imports nothing. */
 
-/** Whether a text can be kept as it is. */
+/** Whether PostgreSQL can store a text as it is. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
-/** The text, each character that cannot be kept replaced by U+FFFD: for what others have sent, which nobody can refuse. */
+/** Replaces each character that cannot be stored by U+FFFD. For text from others that cannot be refused. */
 export const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed()

@@ -1,4 +1,4 @@
-/** What the enforcing workflows are told of SIMs and pools. Source: the internal interface. */
+/** What enforcing workflows learn and report about SIMs and pools. Source: the internal interface. */
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
@@ -8,7 +8,7 @@ import { Until } from '../suspend.ts'
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
 
-/** Who suspended a SIM, as far as it is suspended. */
+/** Who suspended a SIM, if it is suspended. */
 const SuspensionInfo = strictObject({
   cause: Type.Unsafe<'user' | 'watchdog'>({ type: 'string', enum: ['user', 'watchdog'] }),
   rule: nullable(Name),
@@ -19,7 +19,7 @@ const SuspensionInfo = strictObject({
 })
 export type SuspensionInfo = Static<typeof SuspensionInfo>
 
-/** How long a suspension by the watchdog is to last from now on. */
+/** Request that changes how long a suspension by the watchdog lasts. */
 export const SuspensionChange = strictObject(
   {
     until: Until('renewal: the month end brings it back; manual: stays until a person acts'),
@@ -80,11 +80,11 @@ const SIM_ACTIONS = [
   'suspendFailed',
 ] as const
 export type SimAction = (typeof SIM_ACTIONS)[number]
-/** What it does to a SIM, or finds of a pool: all that may be stopped does not cover the overage. */
+/** What enforcement does to a SIM, or `tooLittleToPick`: stopping every allowed SIM does not cover a pool's overage. */
 const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 
-/** What enforcement has done, once for each SIM or pool, cycle, rule, action and counter. */
+/** What enforcement has done. Recorded once for each SIM or pool, cycle, rule, action and counter. */
 export const ActionRequest = strictObject(
   {
     simId: optional(Id('The SIM; left out where the action is of a pool')),

@@ -1,4 +1,4 @@
-/** The guard on suspensions: what a rule asks before it suspends, what is held, and a tenant's settings of it. */
+/** The guard on suspensions: permits that rules request before they suspend, holds, and a tenant's settings. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
@@ -7,7 +7,7 @@ const Rule = Text('Name of the rule that asks', 'pool-overage', { minLength: 1, 
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
 const HoldId = Id('Hold that waits for a decision')
 
-/** Most SIMs that one ask is for. */
+/** Most SIMs of one request. */
 const MOST_ASKED = 1000
 
 export const PermitRequest = strictObject(
@@ -32,7 +32,7 @@ export type PermitRequest = Static<typeof PermitRequest>
 
 const SimIds = (description: string) => Type.Array(Id('SIM'), { description })
 
-/** Every SIM of the ask is in exactly one of the lists. */
+/** Every SIM of the tenant in the request is in exactly one of the lists. */
 export const PermitResponse = strictObject({
   granted: SimIds('May be suspended'),
   held: SimIds('Wait for the release or discard of the hold'),

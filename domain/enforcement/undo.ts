@@ -1,4 +1,4 @@
-/** Undoing what one rule has suspended: what is asked for, and what its workflow goes by. */
+/** Undoing what one rule has suspended: the request, and what its workflow reads and sends. */
 import { type Static, Type } from 'typebox'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 
@@ -38,7 +38,7 @@ export const UndoPage = strictObject({
   nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
 })
 
-/** Most SIMs that one call passes over. */
+/** Most SIMs that one request passes over. */
 const MOST_PASSED = 500
 
 export const PassOver = strictObject({

@@ -118,14 +118,14 @@ const settings = {
   warningThresholdPct: optional(ThresholdPct),
   enableBurnRateAlerts: optional(BurnRate),
 }
-/** The rest of a pool: a client that has read one, and changes a setting, sends all of it back. */
+/** The other fields of a pool. A client that reads a pool and changes a setting sends all of it back. */
 const ignored = Type.Partial(
   Type.Omit(Pool, ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts']),
 ).properties
 
 /**
- * What replaces a pool's settings: a nullable field that is left out becomes null. What else a pool has is taken and
- * ignored.
+ * Request that replaces a pool's settings. A nullable field that is omitted becomes null. Other fields of a pool are
+ * accepted and ignored.
  */
 export const PoolUpdate = strictObject(
   { ...settings, ...ignored },
@@ -143,9 +143,9 @@ export const PoolUpdate = strictObject(
 export type PoolUpdate = Static<typeof PoolUpdate>
 
 /**
- * Refuses a tariff whose structure the pool cannot have.
+ * Checks that a pool of this type takes a tariff of this type.
  *
- * @throws ServiceError tariff_pool_mismatch
+ * @throws ServiceError tariff_pool_mismatch if it does not
  */
 export function mustFit(pool: PoolType, tariff: TariffType): void {
   if (poolTakesTariff(pool, tariff)) return

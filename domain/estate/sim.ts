@@ -155,9 +155,9 @@ const NUMBER = /^\d{1,17}$/
 export type SimLookup = { readonly by: 'id'; readonly id: number } | { readonly by: 'iccid'; readonly iccid: string }
 
 /**
- * What the last segment of `/api/sims/{x}` names: 18 to 22 digits an ICCID, fewer an id.
+ * Reads the last segment of `/api/sims/{x}`: 18 to 22 digits are an ICCID, 1 to 17 digits an id.
  *
- * @returns undefined where it can be neither
+ * @returns undefined if it is neither
  */
 export function lookupOf(segment: string): SimLookup | undefined {
   if (ICCID.test(segment)) return { by: 'iccid', iccid: segment }
@@ -171,7 +171,7 @@ const ownSettings = {
   enableBurnRateAlerts: optional(BurnRate),
 }
 
-/** A SIM as it is delivered: not provisioned. */
+/** A SIM to import, which is not provisioned yet. */
 export const NewSim = strictObject({
   iccid: Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' }),
   imsi: optional(Type.String({ pattern: '^\\d{0,15}$', description: 'IMSI, at most 15 digits' })),
@@ -186,7 +186,7 @@ export const NewSim = strictObject({
 })
 export type NewSim = Static<typeof NewSim>
 
-/** Items are checked one by one, so that a bad one rejects only itself. */
+/** Request to import SIMs. Items are checked one by one, so that a bad item is rejected alone. */
 export const ImportSims = strictObject({
   sims: Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
     maxItems: 100_000,
@@ -224,7 +224,7 @@ export const ImportResult = strictObject({
 })
 export type ImportResult = Static<typeof ImportResult>
 
-/** What an import would come to. */
+/** What an import would do. */
 export const ImportPreview = strictObject({
   dryRun: Type.Literal(true),
   created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),
@@ -232,7 +232,7 @@ export const ImportPreview = strictObject({
 })
 export type ImportPreview = Static<typeof ImportPreview>
 
-/** Own watchdog settings: what is left out stays, null inherits the pool's value. */
+/** Request to change a SIM's own watchdog settings. An omitted setting stays as it is; null inherits the pool's. */
 export const SimWatchdogChange = strictObject({ ...ownSettings, isWatchdogExempt: optional(Exempt) })
 export type SimWatchdogChange = Static<typeof SimWatchdogChange>
 

@@ -1,4 +1,6 @@
-/** Tariffs. Source: service document, section 2.8. Fees are in the currency's units outside, micro-units inside. */
+/**
+ * Tariffs. Source: service document, section 2.8. Fees are in units of the currency here; the store has micro-units.
+ */
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TariffType } from '../codes.ts'
 import { ServiceError } from '../errors.ts'
@@ -6,10 +8,10 @@ import { codeList } from '../page.ts'
 import { Id, nullable, optional, strictObject, Text } from '../schema.ts'
 import { fromGb } from '../units.ts'
 
-/** A terabyte a SIM: nine million SIMs of a pool add up within 64 bits. Earlier versions took a thousand. */
+/** 1 TB a SIM, in bytes: nine million SIMs in a pool add up within 64 bits. Earlier versions accepted 1000 TB. */
 const BASE_MAX_BYTES = 1_000_000_000_000
 const BASE_TAKEN_BYTES = 1_000_000_000_000_000
-/** Below 2^53, as the usage that it is compared with. */
+/** Bytes; below 2^53, like the usage that it is compared with. */
 const FIXED_MAX_BYTES = 9_000_000_000_000_000
 const FEE_MAX = 1_000_000
 
@@ -30,7 +32,7 @@ const fixedFees = {
   ...commonFees,
 }
 
-/** Of Standard and Dynamic Pool tariffs. */
+/** Terms of Standard and Dynamic Pool tariffs. */
 export const BaseTariff = strictObject({
   baseTariffBytes: bytes('Included data per SIM in bytes', BASE_TAKEN_BYTES),
   baseTariffGb: gb('Included data per SIM in GB (10^9 bytes)', BASE_TAKEN_BYTES),
@@ -107,12 +109,12 @@ export const NewTariff = strictObject(
 )
 export type NewTariff = Static<typeof NewTariff>
 
-/** What of a tariff may change: the rest stays as it was made, because cycles were charged by it. */
+/** The part of a tariff that may change. The rest is fixed, because cycles were charged by it. */
 export const TariffOffer = strictObject({
   isActive: Type.Boolean({ description: 'Whether the tariff is available for new assignments' }),
 })
 
-/** The terms of a tariff in one shape, whatever its type. */
+/** The terms of a tariff in one shape, whatever its type. Allowance in bytes, fees in units of the currency. */
 export interface TariffTerms {
   readonly allowanceBytes: number
   readonly simMonthlyFee: number
@@ -157,10 +159,10 @@ const withoutBucket = (block: Block, terms: NewBaseTerms): TariffTerms => ({
 })
 
 /**
- * The terms a new tariff is given; fees in the currency's units.
+ * Reads the terms of a new tariff. Allowance in bytes, fees in units of the currency.
  *
- * @throws ServiceError invalid_request where the block of its type is missing or another one is given;
- * tariff_units_disagree where bytes and GB differ
+ * @throws ServiceError invalid_request if the block for its type or the block's data is missing, or another block is
+ *   given; tariff_units_disagree if bytes and GB differ
  */
 export function termsOf(tariff: NewTariff): TariffTerms {
   const block = BLOCKS[tariff.type]
@@ -185,9 +187,9 @@ export function termsOf(tariff: NewTariff): TariffTerms {
 }
 
 /**
- * Refuses a tariff that takes no new assignments.
+ * Checks that a tariff takes new assignments.
  *
- * @throws ServiceError tariff_inactive
+ * @throws ServiceError tariff_inactive if it does not
  */
 export function mustBeActive(tariff: Tariff): void {
   if (tariff.isActive) return

@@ -1,4 +1,4 @@
-/** What the month end of a tenant is told and answers. Source: the internal interface, /internal/cycles. */
+/** Requests and responses of a tenant's month end. Source: the internal interface, /internal/cycles. */
 import { type Static, Type } from 'typebox'
 import { Id, Instant, nullable, strictObject } from '../schema.ts'
 
@@ -25,7 +25,7 @@ export const PoolChange = strictObject({
 })
 export type PoolChange = Static<typeof PoolChange>
 
-/** What became of a month end's steps; goes into the summary. */
+/** Results of a month end's steps, for the summary. */
 export const CloseRequest = strictObject({
   moved: Count('SIMs moved'),
   unassigned: Count('SIMs unassigned'),
@@ -34,7 +34,7 @@ export const CloseRequest = strictObject({
 })
 export type CloseRequest = Static<typeof CloseRequest>
 
-/** A change queued for the end of a cycle, and what the month end has made of it. */
+/** A change queued for the end of a cycle, and its state in the month end. */
 export const QueuedChangeInfo = strictObject({
   ...PoolChange.properties,
   state: Type.Unsafe<'queued' | 'open' | 'failed'>({
@@ -57,7 +57,7 @@ const AfterSim = Type.Integer({
 const kindOf = <T extends string>(...kinds: T[]) =>
   Type.Unsafe<T>({ type: 'string', enum: kinds, description: 'What is to be done', examples: [kinds[0]] })
 
-/** Which changes of a cycle's end are to be begun. */
+/** Request to begin changes at a cycle's end. */
 export const ApplyChanges = strictObject({
   kind: kindOf('unassign', 'move'),
   afterSimId: AfterSim,
@@ -78,7 +78,7 @@ export const ReturnSims = strictObject({
 })
 export type ReturnSims = Static<typeof ReturnSims>
 
-/** What has been begun, SIM by SIM. */
+/** The ticket opened for each SIM, or why there is none. */
 export const ChangesOpened = strictObject({
   results: Type.Array(
     strictObject({
@@ -92,7 +92,7 @@ export const ChangesOpened = strictObject({
 })
 export type ChangesOpened = Static<typeof ChangesOpened>
 
-/** SIMs of a step; the sum of all is its total. */
+/** Counts of a step's SIMs. The other counts add up to `total`. */
 const step = {
   total: Count('All of them'),
   queued: Count('Have no ticket yet'),
@@ -102,7 +102,7 @@ const step = {
 }
 const Step = (description: string) => strictObject(step, { description })
 
-/** How far a month end is. */
+/** Progress of a month end. */
 export const MonthEndCounts = strictObject({
   cycle: Type.String({ description: 'Key of the cycle that ends' }),
   closedAt: nullable(Instant('When its statement was made; null while it is open')),
@@ -116,7 +116,7 @@ export const MonthEndCounts = strictObject({
 })
 export type MonthEndCounts = Static<typeof MonthEndCounts>
 
-/** SIMs that are worked off together. */
+/** Batches of SIMs that are processed together. */
 export const MonthEndBatches = strictObject({
   batches: Type.Array(
     strictObject({

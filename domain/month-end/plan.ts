@@ -1,6 +1,7 @@
 /**
- * What the end of a billing cycle would do, as it stands now. Source: the internal interface, /internal/cycles/{key}/plan,
- * and the result of a month end with `dryRun`. Bounded: a list has its first entries, and says how many more there are.
+ * What the end of a billing cycle would do if it happened now. Source: the internal interface,
+ * /internal/cycles/{key}/plan, and the result of a month end with `dryRun`. Its size is bounded: a list has its first
+ * entries, and the number of further ones.
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import { Id, Instant, nullable, strictObject } from '../schema.ts'
@@ -9,7 +10,7 @@ import { PoolChange } from './month-end.ts'
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const Money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 
-/** Entries that a plan names of each list: together some 700 kilobytes, for a workflow's result may have 2 megabytes. */
+/** Most entries of each list in a plan. Together some 700 kB; a workflow's result may have 2 MB. */
 export const MOST_NAMED = { pools: 1000, changes: 500, conflicts: 500, renewals: 2000, adjustments: 100 } as const
 
 const listOf = <T extends TSchema>(of: T, what: string, most: number) =>

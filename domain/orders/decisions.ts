@@ -1,5 +1,5 @@
 /**
- * What may be done with an order, and why not. Pure.
+ * Which steps an order may take, and why not. Pure.
  *
  *   Physical SIM  Pending ─process─▶ Processing ─ship─▶ Shipped ─deliver─▶ Delivered
  *   eSIM          Pending ─process─▶ Processing ─complete─▶ Completed
@@ -12,11 +12,11 @@ import type { Address, OrderStatus } from './order.ts'
 interface Step {
   readonly from: readonly OrderStatus[]
   readonly to: OrderStatus
-  /** The only type it is for; null: both. */
+  /** The only type of order that takes the step; null: both types. */
   readonly type: OrderType | null
 }
 
-/** What has left the house cannot fail any more: its SIMs are in the estate. */
+/** Steps of orders. A shipped or completed order cannot fail any more, because its SIMs are in the estate. */
 export const ORDER_STEPS = {
   cancel: { from: ['Pending'], to: 'Cancelled', type: null },
   process: { from: ['Pending'], to: 'Processing', type: null },
@@ -27,7 +27,7 @@ export const ORDER_STEPS = {
 } as const satisfies Readonly<Record<string, Step>>
 export type OrderStep = keyof typeof ORDER_STEPS
 
-/** The part of an order that decides. */
+/** The part of an order that decides which steps it may take. */
 export interface OrderState {
   readonly type: OrderType
   readonly status: OrderStatus
@@ -35,13 +35,13 @@ export interface OrderState {
 
 export interface Refusal {
   readonly code: ErrorCode
-  /** Goes on after the order's name. */
+  /** Predicate that follows the order's name in a message. */
   readonly detail: string
 }
 
 const PENDING_ONLY: ReadonlySet<OrderStep> = new Set(['cancel', 'process'])
 
-/** Why an order may not take a step; undefined: it may. */
+/** Why an order may not take a step; undefined if it may. */
 export function whyNot(step: OrderStep, order: OrderState): Refusal | undefined {
   const { from, type }: Step = ORDER_STEPS[step]
   if (type !== null && type !== order.type) {
@@ -57,15 +57,15 @@ export function whyNot(step: OrderStep, order: OrderState): Refusal | undefined 
   }
 }
 
-/** Why so many SIMs do not fulfil an order; undefined: they do. */
+/** Why this number of SIMs does not fulfil an order; undefined if it does. */
 export function whyNotSoMany(given: number, quantity: number): Refusal | undefined {
   if (given === quantity) return undefined
   return { code: 'order_quantity_mismatch', detail: `is for ${quantity} SIM(s), and ${given} were given` }
 }
 
 /**
- * Why nothing can be sent there; undefined: it can. A first line is all that is asked of an address: which of the
- * others a country has is for people to know.
+ * Why nothing can be shipped to an address; undefined if something can. Only the first line is required, because which
+ * other lines are needed depends on the country.
  */
 export function whyNotThere(address: Address): Refusal | undefined {
   if ((address.shippingLine1 ?? '').trim() !== '') return undefined

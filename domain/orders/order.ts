@@ -1,4 +1,4 @@
-/** Orders of SIMs. Source: service document, sections 2.6 and 4.5. Prices are in the currency's units. */
+/** Orders of SIMs. Source: service document, sections 2.6 and 4.5. Prices are in units of the currency. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, OrderType } from '../codes.ts'
 import { ServiceError } from '../errors.ts'
@@ -6,7 +6,7 @@ import { ICCID } from '../identifiers.ts'
 import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from '../page.ts'
 import { anyCase, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 
-/** Ours but Pending and Cancelled: the specification shows no others. A set of words, not of codes. */
+/** Only Pending and Cancelled are in the specification; the others are our own. These are words, not codes. */
 export const ORDER_STATUSES = [
   'Pending',
   'Processing',
@@ -20,7 +20,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number]
 
 /** Most SIMs of one order. */
 export const MOST_SIMS = 10_000
-/** Times the most SIMs it is still exact in micro-units. */
+/** In units of the currency. Multiplied by {@link MOST_SIMS}, it is still exact in micro-units. */
 const PRICE_MAX = 100_000
 
 const text = (description: string, maxLength = 1000) => Type.String({ maxLength, description })
@@ -45,7 +45,7 @@ export const ADDRESS_FIELDS: readonly AddressField[] = [
   'shippingExtraInfo',
 ]
 
-/** An address as a request gives it, whole or in part. */
+/** Address fields of a request, all optional. */
 const givenAddress = {
   shippingCompany: optional(ADDRESS.shippingCompany),
   shippingLine1: optional(ADDRESS.shippingLine1),
@@ -107,7 +107,7 @@ export const NewOrder = strictObject({
 })
 export type NewOrder = Static<typeof NewOrder>
 
-/** What making an order answers. */
+/** Response to a new order. */
 export const OrderResponse = strictObject({
   id: Id('Order id'),
   status: Status,
@@ -115,14 +115,14 @@ export const OrderResponse = strictObject({
 })
 export type OrderResponse = Static<typeof OrderResponse>
 
-/** What a step of an order answers. */
+/** Response to a step of an order. */
 export const OrderStatusResponse = strictObject({ id: Id('Order id'), status: Status })
 export type OrderStatusResponse = Static<typeof OrderStatusResponse>
 
 export const PricingEntry = strictObject({ type: codeSchema(OrderType, 'Order type'), price: Price })
 export type PricingEntry = Static<typeof PricingEntry>
 
-/** Prices of one owner: a type that is not in the list has none. */
+/** Prices of one owner. A type that is missing from the list has no price. */
 export const OrderPrices = strictObject({
   prices: Type.Array(PricingEntry, { maxItems: Object.keys(OrderType).length, description: 'At most one a type' }),
 })
@@ -165,7 +165,7 @@ export const OrderQuery = Type.Object({
 })
 export type OrderQuery = Static<typeof OrderQuery>
 
-/** What of a list of orders is asked for. */
+/** Filters and page of a list of orders. An undefined filter matches all. */
 export interface OrderFilter {
   readonly search: string | undefined
   readonly type: OrderType | undefined
@@ -184,9 +184,9 @@ function wrongFilter(parameter: string, got: string, expected: string): ServiceE
 }
 
 /**
- * The filter a query means.
+ * Reads the filter of a query.
  *
- * @throws ServiceError invalid_request where the type or the status is none, naming the parameter
+ * @throws ServiceError invalid_request, naming the parameter, if type or status is unknown
  */
 export function filterOf({ search, type, status, date, page, pageSize = ORDERS_A_PAGE }: OrderQuery): OrderFilter {
   const types = Object.entries(OrderType)
@@ -213,7 +213,7 @@ const someIccids = (description: string) =>
   optional(Type.Array(Iccid, { minItems: 1, maxItems: MOST_SIMS, description }))
 const Word = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
 
-/** What is handed to the carrier; the SIMs as a list of ICCIDs or as records, not both. */
+/** A shipment, handed to a shipping carrier. Its SIMs are a list of ICCIDs or of records, not both. */
 export const Shipment = strictObject(
   {
     shippingCarrier: Word('Carrier name'),
@@ -240,7 +240,7 @@ export const Shipment = strictObject(
 )
 export type Shipment = Static<typeof Shipment>
 
-/** What a shipment by CSV or NDJSON says beside its SIMs. */
+/** Query of a shipment whose SIMs are CSV or NDJSON. */
 export const ShipmentQuery = Type.Object({
   shippingCarrier: Type.Optional(Word('Carrier name, where the body is CSV or NDJSON')),
   trackingNumber: Type.Optional(Word('Carrier tracking number, where the body is CSV or NDJSON')),
@@ -255,7 +255,7 @@ export const Failure = strictObject({
   reason: Type.String({ minLength: 1, maxLength: 500, description: 'Why the order cannot be fulfilled' }),
 })
 
-/** The payment of an order: what is left out stays, an empty text takes it off. */
+/** Request to change an order's payment. An omitted field stays as it is; an empty text removes the value. */
 export const OrderPayment = strictObject({
   paymentInvoiceId: optional(text('Payment provider invoice reference', 200)),
   paymentReceiptUrl: optional(

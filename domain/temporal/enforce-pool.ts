@@ -18,9 +18,9 @@ export interface EnforcePoolState extends Timeline {
   readonly armed: readonly number[]
   readonly rounds: number
   readonly over: boolean
-  /** Whether all that may be stopped does not cover the overage. */
+  /** Whether stopping every SIM that may be stopped does not cover the overage. */
   readonly tooLittle: boolean
-  /** SIMs it has picked that wait for the release or discard of the guard's hold; null where none waits. */
+  /** Number of picked SIMs that wait for the release or discard of a hold; `holdId` is null if none waits. */
   readonly held: number
   readonly holdId: number | null
 }

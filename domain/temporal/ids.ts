@@ -1,7 +1,8 @@
 /**
- * Ids of workflows: every one says its type and its tenant. Builders, and {@link parseWorkflowId} the other way.
+ * Ids of workflows. Every id contains its type and its tenant. There is a builder for each type, and
+ * {@link parseWorkflowId} reads ids.
  *
- * Tenant ids, ids of batches and keys of cycles have no colon; a rule's name in a request may have.
+ * Tenant ids, ids of batches and keys of cycles have no colon. A rule's name in a request may have one.
  */
 
 export const WORKFLOW_TYPES = [
@@ -23,11 +24,14 @@ export const suspendOnOverageId = (tenantId: string, simId: number, cycleKey: st
   `suspend-on-overage:${tenantId}:${simId}:${cycleKey}`
 export const enforcePoolId = (tenantId: string, poolId: number, cycleKey: string) =>
   `enforce-pool:${tenantId}:${poolId}:${cycleKey}`
-/** @param span tells the undoing of one span of time from that of another: `<since>[-<until>]`, epoch milliseconds */
+/** @param span distinguishes undoing different spans of time: `<since>[-<until>]`, epoch milliseconds */
 export const undoSuspensionsId = (tenantId: string, rule: string, span: string) =>
   `undo-suspensions:${tenantId}:${rule}:${span}`
 export const monthEndId = (tenantId: string, cycleKey: string) => `month-end-reprovision:${tenantId}:${cycleKey}`
-/** @param run tells the batches of one run of a month end from those of another, @param batch names it within the run */
+/**
+ * @param run distinguishes the batches of different runs of a month end
+ * @param batch names the batch within the run
+ */
 export const monthEndBatchId = (tenantId: string, cycleKey: string, run: string, batch: string) =>
   `month-end-batch:${tenantId}:${cycleKey}:${run}:${batch}`
 export const monthEndPlanId = (tenantId: string, cycleKey: string, n: number) =>
@@ -37,20 +41,20 @@ export const monthEndTimerId = (tenantId: string) => `month-end-timer:${tenantId
 /** Id of a tenant's Temporal Schedule. */
 export const monthEndScheduleId = (tenantId: string) => `month-end:${tenantId}`
 
-/** The type that an id begins with; undefined for what is no id of ours. */
+/** The type that an id begins with; undefined if it is not one of our ids. */
 export const workflowTypeOf = (workflowId: string): WorkflowType | undefined =>
   WORKFLOW_TYPES.find((type) => workflowId.startsWith(`${type}:`))
 
-/** What a Schedule puts behind the id of what it starts: the instant that it means. */
+/** Suffix that a Schedule appends to the id of a run that it starts: the scheduled instant. */
 const SCHEDULED_AT = /-\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
-/** Whose a workflow is: every id says it behind the type. Undefined for what is no id of ours. */
+/** The tenant of a workflow, which follows the type in every id; undefined if it is not one of our ids. */
 export function tenantOfWorkflow(workflowId: string): string | undefined {
   if (workflowTypeOf(workflowId) === undefined) return undefined
   return workflowId.replace(SCHEDULED_AT, '').split(':')[1] || undefined
 }
 
-/** What an id says. */
+/** The parts of a workflow id. */
 export type WorkflowIdParts = { readonly tenantId: string } & (
   | { readonly type: 'provision-and-activate'; readonly simId: number }
   | { readonly type: 'provision-in-bulk'; readonly batchId: string }
@@ -65,7 +69,7 @@ export type WorkflowIdParts = { readonly tenantId: string } & (
 
 const NUMBER = /^[1-9]\d{0,15}$/
 
-/** What an id says; undefined for what no builder makes. */
+/** Reads the parts of a workflow id; undefined if no builder makes such an id. */
 export function parseWorkflowId(workflowId: string): WorkflowIdParts | undefined {
   const type = workflowTypeOf(workflowId)
   const tenantId = tenantOfWorkflow(workflowId)

@@ -3,7 +3,7 @@
 import type { MonthEndWork } from './month-end-reprovision.ts'
 import type { Timeline } from './timeline.ts'
 
-/** A batch of a month end: SIMs with ids above one and up to another. */
+/** A batch of a month end: SIMs with ids above `afterSimId`, up to and including `throughSimId`. */
 export interface MonthEndBatchInput {
   readonly tenantId: string
   readonly cycleKey: string
@@ -21,5 +21,5 @@ export interface MonthEndBatchState extends Timeline {
   readonly signalled: number
 }
 
-/** Tickets opened and refused; workflows that were told to bring their SIM back. */
+/** Tickets opened and refused, and workflows that were signalled to resume their SIM. */
 export type MonthEndBatchResult = Pick<MonthEndBatchState, 'opened' | 'refused' | 'signalled'>

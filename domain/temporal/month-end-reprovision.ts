@@ -7,47 +7,47 @@ export interface MonthEndInput {
   readonly tenantId: string
   readonly cycleKey: string
   readonly cycleEndsAt: string
-  /** How long after its end the cycle is closed. */
+  /** How long after its end the cycle is closed, as an ISO 8601 duration. */
   readonly closeAfter: string
-  /** SIMs of a batch, 1 to 500. */
+  /** SIMs in a batch, 1 to 500. */
   readonly pageSize: number
-  /** Batches under way at once. */
+  /** Concurrency: batches under way at once. */
   readonly parallel: number
   /** Batches that one run starts before it continues as new. */
   readonly perRun: number
   readonly waits: Waits
-  /** Where a continued run goes on; absent on the first. */
+  /** State that a continued run takes over; absent in the first run. */
   readonly carried?: MonthEndCarried
 }
 
-/** What the month end of a cycle can be asked for while it runs: Temporal's updates. */
+/** Temporal updates that a running month end accepts. */
 export interface MonthEndUpdates {
-  /** Opens tickets again for what has failed and is still queued; until the cycle is closed. */
+  /** Opens new tickets for changes that have failed and are still queued. Accepted until the cycle is closed. */
   readonly retryFailedChanges: Readonly<Record<string, never>>
 }
 
 export interface RetryFailedResult {
-  /** Tickets opened, and changes that were refused again. */
+  /** Number of tickets opened; `refused` is the number of changes that were refused again. */
   readonly opened: number
   readonly refused: number
 }
 
-/** A month end is settling while it waits for the ends of tickets, and in `close` from then on. */
+/** Steps of a month end. In `settle` it waits for its tickets to end; after that it is in `close`. */
 export type MonthEndStep = 'waiting' | 'unassign' | 'move' | 'renew' | 'settle' | 'close' | 'done'
 
-/** The SIMs of a step: `total` is the sum of `done`, `failed` and `left`. */
+/** Counts of a step's SIMs. `total` is the sum of `done`, `failed` and `left`. */
 export interface StepFigures {
   readonly total: number
   readonly done: number
   readonly failed: number
   readonly left: number
-  /** SIMs done or failed in a second since the step began; 0 where that cannot be told yet. */
+  /** SIMs done or failed a second since the step began; 0 while that is unknown. */
   readonly ratePerSecond: number
-  /** Null where that cannot be told yet, or nothing is left. */
+  /** Null while that is unknown, or if nothing is left. */
   readonly estimatedEndAt: string | null
 }
 
-/** The steps that go over SIMs. */
+/** The steps that process SIMs. */
 export type MonthEndWork = 'unassign' | 'move' | 'renew'
 
 export interface MonthEndState extends Timeline {
@@ -55,23 +55,23 @@ export interface MonthEndState extends Timeline {
   readonly progress: Readonly<Record<MonthEndWork, StepFigures>>
 }
 
-/** What a continued run takes over. */
+/** State that a continued run takes over. */
 export interface MonthEndCarried {
   readonly step: MonthEndStep
-  /** Within the step: SIMs up to this one have been begun. */
+  /** Within the step, SIMs up to this id have been begun. */
   readonly afterSimId: number
   readonly view: Timeline
   readonly looks: Readonly<Record<MonthEndWork, WorkLooks>>
-  /** When SIMs were first told of the renewal, epoch milliseconds; null before. */
+  /** When the SIMs' workflows were first signalled about the renewal, in epoch milliseconds; null before that. */
   readonly renewedAt: number | null
-  /** Whether SIMs whose unassignment failed have been told of it too. */
+  /** Whether the workflows of SIMs whose unassignment failed have been signalled too. */
   readonly renewedAgain: boolean
   readonly retries: number
-  /** Batches that could not be worked off: the month end does not close over them. */
+  /** Batches that could not be processed. The month end does not close the cycle while there are any. */
   readonly broken: readonly string[]
 }
 
-/** SIMs of a step as they stood. */
+/** Counts of a step's SIMs at one instant. */
 export interface WorkCounts {
   readonly total: number
   readonly done: number
@@ -79,7 +79,7 @@ export interface WorkCounts {
   readonly left: number
 }
 
-/** The first and the last look at a step; instants in epoch milliseconds. */
+/** First and latest counts of a step; instants in epoch milliseconds. */
 export interface WorkLooks {
   readonly first: { readonly at: number; readonly ended: number } | null
   readonly last: WorkCounts & { readonly at: number }
@@ -90,6 +90,6 @@ export interface MonthEndResult {
   readonly unassigned: number
   readonly changesFailed: number
   readonly renewed: number
-  /** False where the cycle had nothing to close but a row. */
+  /** False if the cycle had nothing to close except its row. */
   readonly statement: boolean
 }

@@ -2,16 +2,16 @@
 
 export interface MonthEndTimerInput {
   readonly tenantId: string
-  /** Comes with the Schedule: it is fixed when the tenant is created. */
+  /** Given by the Schedule, because it is fixed when the tenant is created. */
   readonly billingCycle: string
-  /** What a continued run takes over. */
+  /** State that a continued run takes over. */
   readonly carried?: MonthEndTimerCarried
 }
 
 export interface MonthEndTimerCarried {
-  /** Keys of cycles whose month ends are still to be run, in their order. */
+  /** Keys of the cycles whose month ends are still to run, in order. */
   readonly left: readonly string[]
-  /** Those that have been run: the last 100. */
+  /** The last 100 cycles whose month ends have run. */
   readonly cycles: readonly { readonly cycle: string; readonly status: string }[]
   readonly failed: readonly string[]
 }

@@ -1,11 +1,11 @@
-/** What the service asks Temporal to do after a commit. */
+/** Requests to Temporal that the service makes after a commit. */
 
 import type { EnforcePoolInput } from './enforce-pool.ts'
 import type { ProvisionInBulkInput } from './provision-in-bulk.ts'
 import type { EnforcePoolSignal, SuspendSignal } from './signals.ts'
 import type { SuspendOnOverageInput } from './suspend-on-overage.ts'
 
-/** What the service asks Temporal to do after a commit. */
+/** A request to Temporal after a commit: a start or a signal. */
 export type OutboxRequest = WorkflowRequest | WorkflowStart
 
 export interface WorkflowStart {
@@ -15,7 +15,7 @@ export interface WorkflowStart {
   readonly input: ProvisionInBulkInput
 }
 
-/** Signals of enforcement. */
+/** Signals to the workflows of enforcement, with or without a start. */
 export type WorkflowRequest =
   | {
       readonly do: 'signalWithStart'

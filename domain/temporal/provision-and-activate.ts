@@ -9,7 +9,7 @@ export interface ProvisionAndActivateInput {
   readonly poolId?: number
   readonly tariffId?: number
   readonly tag?: string
-  /** The batch it is started for. */
+  /** Id of the batch that it is started for. */
   readonly batchId?: string
   readonly waits: Waits
 }
@@ -23,7 +23,7 @@ export interface ProvisionAndActivateState extends Timeline {
 
 export interface ProvisionAndActivateResult {
   readonly outcome: 'activated' | 'alreadyActive' | 'compensated' | 'cancelled' | 'failed'
-  /** What failed and why: the step, its ticket and the ticket's stable failure code and text. */
+  /** What failed and why: the step, its ticket, and the ticket's stable failure code and text. */
   readonly failure: {
     readonly step: string
     readonly ticketId: string | null

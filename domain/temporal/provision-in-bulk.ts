@@ -7,26 +7,26 @@ import type { Waits } from './waits.ts'
 export interface ProvisionInBulkInput {
   readonly tenantId: string
   readonly batchId: string
-  /** Most SIMs under way at once, 1 to 200. */
+  /** Concurrency: most SIMs under way at once, 1 to 200. */
   readonly parallel: number
-  /** SIMs read at once of the batch's list. */
+  /** SIMs of the batch's list that are read at once. */
   readonly pageSize: number
   /** SIMs that one run starts before it continues as new. */
   readonly perRun: number
   readonly waits: Waits
 }
 
-/** SIMs of a batch by what has become of them: their sum is the batch. */
+/** Number of a batch's SIMs by outcome. The counts add up to the batch without its refused SIMs. */
 export type BatchCounts = Readonly<Record<'waiting' | 'running' | ProvisionAndActivateResult['outcome'], number>>
 
 export interface ProvisionInBulkState extends Timeline {
   readonly total: number
   readonly counts: BatchCounts
-  /** Those that have not ended. */
+  /** SIMs that have not ended. */
   readonly left: number
-  /** SIMs that end in a second, of late; 0 where that cannot be told yet. */
+  /** Recent rate: SIMs that end a second; 0 while that is unknown. */
   readonly ratePerSecond: number
-  /** Null where that cannot be told yet. */
+  /** Null while that is unknown. */
   readonly estimatedEndAt: string | null
 }
 
@@ -34,7 +34,7 @@ export interface ProvisionInBulkResult {
   readonly outcome: 'done' | 'doneWithFailures' | 'cancelled'
   readonly total: number
   readonly counts: BatchCounts
-  /** Of the SIMs that failed or were compensated, the first 100 of the list. */
+  /** SIMs that failed or were compensated: the first 100, in the order of the list. */
   readonly failures: readonly BatchFailure[]
 }
 

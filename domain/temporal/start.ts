@@ -1,23 +1,26 @@
-/** How runs are started: task queues, search attributes, and what Temporal's lists show of them. */
+/** How runs are started: task queues, search attributes, and what Temporal's lists show about them. */
 import { type WorkflowType, workflowTypeOf } from './ids.ts'
 
-/** Task queue of workflows and short activities. */
+/** Task queue for workflows and short activities. */
 export const TASK_QUEUE = 'simherd'
 
-/** Task queue of the activity that waits for tickets: many slots, so that a carrier's outage starves nothing else. */
+/**
+ * Task queue for the activity that waits for tickets. It has many slots, so that a carrier's outage blocks nothing
+ * else.
+ */
 export const WAITING_TASK_QUEUE = 'simherd-waiting'
 
-/** What a run is about: the part of its input that lists are filtered by. */
+/** What a run is about: the part of its input by which lists are filtered. */
 export interface WorkflowSubject {
   readonly tenantId: string
   readonly simId?: number
   readonly poolId?: number
   readonly cycleKey?: string
-  /** A batch of SIMs: of the run that works it off, and of the runs that it starts. */
+  /** Batch of SIMs, for the run that processes it and for the runs that this run starts. */
   readonly batchId?: string
 }
 
-/** Search attributes: what Temporal's lists and UI can be filtered by. */
+/** Search attributes, by which Temporal's lists and UI can be filtered. */
 export const SEARCH_ATTRIBUTES = {
   tenant: { name: 'SimherdTenant', type: 'KEYWORD' },
   simId: { name: 'SimId', type: 'INT' },
@@ -27,7 +30,7 @@ export const SEARCH_ATTRIBUTES = {
   state: { name: 'SimherdState', type: 'KEYWORD' },
 } as const
 
-/** A line for Temporal's lists: what a run is about. */
+/** One line for Temporal's lists that says what a run is about. */
 const summaryOf = ({ simId, poolId, cycleKey, batchId }: WorkflowSubject): string =>
   [
     ...(simId === undefined ? [] : [`SIM ${simId}`]),
@@ -36,7 +39,7 @@ const summaryOf = ({ simId, poolId, cycleKey, batchId }: WorkflowSubject): strin
     ...(batchId === undefined ? [] : [`batch ${batchId}`]),
   ].join(', ')
 
-/** What each type does, for people who look at a run in Temporal's own page. */
+/** What each type of workflow does, for people who look at a run in Temporal's UI. */
 const PURPOSE: Readonly<Record<WorkflowType, string>> = {
   'provision-and-activate':
     'Takes a SIM from Unprovisioned to Active by tickets. Undone where a step fails for good, or it is cancelled.',
@@ -52,13 +55,13 @@ const PURPOSE: Readonly<Record<WorkflowType, string>> = {
   'month-end-timer': 'Started when a billing cycle ends: has its month end run, those left out before it first.',
 }
 
-/** Markdown: what a run is for, and where more of it is told. */
+/** Markdown text that says what a run does, and where to find more about it. */
 function purposeOf(workflowId: string): string {
   const type = workflowTypeOf(workflowId)
   return `${type === undefined ? '' : `${PURPOSE[type]}\n\n`}Steps, tickets and waits: \`simherd workflows show ${workflowId}\``
 }
 
-/** How a run is started, so that it is listed and shown alike whether the service starts it or another run does. */
+/** Options to start a run. Runs are then listed and shown alike, whether the service or another run starts them. */
 export function startOf<T extends WorkflowSubject>(workflowId: string, input: T) {
   const { tenantId, simId, poolId, cycleKey, batchId } = input
   const { tenant, simId: sim, poolId: pool, cycle, batchId: batch } = SEARCH_ATTRIBUTES

@@ -9,16 +9,16 @@ export interface SuspendOnOverageInput {
   readonly simId: number
   readonly cycleKey: string
   readonly cycleEndsAt: string
-  /** Name of the rule that asks; null when a person started it. */
+  /** Name of the rule that suspends; null if a person started the workflow. */
   readonly rule: string | null
   readonly ruleFile: string | null
-  /** How long the SIM may stay over its limit; `PT0S` suspends at once. */
+  /** Grace period: how long the SIM may stay over its limit, as an ISO 8601 duration. `PT0S` suspends at once. */
   readonly grace: string
-  /** `renewal`: comes back with the next cycle. `manual`: stays until a person acts. */
+  /** `renewal`: the SIM resumes with the next cycle. `manual`: it stays suspended until a person acts. */
   readonly until: SuspendedUntil
   /**
-   * Started again under its id after the last run failed, was cancelled or terminated: it begins by looking at
-   * the SIM, and owns its return where the last run had suspended it.
+   * Set if the workflow starts again under its id, after its last run failed or was cancelled or terminated. It then
+   * reads the SIM first. If the last run had suspended the SIM, this run is responsible for resuming it.
    */
   readonly takeOver?: true
   readonly waits: Waits
@@ -26,13 +26,13 @@ export interface SuspendOnOverageInput {
 
 export interface SuspendOnOverageState extends Timeline {
   readonly phase: 'idle' | 'grace' | 'held' | 'suspending' | 'suspended' | 'activating' | 'ended'
-  /** End of the grace period; null when none runs. */
+  /** End of the grace period; null outside one. */
   readonly graceEndsAt: string | null
-  /** How long a suspension of this run lasts: as it was asked for, or as a person has decided since. */
+  /** How long a suspension by this run lasts: as in the input, or as a person has decided since. */
   readonly until: SuspendedUntil
   readonly suspendTickets: readonly string[]
   readonly activateTickets: readonly string[]
-  /** Why it is in this phase. */
+  /** Why the run is in this phase. */
   readonly reason: string
 }
 
@@ -43,15 +43,15 @@ export interface SuspendOnOverageResult {
   readonly failure: { readonly step: string; readonly code: string; readonly detail: string } | null
 }
 
-/** Updates of suspend-on-overage, each with its one argument. */
+/** Temporal updates that suspend-on-overage accepts, each with its one argument. */
 export interface SuspendUpdates {
-  /** Brings the SIM back, and not again in this cycle. */
+  /** Resumes the SIM, and does not suspend it again in this cycle. */
   readonly resume: Readonly<Record<string, never>>
-  /** `manual`, where nothing is said: the SIM stays suspended beyond the renewal. `renewal` takes that back. */
+  /** `manual` (the default) keeps the SIM suspended beyond the renewal. `renewal` takes that back. */
   readonly keepSuspended: { readonly until?: SuspendedUntil | null }
-  /** A longer grace, by a duration or until an instant: one of the two. */
+  /** Extends the grace period by an ISO 8601 duration or until an instant: exactly one of the two. */
   readonly extendGrace: { readonly by?: string | null; readonly until?: string | null }
 }
 
-/** What each update of suspend-on-overage answers: where the workflow stands with it. */
+/** Result of each update of suspend-on-overage: the workflow's state after it. */
 export type SuspendUpdateResult = Pick<SuspendOnOverageState, 'phase' | 'graceEndsAt' | 'until' | 'reason'>

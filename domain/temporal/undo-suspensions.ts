@@ -6,33 +6,33 @@ import type { Waits } from './waits.ts'
 export interface UndoSuspensionsInput {
   readonly tenantId: string
   readonly rule: string
-  /** What was suspended from here on. */
+  /** Undoes suspensions from this instant on. */
   readonly since: string
-  /** And before: where nothing was said, when it was asked for. */
+  /** Undoes suspensions before this instant. The default is the instant of the request. */
   readonly until: string
-  /** SIMs that are worked through at once. */
+  /** SIMs in a page, which are processed together. */
   readonly pageSize: number
-  /** Pages that one run works through before it continues as new. */
+  /** Pages that one run processes before it continues as new. */
   readonly perRun: number
   readonly waits: Waits
 }
 
 export interface UndoSuspensionsResult {
   readonly outcome: 'done' | 'doneWithFailures' | 'cancelled'
-  /** SIMs that the rule had suspended or was about to, when it began. */
+  /** SIMs that the rule had suspended, or was about to suspend, when the workflow began. */
   readonly found: number
   readonly done: number
   readonly failed: number
-  /** The first 100, by SIM id. */
+  /** The first 100 failures, by SIM id. */
   readonly failures: readonly { readonly simId: number; readonly code: string; readonly detail: string }[]
 }
 
 export interface UndoSuspensionsState extends Timeline, Omit<UndoSuspensionsResult, 'outcome'> {
   readonly left: number
-  /** SIMs a second, of late. */
+  /** Recent rate: SIMs a second. */
   readonly ratePerSecond: number
-  /** Null while it cannot be told. */
+  /** Null while that is unknown. */
   readonly estimatedEndAt: string | null
-  /** SIMs up to this one are behind it. */
+  /** SIMs up to this id have been processed. */
   readonly afterSimId: number
 }

@@ -1,8 +1,8 @@
 /** How activities wait for tickets. */
 
-/** How often a waiting activity asks for a ticket, and how long it may take. */
+/** Polling of a waiting activity. */
 export interface Waits {
-  /** First and longest pause between two looks at a ticket. */
+  /** First pause between two polls of a ticket; `pollMax` is the longest. ISO 8601 durations. */
   readonly pollMin: string
   readonly pollMax: string
 }

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
-/** What `X-Tenant-Id` calls the platform itself; no tenant's id begins with an @. */
+/** Value of `X-Tenant-Id` that stands for the platform itself. No tenant's id begins with an @. */
 export const PLATFORM = '@platform'
 
 const TenantId = Text('Tenant id', 'tf622080bc0a0')
@@ -20,7 +20,7 @@ const BillingEmail = Type.String({ format: 'email', maxLength: 254, description:
 
 export const TenantName = strictObject({ name: Name })
 export const TenantBillingEmail = strictObject({ billingEmail: BillingEmail })
-/** What a change of the tenant answers. */
+/** Response to a change of the tenant. */
 export const TenantResponse = strictObject({ id: TenantId })
 
 export const NewTenant = strictObject({
@@ -36,10 +36,10 @@ export const NewTenant = strictObject({
 })
 export type NewTenant = Static<typeof NewTenant>
 
-/** What a key may do. Each includes those before it; `operator` is the platform's own, and no other goes with it. */
+/** What a key may do. Each level includes those before it. `operator` belongs to the platform, and excludes others. */
 const LEVELS = ['read', 'write', 'admin', 'operator'] as const
 type Level = (typeof LEVELS)[number]
-/** `esim`, beside a level: it sees the activation codes of eSIMs. */
+/** A level, or `esim` in addition to a level: the key sees the activation codes of eSIMs. */
 export type Scope = Level | 'esim'
 
 const ScopeSchema = Type.Unsafe<Scope>({
@@ -53,7 +53,7 @@ const isLevel = (scope: Scope): scope is Level => scope !== 'esim'
 /** The levels among scopes. */
 export const levelsOf = (scopes: readonly Scope[]): Level[] => scopes.filter(isLevel)
 
-/** Whether a key with these scopes may do what needs this one. */
+/** Whether a key with these scopes may do what requires the scope `needed`. */
 export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
   isLevel(needed)
     ? levelsOf(scopes).some((level) => LEVELS.indexOf(level) >= LEVELS.indexOf(needed))

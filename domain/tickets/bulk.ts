@@ -1,4 +1,4 @@
-/** Bulk runs: one ask for many SIMs, each of which gets a ticket of its own. Source: internal interface. */
+/** Bulk runs: one request for many SIMs, each of which gets its own ticket. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
@@ -7,9 +7,9 @@ import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 import { isRounded } from '../spreadsheet.ts'
 
-/** Most SIMs of one run: its request writes them all in one transaction. */
+/** Most SIMs of one run. Its request writes them all in one transaction. */
 export const MOST_SIMS = 100_000
-/** SIMs and refusals that a dry run lists. */
+/** Most SIMs, and most refusals, that a dry run lists. */
 export const MOST_LISTED = 1000
 
 const TYPES = ['activate', 'suspend', 'refresh', 'send-sms', 'provision', 'unassign'] as const
@@ -49,7 +49,7 @@ export type BulkFilter = Static<typeof BulkFilter>
 
 const some = { minItems: 1, maxItems: MOST_SIMS }
 
-/** The SIMs of a run, in one of four ways. A filter is looked up once, when the run is asked for. */
+/** The SIMs of a run, given in one of four ways. A filter is evaluated once, when the run is requested. */
 export const BulkSims = Type.Union(
   [
     strictObject({ ids: Type.Array(Id('SIM id'), { ...some, description: 'SIM ids, at most 100,000' }) }),
@@ -80,7 +80,9 @@ export const BulkRequest = strictObject(
 )
 export type BulkRequest = Static<typeof BulkRequest>
 
-/** With CSV, whose rows are only the SIMs, the other fields stand in the query; the body's own come first. */
+/**
+ * Query of a bulk request. A CSV body has only SIMs, so its other fields are here. Fields of a body take precedence.
+ */
 export const BulkRequestQuery = Type.Object({
   type: Type.Optional(type),
   poolId: Type.Optional(poolId),
@@ -90,14 +92,14 @@ export const BulkRequestQuery = Type.Object({
   dryRun: Type.Optional(dryRun),
 })
 
-/** One row of a list: which SIM it names. */
+/** One row of a list, which names a SIM. */
 export const BulkRow = strictObject({
   simId: optional(Id('SIM id')),
   iccid: optional(Type.String({ pattern: ICCID.source })),
 })
 export type BulkRow = Static<typeof BulkRow>
 
-/** Why a text is no ICCID. */
+/** Message that says why a text is not an ICCID. */
 export const notAnIccid = (text: string): string =>
   isRounded(text)
     ? `'${text}' is what a spreadsheet makes of an ICCID: its digits are lost; format the column as text and export it again`
@@ -114,7 +116,7 @@ const index = Type.Integer({
 })
 const iccid = Type.String({ description: 'ICCID' })
 
-/** What a dry run answers. */
+/** Response to a dry run. */
 export const BulkPlan = strictObject({
   type,
   total: Type.Integer({ description: 'SIMs that the request names' }),
@@ -139,7 +141,7 @@ export const BulkPlan = strictObject({
 })
 export type BulkPlan = Static<typeof BulkPlan>
 
-/** What has become of a SIM in a run: before, instead of, and as the status of its ticket. */
+/** State of a SIM in a run: `waiting` for its ticket, `refused` one, or the status of its ticket. */
 const OUTCOMES = ['waiting', 'refused', 'pending', 'processing', 'complete', 'failed', 'cancelled'] as const
 export type BulkOutcome = (typeof OUTCOMES)[number]
 const outcome = Type.Unsafe<BulkOutcome>({

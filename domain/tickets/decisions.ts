@@ -1,12 +1,12 @@
 /**
- * What a ticket may do to a SIM. Pure: decided when it is opened, by the state the SIM will have after
- * the tickets before it, and again when its turn comes.
+ * Decides what a ticket may do to a SIM. Pure. Checked when the ticket is opened, against the state that the SIM will
+ * have after its earlier tickets, and again when the ticket's turn comes.
  */
 import { SimStatus, TicketType } from '../codes.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Cause } from './ticket.ts'
 
-/** Why a SIM cannot be given a pool and a tariff, whatever its state. */
+/** Reasons why a SIM cannot get a pool and a tariff, whatever its state. */
 export const ASSIGNMENT_PROBLEMS = [
   'sim_not_found',
   'pool_not_found',
@@ -21,11 +21,11 @@ export interface SimState {
   readonly status: SimStatus
   readonly poolId: number | null
   readonly tariffId: number | null
-  /** Who suspended it; null where it is not suspended, or was not yet activated. */
+  /** Who suspended the SIM; null if it is not suspended, or has not been activated since it was provisioned. */
   readonly suspendedBy: 'user' | 'watchdog' | null
 }
 
-/** The part of a ticket that decides. */
+/** The part of a ticket that decides what it does. */
 export interface TicketRequest {
   readonly type: TicketType
   readonly poolId: number | null
@@ -35,11 +35,11 @@ export interface TicketRequest {
 }
 
 export type Decision =
-  /** The carrier is to be asked. */
+  /** A request to the carrier is needed. */
   | { readonly do: 'carrier'; readonly operation: CarrierOperation }
-  /** Only our own record changes. */
+  /** Only our own record of the SIM changes. */
   | { readonly do: 'record' }
-  /** It is so already. */
+  /** The SIM already is in the requested state. */
   | { readonly do: 'nothing'; readonly detail: string }
   | { readonly do: 'refuse'; readonly code: ErrorCode; readonly detail: string }
 
@@ -48,7 +48,7 @@ export type CarrierOperation = 'provision' | 'activate' | 'suspend' | 'unprovisi
 const refuse = (code: ErrorCode, detail: string): Decision => ({ do: 'refuse', code, detail })
 const carrier = (operation: CarrierOperation): Decision => ({ do: 'carrier', operation })
 
-/** Moves are the month end's own; everybody else provisions what is unprovisioned. */
+/** Whether a Provision ticket is a move. Only the month end moves SIMs; all others provision unprovisioned SIMs. */
 const isMove = (ask: TicketRequest): boolean => ask.cause.by === 'month-end' && !ask.unassign
 
 function decideProvision(state: SimState, ask: TicketRequest): Decision {
@@ -76,7 +76,7 @@ function decideSuspend(state: SimState, ask: TicketRequest): Decision {
   return { do: 'nothing', detail: 'the SIM is suspended already' }
 }
 
-/** What a ticket does to a SIM in this state. */
+/** Decides what a ticket does to a SIM in this state. */
 export function decide(state: SimState, ask: TicketRequest): Decision {
   switch (ask.type) {
     case TicketType.Provision:
@@ -95,7 +95,7 @@ export function decide(state: SimState, ask: TicketRequest): Decision {
   }
 }
 
-/** The state of a SIM after a ticket has completed on it. */
+/** The state of a SIM after a ticket has completed. Unchanged if the ticket is refused or does nothing. */
 export function stateAfter(state: SimState, ask: TicketRequest): SimState {
   const decision = decide(state, ask)
   if (decision.do === 'refuse' || decision.do === 'nothing') return state
@@ -117,9 +117,9 @@ export function stateAfter(state: SimState, ask: TicketRequest): SimState {
 }
 
 /**
- * Whether a ticket may be opened on a SIM with these open tickets before it.
+ * Checks whether a ticket may be opened on a SIM that has these earlier open tickets.
  *
- * @returns why not, or undefined: pointless and impossible are both conflicts
+ * @returns why not; undefined if it may. A ticket that would do nothing is a conflict too
  */
 export function mayOpen(
   state: SimState,

@@ -1,13 +1,13 @@
-/** Ids of the tickets that steps of workflows ask for: they follow from the step, so that no step opens two. */
+/** Ids of tickets that steps of workflows open. They are derived from the step, so that no step opens two tickets. */
 import { createHash } from 'node:crypto'
 
-/** Namespace of these ids: itself a UUIDv5, of `urn:simherd:tickets`. */
+/** Namespace of these ids: the UUIDv5 of `urn:simherd:tickets`. */
 const NAMESPACE = '0f4f3900-4991-57ab-9b72-f5d85d826458'
 
 /**
  * UUIDv5 (RFC 9562) of a tenant's step.
  *
- * @param key the step's Idempotency-Key: another for each run and step
+ * @param key the step's Idempotency-Key, different for each run and step
  */
 export function ticketIdOfStep(tenantId: string, key: string): string {
   const bytes = createHash('sha1')

@@ -1,4 +1,4 @@
-/** Tickets: operations on a SIM that take their time. Source: service document, sections 2.5 and 4.4. */
+/** Tickets: operations on a SIM that take time. Source: service document, sections 2.5 and 4.4. */
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
@@ -41,7 +41,7 @@ const WorkflowId = Text('The workflow that asks', 'suspend-on-overage:tf622080bc
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
 const by = <T extends string>(who: T) => Type.Literal(who)
 
-/** Who asked for a ticket, and why. */
+/** Who requested a ticket, and why. */
 export const Cause = Type.Union(
   [
     strictObject({ by: by('user') }),
@@ -134,7 +134,7 @@ export type InternalProvisionRequest = Static<typeof InternalProvisionRequest>
 export const InternalSimRequest = strictObject({ simId: SimId, ...internal })
 export type InternalSimRequest = Static<typeof InternalSimRequest>
 
-/** What making a ticket answers. */
+/** Response to a new ticket. */
 export const TicketResponse = strictObject({ id: Type.String({ format: 'uuid', description: 'Ticket id' }) })
 
 export const TicketMetadata = strictObject({

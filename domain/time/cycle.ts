@@ -1,11 +1,11 @@
 /**
  * Billing cycles: calendar months in UTC, or a fixed duration aligned to 1970-01-01T00:00Z.
  *
- * Imports nothing, reads no clock: enters the workflow bundle. Instants are epoch milliseconds.
- * A cycle is `[startsAt, endsAt)` and is named by its start: `2026-11`, or `20261121T0210Z`.
+ * Imports nothing and reads no clock, because it is part of the workflow bundle. Instants are epoch milliseconds. A
+ * cycle is `[startsAt, endsAt)`. Its key is its start: `2026-11`, or `20261121T0210Z`.
  */
 export interface Cycle {
-  /** Sorts like time among the keys of one tenant. */
+  /** Start of the cycle as text. The keys of one tenant sort by time. */
   readonly key: string
   readonly startsAt: number
   readonly endsAt: number
@@ -15,13 +15,13 @@ const UNIT_MS = { D: 86_400_000, H: 3_600_000, M: 60_000 } as const
 const DAY_MS = UNIT_MS.D
 const FIXED = /^P(?:(\d{1,4})D|T(\d{1,4})([HM]))$/
 
-/** A billing cycle's length: `'month'`, or milliseconds. */
+/** Length of a billing cycle: `'month'`, or milliseconds. */
 export type CycleLength = 'month' | number
 
 /**
- * Reads a billing cycle: `P1M`, or whole days, hours or minutes (`P7D`, `PT6H`, `PT5M`).
+ * Reads the length of a billing cycle: `P1M`, or whole days, hours or minutes (`P7D`, `PT6H`, `PT5M`).
  *
- * @returns undefined for anything else, zero included
+ * @returns undefined for anything else, including zero
  */
 export function parseBillingCycle(text: string): CycleLength | undefined {
   if (text === 'P1M') return 'month'
@@ -52,7 +52,12 @@ function monthCycle(year: number, month: number): Cycle {
   return { key: `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}`, startsAt, endsAt: Date.UTC(year, month + 1, 1) }
 }
 
-/** The cycle an instant falls into; a boundary belongs to the cycle that begins there. */
+/**
+ * The cycle that contains an instant. A boundary belongs to the cycle that begins there.
+ *
+ * @param at epoch milliseconds
+ * @throws Error if `billingCycle` is malformed
+ */
 export function cycleAt(billingCycle: string, at: number): Cycle {
   const length = lengthOf(billingCycle)
   if (length !== 'month') return fixedCycle(Math.floor(at / length) * length, length)
@@ -67,9 +72,10 @@ export const nextCycle = (billingCycle: string, cycle: Cycle): Cycle => cycleAt(
 export const previousCycle = (billingCycle: string, cycle: Cycle): Cycle => cycleAt(billingCycle, cycle.startsAt - 1)
 
 /**
- * The cycle a key names, for a tenant with this billing cycle.
+ * The cycle with this key, for a tenant with this billing cycle.
  *
- * @returns undefined where the key is malformed or no cycle of this length begins there
+ * @returns undefined if the key is malformed, or no cycle of this length begins there
+ * @throws Error if `billingCycle` is malformed
  */
 export function cycleOfKey(billingCycle: string, key: string): Cycle | undefined {
   const month = /^(\d{4})-(\d{2})$/.exec(key)
@@ -81,13 +87,15 @@ export function cycleOfKey(billingCycle: string, key: string): Cycle | undefined
   return cycle.key === key ? cycle : undefined
 }
 
-/** Days from an instant to the end of its cycle, rounded up. */
+/** Days from an instant (epoch milliseconds) to the end of its cycle, rounded up; 0 after the end. */
 export const daysUntilRenewal = (cycle: Cycle, at: number): number =>
   Math.max(0, Math.ceil((cycle.endsAt - at) / DAY_MS))
 
 /**
- * Width of a usage bucket in milliseconds: 5 minutes, or a sixtieth of a cycle shorter than a day.
- * Buckets are aligned to 1970 and feed the window facts (usage of the last hour, burn rates).
+ * Width of a usage bucket in milliseconds: 5 minutes. For cycles shorter than a day it is a sixtieth of the cycle, but
+ * at least a second. Buckets are aligned to 1970, and feed the facts over windows (usage of 24 hours, burn rates).
+ *
+ * @throws Error if `billingCycle` is malformed
  */
 export function bucketMs(billingCycle: string): number {
   const length = lengthOf(billingCycle)

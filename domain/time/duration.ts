@@ -1,13 +1,13 @@
-/** ISO 8601 durations of whole weeks, days, hours, minutes, seconds (fractions of seconds too). Imports nothing. */
+/** ISO 8601 durations of whole weeks, days, hours and minutes, and of seconds with fractions. Imports nothing. */
 const DURATION = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 
-/** As a JSON schema pattern. */
+/** The same durations as a pattern for JSON schemas. */
 export const DURATION_PATTERN = '^P(?!$)(\\d+W)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+M)?(\\d+(\\.\\d+)?S)?)?$'
 
 /**
- * Milliseconds of a duration.
+ * Reads a duration. @returns milliseconds, rounded
  *
- * @throws Error for anything that is not such a duration; months and years have no fixed length and are none
+ * @throws Error for anything else, including months and years, which have no fixed length
  */
 export function durationMs(text: string): number {
   const found = DURATION.exec(text)

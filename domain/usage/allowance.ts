@@ -1,25 +1,25 @@
 /**
- * Allowance and overage arithmetic, in whole bytes.
+ * Calculates allowances and overage, in whole bytes.
  *
- * The definition the set-wise SQL of store/usage/figures.ts is held to: a property test runs both.
- * All inputs are safe integers; products are made in bigint, so that no byte is lost on the way.
+ * This is the definition for the SQL behind store/usage/figures.ts, and a property test compares both. All inputs are
+ * safe integers. Products use bigint, so that no byte is lost.
  */
 import { PoolType, TariffType } from '../codes.ts'
 
 /** The part of a tariff that governs allowances. */
 export interface Allowance {
   readonly type: TariffType
-  /** Per SIM (Standard, Dynamic Pool), or the whole capacity (Fixed Pool). */
+  /** Bytes a SIM (Standard, Dynamic Pool), or of the whole pool (Fixed Pool). */
   readonly allowanceBytes: number
 }
 
-/** One row of the usage ledger: a SIM in a pool (or outside one) in a cycle. */
+/** A ledger row: a SIM in a pool, or outside pools, in a billing cycle. */
 export interface LedgerRow {
   readonly simId: number
   readonly usageBytes: number
-  /** Was Active here at some moment of the cycle. */
+  /** Whether the SIM was Active here at some moment of the cycle. */
   readonly contributing: boolean
-  /** The SIM's own tariff, last one in force in this cycle and pool. */
+  /** The SIM's own tariff: the last one in force in this cycle and pool. */
   readonly own: Allowance | null
 }
 
@@ -37,10 +37,10 @@ export interface PoolFigures {
 }
 
 /**
- * Which tariff governs a SIM's allowance: in a shared pool the pool's, in a Standard pool the SIM's own
- * Standard tariff or else the pool's, outside a pool the SIM's own.
+ * The tariff that governs a SIM's allowance. In a shared pool it is the pool's. In a pool with a Standard tariff it is
+ * the SIM's own Standard tariff, or else the pool's. Outside pools it is the SIM's own.
  *
- * @param pool the tariff of the pool, null outside pools
+ * @param pool tariff of the pool; null outside pools
  */
 export function governingTariff<T extends Allowance>(own: T | null, pool: T | null): T | null {
   if (pool === null) return own
@@ -53,9 +53,9 @@ export const poolTakesTariff = (pool: PoolType, tariff: TariffType): boolean =>
   pool === PoolType.Dynamic ? tariff === TariffType['Dynamic Pool'] : tariff !== TariffType['Dynamic Pool']
 
 /**
- * A SIM's share of a governing tariff, rounded down to whole bytes.
+ * A SIM's share of a governing tariff, in bytes, rounded down.
  *
- * @param contributing SIMs that contribute to the pool in this cycle, this one included
+ * @param contributing number of SIMs that contribute to the pool in this cycle, including this one
  */
 function shareBytes(governing: Allowance | null, contributing: number): number {
   if (governing === null) return 0
@@ -64,8 +64,8 @@ function shareBytes(governing: Allowance | null, contributing: number): number {
 }
 
 /**
- * Divides whole bytes by weight: each its rounded-down part, the bytes left over one each to the largest
- * remainders, ties to the lower SIM id. The parts add up to the total exactly, unless all weights are 0.
+ * Divides bytes by weight. Each SIM gets its part, rounded down. The bytes left over go one each to the largest
+ * remainders, and in ties to the lower SIM id. The parts add up to the total exactly, unless all weights are 0.
  */
 export function divideBytes(
   total: number,
@@ -98,7 +98,7 @@ function sharedPool(tariff: Allowance, rows: readonly LedgerRow[]): PoolFigures 
   const share = shareBytes(tariff, contributing)
   const limits = rows.map((row) => ({ ...row, limitBytes: row.contributing ? share : 0 }))
   const excess = limits.map((row) => ({ simId: row.simId, weight: Math.max(0, row.usageBytes - row.limitBytes) }))
-  // A pool over its limit has rows above their shares: shares never add up to more than the limit.
+  // Shares never add up to more than the limit, so a pool over its limit has rows above their shares.
   const parts = divideBytes(overageBytes, excess)
   return {
     limitBytes,
@@ -114,10 +114,10 @@ function sharedPool(tariff: Allowance, rows: readonly LedgerRow[]): PoolFigures 
 }
 
 /**
- * Limit, usage, overage and what remains of a pool in a cycle, and of each of its ledger rows.
- * In bytes, the rows' overage adds up to the pool's.
+ * Limit, usage, overage and remaining bytes of a pool in a cycle, and the limit and overage of each of its ledger rows.
+ * The rows' overage adds up exactly to the pool's.
  *
- * @param tariff the pool's tariff; null for the rows of SIMs outside pools
+ * @param tariff the pool's tariff; null for ledger rows outside pools
  */
 export function poolFigures(tariff: Allowance | null, rows: readonly LedgerRow[]): PoolFigures {
   if (tariff !== null && tariff.type !== TariffType.Standard) return sharedPool(tariff, rows)

@@ -1,19 +1,19 @@
-/** A usage record as a carrier's mediation delivers it, and what may be wrong with one. Pure. */
+/** A usage record as a carrier's mediation system delivers it, and its possible faults. Pure. */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { instantMs } from '../instant.ts'
 import { isStorable } from '../text.ts'
 
-/** A terabyte in one record, or 30 years of voice: beyond it a record is a mistake. */
+/** 1 TB in one record, or 30 years of voice (in seconds). A record above that is a mistake. */
 const MOST_BYTES = 1_000_000_000_000
 const MOST_UNITS = 1_000_000_000
 const amount = (most: number, description: string) =>
   Type.Optional(Type.Integer({ minimum: -most, maximum: most, description }))
 
-/** What usage adds up to at the most, of a SIM, a pool, a tenant or a span of time: below 2^53, so that sums are exact. */
+/** Largest total of usage for a SIM, a pool, a tenant or a time bucket. Below 2^53, so that sums are exact. */
 export const MOST_TOTAL = 9_000_000_000_000_000
 
-/** How old a record may be, unless a setting says otherwise: 90 days. */
+/** How old a record may be by default: 90 days, in milliseconds. */
 export const USAGE_MAX_AGE_MS = 90 * 86_400_000
 
 export const UsageRecord = Type.Object(
@@ -42,7 +42,7 @@ export const UsageRecord = Type.Object(
 )
 export type UsageRecord = Static<typeof UsageRecord>
 
-/** Why a record was not counted; a stable code and words for people. */
+/** Why a record was not counted: a stable code, and words for people. */
 export interface UsageFault {
   readonly code:
     | 'invalid_record'
@@ -56,7 +56,7 @@ export interface UsageFault {
   readonly detail: string
 }
 
-/** What stands in the place of a record that cannot be read, and why. */
+/** Takes the place of a record that cannot be read, and says why. */
 export class Unreadable {
   readonly why: string
   constructor(why: string) {
@@ -64,7 +64,7 @@ export class Unreadable {
   }
 }
 
-/** A record that was read; instants are epoch milliseconds. */
+/** A record that was read. `at` is in epoch milliseconds. */
 export interface ReadRecord {
   readonly recordId: string
   readonly iccid: string | null
@@ -78,7 +78,7 @@ export interface ReadRecord {
   readonly correction: boolean
 }
 
-/** How far ahead of the clock a record may be. */
+/** How far ahead of the clock a record may be, in milliseconds: 5 minutes. */
 export const FUTURE_MS = 5 * 60_000
 
 const fault = (code: UsageFault['code'], detail: string): { readonly fault: UsageFault } => ({
@@ -86,10 +86,11 @@ const fault = (code: UsageFault['code'], detail: string): { readonly fault: Usag
 })
 
 /**
- * Reads one record.
+ * Reads and checks one record.
  *
  * @param now epoch milliseconds; a record more than 5 minutes ahead is refused
- * @param maxAgeMs how old it may be, whenever its tenant was made
+ * @param maxAgeMs how old the record may be in milliseconds, even if it is older than its tenant
+ * @returns the record, or why it is refused
  */
 export function readRecord(
   value: unknown,

@@ -1,2 +1,2 @@
-/** A fact's value; null means unknown, and only that. */
+/** A fact's value. Null always means unknown, and nothing else. */
 export type FactValue = string | number | boolean | null

@@ -35,11 +35,11 @@ const filters = {
   ...pageQuery,
 }
 
-/** Asks for the log of one SIM or one pool. */
+/** Query for the log of one SIM or one pool. */
 export const SubjectLogQuery = Type.Object(filters)
 export type SubjectLogQuery = Static<typeof SubjectLogQuery>
 
-/** Asks for the log of the estate. */
+/** Query for the log of the whole estate. */
 export const WatchdogLogQuery = Type.Object({
   simId: Type.Optional(Id('Entries of this SIM')),
   poolId: Type.Optional(Id('Entries of this pool')),

@@ -1,11 +1,14 @@
-/** The comparisons that rules may make, under json-rules-engine's names, and how pages and mails put them. */
+/** The operators that rules may use, under json-rules-engine's names, and their wording in documents and mails. */
 
 export interface OperatorWords {
-  /** `order`: two numbers; `equality`: two values of one type; `list`: a value and a list; `presence`: true or false. */
+  /**
+   * Operands. `order`: two numbers. `equality`: two values of one type. `list`: a value and a list. `presence`: a
+   * boolean.
+   */
   readonly takes: 'order' | 'equality' | 'list' | 'presence'
-  /** As in "the fact … the value". */
+  /** Wording that completes "the fact … the value". */
   readonly meaning: string
-  /** As a mail puts it behind the fact's value: "usagePct is 93: above 90". */
+  /** Wording after the fact's value in a mail: "usagePct is 93: above 90". */
   readonly inMail: string
 }
 
@@ -22,10 +25,10 @@ export const OPERATORS = {
 } as const satisfies Readonly<Record<string, OperatorWords>>
 export type OperatorName = keyof typeof OPERATORS
 
-/** In front of an operator's name: what it compares must not be so. */
+/** Prefix of an operator's name that negates the comparison. */
 export const NEGATION = 'not:'
 
 export const isOperator = (name: string): name is OperatorName => Object.hasOwn(OPERATORS, name)
 
-/** All names that rules may use. */
+/** All operator names that rules may use, including the negated ones. */
 export const operatorNames = (): string[] => Object.keys(OPERATORS).flatMap((name) => [name, `${NEGATION}${name}`])

@@ -1,7 +1,7 @@
-/** Which watchdog settings are in force for a SIM, and which mode bounds a rule. Pure. */
+/** Decides which watchdog settings are in force for a SIM, and which mode bounds a rule. Pure. */
 import { TariffType, WatchdogMode } from '../codes.ts'
 
-/** What the watchdog of a SIM or a pool is set to; null: nothing of its own. */
+/** Own watchdog settings of a SIM or a pool; null: no own value. */
 export interface WatchdogSettings {
   readonly watchdogMode: WatchdogMode | null
   readonly warningThresholdPct: number | null
@@ -13,16 +13,16 @@ export interface PoolWatchdogSettings extends WatchdogSettings {
   readonly tariffType: TariffType | null
 }
 
-/** What a SIM has without settings of its own, outside pools. */
+/** Settings of a SIM outside pools, without settings of its own. */
 const NOTHING = { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: null, enableBurnRateAlerts: false } as const
 
 /**
- * The mode that bounds what a rule does about a SIM. A rule of SIMs goes by the SIM's own mode where it has one, else by
- * its pool's, else by Monitor. A rule of pools goes by the pool's, and no further than an own mode of the SIM lets it.
+ * The mode that bounds what a rule does to a SIM. A rule of SIMs follows the SIM's own mode, else its pool's, else
+ * Monitor. A rule of pools follows the pool's mode, or the SIM's own mode if that is weaker.
  *
- * @param subject what the rule is decided for
- * @param own null: the SIM has none
- * @param pool null: the SIM is in no pool
+ * @param subject kind of subject that the rule is evaluated for
+ * @param own mode of the SIM; null if it has none
+ * @param pool mode of its pool; null outside pools
  */
 export function modeInForce(
   subject: 'sim' | 'pool',
@@ -33,20 +33,20 @@ export function modeInForce(
   return own === null || own > pool ? pool : own
 }
 
-/** Whether a pool's rule may pick a SIM: it is not exempt, and its own mode is unset or Enforce. */
+/** Whether a pool's rule may pick a SIM: the SIM is not exempt, and its own mode is unset or Enforce. */
 export const mayBePicked = (sim: { readonly exempt: boolean; readonly ownMode: WatchdogMode | null }): boolean =>
   !sim.exempt && modeInForce('pool', sim.ownMode, WatchdogMode.Enforce) === WatchdogMode.Enforce
 
-/** Own modes of SIMs that keep a pool's rule from picking them. */
+/** Own modes of a SIM that keep a pool's rule from picking it. */
 export const UNPICKED_MODES: readonly WatchdogMode[] = Object.values(WatchdogMode).filter(
   (ownMode) => !mayBePicked({ exempt: false, ownMode }),
 )
 
 /**
- * A SIM's settings in force: its own, or else its pool's. Threshold and burn rate alerts of a shared pool are about what
- * its SIMs share: only where a Standard tariff governs are they its SIMs' too.
+ * A SIM's settings in force: its own, else its pool's. A SIM inherits the warning threshold and the burn rate alerts
+ * only from a pool with a Standard tariff. In a shared pool these settings concern the shared allowance.
  *
- * @param pool null outside pools
+ * @param pool settings of its pool; null outside pools
  */
 export function settingsInForce(own: WatchdogSettings, pool: PoolWatchdogSettings | null) {
   const above = pool?.tariffType === TariffType.Standard ? pool : NOTHING

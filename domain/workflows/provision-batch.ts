@@ -1,4 +1,4 @@
-/** Batches: many SIMs to take from unprovisioned to active by one workflow. Source: internal interface. */
+/** Batches: many SIMs that one workflow provisions and activates. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
 import { ICCID } from '../identifiers.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
@@ -8,7 +8,7 @@ const poolId = Id('Target pool; left out: the default, else none')
 const tariffId = Id('Tariff of its own; left out: the default, else none')
 const tag = Text('Tag to set with the activation', 'meter 17', { maxLength: 128 })
 
-/** A row of the list: the SIM, by id or ICCID, and where it is to go. */
+/** A row of the list: the SIM, by id or ICCID, and its target pool, tariff and tag. */
 export const BatchRow = strictObject({
   simId: optional(Id('SIM id')),
   iccid: optional(Type.String({ pattern: ICCID.source, description: 'ICCID' })),
@@ -44,7 +44,7 @@ export const BatchRequest = strictObject(
 )
 export type BatchRequest = Static<typeof BatchRequest>
 
-/** With CSV, whose rows are only the SIMs, the other fields stand in the query. */
+/** Query of a request with a CSV body, whose rows are only the SIMs. */
 export const BatchRequestQuery = Type.Object({
   poolId: Type.Optional(Id('Target pool of rows that name none')),
   tariffId: Type.Optional(Id('Tariff of rows that name none')),
@@ -62,7 +62,7 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const code = Type.String({ description: 'A code of docs/errors.md, or the ticket’s failure code' })
 const refusals = Type.Array(strictObject({ code, count: count('How many') }), { description: 'Refused, by code' })
 
-/** What a batch was taken on with. */
+/** Response to an accepted batch. */
 export const BatchStarted = strictObject({
   id,
   workflowId,
@@ -72,7 +72,7 @@ export const BatchStarted = strictObject({
 })
 export type BatchStarted = Static<typeof BatchStarted>
 
-/** What has become of a SIM of a batch; the last five are how its provision-and-activate ended. */
+/** States of a SIM in a batch. The last five are outcomes of its provision-and-activate. */
 export const BATCH_OUTCOMES = [
   'refused',
   'waiting',
@@ -172,7 +172,7 @@ export const BatchSimEnd = strictObject({
 export type BatchSimEnd = Static<typeof BatchSimEnd>
 
 const MOST_NOTED = 1000
-/** What the workflow has to tell of its SIMs. */
+/** What the workflow reports about its SIMs. */
 export const BatchNotes = strictObject({
   started: Type.Array(index, { maxItems: MOST_NOTED, description: 'Places of SIMs that are under way now' }),
   ended: Type.Array(BatchSimEnd, { maxItems: MOST_NOTED, description: 'SIMs that have ended' }),

@@ -1,4 +1,4 @@
-/** What running workflows can be asked to change, by the type that their id begins with: Temporal's updates. */
+/** Temporal updates that running workflows accept, by the type that their id begins with. */
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { Instant, optional, strictObject } from '../schema.ts'
@@ -6,9 +6,9 @@ import { Until } from '../suspend.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 export interface WorkflowUpdate {
-  /** What it takes: one plain object. */
+  /** Schema of its one argument, a plain object. */
   readonly args: TSchema
-  /** Fields of which exactly one has to be given. */
+  /** Fields of which exactly one is required. */
   readonly oneOf?: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export const WORKFLOW_UPDATES: Readonly<Record<string, Readonly<Record<string, W
   },
 }
 
-/** Any update's argument, as the interface's description shows it. */
+/** The argument of any update, as the OpenAPI document shows it. */
 export const UpdateArgs = Type.Object(
   {},
   {

@@ -1,4 +1,4 @@
-/** What the internal interface takes to start workflows, and how it shows them. */
+/** Requests of the internal interface that start workflows, and how it shows runs. */
 
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
@@ -40,10 +40,10 @@ export const StartMonthEnd = strictObject({
 })
 export type StartMonthEnd = Static<typeof StartMonthEnd>
 
-/** Most SIMs that one call arms. */
+/** Most SIMs that one request arms. */
 const MOST_ARMED = 500
 
-/** What enforce-pool asks for SIMs it has picked. */
+/** Request of enforce-pool for the SIMs that it has picked. */
 export const ArmRequest = strictObject({
   simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_ARMED, description: 'The SIMs' }),
   cycle: CycleKey,
@@ -119,7 +119,7 @@ const Fault = (description: string) =>
   )
 const WhenOrNull = (description: string) => nullable(Instant(description))
 
-/** What Temporal knows that explains why a run does not go on. */
+/** What Temporal knows about a run that does not go on, in order to explain why. */
 export const WorkflowPending = strictObject({
   workflowId: Type.String(),
   runId: Type.String(),
