@@ -6,7 +6,7 @@ type Some = Partial<Settings>
 const asText = (settings: Some) =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]))
 
-/** Ours, with `settings` in place of what it says about them, and `otherwise` where it says nothing. */
+/** Our own environment. `settings` override its values; `otherwise` gives values for settings that it lacks. */
 export const childEnv = (settings: Some, otherwise: Some = {}): Record<string, string | undefined> => ({
   ...asText(otherwise),
   ...process.env,

@@ -1,8 +1,8 @@
 /**
- * Settings: the only reader of the environment.
+ * Settings. Only this module reads settings from the environment.
  *
- * Every setting is in one table, from which the parser, the defaults and docs/configuration.md come.
- * All faults are told at once. Durations are ISO 8601.
+ * All settings are in one table, from which the parser, the defaults and docs/configuration.md are derived. All faults
+ * are reported at once. Durations are ISO 8601.
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -18,7 +18,7 @@ const duration = (def: string, description: string) =>
     default: def,
     description,
   })
-/** A setting that may be left out, and what it is otherwise. */
+/** A setting that may be omitted. `expected` says which values it takes otherwise. */
 const optional = (check: (value: string) => boolean, expected: string, description: string) =>
   Type.Refine(
     Type.String({ default: '', description }),
@@ -33,7 +33,7 @@ const url = (example: string, description: string) => {
     description,
   )
 }
-/** Schemes that are taken where an example has the first. */
+/** Schemes that a URL may have, by the scheme of its example. */
 const SCHEMES: Readonly<Record<string, readonly string[]>> = {
   http: ['http:', 'https:'],
   postgres: ['postgres:', 'postgresql:'],
@@ -41,7 +41,7 @@ const SCHEMES: Readonly<Record<string, readonly string[]>> = {
   smtp: ['smtp:', 'smtps:'],
 }
 const isAddress = (value: string): boolean => /^(\[[0-9a-fA-F:.]+\]|[^\s:/@]+):\d{1,5}$/.test(value)
-/** It goes into a header of HTTP. */
+/** A secret. It is sent in an HTTP header, which restricts its characters. */
 const secret = (description: string) =>
   optional((value) => /^[\x21-\x7e]+$/.test(value), 'printable characters without spaces or line breaks', description)
 
@@ -191,13 +191,13 @@ export const Settings = Type.Object({
 })
 export type Settings = Static<typeof Settings>
 
-/** What a setting with a pattern takes, in words. */
+/** Says in words which values a setting takes; undefined if its schema does not say so. */
 function expectedOf(instancePath: string): string | undefined {
   const schema = Object.entries(Settings.properties).find(([name]) => name === instancePath.slice(1))?.[1]
   return schema !== undefined && 'expected' in schema ? `must be ${String(schema.expected)}` : undefined
 }
 
-/** A setting as it was given; of secrets and passwords only that they were. */
+/** A setting as it was given, with secrets and passwords hidden. */
 function shown(name: string, env: Readonly<Record<string, string | undefined>>): string {
   const value = String(env[name])
   if (/_(KEY|SECRET)$/.test(name)) return `${name} (${value.length} characters, not shown)`
@@ -207,7 +207,7 @@ function shown(name: string, env: Readonly<Record<string, string | undefined>>):
 /**
  * Reads the settings.
  *
- * @throws Error listing every setting that is wrong: what was got and what would be right
+ * @throws Error that lists every wrong setting, with the value given and the values allowed
  */
 export function readSettings(env: Readonly<Record<string, string | undefined>> = process.env): Settings {
   const given = Object.fromEntries(

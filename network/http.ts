@@ -1,30 +1,30 @@
 /**
- * The carrier behind a bridge: a small HTTP server that somebody writes for their carrier.
+ * The carrier behind a bridge: a small HTTP server that an operator writes for their carrier.
  *
  *   POST {url}/operations   CarrierRequest → 200 {ticketId, effect: 'done' | 'already'}
- *                           4xx {code, detail} never for this request · 408, 425, 429, 5xx later, by Retry-After
- *   GET  {url}/healthz      2xx when it can be asked; without the secret
+ *                           4xx {code, detail}: never retry · 408, 425, 429, 5xx: retry, after Retry-After
+ *   GET  {url}/healthz      2xx if the carrier can take requests; sent without the secret
  *
- * The bridge promises to act once for each ticket id, and to answer a repeated one as it did the first. On
- * that stands everything here: a request whose answer got lost is simply made again.
+ * The bridge must be idempotent: it acts once for each ticket id, and repeats its first response for a repeated id. All
+ * code here relies on that. A request whose response got lost is simply sent again.
  */
 
 import { CarrierError, type Network } from './network.ts'
 import { quote, readBounded, readResponse } from './response.ts'
 
 export interface BridgeOptions {
-  /** http or https, with or without a path. */
+  /** URL of the bridge, http or https, with or without a path. */
   readonly url: string
   /** Sent as `Authorization: Bearer <secret>`. */
   readonly secret: string
-  /** From asking to the last byte of the answer, in milliseconds. */
+  /** Time from the request to the last byte of the response, in milliseconds. */
   readonly timeoutMs: number
 }
 
 /**
- * The carrier behind a bridge at this address.
+ * The carrier behind the bridge at this URL.
  *
- * @throws Error where address or secret cannot be used
+ * @throws Error if the URL is not http or https or contains a user, or if the secret is not visible ASCII characters
  */
 export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network {
   const base = baseOf(url)
@@ -41,7 +41,7 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = outer === undefined ? timeout : AbortSignal.any([timeout, outer])
     try {
-      // The secret is for this address only: a redirect is an answer like any other wrong one.
+      // The secret is for this address only, so a redirect is not followed. It counts as a wrong response.
       const response = await fetch(base + path, { ...init, signal, redirect: 'manual' })
       return read(response, await readBounded(response))
     } catch (error) {
@@ -85,7 +85,7 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
 
 function baseOf(url: string): string {
   const { protocol, username } = URL.canParse(url) ? new URL(url) : { protocol: '', username: '' }
-  // fetch refuses credentials in an address, each time and without saying which.
+  // fetch refuses an address with credentials, on every request and without naming the address.
   if ((protocol !== 'http:' && protocol !== 'https:') || username !== '') {
     throw new Error(
       'the address of the carrier must be http:// or https://, without user or password: check CARRIER_URL',
@@ -94,11 +94,11 @@ function baseOf(url: string): string {
   return url.replace(/\/+$/, '')
 }
 
-/** It may have acted all the same. */
+/** Error for a request without a response. The carrier may have acted nevertheless. */
 const unanswered = (message: string, cause: unknown) =>
   new CarrierError(message, { code: 'carrier_timeout', retryable: true, cause })
 
-/** fetch says only "fetch failed"; what happened is in the cause. */
+/** The message of the innermost cause, because fetch itself says only "fetch failed". */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name

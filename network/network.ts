@@ -1,14 +1,14 @@
-/** What a carrier can be asked to do, and how it can fail. */
+/** Requests to a carrier, and how they can fail. */
 import type { CarrierOperation } from '../domain/tickets/decisions.ts'
 
 export interface CarrierRequest {
-  /** UUID. The carrier acts once for each: whoever repeats a request repeats its id. */
+  /** UUID. The carrier acts once for each id, so a repeated request must have the same id. */
   readonly ticketId: string
   readonly operation: CarrierOperation
   readonly iccid: string
-  /** Name of the pool the line goes to; with `provision` and `move`. */
+  /** Name of the SIM's target pool; with `provision` and `move`. */
   readonly pool?: string
-  /** Name of the tariff the line gets; with `provision` and `move`. */
+  /** Name of the SIM's target tariff; with `provision` and `move`. */
   readonly tariff?: string
   /** Text of an SMS; with `sendSms`. */
   readonly message?: string
@@ -16,38 +16,38 @@ export interface CarrierRequest {
 
 export interface CarrierResponse {
   readonly ticketId: string
-  /** `already`: there was nothing to do; the line was so before. */
+  /** `already`: there was nothing to do, because the SIM already was in the requested state. */
   readonly effect: 'done' | 'already'
 }
 
 export interface Network {
   /**
-   * Asks the carrier for one operation.
+   * Requests one operation from the carrier.
    *
-   * Safe to repeat with the same ticket id, and to be repeated when no answer came: the carrier may have acted.
+   * Idempotent for a ticket id. Repeat the request if no response came, because the carrier may have acted.
    *
-   * @throws CarrierError always and only
+   * @throws CarrierError for any failure, and nothing else
    */
   perform(request: CarrierRequest, options?: { readonly signal?: AbortSignal }): Promise<CarrierResponse>
   /**
-   * Asks whether the carrier can be reached; changes nothing there.
+   * Checks whether the carrier can be reached. Changes nothing there.
    *
-   * @throws CarrierError always and only
+   * @throws CarrierError for any failure, and nothing else
    */
   ping(options?: { readonly signal?: AbortSignal }): Promise<void>
 }
 
 export interface CarrierFailure {
-  /** The carrier's own code where it refused; one that begins with `carrier_` where it could not be asked. */
+  /** The carrier's own code if it refused. A code that begins with `carrier_` if it gave no valid response. */
   readonly code: string
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
-  /** How long the carrier wants to be left alone, in milliseconds. */
+  /** How long to wait before the next request, in milliseconds, if the carrier said so. */
   readonly retryAfterMs?: number
   readonly cause?: unknown
 }
 
-/** What a tenant is told, by code: nothing of what the bridge said, which is somebody else's program. */
+/** Words for tenants, by code. They contain nothing from the bridge, which is somebody else's program. */
 const PLAIN_WORDS: Readonly<Record<string, string>> = {
   carrier_busy: 'the carrier is busy',
   carrier_timeout: 'the carrier did not answer in time',
@@ -57,12 +57,12 @@ const PLAIN_WORDS: Readonly<Record<string, string>> = {
   carrier_unreadable: 'the carrier gave no answer that can be read',
 }
 
-/** Why the carrier did not do it, or why that is not known. The message is the operator's: it may name addresses. */
+/** Why the carrier did not act, or why that is unknown. The message is for the operator, and may contain addresses. */
 export class CarrierError extends Error {
   readonly code: string
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
-  /** The same for a tenant. */
+  /** The message for a tenant. */
   readonly plainWords: string
   constructor(message: string, failure: CarrierFailure) {
     super(message, failure.cause === undefined ? undefined : { cause: failure.cause })

@@ -1,17 +1,19 @@
-/** Reading what a bridge to the carrier answered. It is somebody else's program: nothing is taken on trust. */
+/**
+ * Reads responses from a bridge to the carrier. The bridge is somebody else's program, so nothing in them is trusted.
+ */
 import { retryAfterMs } from '../domain/http.ts'
 import { storable } from '../domain/text.ts'
 import { CarrierError, type CarrierResponse } from './network.ts'
 
-/** 64 KiB: an answer is two short fields; more is not an answer. */
+/** 64 KiB. A response is two short fields; anything longer is not a response. */
 const MAX_BYTES = 65_536
-/** One hour: a bridge with a wrong clock must not park a ticket for years. */
+/** One hour. A bridge with a wrong clock must not delay a ticket for years. */
 const MAX_PAUSE_MS = 3_600_000
 const QUOTED_CHARS = 200
 const DETAIL_CHARS = 500
 const CODE_CHARS = 64
 
-/** Text of a body, cut off after {@link MAX_BYTES}. */
+/** Reads the text of a body. Stops after the chunk that exceeds {@link MAX_BYTES}. */
 export async function readBounded(response: Response): Promise<string> {
   if (response.body === null) return ''
   const decoder = new TextDecoder()
@@ -20,17 +22,17 @@ export async function readBounded(response: Response): Promise<string> {
   for await (const chunk of response.body) {
     bytes += chunk.byteLength
     text += decoder.decode(chunk, { stream: true })
-    // Leaving the loop cancels the stream, and with it the connection.
+    // Leaving the loop cancels the stream and its connection.
     if (bytes > MAX_BYTES) break
   }
   return text
 }
 
 /**
- * The answer to one operation.
+ * Reads the response to one operation.
  *
- * Only the bridge's own words end a request for good: a 4xx with a `code`. A proxy's error page, a redirect,
- * a refused secret or an answer about another ticket say nothing about the line, and are tried again.
+ * Only a 4xx with a `code` from the bridge itself fails for good. A proxy's error page, a redirect, a refused secret or
+ * a response about another ticket says nothing about the SIM. Such a request is tried again.
  *
  * @throws CarrierError for everything but a 200 with `{ticketId, effect}` of this ticket
  */
@@ -81,7 +83,7 @@ function parse(text: string): Body | undefined {
   }
 }
 
-/** On one line, and cut where it is longer: never in the middle of a character. */
+/** Puts text on one line, and cuts it to `most` UTF-16 units. Half a surrogate pair at the cut becomes U+FFFD. */
 const plain = (text: string, most = Number.POSITIVE_INFINITY) =>
   storable(
     text
@@ -95,7 +97,7 @@ function detailOf(body: Body): string {
   return detail === '' ? 'no reason given' : detail
 }
 
-/** What came, short and on one line. */
+/** Quotes a body, short and on one line. */
 export function quote(text: string): string {
   const shown = plain(text)
   if (shown === '') return 'an empty body'

@@ -1,4 +1,4 @@
-/** Several notifications in one mail: grouped by rule, worst first, bounded. */
+/** Several notifications in one mail: grouped by rule, worst first, limited in size. */
 import { counted, instant, oneLine, shorten } from './format.ts'
 import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
 import { badgeOf, originText, paceText, summaryView, type Tone, toneOf, usageText } from './views.ts'
@@ -7,7 +7,7 @@ interface DigestRow {
   readonly tone: Tone
   readonly label: string
   readonly message: string
-  /** Usage, since when, the forecast; what became of it where that is not the group's badge. */
+  /** Usage, start and forecast; also the alert's badge if it differs from the group's. */
   readonly detail: string
 }
 
@@ -15,12 +15,12 @@ export interface DigestGroup {
   readonly tone: Tone
   readonly badge: string
   readonly title: string
-  /** The rule's file and version; null where it is no rule. */
+  /** The rule's file and version; null if the group has no rule. */
   readonly origin: string | null
   readonly size: string
   readonly rows: readonly DigestRow[]
   readonly more: string | null
-  /** Each different sentence once. */
+  /** Sentences about what happens next, without duplicates. */
   readonly next: readonly string[]
   readonly howToStop: readonly string[]
 }
@@ -34,24 +34,24 @@ export interface DigestView {
   readonly more: string | null
 }
 
-/** Beyond 200 rows nobody reads on, and at about 100 kB some mail programs cut the mail off. */
+/** Nobody reads beyond 200 rows, and some mail programs cut off a mail at about 100 kB. */
 const MAX_ROWS = 200
-/** So that one rule that fires everywhere does not hide the others. */
+/** Most rows of one rule if there are others, so that a rule that fires everywhere does not hide them. */
 const MAX_ROWS_OF_ONE_AMONG_OTHERS = 100
-/** Each group's frame weighs as much as ten rows. */
+/** The frame of a group is as large as ten rows. */
 const MAX_GROUPS = 20
-/** Two lines of a row; the whole message stands in the watchdog log. */
+/** Two lines of a row. The watchdog log has the whole message. */
 const MESSAGE_CHARS = 160
-/** Different sentences of one rule; more than a few only where they carry instants. */
+/** Most different sentences of one rule. There are more than a few only if they contain instants. */
 const MAX_SENTENCES = 3
 
 const RANKS: Readonly<Record<Tone, number>> = { critical: 0, warning: 1, info: 2, resolved: 3 }
 const rank = (told: Notification): number => RANKS[told.kind === 'summary' ? 'info' : toneOf(told)]
 
 /**
- * One view of several notifications of one tenant.
+ * Makes one view of several notifications of one tenant.
  *
- * @throws Error without any notification
+ * @throws Error if there is no notification
  */
 export function digestView(notifications: readonly Notification[]): DigestView {
   const [first] = notifications
@@ -61,7 +61,7 @@ export function digestView(notifications: readonly Notification[]): DigestView {
   const limit = byRule.size > 1 ? MAX_ROWS_OF_ONE_AMONG_OTHERS : MAX_ROWS
   const groups: DigestGroup[] = []
   const left = { rows: MAX_ROWS, unshown: 0, rules: 0 }
-  // A Map keeps the order of first sight: the group with the worst notification comes first.
+  // A Map keeps insertion order, so the group with the worst notification comes first.
   for (const members of byRule.values()) {
     const shown = members.slice(0, groups.length < MAX_GROUPS ? Math.min(limit, left.rows) : 0)
     left.rows -= shown.length
@@ -83,14 +83,14 @@ export function digestView(notifications: readonly Notification[]): DigestView {
   }
 }
 
-/** "3 Critical, 8 Warning, 1 Resolved", worst first. */
+/** Counts notifications by badge, worst first: "3 Critical, 8 Warning, 1 Resolved". */
 export function countsText(notifications: readonly Notification[]): string {
   const sorted = notifications.toSorted((a, b) => rank(a) - rank(b))
   const byBadge = Map.groupBy(sorted, (told) => (told.kind === 'summary' ? 'Billing cycle' : badgeOf(told)))
   return [...byBadge].map(([badge, { length }]) => `${length} ${badge}`).join(', ')
 }
 
-/** Share of the limit that is used; what is furthest over comes first within a level. */
+/** Usage in percent of the limit. Within a level, the highest comes first. */
 const excess = (told: Notification): number => (told.kind === 'summary' ? 0 : (told.facts.usagePct ?? 0))
 
 function groupView(members: readonly Notification[], shown: readonly Notification[]): DigestGroup {
@@ -138,7 +138,7 @@ function summaryRow(told: SummaryNotification): DigestRow {
   }
 }
 
-/** The different ones, with how many notices each holds for where they differ. */
+/** The different sentences. If there are several, each with the number of its notifications. */
 function sentences(all: readonly string[]): string[] {
   const bySentence = [...Map.groupBy(all.map(oneLine), (sentence) => sentence)]
   if (bySentence.length === 1) return bySentence.map(([sentence]) => sentence)

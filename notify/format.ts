@@ -1,4 +1,4 @@
-/** How mails write numbers, instants and words from outside. The HTML and the text part use the same strings. */
+/** How mails write numbers, instants and text from outside. The HTML and the text part use the same strings. */
 
 import { LogLevel, labelOf } from '../domain/codes.ts'
 import { toMoney } from '../domain/units.ts'
@@ -10,20 +10,20 @@ const FACT = new Intl.NumberFormat('en', { maximumFractionDigits: 3, useGrouping
 const COUNT = new Intl.NumberFormat('en')
 const MONEY = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })
-// Cut, not rounded: 99.96 % must not read as full.
+// Truncated, not rounded: 99.96 % must not show as 100 %.
 const PCT = new Intl.NumberFormat('en', { maximumFractionDigits: 1, roundingMode: 'trunc' })
 
-/** Megabytes. One byte too many still shows: 0.000001 MB. */
+/** Formats megabytes. Even one byte shows: 0.000001 MB. */
 export const megabytes = (mb: number): string => `${(mb !== 0 && Math.abs(mb) < 1 ? SMALL : MOST).format(mb)} MB`
 
 export const percent = (pct: number): string => `${PCT.format(pct)} %`
 export const count = (n: number): string => COUNT.format(n)
 export const counted = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`
 
-/** An amount of the tenant's currency, which has no name here. */
+/** Formats micro-units as an amount of the tenant's currency, whose name is not known here. */
 export const money = (micro: number): string => MONEY.format(toMoney(micro))
 
-/** A value as rules see it: without thousands separators, so that it can be compared with the rule file. */
+/** Formats a fact's value without thousands separators, so that it can be compared with the rule file. */
 export function factValue(value: FactValue | readonly FactValue[]): string {
   if (value === null) return 'unknown'
   if (typeof value === 'object') return value.map(factValue).join(', ')
@@ -31,7 +31,7 @@ export function factValue(value: FactValue | readonly FactValue[]): string {
   return oneLine(String(value))
 }
 
-/** ISO 8601 to `2026-11-21 08:40 UTC`; what is no instant is shown as it came. */
+/** Formats ISO 8601 as `2026-11-21 08:40 UTC`. Anything else is shown as it is, on one line. */
 export function instant(iso: string): string {
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return oneLine(iso)
@@ -40,8 +40,8 @@ export function instant(iso: string): string {
 }
 
 /**
- * Words from outside on one line, without control characters and without marks that turn the direction of
- * writing, so that a name can neither fake a header or a line nor show itself as another.
+ * Puts text from outside on one line, without control characters and without marks that change the writing direction. A
+ * name can then neither fake a header or a line, nor pose as another name.
  */
 export const oneLine = (text: string): string =>
   text
@@ -49,7 +49,7 @@ export const oneLine = (text: string): string =>
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
 
-/** At most this many UTF-16 units, with an ellipsis where it was cut; never cut inside a character. */
+/** Cuts text to at most this many UTF-16 units, with an ellipsis if it was cut. Never cuts inside a character. */
 export function shorten(text: string, units: number): string {
   if (text.length <= units) return text
   let kept = ''

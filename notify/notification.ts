@@ -1,61 +1,64 @@
 /**
- * What somebody is told: written in the transaction of what it tells, kept as JSON, rendered when it leaves.
- * All instants are ISO 8601 in UTC.
+ * Notifications: written in the transaction of the fact that they report, stored as JSON, and rendered when their mail
+ * is sent. All instants are ISO 8601 in UTC.
  */
 
 import type { LogLevel, SimStatus } from '../domain/codes.ts'
 import type { FactValue } from '../domain/watchdog/fact.ts'
 
-/** One condition that decided. */
+/** One comparison that decided. */
 export interface Reason {
   readonly fact: string
   readonly value: FactValue
-  /** The engine's name of the comparison, such as `greaterThanInclusive`. */
+  /** The engine's name of the operator, such as `greaterThanInclusive`. */
   readonly operator: string
   readonly operand: FactValue | readonly FactValue[]
 }
 
 interface BasicNotification {
-  /** Alert key and kind: told once. */
+  /** Alert key and kind. A tenant gets at most one notification a key. */
   readonly key: string
   readonly level: LogLevel
-  /** When it was found. */
+  /** When the fact was found. */
   readonly at: string
   readonly tenantId: string
   readonly tenantName: string
 }
 
-/** A rule's alert: it fired, it cleared, or its grace period began or is about to end. */
+/** An alert of a rule: it fired or resolved, or its grace period began or is about to end. */
 export interface AlertNotification extends BasicNotification {
   readonly kind: 'fired' | 'resolved' | 'graceStarted' | 'graceEnding'
   readonly rule: { readonly name: string; readonly file: string; readonly version: number }
   readonly subject: {
     readonly kind: 'sim' | 'pool' | 'tenant'
     readonly id: number | string
-    /** A SIM's tag or ICCID, a pool's or tenant's name. Never a secret of an eSIM profile. */
+    /** A SIM's tag or ICCID, or the name of a pool or tenant. Never a secret of an eSIM profile. */
     readonly label: string
   }
-  /** The rule's message, its facts filled in. */
+  /** The rule's message, with its facts filled in. */
   readonly message: string
-  /** Since when it has been so. */
+  /** Since when the fact has been true. */
   readonly since: string
-  /** 1 MB is 10^6 bytes; null is unknown, or without meaning for this subject. */
+  /** Usage of the subject. 1 MB is 10^6 bytes. Null: unknown, or not applicable to this subject. */
   readonly facts: {
     readonly usageMB: number | null
     readonly limitMB: number | null
     readonly usagePct: number | null
     readonly overageMB: number | null
   }
-  /** When the limit will be passed if usage goes on like this; null where there is no forecast. */
+  /** When usage will pass the limit if it continues at this rate; null without a forecast. */
   readonly pace: string | null
-  /** A sentence: "The SIM will be suspended at …", "Monitor mode: it would have been suspended", "Nothing: for information". */
+  /**
+   * What happens next, as a sentence: "The SIM will be suspended at …", "Monitor mode: it would have been suspended",
+   * "Nothing: for information".
+   */
   readonly whatNext: string
   readonly why: readonly Reason[]
-  /** A sentence: what to do so that no more of these come. */
+  /** How to stop these notifications, as a sentence. */
   readonly howToStop: string
 }
 
-/** A billing cycle was closed. Money is in micro-units of the currency. */
+/** Summary of a billing cycle that was closed. Money in micro-units of the currency. */
 export interface SummaryNotification extends BasicNotification {
   readonly kind: 'summary'
   readonly cycle: { readonly key: string; readonly startsAt: string; readonly endsAt: string }
@@ -71,7 +74,9 @@ export interface SummaryNotification extends BasicNotification {
     readonly reactivated: number
     readonly stillSuspended: number
   }
-  /** What the charges hold of earlier cycles, the oldest first: usage and money are differences, and may be below 0. */
+  /**
+   * Adjustments of earlier cycles in the charges, oldest first. Usage and money are differences, and may be negative.
+   */
   readonly adjustments?: readonly {
     readonly cycle: string
     readonly lines: number
@@ -86,9 +91,12 @@ export interface SummaryNotification extends BasicNotification {
     readonly overageMB: number
     readonly chargeMicro: number
   }[]
-  /** The statement; attached where it is given. The sender reads it when the mail leaves, it is not kept in here. */
+  /** The statement to attach, if there is one. It is not stored here: the sender reads it when it sends the mail. */
   readonly statementCsv?: string
-  /** Lines of a long statement that are not attached: its pools are, the rest is asked for. Absent where it is whole. */
+  /**
+   * Number of lines of a long statement that are not attached. Its pools are attached, and the rest can be requested.
+   * Absent if the whole statement is attached.
+   */
   readonly statementLinesLeftOut?: number
 }
 

@@ -1,8 +1,8 @@
 /**
- * Notifications → a mail. Pure: the same notifications make the same mail, whenever it is sent.
+ * Renders notifications as a mail. Pure: the same notifications make the same mail, whenever it is sent.
  *
- * The HTML templates are compiled ahead from MJML (tools/mail-templates.ts) and filled in here; everything
- * that comes from outside is escaped there and kept on one line before (views.ts).
+ * The HTML templates are compiled in advance from MJML (tools/mail-templates.ts), and filled in here. The templates
+ * escape all text from outside; views.ts has put it on one line before.
  */
 import { readFileSync } from 'node:fs'
 import Handlebars from 'handlebars'
@@ -13,7 +13,7 @@ import { alertText, digestText, summaryText } from './text.ts'
 import { type AlertView, alertView, badgeOf, type SummaryView, statementName, summaryView } from './views.ts'
 
 export interface MailLinks {
-  /** Where Simherd is opened, http or https; without it the mail has no button. */
+  /** URL of Simherd for people, http or https. Without it, the mail has no button. */
   readonly serviceUrl?: string
 }
 
@@ -30,19 +30,19 @@ export interface Mail {
   readonly attachments?: readonly MailAttachment[]
 }
 
-/** Mail programs cut subjects off at far less; what matters comes first. */
+/** Mail programs cut off subjects at far less, so what matters comes first. */
 const SUBJECT_CHARS = 180
 const TENANT_CHARS = 40
 
 interface Frame {
   readonly preheader: string
-  /** Null: no button. */
+  /** URL of the button; null: no button. */
   readonly link: string | null
 }
 
 const template = <V extends object>(name: string): Handlebars.TemplateDelegate<V & Frame> =>
   Handlebars.compile(readFileSync(new URL(`templates/${name}.generated.html`, import.meta.url), 'utf8'), {
-    // A name the view does not have is a fault here, not an empty place in a mail.
+    // A name that the view lacks must fail here, and not leave a gap in a mail.
     strict: true,
   })
 
@@ -51,9 +51,10 @@ const digestHtml = template<DigestView>('digest')
 const summaryHtml = template<SummaryView>('summary')
 
 /**
- * One mail of one tenant's notifications: a single one is told in full, several as a table by rule, worst first.
+ * Renders one mail for one tenant's notifications. A single one is shown in full, several as a table by rule, worst
+ * first.
  *
- * @throws Error without any notification
+ * @throws Error if there is no notification
  */
 export function renderMail(notifications: readonly Notification[], links: MailLinks = {}): Mail {
   const link = links.serviceUrl ?? null
@@ -98,7 +99,7 @@ function digestBody(notifications: readonly Notification[], link: string | null)
   }
 }
 
-/** On one line whatever the names hold, and short enough to be read in a list. */
+/** A subject on one line, whatever the names contain, and short enough to read in a list. */
 function subjectOf(what: string, tenant: string): string {
   const whom = ` (${shorten(oneLine(tenant), TENANT_CHARS)})`
   const said = shorten(`[Simherd] ${oneLine(what).replace(/[.\s]+$/, '')}`, SUBJECT_CHARS - whom.length)

@@ -1,4 +1,4 @@
-/** The plain text part of each kind of mail. It says everything the HTML part says. */
+/** The plain text part of each kind of mail. It says everything that the HTML part says. */
 import type { DigestGroup, DigestView } from './digest.ts'
 import type { AlertView, Line, SummaryView } from './views.ts'
 
@@ -10,7 +10,7 @@ const lineText = ({ label, value }: Line): string => `${label}: ${value}`
 const list = (items: readonly string[], more: string | null = null): string =>
   [...items.map((item) => `- ${item}`), ...(more === null ? [] : [`  ${more}`])].join('\n')
 
-/** A heading over a list; null for an empty one. */
+/** A heading over a list; null if the list is empty. */
 const section = (heading: string, items: readonly string[], more: string | null = null): string | null =>
   items.length === 0 ? null : `${heading}\n${list(items, more)}`
 

@@ -1,14 +1,14 @@
 /**
- * Mails over SMTP.
+ * Sends mails over SMTP.
  *
- * A mail may arrive twice: when the connection dies between its last line and the server's answer, it is
- * sent again. It carries the same Message-ID then, by which most mail programs show it once.
+ * A mail may arrive twice. If the connection breaks between its last line and the server's reply, it is sent again,
+ * with the same Message-ID. Most mail programs then show it once.
  */
 import { createTransport as createSmtp } from 'nodemailer'
 import type { MailAttachment } from './render.ts'
 
 export interface OutgoingMail {
-  /** One address. */
+  /** A single address. */
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -19,37 +19,37 @@ export interface OutgoingMail {
 }
 
 interface Delivery {
-  /** Addresses the server took the mail for. */
+  /** Addresses for which the server accepted the mail. */
   readonly accepted: readonly string[]
-  /** The server's last words. */
+  /** The server's last reply. */
   readonly response: string
 }
 
 export interface Transport {
-  /** @throws MailError always and only */
+  /** Sends a mail. @throws MailError for any failure, and nothing else */
   send(mail: OutgoingMail): Promise<Delivery>
-  /** Closes idle connections; mails on their way are finished. */
+  /** Closes idle connections. Mails that are being sent are finished. */
   close(): void
 }
 
 export interface TransportOptions {
-  /** `smtp://` or `smtps://`, with user and password where the server wants them. */
+  /** `smtp://` or `smtps://`, with user and password if the server requires them. */
   readonly smtpUrl: string
   /** Sender: `Name <address>`. */
   readonly from: string
-  /** From connecting to the server's last word, in milliseconds. Default: one minute. */
+  /** Time from connecting to the server's last reply, in milliseconds. Default: one minute. */
   readonly timeoutMs?: number
-  /** Sends in the clear where the server offers nothing else. Default: only to this machine itself. */
+  /** Whether to send unencrypted if the server offers nothing else. Default: only to this machine itself. */
   readonly plain?: boolean
 }
 
-/** Why a mail was not taken, or why that is not known. The message is the operator's: the server's own words. */
+/** Why a mail was not accepted, or why that is unknown. The message has the server's own words, for the operator. */
 export class MailError extends Error {
-  /** `permanent`: this mail will never be taken for this address. `temporary`: it may be later. */
+  /** `permanent`: this mail will never be accepted for this address. `temporary`: it may be accepted later. */
   readonly kind: 'permanent' | 'temporary'
-  /** The server's reply code; undefined where it gave none. */
+  /** The server's reply code; undefined if it gave none. */
   readonly responseCode: number | undefined
-  /** The same for a tenant: no address, and of the server's words its reply code. */
+  /** The message for a tenant: without addresses, and with only the reply code from the server. */
   readonly plainWords: string
   constructor(message: string, kind: MailError['kind'], responseCode: number | undefined, cause: unknown) {
     super(message, { cause })
@@ -64,17 +64,17 @@ export class MailError extends Error {
   }
 }
 
-/** A minute: RFC 5321 would wait longer, but a retry is cheap and a sender that hangs is not. */
+/** One minute. RFC 5321 allows longer, but a retry is cheap and a sender that hangs is not. */
 const TIMEOUT_MS = 60_000
 
 /**
- * Sends through this server, over a few connections that are kept open.
+ * A transport through this server, over a few connections that are kept open.
  *
- * @throws Error where the address of the server cannot be used
+ * @throws Error if the URL is not smtp:// or smtps://
  */
 export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain = false }: TransportOptions): Transport {
   if (!/^smtps?:$/.test(URL.canParse(smtpUrl) ? new URL(smtpUrl).protocol : '')) {
-    // Not shown: it may hold a password.
+    // The message leaves out the URL, which may contain a password.
     throw new Error('the mail server must be smtp://host:port or smtps://host:port: check SMTP_URL')
   }
   const smtp = createSmtp({
@@ -85,7 +85,7 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
     dnsTimeout: timeoutMs,
-    // Nothing a mail holds may name a file or an address to be read into it.
+    // The content of a mail must not make us read a file or URL into it.
     disableFileAccess: true,
     disableUrlAccess: true,
   })
@@ -96,11 +96,11 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
         const { accepted, response } = await smtp.sendMail({
           ...mail,
           from,
-          // As an object it is one address, whatever commas it holds.
+          // As an object it is one address, even if it contains commas.
           to: { name: '', address: to },
           attachments: (attachments ?? []).map((attachment) => ({ ...attachment })),
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
-          // The timeouts above start anew with each byte; a server that trickles would hold us for ever.
+          // The timeouts above restart with each byte. A server that trickles bytes would block us forever.
           signal: AbortSignal.timeout(timeoutMs),
         })
         return { accepted, response }
@@ -112,10 +112,10 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
   }
 }
 
-/** Mails name customers and their usage: on a network nobody may read along. */
+/** Mails contain customers and their usage, so only a connection within this machine may be unencrypted. */
 const isThisMachine = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(host)
 
-/** What nodemailer puts on its errors. */
+/** Properties of nodemailer's errors. */
 interface SmtpFailure extends Error {
   readonly code?: string
   readonly response?: string
@@ -131,11 +131,11 @@ function asMailError(error: unknown): MailError {
 }
 
 /**
- * Only a word about this mail or its address is final. A refused password, a demand for one (530) or no encryption
- * is ours to mend, 503 is a muddled session: the mail waits.
+ * Only a reply about this mail or its address is permanent. A refused password, a required one (530) and missing
+ * encryption are for the operator to fix, and 503 means a confused session: the mail waits.
  */
 function kindOf({ code, responseCode }: SmtpFailure): MailError['kind'] {
-  // No address was usable, so that no server was asked.
+  // EENVELOPE: no address was usable, so no server was asked.
   if (responseCode === undefined) return code === 'EENVELOPE' ? 'permanent' : 'temporary'
   const ours = code === 'EAUTH' || code === 'ETLS' || responseCode === 503 || responseCode === 530
   return responseCode >= 500 && !ours ? 'permanent' : 'temporary'

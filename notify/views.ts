@@ -1,6 +1,6 @@
 /**
- * What each kind of mail shows, as finished strings: both parts of a mail are written from one view, so they
- * cannot differ in a number.
+ * The view of each kind of mail, as finished strings. Both parts of a mail are written from one view, so their numbers
+ * cannot differ.
  */
 
 import { LogLevel } from '../domain/codes.ts'
@@ -47,7 +47,7 @@ export interface SummaryView {
   readonly attachment: string | null
 }
 
-/** Beyond these a mail is no longer read, and some clients cut it off: the statement has them all. */
+/** Nobody reads a mail beyond these limits, and some clients cut it off. The statement has all pools. */
 const MAX_POOLS = 100
 const MAX_FAILURES = 50
 
@@ -61,7 +61,7 @@ const reasonText = ({ fact, value, operator, operand }: Reason): string => {
   return `${oneLine(fact)} is ${factValue(value)}: ${comparison} ${factValue(operand)}`
 }
 
-/** "12 MB of 500 MB (2.4 %)"; null where usage is unknown. */
+/** Formats usage as "12 MB of 500 MB (2.4 %)"; null if usage is unknown. */
 export function usageText({ usageMB, limitMB, usagePct }: AlertNotification['facts']): string | null {
   if (usageMB === null) return null
   const limit = limitMB === null ? '' : ` of ${megabytes(limitMB)}`
@@ -71,7 +71,7 @@ export function usageText({ usageMB, limitMB, usagePct }: AlertNotification['fac
 export const paceText = (pace: string | null): string | null =>
   pace === null ? null : `over the limit on ${instant(pace)}`
 
-/** What the alert is called: its level, or what became of it. */
+/** The badge of an alert: its level if it fired, otherwise its kind. */
 export const badgeOf = ({ kind, level }: AlertNotification): string => KINDS[kind] || levelLabel(level)
 
 export const toneOf = ({ kind, level }: AlertNotification): Tone => (kind === 'resolved' ? 'resolved' : TONES[level])
@@ -146,7 +146,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
   }
 }
 
-/** Cycles whose adjustments are named one by one. */
+/** Most cycles whose adjustments are listed one by one. */
 const MAX_ADJUSTED = 12
 
 function adjustmentLines({ adjustments = [] }: SummaryNotification): Line[] {

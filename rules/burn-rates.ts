@@ -1,10 +1,10 @@
-/** How fast an allowance is being used: the definitions of the burn rate facts. Pure; instants are epoch milliseconds. */
+/** Definitions of the burn rate facts: how fast an allowance is used. Pure; instants are epoch milliseconds. */
 import { type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
 import { BURN_LONG_SHARE, BURN_SHORT_SHARE } from './facts.ts'
 
 export interface Window {
   readonly bytes: number
-  /** What the bytes were counted over: whole usage buckets, so it can be a little wider than was asked for. */
+  /** Width in milliseconds. It covers whole usage buckets, so it can be a little wider than requested. */
   readonly ms: number
 }
 
@@ -23,10 +23,10 @@ export const burnWindowsMs = (cycle: Cycle): { readonly short: number; readonly 
   long: lengthMs(cycle) * BURN_LONG_SHARE,
 })
 
-/** A time as a share of the cycle's length, in percent. */
+/** A time in milliseconds as a share of the cycle's length, in percent. */
 export const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cycle)
 
-/** Where in its cycle an instant is. */
+/** Facts about an instant's place in its cycle. */
 export const cycleFacts = (cycle: Cycle, at: number) => ({
   elapsedPct: Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt))),
   cycleHours: lengthMs(cycle) / 3_600_000,
@@ -34,8 +34,8 @@ export const cycleFacts = (cycle: Cycle, at: number) => ({
 })
 
 /**
- * Shares and rates of a limit; null where they mean nothing: at limit 0, and rates before the cycle has lasted as long
- * as their window.
+ * Facts about the use of a limit: percentages, and rates relative to an even use of the limit. All are null at limit 0.
+ * A rate is also null until the cycle has lasted as long as its window, and so is the forecast.
  */
 export function burnFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, at: number) {
   const elapsed = at - cycle.startsAt

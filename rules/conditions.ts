@@ -1,15 +1,15 @@
-/** Conditions of a rule, in json-rules-engine's own form; references to shared ones are replaced when they are loaded. */
+/** Conditions of a rule, in json-rules-engine's own form. Loading replaces references to shared conditions. */
 import type { TopLevelCondition } from 'json-rules-engine'
 
 export type Scalar = string | number | boolean
-/** The value of another fact of the same subject. */
+/** Stands for the value of another fact of the same subject. */
 export interface FactReference {
   readonly fact: string
 }
 export type Operand = Scalar | readonly Scalar[] | FactReference
 
 interface Ordered {
-  /** Higher ones are decided first; 1 where it is left out. */
+  /** Conditions with a higher priority are decided first. Default: 1. */
   readonly priority?: number
 }
 export interface Leaf extends Ordered {
@@ -32,7 +32,7 @@ export type Condition = Leaf | Group
 export const isReference = (operand: Operand): operand is FactReference =>
   typeof operand === 'object' && 'fact' in operand
 
-/** The comparisons of a condition, in the order they are written. */
+/** The comparisons in a condition, in the order of the file. */
 export function leavesOf(condition: Condition): Leaf[] {
   if ('all' in condition) return condition.all.flatMap(leavesOf)
   if ('any' in condition) return condition.any.flatMap(leavesOf)
@@ -40,7 +40,7 @@ export function leavesOf(condition: Condition): Leaf[] {
   return [condition]
 }
 
-/** Names of the facts a condition reads, each once. */
+/** Names of the facts that a condition reads, without duplicates. */
 export function factsRead(condition: Condition): string[] {
   const read = leavesOf(condition).flatMap(({ fact, value }) => (isReference(value) ? [fact, value.fact] : [fact]))
   return [...new Set(read)]
@@ -52,7 +52,7 @@ function nodeForEngine(condition: Condition): EngineCondition {
   return 'fact' in condition ? { ...condition } : forEngine(condition)
 }
 
-/** A copy for the engine, which writes to what it is given. */
+/** A copy for the engine, because the engine modifies its input. */
 export function forEngine(group: Group): Exclude<TopLevelCondition, { condition: string }> {
   const order = group.priority === undefined ? {} : { priority: group.priority }
   if ('all' in group) return { ...order, all: group.all.map(nodeForEngine) }

@@ -1,8 +1,8 @@
 /**
- * The facts a rule may read: one table. The facts query, the rule-file schema, the load gate, the messages and the
- * docs are derived from it.
+ * The facts that a rule may read, in one table. The facts query, the rule-file schema, the load gate, the messages and
+ * the docs are derived from it.
  *
- * 1 MB is 10^6 bytes. Null means unknown, and only that. "The cycle" is the tenant's billing cycle that is open.
+ * 1 MB is 10^6 bytes. Null always means unknown, and nothing else. "The cycle" is the tenant's running billing cycle.
  */
 
 import { type CodeTable, PoolType, SimStatus, SimType, WatchdogMode } from '../domain/codes.ts'
@@ -12,13 +12,13 @@ import { SUBJECT_KINDS, type SubjectKind } from '../domain/watchdog/subject.ts'
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'
 export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times'
 
-/** Whether a subject's fact is always known, or may be null. */
+/** Whether a subject's fact is always known or may be null. */
 type Presence = 'known' | 'nullable'
 type Subjects = Partial<Readonly<Record<SubjectKind, Presence>>>
 
 /**
- * How a fact moves: `rises` never falls within a cycle (corrections apart) and starts anew with the next one, `cycle`
- * starts anew too but may fall, `free` knows no cycle.
+ * How a fact changes over time. `rises`: never falls within a cycle, except by corrections, and starts again with the
+ * next cycle. `cycle`: starts again with each cycle, and may fall. `free`: does not depend on cycles.
  */
 type Course = 'rises' | 'cycle' | 'free'
 
@@ -179,7 +179,7 @@ type NamesOf<S extends SubjectKind> = {
 }[FactName]
 type NullIf<P> = P extends 'nullable' ? null : never
 
-/** The facts of one kind of subject, every one of them there. */
+/** All facts of one kind of subject; none may be missing. */
 export type FactsOf<S extends SubjectKind> = {
   readonly [N in NamesOf<S>]:
     | ValueOfType[Table[N]['type']]
@@ -195,15 +195,15 @@ export type Facts = Readonly<Record<string, FactValue>>
 export interface Fact {
   readonly name: string
   readonly type: FactType
-  /** Null where the value is a count, a name or a code. */
+  /** Null if the value is a count, a name or a code. */
   readonly unit: Unit | null
   readonly nullable: boolean
-  /** Never falls within a cycle, corrections apart. */
+  /** Whether it never falls within a cycle, except by corrections. */
   readonly monotone: boolean
-  /** Starts anew with each cycle. */
+  /** Whether it starts again with each cycle. */
   readonly cycleBound: boolean
   readonly meaning: string
-  /** The codes it can have, where it is one. */
+  /** The table of its codes; null if the value is not a code. */
   readonly codes: CodeTable | null
 }
 
@@ -219,6 +219,6 @@ const CATALOGUES = { sim: catalogueOf('sim'), pool: catalogueOf('pool'), tenant:
 /** The facts of one kind of subject, in the table's order. */
 export const factsOf = (subject: SubjectKind): ReadonlyMap<string, Fact> => CATALOGUES[subject]
 
-/** The kinds of subject that have a fact of this name; none where there is no such fact. */
+/** The kinds of subject that have a fact with this name; empty if there is no such fact. */
 export const subjectsWith = (name: string): SubjectKind[] =>
   SUBJECT_KINDS.filter((subject) => factsOf(subject).has(name))

@@ -1,4 +1,4 @@
-/** A rule file: json-rules-engine's `conditions` and `event`, and a few words of ours around them. */
+/** Schema of a rule file: json-rules-engine's `conditions` and `event`, and a few fields of our own. */
 
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -52,7 +52,7 @@ const Match = strictObject(
 )
 export type Match = Static<typeof Match>
 
-/** Whom a rule suspends, after how long, and until when. */
+/** Which SIMs a rule suspends, after how long, and until when. */
 const Suspend = strictObject(
   {
     target: oneOf(SUSPEND_TARGETS, 'Whom to stop; self for a SIM, the others for a pool'),
@@ -105,7 +105,7 @@ const Params = strictObject(
 
 export const RuleEvent = strictObject(
   {
-    // The engine treats these three names as its own.
+    // The engine uses these three names for its own events.
     type: Type.String({
       pattern: '^(?!(success|failure|error)$)[a-z0-9]+(-[a-z0-9]+)*$',
       maxLength: 60,
@@ -151,17 +151,17 @@ export const RuleFile = strictObject(
 )
 export type RuleFile = Static<typeof RuleFile>
 
-/** Conditions that rules share as `{"condition": "name"}`: a file in a folder named `conditions`. */
+/** File with conditions that rules share as `{"condition": "name"}`, in a folder named `conditions`. */
 export const SharedConditionFile = strictObject(
   { $schema: Schema, name: Name, description: Description, subject: Subject, conditions: Type.Unknown() },
   { description: 'Conditions that several rules share' },
 )
 
-/** Bounds of a rule set; beyond them a mistake is likelier than a need. */
+/** Limits of a rule set. Beyond them, a mistake is likelier than a need. */
 export const BOUNDS = {
   files: 500,
   fileChars: 65_536,
-  /** Conditions in a rule, shared ones counted where they are used. */
+  /** Conditions in a rule. Shared ones count wherever they are used. */
   nodes: 200,
   depth: 8,
   listItems: 1000,

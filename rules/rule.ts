@@ -1,4 +1,4 @@
-/** A rule as it is after loading: checked, its references replaced, its defaults filled in. */
+/** A loaded rule: checked, with references replaced and defaults filled in. */
 
 import type { LogLevel } from '../domain/codes.ts'
 import { durationMs } from '../domain/time/duration.ts'
@@ -6,7 +6,7 @@ import type { SubjectKind } from '../domain/watchdog/subject.ts'
 import type { Group } from './conditions.ts'
 import type { Match, Resolve, RuleEvent } from './rule-file.ts'
 
-/** How long conditions hold before a rule fires: milliseconds, or a share of the cycle in percent. */
+/** How long conditions must be met before a rule fires: milliseconds, or a share of the cycle in percent. */
 export type For = { readonly ms: number } | { readonly cyclePct: number }
 
 export interface Rule {
@@ -16,17 +16,17 @@ export interface Rule {
   readonly subject: SubjectKind
   readonly match: Match
   readonly conditions: Group
-  /** What ends an episode; null: that the conditions no longer hold. */
+  /** Conditions that end an episode; null: it ends when `conditions` are no longer met. */
   readonly clear: Group | null
-  /** The event as the file has it. */
+  /** The event as in the file. */
   readonly event: RuleEvent
   readonly level: LogLevel
   readonly resolve: Resolve
   readonly for: For
-  /** Starts anew with each cycle: it is told once a cycle, or reads facts that do. */
+  /** Whether it starts again with each cycle: it fires once a cycle, or reads cycle-bound facts. */
   readonly cycleBound: boolean
 }
 
-/** Reads `for`: a duration, or a share of the cycle (`5%`). */
+/** Reads `for`: an ISO 8601 duration, or a share of the cycle (`5%`). @throws Error for anything else */
 export const forOf = (text: string): For =>
   text.endsWith('%') ? { cyclePct: Number(text.slice(0, -1)) } : { ms: durationMs(text) }

@@ -1,10 +1,11 @@
 /**
- * What becomes of an alert when its rule has been evaluated. Pure; instants are epoch milliseconds.
+ * Decides an alert's next state after its rule was evaluated. Pure; instants are epoch milliseconds.
  *
  *   inactive ──met──▶ pending ──`for` is over──▶ firing ──clear──▶ resolved ──met──▶ pending …
  *                          └──met no longer──▶ inactive (or resolved)
  *
- * One state for each rule, subject and scope ({@link scopeOf}). A rule that could not be decided changes nothing.
+ * There is one state for each rule, subject and scope ({@link scopeOf}). A rule that could not be decided changes only
+ * the state's `error`.
  */
 
 import type { LogLevel } from '../../domain/codes.ts'
@@ -16,18 +17,18 @@ import type { Resolve } from '../rule-file.ts'
 
 export type AlertPhase = 'inactive' | 'pending' | 'firing' | 'resolved'
 
-/** The state of an alert, kept as JSON. */
+/** The state of an alert, stored as JSON. */
 export interface AlertState {
   readonly phase: AlertPhase
   /** When the phase began. */
   readonly since: number
-  /** How many times its conditions have come to be met; 0 before the first. */
+  /** How many times its conditions have become met; 0 before the first time. */
   readonly episode: number
-  /** Of a rule told once an occurrence: the one it is pending or firing for. */
+  /** The occurrence that it is pending or firing for. Only for rules with `once: occurrence`; otherwise null. */
   readonly occurrence: string | null
-  /** What has been told already, newest last: `fired` or `resolved`, and the key's last part. */
+  /** Transitions already made, newest last: `fired` or `resolved`, followed by the last part of the key. */
   readonly told: readonly string[]
-  /** Why the rule could not be decided the last time; null where it was. */
+  /** Why the latest evaluation could not decide the rule; null if it did. */
   readonly error: string | null
 }
 
@@ -36,18 +37,18 @@ export interface Transition {
   /** Unique within the tenant together with the kind. */
   readonly key: string
   readonly level: LogLevel
-  /** Since when the conditions were met (fired), or no longer (resolved). */
+  /** When the conditions became met (fired), or the alert ended (resolved). */
   readonly since: number
-  /** How the end is told; `none` is never seen, such an end makes no transition. */
+  /** How the end is notified. A `resolved` transition never has `none`, because such an end makes no transition. */
   readonly resolve: Resolve
 }
 
 export interface AlertDecision {
   readonly next: AlertState
   readonly transitions: readonly Transition[]
-  /** When a `for` ends: the subject is to be evaluated again then. */
+  /** When a pending `for` ends, and the subject needs another evaluation. */
   readonly nextCheckAt?: number
-  /** The alert is firing and its rule asks to suspend. Not where it could not be decided. */
+  /** Whether the alert is firing and its rule suspends. False if the rule could not be decided. */
   readonly wantsSuspend: boolean
 }
 
@@ -55,19 +56,19 @@ export interface AlertQuestion {
   readonly outcome: RuleOutcome
   readonly subject: { readonly kind: SubjectKind; readonly id: number }
   readonly cycle: Cycle
-  /** Of the same rule, subject and scope; null where there is none yet. */
+  /** State of the same rule, subject and scope; null if there is none yet. */
   readonly previous: AlertState | null
   readonly now: number
 }
 
-/** What a subject's alert is kept by beside the rule: the cycle's key where the rule starts anew with each, else empty. */
+/** Scope of an alert: the cycle's key if the rule starts again with each cycle, otherwise empty. */
 export const scopeOf = (rule: Rule, cycleKey: string): string => (rule.cycleBound ? cycleKey : '')
 
 const UNSEEN: AlertState = { phase: 'inactive', since: 0, episode: 0, occurrence: null, told: [], error: null }
-/** Occurrences remembered here; beyond them the unique key in the database holds a second telling back. */
+/** Most transitions that a state remembers. Beyond them, the unique key in the database prevents a second log entry. */
 const REMEMBERED = 64
 
-/** Decides on an alert. */
+/** Decides an alert's next state and its transitions. */
 export function decideAlert(question: AlertQuestion): AlertDecision {
   const { outcome, now } = question
   const previous = question.previous ?? { ...UNSEEN, since: now }
@@ -101,13 +102,15 @@ function step(state: AlertState, question: AlertQuestion): Step {
       if (met) return fireWhenDue(state, question)
       return quiet({ ...state, phase: state.told.length > 0 ? 'resolved' : 'inactive', since: now })
     case 'firing':
-      // A new occurrence takes the place of the one before, which has not ended but been overtaken.
+      // A new occurrence replaces the previous one, which does not count as ended.
       if (met && another) return begin(state, question)
       return ended(outcome, met) ? resolve(state, question) : quiet(state)
   }
 }
 
-/** An episode lasts until its clear conditions are met, where the rule has some, and never ends while its own are. */
+/**
+ * An episode never ends while the rule's conditions are met. If the rule has clear conditions, they must be met too.
+ */
 const ended = ({ clear }: RuleOutcome, met: boolean): boolean => !met && clear !== false
 
 const begin = (state: AlertState, question: AlertQuestion): Step =>
@@ -136,7 +139,7 @@ function resolve(state: AlertState, question: AlertQuestion): Step {
     : transitionTo('resolved', resolved, question, question.now)
 }
 
-/** Tells of each key and kind once, however often the alert comes and goes. */
+/** Makes at most one transition a key and kind, however often the alert comes and goes. */
 function transitionTo(kind: Transition['kind'], state: AlertState, question: AlertQuestion, since: number): Step {
   const { rule } = question.outcome
   const part = lastPart(rule, state)

@@ -1,4 +1,4 @@
-/** Messages of rules: text with `{{fact}}` in it. */
+/** Messages of rules: templates with `{{fact}}` placeholders. */
 
 import { labelOf } from '../../domain/codes.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
@@ -7,13 +7,13 @@ import type { Rule } from '../rule.ts'
 
 const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
 
-/** The names in a template's placeholders, in their order. */
+/** The names in a template's placeholders, in order. */
 export const placeholdersOf = (template: string): string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => name ?? '')
 
 const LARGE = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 const MEDIUM = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
-// One byte too many still shows: 0.000001 MB.
+// Even one byte shows: 0.000001 MB.
 const SMALL = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 
 function numberText(value: number): string {
@@ -31,19 +31,19 @@ function valueText(name: string, value: FactValue | undefined): string {
   if (typeof value === 'string') return value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   const spec = specOf(name)
   if (spec?.codes != null) return labelOf(spec.codes, value)
-  // Ids and counts are exact, and an id has no thousands.
+  // Ids and counts are exact. They have no thousands separators.
   if (spec?.type === 'integer') return String(value)
   return numberText(value)
 }
 
-/** Fills a template. Values are put in once: a `{{…}}` inside a value stays as it is. */
+/** Fills a template with facts. A `{{…}}` inside a value is not filled again. */
 export const fillMessage = (template: string, facts: Facts): string =>
   template.replace(PLACEHOLDER, (_, name: string) => valueText(name, facts[name]))
 
-/** What is said when a rule fires. */
+/** The message when a rule fires. */
 export const firedMessage = (rule: Rule, facts: Facts): string => fillMessage(rule.event.params.message, facts)
 
-/** What is said when it resolves: the rule's own words, or else those it fired with, as they read now. */
+/** The message when a rule's alert resolves: the rule's own text, or else its firing message with the current facts. */
 export function resolvedMessage(rule: Rule, facts: Facts): string {
   const { message, resolvedMessage: own } = rule.event.params
   return own === undefined ? `No longer so: ${fillMessage(message, facts)}` : fillMessage(own, facts)

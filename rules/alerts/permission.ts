@@ -1,13 +1,13 @@
-/** How far a rule may go on a subject: its stage and the subject's mode bound it from both sides, the weaker holds. */
+/** What a rule may do about a subject: the weaker of its stage and the subject's mode. */
 import { WatchdogMode } from '../../domain/codes.ts'
 import type { Stage } from '../rule-file.ts'
 
-/** What may happen on behalf of a rule. */
+/** What may be done for a rule. */
 export interface Permission {
-  /** Entries in the watchdog log that its tenant reads. */
+  /** Whether to write entries to the watchdog log, which the tenant reads. */
   readonly log: boolean
   readonly notify: boolean
-  /** `would`: the log says what would have been suspended, and nothing is. */
+  /** `would`: suspends nothing, but logs what would have been suspended. */
   readonly suspend: 'no' | 'would' | 'do'
 }
 
@@ -21,9 +21,9 @@ const STAGES: Readonly<Record<Stage, Permission>> = {
 }
 
 /**
- * What a rule of a stage may do on a subject in a mode.
+ * The permission of a rule in a stage, about a subject in a mode.
  *
- * @param mode of a SIM the one in force; of a tenant, which has none, Monitor
+ * @param mode for a SIM, the mode in force; for a tenant, which has none, Monitor
  */
 export function permitted(stage: Stage, mode: WatchdogMode): Permission {
   if (mode === WatchdogMode.Disabled) return NOTHING

@@ -1,11 +1,11 @@
-/** Whom to stop when a pool's rule asks to suspend. Pure; bytes are whole. */
+/** Picks the SIMs to stop when a pool's rule suspends. Pure; bytes are whole. */
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
 import type { SuspendTarget } from '../rule-file.ts'
 
 export interface Picked {
-  /** SIMs to stop, the largest excess first; those that are stopped already are not among them. */
+  /** Ids of the SIMs to stop, the largest excess first, without those that are stopped already. */
   readonly targets: readonly number[]
-  /** The excess of all that are stopped or picked is less than the pool's overage: there is nobody left to pick. */
+  /** Whether the excess of all stopped and picked SIMs is less than the pool's overage. Always false for `self`. */
   readonly shortfall: boolean
 }
 
@@ -15,10 +15,14 @@ const sumOf = (rows: readonly PoolRow[]): number => rows.reduce((sum, { excessBy
 /**
  * Picks SIMs of a pool by a rule's policy.
  *
- * `largestExcess`: in descending order of excess until the excess of those stopped is at least the overage.
- * `aboveShare`: all with excess. `all`: all. `self`: nobody, a pool has no SIM that is it.
- * Those that are stopped already count; those that are exempt, in a weaker mode of their own or held by a person are passed over
- * and do not count. Ties go to the lower id, so that the same rows give the same SIMs.
+ * - `largestExcess`: in descending order of excess, until the excess of all stopped SIMs is at least the overage.
+ * - `aboveShare`: all SIMs with excess.
+ * - `all`: all SIMs.
+ * - `self`: none, because a pool is not a SIM.
+ *
+ * The excess of SIMs that are stopped already counts. SIMs that are exempt, in a weaker mode of their own, or held by a
+ * person are skipped, and their excess does not count. Ties go to the lower id, so that the same rows always give the
+ * same SIMs.
  */
 export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, rows: readonly PoolRow[]): Picked {
   const stopped = sumOf(rows.filter((row) => row.stopped))

@@ -1,8 +1,8 @@
 /**
- * Which rules are met by one subject, and why. json-rules-engine decides.
+ * Decides which rules one subject meets, and why, with json-rules-engine.
  *
- * Pure: same rules and facts, same outcomes. One Engine for each rule and evaluation: runs that overlap on one Engine
- * can end each other early, and a rule that fails takes the run's others with it.
+ * Pure: the same rules and facts give the same outcomes. Each evaluation of a rule has an Engine of its own.
+ * Overlapping runs on one Engine can end each other early, and a rule that fails makes the others in its run fail too.
  */
 
 import { Engine, type RuleResult } from 'json-rules-engine'
@@ -12,34 +12,34 @@ import type { Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 import { useStrictOperators } from './operators.ts'
 
-/** One comparison: what was compared, and whether it was met. */
+/** One comparison: its operands, and whether it was met. */
 export interface LeafExplanation {
   readonly fact: string
   readonly value: FactValue
   readonly operator: string
-  /** The value compared with. */
+  /** Value that the fact was compared with. */
   readonly operand: FactValue | readonly FactValue[]
-  /** The fact the operand is the value of; null where the rule gives the value. */
+  /** Name of the fact whose value is the operand; null if the rule gives the value. */
   readonly operandFact: string | null
-  /** Null: not decided, because others had decided before. */
+  /** Null: not evaluated, because other comparisons had decided already. */
   readonly result: boolean | null
 }
 
 export interface RuleOutcome {
   readonly rule: Rule
-  /** Whether the conditions are met; false where they could not be decided. */
+  /** Whether the conditions are met; false if they could not be decided. */
   readonly met: boolean
-  /** Whether what ends the episode is met; only of rules that say what does. */
+  /** Whether the clear conditions are met; only for rules that have some. */
   readonly clear?: boolean
-  /** What the rule's `occurrence` fact is; null where it is unknown or the rule has none. */
+  /** Value of the rule's `occurrence` fact as text; null if it is unknown or empty, or the rule has none. */
   readonly occurrence: string | null
-  /** Why the rule could not be decided. */
+  /** Why the rule could not be decided; absent if it was. */
   readonly error?: string
   /** The comparisons of the conditions, in the order of the file. */
   readonly explanation: readonly LeafExplanation[]
 }
 
-/** Decides rules that are attached to the subject. One that fails has an `error`, and the others go on. */
+/** Decides the rules attached to a subject. If a rule fails, its outcome has an `error`, and the others go on. */
 export async function evaluateSubject(rules: readonly Rule[], facts: Facts): Promise<RuleOutcome[]> {
   const outcomes: RuleOutcome[] = []
   for (const rule of rules) outcomes.push(await outcomeOf(rule, facts))
@@ -72,7 +72,7 @@ function occurrenceOf({ event }: Rule, facts: Facts): string | null {
 /**
  * Decides conditions on facts.
  *
- * @throws Error where a fact that is needed is not among them
+ * @throws Error if a fact that is needed is missing
  */
 export async function decide(
   conditions: Group,
@@ -80,7 +80,7 @@ export async function decide(
 ): Promise<{ readonly met: boolean; readonly leaves: readonly LeafExplanation[] }> {
   const engine = new Engine([{ conditions: forEngine(conditions), event: { type: 'met' } }])
   useStrictOperators(engine)
-  // Only what is read: the engine hashes every fact of every run.
+  // Only the facts that are read, because the engine hashes every fact in every run.
   const read = factsRead(conditions).filter((name) => Object.hasOwn(facts, name))
   const { results, failureResults } = await engine.run(Object.fromEntries(read.map((name) => [name, facts[name]])))
   const [result] = [...results, ...failureResults]
@@ -92,7 +92,7 @@ export async function decide(
 
 type ResultNode = RuleResult['conditions'] | Extract<RuleResult['conditions'], { all: unknown }>['all'][number]
 
-/** Results of the leaves, in the order they are written; null for those that were cut off. */
+/** Results of the comparisons, in the order of the file; null for those that were not evaluated. */
 function resultsOf(node: ResultNode): (boolean | null)[] {
   if ('all' in node) return node.all.flatMap(resultsOf)
   if ('any' in node) return node.any.flatMap(resultsOf)

@@ -1,20 +1,20 @@
-/** Which rules are attached to a subject. */
+/** Decides which rules are attached to a subject. */
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { Rule } from '../rule.ts'
 
-/** What a rule's match is held against. */
+/** The properties of a subject that a rule's `match` is compared with. */
 export interface Matched {
   readonly subject: SubjectKind
   readonly tenantId: string
-  /** Name of the pool; null for what is outside pools. */
+  /** Name of the pool; null outside pools. */
   readonly poolName: string | null
-  /** Of SIMs; null for others. */
+  /** Tag of a SIM; null for other subjects. */
   readonly tag: string | null
-  /** Label of the governing tariff's type; null without one. */
+  /** Label of the governing tariff's type; null without a governing tariff. */
   readonly tariffType: string | null
 }
 
-/** Whether a text fits a pattern in which `*` stands for any characters, none included. Upper and lower case differ. */
+/** Whether a text fits a pattern in which `*` stands for any number of characters, even none. Case-sensitive. */
 export function fitsPattern(pattern: string, text: string): boolean {
   const parts = pattern.split('*')
   const first = parts[0] ?? ''
@@ -34,7 +34,7 @@ export function fitsPattern(pattern: string, text: string): boolean {
 const fits = (pattern: string | undefined, text: string | null): boolean =>
   pattern === undefined || (text !== null && fitsPattern(pattern, text))
 
-/** Whether a rule may be attached to something of a tenant. */
+/** Whether a rule may be attached to some subject of a tenant. */
 export const concernsTenant = ({ match }: Rule, tenantId: string): boolean => fits(match.tenant, tenantId)
 
 /** Whether a rule is attached to a subject. */
@@ -49,5 +49,5 @@ export function isAttached({ subject, match }: Rule, to: Matched): boolean {
   )
 }
 
-/** The rules attached to a subject, in their order. */
+/** The rules attached to a subject, in the given order. */
 export const rulesFor = (rules: readonly Rule[], to: Matched): Rule[] => rules.filter((rule) => isAttached(rule, to))

@@ -1,7 +1,7 @@
 /**
- * Comparisons of rules, under json-rules-engine's own names, but strict: the engine's own take `3 >= null` for met, read
- * the text `'5'` as a number and throw on a wrong list. With ours nothing is met by a value that is null or of the
- * wrong type.
+ * Operators of rules, under json-rules-engine's own names, but strict. The engine's own operators count `3 >= null` as
+ * met, read the text `'5'` as a number, and throw on a wrong list. With ours, a value that is null or of the wrong type
+ * meets no comparison except `known: false`, before any negation.
  */
 import type { Engine } from 'json-rules-engine'
 import {
@@ -31,14 +31,14 @@ const IS_MET: Readonly<Record<OperatorName, (fact: unknown, operand: unknown) =>
   known: (a, b) => typeof b === 'boolean' && isScalar(a) === b,
 }
 
-/** The operator of a name, `not:` in front or not; undefined for any other. */
+/** The operator with this name, with or without the prefix `not:`; undefined for any other name. */
 export function operatorNamed(name: string): (OperatorWords & { readonly negated: boolean }) | undefined {
   const negated = name.startsWith(NEGATION)
   const base = negated ? name.slice(NEGATION.length) : name
   return isOperator(base) ? { ...OPERATORS[base], negated } : undefined
 }
 
-/** Gives an engine our operators in place of its own, and takes from it what rules may not use. */
+/** Replaces an engine's operators by ours, and removes those that rules may not use. */
 export function useStrictOperators(engine: Engine): void {
   for (const name of ['contains', 'doesNotContain']) engine.removeOperator(name)
   for (const name of ['someFact', 'someValue', 'everyFact', 'everyValue', 'swap']) engine.removeOperatorDecorator(name)

@@ -1,4 +1,4 @@
-/** Holds the parts of a rule file to each other: subject, match, actions, messages, occurrence. */
+/** Checks that the parts of a rule file fit together: subject, match, actions, messages, occurrence. */
 
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/spelling.ts'
@@ -10,7 +10,7 @@ import { below, isRecord, type Report } from './faults.ts'
 
 const PARAMS = '/event/params'
 
-/** What a match may ask of each kind of subject. */
+/** Fields of `match` that each kind of subject has. */
 const MATCHES: Readonly<Record<SubjectKind, readonly string[]>> = {
   sim: ['tenant', 'pool', 'tag', 'tariffType'],
   pool: ['tenant', 'pool', 'tariffType'],
@@ -22,17 +22,17 @@ const TARGETS: Readonly<Record<SubjectKind, readonly string[]>> = {
   tenant: [],
 }
 
-/** Reports match fields that a subject does not have. */
+/** Reports fields of `match` that the subject does not have. */
 export function checkMatch(match: unknown, subject: SubjectKind, report: Report): void {
   if (!isRecord(match)) return
   for (const key of Object.keys(match)) {
-    // Fields that no subject has are told by the shape already.
+    // The check of the shape already reports fields that no subject has.
     if (!(key in RuleFile.properties.match.properties) || MATCHES[subject].includes(key)) continue
     report(below('/match', key), match[key], `for the subject ${subject} only ${MATCHES[subject].join(', ')}`)
   }
 }
 
-/** Reports what does not fit together in what a rule does. */
+/** Reports parts of a rule's event that do not fit together, or do not fit the subject. */
 export function checkEvent({ params }: RuleEvent, subject: SubjectKind, report: Report): void {
   checkSuspend(params, subject, report)
   if (!params.actions.includes('log')) {
@@ -94,5 +94,5 @@ function checkMessage(message: string, pointer: string, subject: SubjectKind, re
   }
 }
 
-/** Whether an event has its shape, so that its parts can be held to each other. */
+/** Whether a value has the shape of an event, so that its parts can be compared. */
 export const isEvent = (value: unknown): value is RuleEvent => Value.Check(RuleFile.properties.event, value)

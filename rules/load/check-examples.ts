@@ -1,4 +1,4 @@
-/** Runs the examples of a rule file: they must come out as they say, and show the rule both ways. */
+/** Runs the examples of a rule file. Each must give the result that it states, and both results must occur. */
 
 import { didYouMean } from '../../domain/spelling.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
@@ -15,7 +15,7 @@ interface Exampled {
   readonly examples: Examples
 }
 
-/** Reports examples that lack facts, have wrong ones, or come out otherwise. */
+/** Reports examples with missing or wrong facts, or with another result than stated. Also reports a missing result. */
 export async function checkExamples({ subject, conditions, examples }: Exampled, report: Report): Promise<void> {
   for (const [n, { fires, facts }] of examples.entries()) {
     const pointer = `/examples/${n}`

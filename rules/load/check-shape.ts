@@ -1,4 +1,4 @@
-/** Holds a value to a schema, field by field, so that each wrong field is told once and in words. */
+/** Checks a value against a schema, field by field, so that each wrong field is reported once and in words. */
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/spelling.ts'
@@ -7,11 +7,11 @@ import { below, isRecord, type Report } from './faults.ts'
 const described = (schema: TSchema): string =>
   'description' in schema && typeof schema.description === 'string' ? schema.description : 'another value'
 
-/** The words a schema allows, where it allows only some. */
+/** The words that a schema allows, if it is an enumeration; otherwise none. */
 const wordsOf = (schema: TSchema): string[] =>
   'enum' in schema && Array.isArray(schema.enum) ? schema.enum.filter((word) => typeof word === 'string') : []
 
-/** Reports what does not fit. @returns whether all of it fits */
+/** Reports what does not fit the schema. @returns whether everything fits */
 export function checkShape(schema: TSchema, value: unknown, pointer: string, report: Report): boolean {
   if (Type.IsObject(schema) && isRecord(value)) return checkFields(schema.properties, value, pointer, report)
   if (Type.IsArray(schema) && Array.isArray(value)) {

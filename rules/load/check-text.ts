@@ -1,8 +1,8 @@
-/** Refuses text that no database keeps: what a rule says and compares with is written with each alert. */
+/** Refuses text that the database cannot store. A rule's messages and operands are written with each alert. */
 import { isStorable } from '../../domain/text.ts'
 import { below, type Report } from './faults.ts'
 
-/** Reports every such text of a file, names of fields too, at its place; however deep it stands. */
+/** Reports every such text in a file at its place, however deep, including names of fields. */
 export function checkText(file: unknown, report: Report): void {
   const waiting = [{ pointer: '', value: file }]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

@@ -1,7 +1,7 @@
-/** What is wrong with a rule file: where, what was got, what would be right. */
+/** A fault in a rule file: its place, the value found, and what was expected. */
 export interface RuleFault {
   readonly file: string
-  /** JSON pointer into the file; empty for the whole of it. */
+  /** JSON pointer into the file; empty for the whole file. */
   readonly pointer: string
   readonly got: string
   readonly expected: string
@@ -12,13 +12,15 @@ export type Report = (pointer: string, got: unknown, expected: string, hint?: st
 
 const MOST_CHARS = 80
 
-/** A value as the file has it, cut to a readable length. */
+/** A value as JSON, cut to a readable length. */
 function shown(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value)
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1)}…`
 }
 
-/** Adds faults of one file to a list, each once, though shared conditions are looked at for every rule that uses them. */
+/**
+ * Adds faults of one file to a list, without duplicates. Shared conditions are checked for every rule that uses them.
+ */
 export const reporter =
   (file: string, faults: RuleFault[]): Report =>
   (pointer, got, expected, hint) => {
@@ -27,7 +29,7 @@ export const reporter =
     faults.push({ file, pointer, got: shown(got), expected, ...(hint === undefined ? {} : { hint }) })
   }
 
-/** A pointer one step down. */
+/** Appends a key to a JSON pointer. */
 export const below = (pointer: string, key: string | number): string =>
   `${pointer}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 

@@ -1,7 +1,6 @@
 /**
- * The load gate: a set of rule files is checked as a whole before it may replace another.
- *
- * Every fault is told at once. All or nothing: with one fault there are no rules.
+ * The load gate checks a set of rule files as a whole before it may replace another. It reports all faults at once.
+ * With a single fault, it loads no rules.
  */
 
 import { LogLevel } from '../../domain/codes.ts'
@@ -19,12 +18,12 @@ import { isRecord, type Report, type RuleFault, reporter } from './faults.ts'
 import { readConditions, type Shared } from './read-conditions.ts'
 
 export interface RuleSet {
-  /** By name; none where there are faults. */
+  /** Sorted by name; empty if there are faults. */
   readonly rules: readonly Rule[]
   readonly faults: readonly RuleFault[]
 }
 
-/** Loads a set of rule files; files in a folder named `conditions` hold what rules share. */
+/** Loads a set of rule files. Files in a folder named `conditions` contain shared conditions. */
 export async function loadRuleSet(files: readonly RuleSource[]): Promise<RuleSet> {
   const faults: RuleFault[] = []
   if (files.length > BOUNDS.files) {
@@ -68,7 +67,7 @@ function readJson({ file, text }: RuleSource, report: Report): Source | undefine
   }
 }
 
-/** The name is the file's, and unique: alerts are kept by it. */
+/** Checks that a rule's name is its file's name, and unique, because alerts are stored by it. */
 function checkNames(sources: readonly Source[]): void {
   for (const { file, value, report } of sources) {
     const name = field(value, 'name')
@@ -94,7 +93,7 @@ function sharedOf(sources: readonly Source[]): ReadonlyMap<string, Shared> {
     if (typeof name !== 'string' || subject === undefined) continue
     shared.set(name, { subject, conditions: field(value, 'conditions'), report })
   }
-  // Also those that no rule uses yet.
+  // Check shared conditions that no rule uses yet, too.
   for (const [name, { subject, conditions, report }] of shared) {
     readConditions(conditions, '/conditions', { subject, shared, report, inside: [name] })
   }

@@ -1,7 +1,7 @@
 /**
- * Reads the conditions of a rule, and refuses what json-rules-engine would take and then misread or fail on at run
- * time: unknown facts and operators, empty groups (which hold), several keys in one node, JSONPath, operands of
- * another type, negations that hold for what is not known.
+ * Reads the conditions of a rule. Refuses what json-rules-engine would accept and then misread, or fail on at run time:
+ * unknown facts and operators, empty groups (which are always met), several keys in one node, JSONPath, operands of
+ * another type, and negations that are met by unknown values.
  */
 
 import { didYouMean } from '../../domain/spelling.ts'
@@ -15,14 +15,14 @@ import { BOUNDS } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 import { readOperand } from './read-operand.ts'
 
-/** Conditions that rules share, as their file has them. */
+/** Shared conditions, as in their file. */
 export interface Shared {
   readonly subject: SubjectKind
   readonly conditions: unknown
   readonly report: Report
 }
 
-/** Where in a rule the reader is. */
+/** The reader's place in a rule. */
 interface Place {
   readonly subject: SubjectKind
   readonly shared: ReadonlyMap<string, Shared>
@@ -31,9 +31,9 @@ interface Place {
   readonly depth: number
   /** Counts the conditions of the rule. */
   readonly count: { nodes: number }
-  /** Shared conditions the place is inside of, outermost first. */
+  /** Names of the shared conditions around the place, outermost first. */
   readonly inside: readonly string[]
-  /** Facts that a sibling of this place, or of a group around it, says to be known. */
+  /** Facts that a sibling of this place, or of a group around it, requires to be known. */
   readonly known: ReadonlySet<string>
   readonly negated: boolean
 }
@@ -48,9 +48,9 @@ const FIELDS = {
 } as const
 
 /**
- * Reads conditions, references to shared ones replaced; reports every fault.
+ * Reads conditions, replaces references to shared ones, and reports every fault.
  *
- * @returns undefined where something is wrong
+ * @returns undefined if something is wrong
  */
 export function readConditions(
   value: unknown,
@@ -127,7 +127,7 @@ function readGroup(kind: 'all' | 'any' | 'not' | 'condition', inner: unknown, pl
     place.report(down.pointer, inner, 'a list of at least one condition', 'the engine would let an empty group hold')
     return undefined
   }
-  // Inside a negation a sibling's "known" is negated with it, and says nothing.
+  // Inside a negation, a sibling's "known" is negated too, so it guarantees nothing.
   const siblings = kind === 'all' && !place.negated ? inner.flatMap(saidToBeKnown) : []
   const known = new Set([...place.known, ...siblings])
   const nodes = inner.map((node: unknown, n) => readNode(node, { ...down, pointer: below(down.pointer, n), known }))
@@ -168,7 +168,7 @@ function readShared(name: unknown, place: Place): Group | undefined {
     inside: [...inside, name],
   })
   if (node === undefined || 'fact' in node) return undefined
-  // The engine orders a reference by its own priority, never by that of what it names.
+  // The engine uses the priority of a reference, never that of the shared conditions.
   const { priority: _, ...group } = node
   return group
 }
@@ -183,7 +183,7 @@ function readLeaf(value: Readonly<Record<string, unknown>>, place: Place): Leaf 
   return mayBeNegated(leaf, operator, place) ? leaf : undefined
 }
 
-/** The fact of a name, of this subject; reports any other. */
+/** Finds the subject's fact with this name; reports any other name. */
 function readFact(
   name: unknown,
   pointer: string,
@@ -214,7 +214,9 @@ function readOperator(name: unknown, { pointer, report }: Place) {
   return undefined
 }
 
-/** A comparison with null never holds, so its negation would: only what is known may be negated. */
+/**
+ * Checks a negation. A comparison with null is never met, so its negation would be: only known facts may be negated.
+ */
 function mayBeNegated(leaf: Leaf, operator: { takes: string; negated: boolean }, place: Place): boolean {
   if ((!place.negated && !operator.negated) || operator.takes === 'presence') return true
   const facts = factsOf(place.subject)

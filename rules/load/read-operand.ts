@@ -1,4 +1,4 @@
-/** Reads what a fact is compared with: a value, a list of values or another fact, of the fact's own type and unit. */
+/** Reads the operand of a comparison: a value, a list of values or another fact, of the fact's own type and unit. */
 
 import type { OperatorWords } from '../../domain/watchdog/operators.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
@@ -23,7 +23,7 @@ const isNumeric = ({ type }: Fact): boolean => type === 'number' || type === 'in
 const unitOf = ({ unit }: Fact): string => (unit === null ? '' : ` in ${unit}`)
 const kindOf = (fact: Fact): string => (isNumeric(fact) ? `number${unitOf(fact)}` : fact.type)
 
-/** @returns undefined where it does not fit, which is reported */
+/** Reads an operand, and reports one that does not fit. @returns undefined if it does not fit */
 export function readOperand(value: unknown, asked: Asked): Operand | undefined {
   const { fact, operator, pointer, place } = asked
   const refuse = (expected: string, hint?: string): undefined => {

@@ -1,9 +1,10 @@
 /**
- * The JSON schema of rule files, for editors: made from what the load gate itself reads, so that an editor offers the
- * facts, operators, levels and actions there are. `rules/rule-file.schema.json` is its text; `npm run generate` writes it.
+ * The JSON schema of rule files, for editors. It is made from the tables that the load gate reads, so that an editor
+ * offers all existing facts, operators, levels and actions. `npm run generate` writes it to
+ * `rules/rule-file.schema.json`.
  *
- * The gate refuses more: types and units of operands, negations over what may be unknown, examples that come out
- * otherwise.
+ * The load gate refuses more: wrong types and units of operands, negations of facts that may be unknown, and examples
+ * with a wrong result.
  */
 
 import { NEGATION, OPERATORS } from '../../domain/watchdog/operators.ts'
@@ -32,7 +33,7 @@ const group = (kind: string, inner: Json): Json => ({
   properties: { [kind]: inner, priority: ref('priority') },
 })
 
-/** Definitions for one kind of subject, whose facts they offer. */
+/** Definitions for one kind of subject, which offer its facts. */
 function conditionsFor(subject: SubjectKind): Json {
   const list = { type: 'array', minItems: 1, maxItems: BOUNDS.nodes, items: ref(`${subject}-condition`) }
   return {
@@ -76,7 +77,7 @@ function conditionsFor(subject: SubjectKind): Json {
   }
 }
 
-/** What holds in the file of a rule for one kind of subject, beside what holds in all. */
+/** Additional constraints on rule files for one kind of subject. */
 function whenSubject(subject: SubjectKind): Json {
   const facts = { propertyNames: ref(`${subject}-fact`) }
   return {
