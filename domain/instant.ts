@@ -15,8 +15,8 @@ const daysIn = (year: number, month: number): number => new Date(Date.UTC(2000 +
 /**
  * Epoch milliseconds of an instant in ISO 8601 with an offset. Seconds may be omitted.
  *
- * @returns undefined for any other text, for dates and times that do not exist (`2026-11-31`, `24:00`), for leap
- *   seconds, and for years in UTC before 1 or after 9999
+ * @returns undefined for any other text. Also for dates and times that do not exist (`2026-11-31`, `24:00`), for leap
+ *   seconds, and for years before 1 or after 9999 in UTC
  */
 export function instantMs(text: string): number | undefined {
   const found = INSTANT.exec(text)

@@ -32,7 +32,7 @@ export type PermitRequest = Static<typeof PermitRequest>
 
 const SimIds = (description: string) => Type.Array(Id('SIM'), { description })
 
-/** Every SIM of the tenant in the request is in exactly one of the lists. */
+/** Every SIM of the request is in exactly one of the lists. */
 export const PermitResponse = strictObject({
   granted: SimIds('May be suspended'),
   held: SimIds('Wait for the release or discard of the hold'),

@@ -1,7 +1,12 @@
 /**
  * Reads the conditions of a rule. Refuses what json-rules-engine would accept and then misread, or fail on at run time:
- * unknown facts and operators, empty groups (which are always met), several keys in one node, JSONPath, operands of
- * another type, and negations that are met by unknown values.
+ *
+ * - unknown facts and operators
+ * - empty groups, which are always met
+ * - several keys in one node
+ * - JSONPath
+ * - operands of another type
+ * - negations that are met by unknown values
  */
 
 import { didYouMean } from '../../domain/spelling.ts'

@@ -26,13 +26,13 @@ export interface StandingPermit {
   /** Null: no permit was requested for the SIM under this version. */
   readonly state: PermitState | null
   readonly holdId: number | null
-  /** Pool of the SIM's latest open permit from this rule in this cycle, under any version. */
+  /** Pool of the SIM's latest permit for this rule and cycle that has not ended, under any version. */
   readonly poolId: number | null
 }
 
 /**
- * Open permits of SIMs under one version of a rule, in the order of `simIds`. A SIM without a permit has nulls; a SIM
- * of another tenant is left out.
+ * Permits of SIMs under one version of a rule that have not ended, in the order of `simIds`. A SIM without a permit has
+ * nulls; a SIM that the tenant does not have is left out.
  */
 export async function standingPermits(
   tx: TenantTx,
@@ -161,8 +161,8 @@ export async function heldBy(tx: TenantTx, holdId: number): Promise<number> {
 }
 
 /**
- * Decides the permits that a hold keeps waiting, and signals every workflow that may wait for them. Those are the
- * workflow that requested the permit, the SIM's own run of the cycle, and its pool's.
+ * Decides the permits that a hold keeps waiting, and signals every workflow that may wait for them: the workflow that
+ * requested the permit, the SIM's own run of the cycle, and its pool's.
  */
 export async function answerHeld(
   tx: TenantTx,

@@ -20,7 +20,7 @@ export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | 
   return rows[0]
 }
 
-/** Locks SIMs, in the order of their ids. */
+/** Locks SIMs in id order. */
 export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise<void> {
   await sql`
     select 1 from sims where tenant_id = ${tx.tenantId} and id = any(${[...simIds]}::bigint[])

@@ -83,9 +83,9 @@ export function contributors({ key, ...cycle }: Cycle, among: RawBuilder<unknown
 }
 
 /**
- * Opens a cycle. Writes a ledger row for every SIM that is Active in it or resumes at its start, so that the SIM
- * contributes from the first moment. Then totals the pools and marks every subject due, because facts that are bound to
- * the cycle start from zero. Does nothing if the cycle has been opened before.
+ * Opens a cycle. Writes a ledger row for every SIM that is Active in it or resumes at its start. The SIM then
+ * contributes from the first moment. Totals the pools, and marks every subject due, because cycle-bound facts start
+ * from zero. Does nothing if the cycle has been opened before.
  *
  * @returns whether this call opened it
  */
