@@ -24,7 +24,8 @@ import {
   beginRun,
   type Carried,
   carriedOf,
-  phaseTo,
+  endOverage,
+  endRun,
   type SuspendRun,
   stateOf,
 } from './suspend-on-overage/run.ts'
@@ -47,7 +48,7 @@ export async function suspendOnOverage(
   // Only now, when the first phase has begun: it decides about updates that came before the run.
   takeUpdates(run)
   const outcome = await living
-  phaseTo(run, 'ended', `ended: ${outcome}`)
+  endRun(run, `ended: ${outcome}`)
   showState(outcome)
   const { suspended = 0, broughtBack = 0 } = run.counts
   const result: SuspendOnOverageResult = { outcome, suspended, broughtBack, failure: run.failure }
@@ -83,7 +84,7 @@ async function live(run: SuspendRun, again: boolean): Promise<Outcome> {
 async function whileActive(run: SuspendRun): Promise<Outcome | null> {
   const { mailbox, timeline } = run
   if (mailbox.demand !== 'over') {
-    run.gracePassed = false
+    endOverage(run)
     const woken = () => mailbox.demand === 'over' || mailbox.ending !== null || workflowInfo().continueAsNewSuggested
     timeline.waits({ what: 'its next overage', until: run.input.cycleEndsAt, why: run.state.reason })
     if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')

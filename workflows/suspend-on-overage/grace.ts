@@ -1,7 +1,8 @@
 /** The grace period of suspend-on-overage: how long a SIM may stay over its limit. */
 import { condition } from '@temporalio/workflow'
 import { durationMs } from '../../domain/time/duration.ts'
-import { isWanted, logAction, phaseTo, type SuspendRun } from './run.ts'
+import { refuse } from './messages.ts'
+import { beginGrace, isWanted, logAction, passGrace, type SuspendRun, stayActive } from './run.ts'
 
 /** How long before the end of a grace its warning comes: a tenth of the grace, at most an hour. Milliseconds. */
 const warningMs = (graceMs: number): number => Math.min(graceMs / 10, 3_600_000)
@@ -16,12 +17,12 @@ export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
   const graceMs = durationMs(run.input.grace)
   if (graceMs === 0 || run.gracePassed) return true
   const startedAt = Date.now()
-  run.graceEndsAt = startedAt + graceMs
-  phaseTo(run, 'grace', `over its limit; rule ${run.input.rule ?? 'of a person'} gives it ${run.input.grace}`)
+  const reason = `over its limit; rule ${run.input.rule ?? 'of a person'} gives it ${run.input.grace}`
+  beginGrace(run, startedAt + graceMs, reason)
   await logAction(
     run,
     'graceStarted',
-    `suspended at ${iso(run.graceEndsAt)} unless it comes back under its limit`,
+    `suspended at ${iso(startedAt + graceMs)} unless it comes back under its limit`,
     null,
   )
 
@@ -32,7 +33,7 @@ export async function sitOutGrace(run: SuspendRun): Promise<boolean> {
     if (Date.now() < endsAt) await logAction(run, 'graceEnding', `suspended at ${iso(endsAt)}`, null)
     await sleepOn(run, endsAt, endsAt)
     if (run.graceEndsAt === endsAt && isWanted(run)) {
-      run.gracePassed = true
+      passGrace(run)
       run.timeline.done('grace', `passed at ${iso(endsAt)}`)
       return true
     }
@@ -51,9 +52,9 @@ async function sleepOn(run: SuspendRun, endsAt: number, at: number): Promise<voi
 
 async function release(run: SuspendRun, why: string): Promise<void> {
   run.timeline.done('grace', why)
-  phaseTo(run, 'idle', why)
+  stayActive(run, why)
   // A demand that outlasts the cycle must not start another grace.
-  if (run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
+  refuse(run.mailbox)
   await logAction(run, 'released', why, null)
 }
 

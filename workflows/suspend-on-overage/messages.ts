@@ -15,7 +15,8 @@ export type Demand = 'over' | 'cleared' | 'stoodDown' | 'refused' | 'discarded'
 /** What ends the run; `boundary` is the cycle's end by the workflow's own timer. */
 export type Ending = 'cancelled' | 'personActed' | 'resumed' | 'renewed' | 'boundary'
 
-export interface Mailbox {
+/** Only this file changes it: outside, {@link Mailbox} is read only. */
+interface OwnMailbox {
   demand: Demand
   /** How often overLimit came, to find out whether it came again meanwhile. */
   overs: number
@@ -26,12 +27,31 @@ export interface Mailbox {
   guard: 'released' | 'discarded' | null
 }
 
+export type Mailbox = Readonly<OwnMailbox>
+
 /** Endings from weakest to strongest; the strongest stays. A person who cancels or acts outweighs the cycle. */
 const STRENGTH: readonly Ending[] = ['boundary', 'renewed', 'resumed', 'personActed', 'cancelled']
 
 /** Records an ending, unless a stronger one is there. */
-export function end(mailbox: Mailbox, ending: Ending): void {
+export function end(mailbox: OwnMailbox, ending: Ending): void {
   if (mailbox.ending === null || STRENGTH.indexOf(ending) > STRENGTH.indexOf(mailbox.ending)) mailbox.ending = ending
+}
+
+/** The overage stays without a suspension until overLimit comes again. Nothing where it is over no longer. */
+export function refuse(mailbox: OwnMailbox): void {
+  if (mailbox.demand === 'over') mailbox.demand = 'refused'
+}
+/** A person has discarded the guard's hold. */
+export function discard(mailbox: OwnMailbox): void {
+  mailbox.demand = 'discarded'
+}
+/** The SIM came back under its limit while no run was there. */
+export function clear(mailbox: OwnMailbox): void {
+  if (mailbox.demand === 'over') mailbox.demand = 'cleared'
+}
+/** The guard is asked anew: what was decided before is about an earlier hold. */
+export function forgetGuard(mailbox: OwnMailbox): void {
+  mailbox.guard = null
 }
 
 /**
@@ -40,7 +60,7 @@ export function end(mailbox: Mailbox, ending: Ending): void {
  * @param demand what the watchdog wants at first. A start without a signal means overLimit.
  */
 export function openMailbox(demand: Demand = 'over'): Mailbox {
-  const mailbox: Mailbox = { demand, overs: 0, ending: null, guard: null }
+  const mailbox: OwnMailbox = { demand, overs: 0, ending: null, guard: null }
   const handlers: Readonly<Record<SuspendSignal, () => void>> = {
     overLimit: () => {
       if (mailbox.demand !== 'discarded') mailbox.demand = 'over'

@@ -5,7 +5,17 @@ import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { failureOf, short } from '../run/activities.ts'
 import { end } from './messages.ts'
-import { logAction, PAUSES, phaseTo, type SuspendRun } from './run.ts'
+import {
+  addActivateTicket,
+  beginReturn,
+  failToReturn,
+  letGo,
+  logAction,
+  noteRecorded,
+  PAUSES,
+  type SuspendRun,
+  setActive,
+} from './run.ts'
 import { ticketOf, waitFor } from './steps.ts'
 
 /** After about two days of failed activations the run gives up and ends as failed: a person has to look. */
@@ -23,14 +33,14 @@ export async function bringBack(run: SuspendRun): Promise<'back' | 'released' | 
   for (let attempt = 1; attempt <= RETURN_ATTEMPTS; attempt += 1) {
     if (keep()) return 'kept'
     const renewed = mailbox.ending === 'renewed' || mailbox.ending === 'boundary'
-    phaseTo(run, 'activating', `comes back: ${mailbox.ending ?? 'it is under its limit again'}`)
+    beginReturn(run, `comes back: ${mailbox.ending ?? 'it is under its limit again'}`)
     const n = run.state.activateTickets.length + 1
     const ask = ticketOf(run, 'activate', n)
     const ended = await activate(run, n, renewed ? { ...ask, effectiveAt: input.cycleEndsAt } : ask, keep)
     if (ended.status === 'complete') return 'back'
     if (ended.status === 'cancelled') return 'kept'
     if (GONE.has(ended.code)) {
-      run.isSuspended = false
+      letGo(run)
       await logAction(run, 'released', ended.detail, null)
       return 'released'
     }
@@ -50,9 +60,7 @@ async function activate(run: SuspendRun, n: number, ask: TicketInput, keep: () =
   const { status, code, detail } = ended
   run.timeline.done(`activate/${n}`, status === 'complete' ? status : `${code}: ${detail}`, ticketId)
   if (status !== 'complete') return ended
-  run.isSuspended = false
-  run.failure = null
-  phaseTo(run, 'idle', 'active again')
+  setActive(run, 'active again')
   await logAction(run, 'broughtBack', run.mailbox.ending ?? 'under its limit again', ticketId)
   return ended
 }
@@ -69,7 +77,7 @@ async function ticketEnd(
     run.timeline.waits(null)
     if (ticketId === null) return { status: 'complete', code: '', detail: '' }
     opened(ticketId)
-    run.state.activateTickets.push(ticketId)
+    addActivateTicket(run, ticketId)
     return (await waitFor(run, 'activate', ticketId, keep)).ended
   } catch (error) {
     return { status: 'failed', ...failureOf(error) }
@@ -79,9 +87,8 @@ async function ticketEnd(
 }
 
 async function pauseAfter(run: SuspendRun, attempt: number, { code, detail }: TicketEnd, keep: () => boolean) {
-  run.failure = { step: 'activate', code, detail }
   const why = `activation ${attempt} failed (${code}: ${detail}) and is tried again`
-  phaseTo(run, 'activating', why)
+  failToReturn(run, { code, detail }, why)
   const pauseMs = backoffMs(attempt, PAUSES)
   const until = new Date(Date.now() + pauseMs).toISOString()
   run.timeline.waits({ what: 'the next attempt to bring it back', until, why })
@@ -98,7 +105,7 @@ export async function recordUntil(run: SuspendRun): Promise<void> {
   const { until } = run.state
   const { workflowId } = workflowInfo()
   const recorded = await short.setSuspensionUntil({ tenantId, simId, until, workflowId })
-  run.recordedUntil = until
+  noteRecorded(run, until)
   // The month end may have listed the SIMs that come back before this: then it sends no `renewed`.
   if (recorded && until === 'renewal' && Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
 }

@@ -1,6 +1,7 @@
 /** The state of one run of suspend-on-overage, and how it is shown and logged. */
 import { ActivityFailure, condition, log, workflowInfo } from '@temporalio/workflow'
 import type { SimAction } from '../../domain/enforcement/enforcement.ts'
+import type { SuspendedUntil } from '../../domain/suspend.ts'
 import type {
   SuspendOnOverageInput,
   SuspendOnOverageResult,
@@ -12,18 +13,19 @@ import type { Demand, Mailbox } from './messages.ts'
 
 type Counts = Partial<Record<SimAction, number>>
 type Phase = SuspendOnOverageState['phase']
-type Until = SuspendOnOverageState['until']
+type Failure = NonNullable<SuspendOnOverageResult['failure']>
 
-export interface SuspendRun {
+/** What a run knows. Only this file changes it: outside, {@link SuspendRun} is read only. */
+interface OwnRun {
   readonly input: SuspendOnOverageInput
   readonly mailbox: Mailbox
   /** End of the cycle in epoch milliseconds. */
   readonly boundaryAt: number
   readonly state: {
     phase: Phase
-    until: Until
-    suspendTickets: string[]
-    activateTickets: string[]
+    until: SuspendedUntil
+    suspendTickets: readonly string[]
+    activateTickets: readonly string[]
     reason: string
   }
   readonly timeline: TimelineWriter
@@ -33,14 +35,18 @@ export interface SuspendRun {
   gracePassed: boolean
   isSuspended: boolean
   /** How long the suspension lasts, as the service has recorded it. */
-  recordedUntil: Until
+  recordedUntil: SuspendedUntil
   /** How often this run has taken each action. Makes its log entries unique. */
   readonly counts: Counts
   /** Where the counters begin. A later run under the same workflow id gets log entries of its own. */
   readonly countFrom: number
   /** Failed attempts in a row. They determine the pause before the next one. */
   failures: number
-  failure: SuspendOnOverageResult['failure']
+  failure: Failure | null
+}
+export type SuspendRun = Readonly<Omit<OwnRun, 'state' | 'counts'>> & {
+  readonly state: Readonly<OwnRun['state']>
+  readonly counts: Readonly<Counts>
 }
 
 /** What a continued run takes over. */
@@ -48,7 +54,7 @@ export interface Carried {
   readonly demand: Demand
   readonly gracePassed: boolean
   readonly isSuspended: boolean
-  readonly recordedUntil: Until
+  readonly recordedUntil: SuspendedUntil
   readonly state: SuspendOnOverageState
   readonly counts: Counts
   readonly countFrom: number
@@ -97,12 +103,99 @@ export const carriedOf = (run: SuspendRun): Carried => {
 const LASTING: ReadonlySet<Phase> = new Set<Phase>(['idle', 'grace', 'held', 'suspended'])
 
 /** Goes to a phase. Only `grace` keeps an end of the grace period. */
-export function phaseTo(run: SuspendRun, phase: Phase, reason: string): void {
+function phaseTo(run: OwnRun, phase: Phase, reason: string): void {
   const changed = run.state.phase !== phase
   run.state.phase = phase
   run.state.reason = reason
   if (phase !== 'grace') run.graceEndsAt = null
   if (changed && LASTING.has(phase)) showState(phase)
+}
+
+// What may happen to a run, each with the reason that is shown.
+
+/** The SIM is within its limit, or is left alone: its next overage has a grace of its own. */
+export function endOverage(run: OwnRun): void {
+  run.gracePassed = false
+}
+
+export function beginGrace(run: OwnRun, endsAt: number, reason: string): void {
+  run.graceEndsAt = endsAt
+  phaseTo(run, 'grace', reason)
+}
+/** Its grace has passed, and it is still over. */
+export function passGrace(run: OwnRun): void {
+  run.gracePassed = true
+}
+
+export function beginSuspending(run: OwnRun, reason: string): void {
+  run.state.until = run.input.until
+  run.recordedUntil = run.input.until
+  phaseTo(run, 'suspending', reason)
+}
+export function addSuspendTicket(run: OwnRun, ticketId: string): void {
+  run.state.suspendTickets = [...run.state.suspendTickets, ticketId]
+}
+export function waitForGuard(run: OwnRun, reason: string): void {
+  phaseTo(run, 'held', reason)
+}
+export function setSuspended(run: OwnRun, reason: string): void {
+  run.isSuspended = true
+  run.gracePassed = false
+  run.failures = 0
+  phaseTo(run, 'suspended', reason)
+}
+/** The run finds that an earlier one has suspended the SIM. */
+export function takeOverSuspension(run: OwnRun, until: SuspendedUntil, reason: string): void {
+  run.isSuspended = true
+  run.state.until = until
+  run.recordedUntil = until
+  phaseTo(run, 'suspended', reason)
+}
+/** It is not suspended: refused, discarded, released or taken back. */
+export function stayActive(run: OwnRun, reason: string): void {
+  phaseTo(run, 'idle', reason)
+}
+export function failToSuspend(run: OwnRun, failure: Omit<Failure, 'step'>, reason: string): void {
+  run.failures += 1
+  run.failure = { step: 'suspend', ...failure }
+  phaseTo(run, 'idle', reason)
+}
+
+/** How long the suspension is to last: a person has decided. */
+export function keepUntil(run: OwnRun, until: SuspendedUntil, reason: string): void {
+  run.state.until = until
+  phaseTo(run, run.state.phase, reason)
+}
+/** The service knows how long it lasts. */
+export function noteRecorded(run: OwnRun, until: SuspendedUntil): void {
+  run.recordedUntil = until
+}
+
+export function beginReturn(run: OwnRun, reason: string): void {
+  phaseTo(run, 'activating', reason)
+}
+export function addActivateTicket(run: OwnRun, ticketId: string): void {
+  run.state.activateTickets = [...run.state.activateTickets, ticketId]
+}
+export function setActive(run: OwnRun, reason: string): void {
+  run.isSuspended = false
+  run.failure = null
+  phaseTo(run, 'idle', reason)
+}
+/** The suspension is no longer this run's. */
+export function letGo(run: OwnRun): void {
+  run.isSuspended = false
+}
+export function failToReturn(run: OwnRun, failure: Omit<Failure, 'step'>, reason: string): void {
+  run.failure = { step: 'activate', ...failure }
+  phaseTo(run, 'activating', reason)
+}
+/** A person wants the SIM back. @param phase what follows from the phase it was in */
+export function resumeRun(run: OwnRun, phase: Phase, reason: string): void {
+  phaseTo(run, phase, reason)
+}
+export function endRun(run: OwnRun, reason: string): void {
+  phaseTo(run, 'ended', reason)
 }
 
 /** Whether the suspension is still desired: the SIM is over, and neither the run nor the cycle has ended. */
@@ -121,7 +214,7 @@ export async function beforeBoundary(run: SuspendRun, what: () => boolean): Prom
  * If the service refuses the entry, enforcement goes on all the same, and the refusal is in the worker's log.
  */
 export async function logAction(
-  run: SuspendRun,
+  run: OwnRun,
   action: SimAction,
   detail: string,
   ticketId: string | null,

@@ -6,8 +6,21 @@ import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { failureOf, short, stepKey, waiting } from '../run/activities.ts'
 import { orWithdrawn, type Waited } from '../run/tickets.ts'
-import { end } from './messages.ts'
-import { beforeBoundary, isWanted, logAction, PAUSES, phaseTo, type SuspendRun } from './run.ts'
+import { discard, end, forgetGuard, refuse } from './messages.ts'
+import {
+  addSuspendTicket,
+  beforeBoundary,
+  beginSuspending,
+  endOverage,
+  failToSuspend,
+  isWanted,
+  logAction,
+  PAUSES,
+  type SuspendRun,
+  setSuspended,
+  stayActive,
+  waitForGuard,
+} from './run.ts'
 
 type Refused = Extract<SuspensionResult, { do: 'refuse' }>
 
@@ -46,11 +59,9 @@ export async function waitFor(
  */
 export async function suspend(run: SuspendRun): Promise<void> {
   const { input, mailbox } = run
-  phaseTo(run, 'suspending', `over its limit by rule ${input.rule ?? 'of a person'}`)
+  beginSuspending(run, `over its limit by rule ${input.rule ?? 'of a person'}`)
   const seen = mailbox.overs
-  mailbox.guard = null
-  run.state.until = input.until
-  run.recordedUntil = input.until
+  forgetGuard(mailbox)
   // Counts tickets, not requests: a request that was refused without a ticket leaves its key unused.
   const n = run.state.suspendTickets.length + 1
   const step = `suspend/${n}`
@@ -68,7 +79,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
     if (answer.do === 'hold') return await held(run, step, answer.holdId)
     if (answer.do === 'wait') {
       ticketId = answer.ticketId
-      run.state.suspendTickets.push(ticketId)
+      addSuspendTicket(run, ticketId)
       const { ended, withdrawn } = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
       // `isWanted` does not say who cancelled the ticket: the SIM may be over again since.
       if (ended.status === 'cancelled') return takenBack(run, step, ticketId, withdrawn)
@@ -77,48 +88,45 @@ export async function suspend(run: SuspendRun): Promise<void> {
   } catch (error) {
     return await failed(run, step, failureOf(error), ticketId)
   }
-  run.isSuspended = true
-  run.gracePassed = false
-  run.failures = 0
   run.timeline.done(step, 'complete', ticketId)
-  phaseTo(run, 'suspended', `suspended by rule ${input.rule ?? 'of a person'} until ${run.state.until}`)
+  setSuspended(run, `suspended by rule ${input.rule ?? 'of a person'} until ${run.state.until}`)
   await logAction(run, 'suspended', run.state.reason, ticketId)
   // If the renewal passed while the carrier worked, it found no suspension to signal.
   if (run.state.until === 'renewal' && Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
 }
 
 function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen: number): void {
-  run.gracePassed = false
+  endOverage(run)
   // Count this ticket like any other: the next request needs a key of its own, or it would get this ticket again.
-  if (ticketId !== undefined) run.state.suspendTickets.push(ticketId)
+  if (ticketId !== undefined) addSuspendTicket(run, ticketId)
   run.timeline.done(step, `not suspended: ${why}`, ticketId)
-  phaseTo(run, 'idle', `not suspended: ${why}`)
+  stayActive(run, `not suspended: ${why}`)
   if (why === 'suspended by a person' || why === 'passed over') end(run.mailbox, 'personActed')
-  if (why === 'discarded by a person') run.mailbox.demand = 'discarded'
+  if (why === 'discarded by a person') discard(run.mailbox)
   // The service signals again while the alert fires. A signal that came meanwhile counts as a new one.
-  if (run.mailbox.overs === seen && run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
+  if (run.mailbox.overs === seen) refuse(run.mailbox)
 }
 
 /** While the guard holds the suspension: waits for a decision, or until the suspension is no longer desired. */
 async function held(run: SuspendRun, step: string, holdId: number): Promise<void> {
   const { mailbox, input } = run
   const why = 'more suspensions at once than the enforcement guard lets through'
-  phaseTo(run, 'held', `held by the guard: ${why}`)
+  waitForGuard(run, `held by the guard: ${why}`)
   run.timeline.waits({ what: `the release of hold ${holdId}`, until: input.cycleEndsAt, why })
   await beforeBoundary(run, () => mailbox.guard !== null || !isWanted(run))
   run.timeline.waits(null)
   const outcome = isWanted(run) ? (mailbox.guard ?? 'dropped') : 'not wanted any more'
   run.timeline.done(step, `held by the guard (hold ${holdId}): ${outcome}`)
   if (outcome === 'released') return
-  run.gracePassed = false
-  if (outcome === 'discarded') mailbox.demand = 'discarded'
-  phaseTo(run, 'idle', `hold ${holdId} of the guard: ${outcome}`)
+  endOverage(run)
+  if (outcome === 'discarded') discard(mailbox)
+  stayActive(run, `hold ${holdId} of the guard: ${outcome}`)
 }
 
 function takenBack(run: SuspendRun, step: string, ticketId: string, byThisRun: boolean): void {
   const why = byThisRun ? 'its suspend ticket was taken back' : 'a person cancelled its suspend ticket'
   run.timeline.done(step, why, ticketId)
-  phaseTo(run, 'idle', why)
+  stayActive(run, why)
   if (!byThisRun) end(run.mailbox, 'personActed')
 }
 
@@ -128,10 +136,8 @@ async function failed(
   { code, detail }: Pick<TicketEnd, 'code' | 'detail'>,
   ticketId: string | null,
 ): Promise<void> {
-  run.failures += 1
-  run.failure = { step: 'suspend', code, detail }
   run.timeline.done(step, `${code}: ${detail}`, ticketId)
-  phaseTo(run, 'idle', `suspending failed (${code}: ${detail})`)
+  failToSuspend(run, { code, detail }, `suspending failed (${code}: ${detail})`)
   await logAction(run, 'suspendFailed', `${code}: ${detail}`, ticketId)
   const at = Math.min(Date.now() + backoffMs(run.failures, PAUSES), run.boundaryAt)
   const why = `suspending failed ${run.failures} time(s), the last with ${code}: ${detail}`

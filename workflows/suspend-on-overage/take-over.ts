@@ -3,8 +3,8 @@
 import { workflowInfo } from '@temporalio/workflow'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { failureOf, waiting } from '../run/activities.ts'
-import { end } from './messages.ts'
-import { phaseTo, type SuspendRun } from './run.ts'
+import { clear, end, refuse } from './messages.ts'
+import { type SuspendRun, takeOverSuspension } from './run.ts'
 
 /**
  * Waits until no ticket of the SIM is open, then reads the SIM. If this workflow has suspended it, becomes responsible
@@ -20,7 +20,7 @@ export async function takeOver(run: SuspendRun): Promise<void> {
     if (found.suspendedBy === 'this') own(run, found.until, found.overLimit || over)
     else if (found.suspendedBy === 'a person') end(run.mailbox, 'personActed')
     else if (over) end(run.mailbox, 'boundary')
-    else if (!found.overLimit && run.mailbox.demand === 'over') run.mailbox.demand = 'refused'
+    else if (!found.overLimit) refuse(run.mailbox)
     run.timeline.done(
       'take over',
       `suspended by ${found.suspendedBy}; ${found.overLimit ? 'over' : 'within'} its limit`,
@@ -35,10 +35,7 @@ export async function takeOver(run: SuspendRun): Promise<void> {
 
 /** @param wanted false if the SIM came back under its limit while no run was there */
 function own(run: SuspendRun, until: SuspendedUntil, wanted: boolean): void {
-  run.isSuspended = true
-  run.state.until = until
-  run.recordedUntil = until
-  phaseTo(run, 'suspended', `suspended by an earlier run until ${until}`)
+  takeOverSuspension(run, until, `suspended by an earlier run until ${until}`)
   if (until === 'renewal' && Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
-  if (!wanted && run.mailbox.demand === 'over') run.mailbox.demand = 'cleared'
+  if (!wanted) clear(run.mailbox)
 }

@@ -11,7 +11,7 @@ import type {
 } from '../../domain/temporal/suspend-on-overage.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { end } from './messages.ts'
-import { phaseTo, type SuspendRun, stateOf } from './run.ts'
+import { beginGrace, keepUntil, resumeRun, type SuspendRun, stateOf } from './run.ts'
 
 /** Handles updates from now on, and those that came before at once. Call when the first phase has begun. */
 export function takeUpdates(run: SuspendRun): void {
@@ -63,7 +63,7 @@ const RESUMED = {
 function resume(run: SuspendRun): void {
   end(run.mailbox, 'resumed')
   const [phase, words] = RESUMED[run.state.phase]
-  phaseTo(run, phase, `a person resumes the SIM: ${words}`)
+  resumeRun(run, phase, `a person resumes the SIM: ${words}`)
 }
 
 function whyNotKeep(run: SuspendRun): string | null {
@@ -77,12 +77,11 @@ function whyNotKeep(run: SuspendRun): string | null {
 
 function keep(run: SuspendRun, ask: SuspendUpdates['keepSuspended']): void {
   const until = ask.until ?? 'manual'
-  run.state.until = until
   const words =
     until === 'manual'
       ? 'a person keeps it suspended beyond the renewal, until a person acts'
       : `a person lets it come back with the renewal at ${run.input.cycleEndsAt}`
-  phaseTo(run, run.state.phase, words)
+  keepUntil(run, until, words)
 }
 
 /** The new end of the grace, in epoch milliseconds. */
@@ -102,8 +101,8 @@ function whyNotExtend(run: SuspendRun, ask: SuspendUpdates['extendGrace']): stri
 }
 
 function extend(run: SuspendRun, ask: SuspendUpdates['extendGrace']): void {
-  run.graceEndsAt = newEndOf(run, ask)
-  phaseTo(run, 'grace', `a person has extended the grace period to ${iso(run.graceEndsAt)}`)
+  const endsAt = newEndOf(run, ask)
+  beginGrace(run, endsAt, `a person has extended the grace period to ${iso(endsAt)}`)
 }
 
 /**
