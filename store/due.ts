@@ -4,15 +4,8 @@
  */
 
 import { sql } from 'kysely'
-import { type SubjectCode } from '../domain/watchdog/subject.ts'
+import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../domain/watchdog/subject.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
-
-/** The subject of an evaluation, with its kind as the database codes it. */
-export interface Subject {
-  readonly kind: SubjectCode
-  /** SIM or pool id; 0 for the tenant. */
-  readonly id: number
-}
 
 /** Marks subjects due, keeping an earlier mark. Enqueues an evaluation if `at` is now or past. */
 export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Date = tx.now): Promise<void> {
@@ -21,7 +14,7 @@ export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Da
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
     select kind, id, ${at}, nextval('due_seq')
       from (select distinct kind, id
-              from jsonb_to_recordset(${JSON.stringify(subjects)}::jsonb) as s(kind smallint, id bigint)
+              from jsonb_to_recordset(${JSON.stringify(subjects.map(toCoded))}::jsonb) as s(kind smallint, id bigint)
              order by kind, id) s
     on conflict (tenant_id, subject_kind, subject_id) do update
       set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
@@ -69,7 +62,7 @@ const isTried = (now: Date) => sql`(not_before is null or not_before <= ${now})`
 
 /** Claims due subjects, at most `limit`. They are off the list until the lease ends, and return if the worker dies. */
 export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): Promise<DueMark[]> {
-  const { rows } = await sql<DueMark>`
+  const { rows } = await sql<Omit<DueMark, 'kind'> & { readonly kind: SubjectCode }>`
     with due as (
       select subject_kind, subject_id from due_subjects
        where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} and ${isTried(tx.now)}
@@ -80,7 +73,7 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
       from due
      where d.tenant_id = ${tx.tenantId} and d.subject_kind = due.subject_kind and d.subject_id = due.subject_id
     returning d.subject_kind as kind, d.subject_id as id, d.seq`.execute(tx.q)
-  return rows
+  return rows.map(fromCoded)
 }
 
 /**
@@ -98,7 +91,7 @@ export async function settleDue(
   await sql`
     with claimed as (
       select d.subject_kind, d.subject_id, s."nextAt"
-        from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as s(
+        from jsonb_to_recordset(${JSON.stringify(settled.map(toCoded))}::jsonb) as s(
                kind smallint, id bigint, seq bigint, "nextAt" double precision)
         join due_subjects d
           on d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq
@@ -131,7 +124,7 @@ export async function postponeSubject(tx: TenantTx, { kind, id }: Subject): Prom
            not_before = ${tx.now}::timestamptz
                         + make_interval(secs => least(${RETRY_MAX_S}, ${RETRY_MIN_S} * 2 ^ least(failures, 20))::double precision),
            due_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = ${id}`.execute(tx.q)
+     where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES[kind]} and subject_id = ${id}`.execute(tx.q)
 }
 
 /** Ids of tenants with due subjects. */

@@ -1,8 +1,21 @@
-/** Subjects: what rules are evaluated for. */
+/** What rules are evaluated for: a SIM, a pool or a tenant. */
 
 export const SUBJECT_KINDS = ['sim', 'pool', 'tenant'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
-/** Number of each kind in the database (`subject_kind`). */
+export interface Subject {
+  readonly kind: SubjectKind
+  /** SIM or pool id; 0 for the tenant. */
+  readonly id: number
+}
+
+/** The number that columns have for each kind (`subject_kind`). */
 export const SUBJECT_CODES = { sim: 1, pool: 2, tenant: 3 } as const satisfies Record<SubjectKind, number>
 export type SubjectCode = (typeof SUBJECT_CODES)[SubjectKind]
+
+const KINDS: Readonly<Record<SubjectCode, SubjectKind>> = { 1: 'sim', 2: 'pool', 3: 'tenant' }
+
+/** A row's subject with its kind as columns have it. */
+export const toCoded = <S extends { readonly kind: SubjectKind }>(row: S) => ({ ...row, kind: SUBJECT_CODES[row.kind] })
+/** The other way. */
+export const fromCoded = <S extends { readonly kind: SubjectCode }>(row: S) => ({ ...row, kind: KINDS[row.kind] })

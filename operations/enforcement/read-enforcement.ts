@@ -4,7 +4,6 @@ import type { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/e
 import { ServiceError } from '../../domain/errors.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { modeInForce } from '../../domain/watchdog/settings.ts'
-import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts'
 import { findPool } from '../../store/estate/pools.ts'
 import { rememberedStart } from '../../store/outbox.ts'
@@ -68,8 +67,8 @@ async function subjectOver(
     const overageBytes = (await simFigures(tx, cycleKey, [simId])).get(simId)?.overageBytes ?? 0
     return overageBytes > 0 ? 'sim' : null
   }
-  if (await isFiring(tx, rule, { kind: SUBJECT_CODES.sim, id: simId }, cycleKey)) return 'sim'
-  const firing = poolId !== null && (await isFiring(tx, rule, { kind: SUBJECT_CODES.pool, id: poolId }, cycleKey))
+  if (await isFiring(tx, rule, { kind: 'sim' as const, id: simId }, cycleKey)) return 'sim'
+  const firing = poolId !== null && (await isFiring(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey))
   return firing ? 'pool' : null
 }
 
@@ -89,7 +88,7 @@ export async function poolEnforcement(
   const cycle = await cycleNamed(tx, cycleKey)
   const settings = await tenantSettings(tx)
   const figures = await poolFigures(tx, cycleKey, [poolId])
-  const firing = await isFiring(tx, rule, { kind: SUBJECT_CODES.pool, id: poolId }, cycleKey)
+  const firing = await isFiring(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey)
   return {
     poolId,
     over: firing && tx.now.getTime() < cycle.endsAt,

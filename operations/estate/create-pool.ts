@@ -1,7 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { mustFit, type NewPool } from '../../domain/estate/pool.ts'
 import { mustBeActive } from '../../domain/estate/tariff.ts'
-import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
 import { insertPool } from '../../store/estate/pools.ts'
@@ -20,7 +19,7 @@ export async function createPool(tx: TenantTx, pool: NewPool): Promise<{ id: num
   mustBeActive(tariff)
   mustFit(pool.type, tariff.type)
   const id = await insertPool(tx, pool)
-  await markDue(tx, [{ kind: SUBJECT_CODES.pool, id }])
+  await markDue(tx, [{ kind: 'pool' as const, id }])
   await noteChange(tx, { subject: 'pool', id, before: null, after: pool })
   return { id }
 }

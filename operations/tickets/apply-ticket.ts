@@ -3,7 +3,6 @@
 import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { stateAfter } from '../../domain/tickets/decisions.ts'
-import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { markDue } from '../../store/due.ts'
 import {
   closeActiveSpan,
@@ -113,9 +112,9 @@ async function move(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date
 async function markTouched(tx: TenantTx, sim: LockedSim, poolAfter: number | null): Promise<void> {
   const pools = new Set([sim.poolId, poolAfter].filter((id) => id !== null))
   await markDue(tx, [
-    { kind: SUBJECT_CODES.sim, id: sim.simId },
-    ...[...pools].map((id) => ({ kind: SUBJECT_CODES.pool, id })),
-    { kind: SUBJECT_CODES.tenant, id: 0 },
+    { kind: 'sim' as const, id: sim.simId },
+    ...[...pools].map((id) => ({ kind: 'pool' as const, id })),
+    { kind: 'tenant' as const, id: 0 },
   ])
 }
 

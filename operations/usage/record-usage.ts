@@ -14,7 +14,6 @@ import {
   USAGE_MAX_AGE_MS,
   type UsageFault,
 } from '../../domain/usage/usage-record.ts'
-import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { markDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockCycles, lockPools, openCycle, tenantSettings } from '../../store/usage/cycles.ts'
@@ -301,9 +300,9 @@ async function addUp(
   await addToBuckets(tx, bucketsOf(accepted, bucketMs(billingCycle)))
   await noteSightings(tx, sightingsOf(accepted, sims))
   await markDue(tx, [
-    ...accepted.map(({ simId }) => ({ kind: SUBJECT_CODES.sim, id: simId })),
-    ...accepted.filter(({ poolId }) => poolId !== 0).map(({ poolId }) => ({ kind: SUBJECT_CODES.pool, id: poolId })),
-    { kind: SUBJECT_CODES.tenant, id: 0 },
+    ...accepted.map(({ simId }) => ({ kind: 'sim' as const, id: simId })),
+    ...accepted.filter(({ poolId }) => poolId !== 0).map(({ poolId }) => ({ kind: 'pool' as const, id: poolId })),
+    { kind: 'tenant' as const, id: 0 },
   ])
 }
 
@@ -311,9 +310,9 @@ function bucketsOf(accepted: readonly PlacedRecord[], widthMs: number): BucketRo
   const parts = accepted.flatMap((record) => {
     const startsAt = Math.floor(record.at / widthMs) * widthMs
     return [
-      { kind: SUBJECT_CODES.sim, id: record.simId, startsAt, record },
-      ...(record.poolId === 0 ? [] : [{ kind: SUBJECT_CODES.pool, id: record.poolId, startsAt, record }]),
-      { kind: SUBJECT_CODES.tenant, id: 0, startsAt, record },
+      { kind: 'sim' as const, id: record.simId, startsAt, record },
+      ...(record.poolId === 0 ? [] : [{ kind: 'pool' as const, id: record.poolId, startsAt, record }]),
+      { kind: 'tenant' as const, id: 0, startsAt, record },
     ]
   })
   const grouped = Map.groupBy(parts, (part) => `${part.kind}/${part.id}/${part.startsAt}`)

@@ -6,8 +6,7 @@ import type { AlertNotification } from '../../notify/notification.ts'
 import type { Transition } from '../../rules/alerts/alerts.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
-import type { Facts } from '../../rules/facts.ts'
-import type { SubjectFacts } from './evaluation.ts'
+import { type SubjectFacts, subjectLabel } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
 export interface AlertContext {
@@ -19,15 +18,9 @@ export interface AlertContext {
   readonly message: string
 }
 
-const numberOf = (facts: Facts, name: string): number | null => {
-  const value = facts[name]
-  return typeof value === 'number' ? value : null
-}
-
 /** The notification about one transition of an alert. Amounts are in MB; a fact that is no number is null. Pure. */
 export function notificationOf(batch: Batch, tenantId: string, context: AlertContext): AlertNotification {
   const { subject, outcome, transition } = context
-  const { facts } = subject
   const { rule } = outcome
   return {
     kind: transition.kind,
@@ -38,22 +31,17 @@ export function notificationOf(batch: Batch, tenantId: string, context: AlertCon
     tenantName: batch.tenantName,
     rule: { name: rule.name, file: rule.file, version: batch.rulesVersion },
     subject: {
-      kind: subject.name,
-      id: subject.name === 'tenant' ? tenantId : subject.subject.id,
-      label: subject.label,
+      kind: subject.kind,
+      id: subject.kind === 'tenant' ? tenantId : subject.id,
+      label: subjectLabel(subject),
     },
     message: context.message,
     since: new Date(transition.since).toISOString(),
-    facts: {
-      usageMB: numberOf(facts, 'usageMB'),
-      limitMB: numberOf(facts, 'limitMB'),
-      usagePct: numberOf(facts, 'usagePct'),
-      overageMB: numberOf(facts, 'overageMB'),
-    },
-    pace: transition.kind === 'fired' ? limitPassedAt(facts, batch) : null,
+    facts: figuresOf(subject),
+    pace: transition.kind === 'fired' ? limitPassedAt(subject, batch) : null,
     whatNext: whatNext(context, batch),
     why: outcome.explanation.map(({ fact, value, operator, operand }) => ({ fact, value, operator, operand })),
-    howToStop: HOW_TO_STOP[subject.name],
+    howToStop: HOW_TO_STOP[subject.kind],
   }
 }
 
@@ -62,12 +50,23 @@ export function notificationOf(batch: Batch, tenantId: string, context: AlertCon
  *
  * @returns ISO 8601; null if that is not in this cycle, or if the rate, the limit or what remains is 0 or unknown
  */
-function limitPassedAt(facts: Facts, { moment: { at, cycle } }: Batch): string | null {
-  const [remaining, limit, ratio] = ['remainingMB', 'limitMB', 'burnLongRatio'].map((name) => numberOf(facts, name))
+function limitPassedAt(subject: SubjectFacts, { moment: { at, cycle } }: Batch): string | null {
+  if (subject.kind === 'tenant') return null
+  const { remainingMB: remaining, limitMB: limit, burnLongRatio: ratio } = subject.facts
   if (!remaining || !limit || !ratio) return null
   const perMs = (ratio * limit) / (cycle.endsAt - cycle.startsAt)
   const passedAt = at + remaining / perMs
   return passedAt < cycle.endsAt ? new Date(Math.round(passedAt)).toISOString() : null
+}
+
+/** A tenant has no limit of its own. */
+function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
+  if (subject.kind === 'tenant') {
+    const { usageMB, overageMB } = subject.facts
+    return { usageMB, limitMB: null, usagePct: null, overageMB }
+  }
+  const { usageMB, limitMB, usagePct, overageMB } = subject.facts
+  return { usageMB, limitMB, usagePct, overageMB }
 }
 
 function whatNext(
@@ -77,7 +76,7 @@ function whatNext(
   if (transition.kind === 'resolved') return 'Nothing: it is over.'
   const { suspend } = outcome.rule.event.params
   if (suspend === undefined) return 'Nothing: this is for your information.'
-  const who = subject.name === 'sim' ? 'the SIM' : `SIMs (${TARGETS[suspend.target]})`
+  const who = subject.kind === 'sim' ? 'the SIM' : `SIMs (${TARGETS[suspend.target]})`
   if (permission.suspend !== 'do')
     return `Nothing is suspended: the watchdog only monitors here. In Enforce mode it would suspend ${who}.`
   if (!enforcementEnabled)

@@ -81,7 +81,7 @@ async function settle(
 ): Promise<void> {
   const checks = await writeDecisions(tx, batch, evaluated, options)
   const nextAt = new Map<string, number>()
-  for (const { subject } of evaluated) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
+  for (const subject of evaluated) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
   await settleDue(
     tx,
     marks.map((mark) => ({ ...mark, nextAt: nextAt.get(keyOf(mark)) ?? null })),

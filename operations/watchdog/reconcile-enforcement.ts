@@ -27,7 +27,7 @@ import { poolFigures } from '../../store/usage/figures.ts'
 import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../../store/watchdog/alerts.ts'
 import { MOST_ROWS } from '../enforcement/read-enforcement.ts'
 import { suspendInputOf } from '../workflows/inputs.ts'
-import type { EvaluatedSubject, EvaluationOptions } from './evaluation.ts'
+import { type EvaluatedSubject, type EvaluationOptions, poolIdOf, subjectLabel } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
 /** An alert whose rule asks to suspend, or did so before. */
@@ -76,19 +76,13 @@ function signalFor(
   // Signal again while a pool is over: its usage grows, so its workflow has to pick SIMs again.
   const lastSignalAt = desired.stored?.lastSignalAt?.getTime() ?? 0
   const due =
-    desired.subject.name === 'pool' ? at - lastSignalAt >= repeatMs : becameActive(desired.subject, lastSignalAt, at)
+    desired.subject.kind === 'pool' ? at - lastSignalAt >= repeatMs : becameActive(desired.subject, lastSignalAt)
   return due ? wanted : undefined
 }
 
-const HOUR_MS = 3_600_000
-
 /** Whether a SIM became active after `since`. The earlier signal found it suspended, so it came to nothing. */
-function becameActive({ facts: { status, statusAgeHours } }: EvaluatedSubject, since: number, at: number): boolean {
-  return (
-    status === SimStatus.Active &&
-    typeof statusAgeHours === 'number' &&
-    Math.round(at - statusAgeHours * HOUR_MS) > since
-  )
+function becameActive(subject: EvaluatedSubject, since: number): boolean {
+  return subject.kind === 'sim' && subject.row.status === SimStatus.Active && subject.row.statusSince.getTime() > since
 }
 
 /** What the alert calls for, whatever was sent before; undefined if the rule may not even log what it would do. */
@@ -117,7 +111,7 @@ export async function reconcile(
   const sent = desiredSuspensions.flatMap((desired): SentSignal[] => {
     const signal = signalFor(desired, batch.enforcementEnabled, moment, repeatMs)
     if (signal === undefined) return []
-    const again = desired.subject.name === 'pool' && desired.firing ? { againAt: at + repeatMs } : {}
+    const again = desired.subject.kind === 'pool' && desired.firing ? { againAt: at + repeatMs } : {}
     return [{ desired, signal, ...again }]
   })
   const requests = sent.flatMap(({ desired, signal }) => requestOf(tx.tenantId, batch, desired, signal, options) ?? [])
@@ -147,8 +141,8 @@ function requestOf(
 ): WorkflowRequest | undefined {
   if (signal === 'would') return undefined
   const { cycle } = batch.moment
-  const { id } = desired.subject.subject
-  const pool = desired.subject.name === 'pool'
+  const { id } = desired.subject
+  const pool = desired.subject.kind === 'pool'
   const workflowId = pool ? enforcePoolId(tenantId, id, cycle.key) : suspendOnOverageId(tenantId, id, cycle.key)
   if (desired.suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
   const common = {
@@ -181,8 +175,8 @@ async function endClearedPermits(
 ): Promise<void> {
   const stoodDown = new Set(sent.filter(({ signal }) => signal === 'standDown').map(({ desired }) => desired))
   const over = desiredSuspensions.flatMap((desired) => {
-    const { id } = desired.subject.subject
-    const pool = desired.subject.name === 'pool'
+    const { id } = desired.subject
+    const pool = desired.subject.kind === 'pool'
     // The last signal may be `standDown` or `would`: the watchdog may have stood down before the alert cleared.
     const last = lastSignalSince(startsAt, desired)
     const cleared = !desired.firing && desired.stored?.firing === true && last !== null && last !== 'cleared'
@@ -204,18 +198,18 @@ async function logWould(tx: TenantTx, batch: Batch, desired: DesiredSuspension):
     rule: rule.name,
     ruleVersion: batch.rulesVersion,
     simId,
-    poolId: subject.poolId,
+    poolId: poolIdOf(subject),
     level: LogLevel.Warning,
     message: `SIM ${label} would have been suspended by rule ${rule.name}: ${why}; the watchdog only monitors here.`,
     cycleKey: cycle.key,
     explanation: null,
   })
-  if (subject.name !== 'pool') {
+  if (subject.kind !== 'pool') {
     const why = fillMessage('it is {{overageMB}} MB over its limit', subject.facts)
-    await insertLogEntries(tx, [entry(subject.subject.id, subject.label, why)])
+    await insertLogEntries(tx, [entry(subject.id, subjectLabel(subject), why)])
     return
   }
-  const { id } = subject.subject
+  const { id } = subject
   const overage = (await poolFigures(tx, cycle.key, [id])).get(id)?.overageBytes ?? 0
   const { rows, stoppedExcessBytes } = await poolRows(tx, id, cycle.key, MOST_ROWS)
   const open = rows.filter((row) => !row.stopped)
@@ -225,7 +219,7 @@ async function logWould(tx: TenantTx, batch: Batch, desired: DesiredSuspension):
   await insertLogEntries(
     tx,
     targets.map((simId) => {
-      const facts = { poolName: subject.label, overageMB: toMB(overage), excessMB: toMB(excess.get(simId) ?? 0) }
+      const facts = { poolName: subject.row.poolName, overageMB: toMB(overage), excessMB: toMB(excess.get(simId) ?? 0) }
       const why = fillMessage(
         'pool {{poolName}} is {{overageMB}} MB over, the SIM {{excessMB}} MB above its share',
         facts,

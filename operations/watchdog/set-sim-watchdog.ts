@@ -1,7 +1,6 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { SimWatchdogChange } from '../../domain/estate/sim.ts'
-import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
 import { lockSimRecord, setWatchdog } from '../../store/estate/sim-changes.ts'
@@ -28,8 +27,8 @@ export async function setSimWatchdog(
   if (told.length === 0) return { id }
   await setWatchdog(tx, id, { ...change, isWatchdogExempt: change.isWatchdogExempt ?? undefined })
   await markDue(tx, [
-    { kind: SUBJECT_CODES.sim, id },
-    ...(sim.poolId === null ? [] : [{ kind: SUBJECT_CODES.pool, id: sim.poolId }]),
+    { kind: 'sim' as const, id },
+    ...(sim.poolId === null ? [] : [{ kind: 'pool' as const, id: sim.poolId }]),
   ])
   const given = SETTINGS.filter((name) => change[name] !== undefined)
   await noteChange(tx, {

@@ -22,7 +22,15 @@ import {
   saveAlerts,
 } from '../../store/watchdog/alerts.ts'
 import { notificationOf } from './alert-notification.ts'
-import { type EvaluatedSubject, type EvaluationOptions, keyOf } from './evaluation.ts'
+import {
+  type EvaluatedSubject,
+  type EvaluationOptions,
+  isWatched,
+  keyOf,
+  modeOf,
+  poolIdOf,
+  subjectLabel,
+} from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 import { type DesiredSuspension, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 
@@ -50,20 +58,16 @@ export async function writeDecisions(
 ): Promise<Map<string, number>> {
   await lockAlerts(tx)
   const { at, cycle } = batch.moment
-  const stored = await loadAlerts<AlertState>(
-    tx,
-    evaluated.map(({ subject }) => subject),
-    [cycle.key, ''],
-  )
+  const stored = await loadAlerts<AlertState>(tx, evaluated, [cycle.key, ''])
   const bySubject = Map.groupBy(stored, ({ kind, id }) => `${kind}/${id}`)
   // Drop subjects that a newer evaluation has already written: the facts here are older.
   const current = evaluated.filter(
-    ({ subject }) => !(bySubject.get(keyOf(subject)) ?? []).some(({ evaluatedAt }) => evaluatedAt.getTime() > at),
+    (subject) => !(bySubject.get(keyOf(subject)) ?? []).some(({ evaluatedAt }) => evaluatedAt.getTime() > at),
   )
-  const evaluations = current.flatMap((one) => evaluationsOf(one, bySubject.get(keyOf(one.subject)) ?? [], batch))
+  const evaluations = current.flatMap((one) => evaluationsOf(one, bySubject.get(keyOf(one)) ?? [], batch))
   await logTransitions(tx, batch, evaluations, options)
   const desiredSuspensions = current.flatMap((one) =>
-    desiredSuspensionsOf(batch, one, evaluations, bySubject.get(keyOf(one.subject)) ?? []),
+    desiredSuspensionsOf(batch, one, evaluations, bySubject.get(keyOf(one)) ?? []),
   )
   const sent = await reconcile(tx, batch, desiredSuspensions, options)
   await saveAlerts(tx, changed(evaluations, sent, batch))
@@ -80,7 +84,7 @@ function evaluationsOf(
     const previous = alerts.find((alert) => alert.rule === outcome.rule.name && alert.scope === scope)
     const decision = decideAlert({
       outcome,
-      subject: { kind: subject.name, id: subject.subject.id },
+      subject,
       cycle: moment.cycle,
       previous: previous?.state ?? null,
       now: moment.at,
@@ -91,7 +95,7 @@ function evaluationsOf(
       scope,
       previous,
       decision,
-      permission: permitted(outcome.rule.event.params.stage, subject.mode),
+      permission: permitted(outcome.rule.event.params.stage, modeOf(subject)),
     }
   })
 }
@@ -146,8 +150,8 @@ const entryOf = ({ evaluation, transition, message, dedupeKey }: LoggedTransitio
   dedupeKey,
   rule: evaluation.outcome.rule.name,
   ruleVersion: batch.rulesVersion,
-  simId: evaluation.subject.name === 'sim' ? evaluation.subject.subject.id : null,
-  poolId: evaluation.subject.poolId,
+  simId: evaluation.subject.kind === 'sim' ? evaluation.subject.id : null,
+  poolId: poolIdOf(evaluation.subject),
   level: levelOf(transition),
   message,
   cycleKey: batch.moment.cycle.key,
@@ -166,7 +170,7 @@ const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
 const eventOf = ({ evaluation, transition, message }: LoggedTransition) => ({
   type: CONNECTIVITY.has(evaluation.outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
   severity: SEVERITY[levelOf(transition)],
-  title: `${transition.kind === 'fired' ? 'Alert' : 'Resolved'}: ${evaluation.outcome.rule.name}, ${evaluation.subject.label}`,
+  title: `${transition.kind === 'fired' ? 'Alert' : 'Resolved'}: ${evaluation.outcome.rule.name}, ${subjectLabel(evaluation.subject)}`,
   description: message,
 })
 
@@ -215,7 +219,7 @@ function desiredSuspensionsOf(
   })
   // A rule no longer covers the subject if the subject was exempted, disabled or moved, or if the rule is gone. A rule
   // that is only missing because its set is refused is not gone.
-  const isOnlyMissing = (rule: string) => isRefused && subject.isWatched && !ruleNames.has(rule)
+  const isOnlyMissing = (rule: string) => isRefused && isWatched(subject) && !ruleNames.has(rule)
   const left = alerts
     .filter(
       ({ lastSignal, rule }) => lastSignal === 'overLimit' && !own.some(({ outcome }) => outcome.rule.name === rule),
@@ -242,8 +246,8 @@ function changed(
     return [
       {
         rule: outcome.rule.name,
-        kind: subject.subject.kind,
-        id: subject.subject.id,
+        kind: subject.kind,
+        id: subject.id,
         scope,
         state: decision.next,
         firing: decision.next.phase === 'firing',
@@ -268,7 +272,7 @@ function nextChecks(evaluations: readonly Evaluation[], sent: readonly SentSigna
   const note = (key: string, at: number | undefined) => {
     if (at !== undefined) checks.set(key, Math.min(at, checks.get(key) ?? Number.POSITIVE_INFINITY))
   }
-  for (const { subject, decision } of evaluations) note(keyOf(subject.subject), decision.nextCheckAt)
-  for (const { desired, againAt } of sent) note(keyOf(desired.subject.subject), againAt)
+  for (const { subject, decision } of evaluations) note(keyOf(subject), decision.nextCheckAt)
+  for (const { desired, againAt } of sent) note(keyOf(desired.subject), againAt)
   return checks
 }

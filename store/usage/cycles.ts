@@ -3,7 +3,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../../domain/errors.ts'
 import { type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
-import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { markAllDue, markDue } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
@@ -166,8 +165,8 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<vo
        where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${key} and p.pool_id = r."poolId"`,
   ).execute(tx.q)
   await markDue(tx, [
-    ...rows.map(({ simId }) => ({ kind: SUBJECT_CODES.sim, id: simId })),
-    ...poolIds.filter((id) => id !== 0).map((id) => ({ kind: SUBJECT_CODES.pool, id })),
+    ...rows.map(({ simId }) => ({ kind: 'sim' as const, id: simId })),
+    ...poolIds.filter((id) => id !== 0).map((id) => ({ kind: 'pool' as const, id })),
   ])
 }
 

@@ -1,8 +1,10 @@
 /**
  * Usage records and their sums. Every function works on sets: the number of statements does not grow with the chunk.
  */
+
 import { sql } from 'kysely'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
+import { type SubjectKind, toCoded } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
 
@@ -172,7 +174,7 @@ export async function addToLedger(tx: TenantTx, rows: readonly (LedgerKey & Amou
 }
 
 export interface BucketRow extends Amounts {
-  readonly kind: number
+  readonly kind: SubjectKind
   readonly id: number
   /** Start of the bucket, epoch milliseconds. */
   readonly startsAt: number
@@ -183,7 +185,7 @@ export async function addToBuckets(tx: TenantTx, buckets: readonly BucketRow[]):
   await sql`
     insert into usage_buckets as b (subject_kind, subject_id, starts_at, bytes, voice_seconds, sms_count)
     select kind, id, to_timestamp("startsAt" / 1000), bytes, "voiceSeconds", "smsCount"
-      from jsonb_to_recordset(${JSON.stringify(buckets)}::jsonb) as r(kind smallint, id bigint,
+      from jsonb_to_recordset(${JSON.stringify(buckets.map(toCoded))}::jsonb) as r(kind smallint, id bigint,
         "startsAt" double precision, bytes bigint, "voiceSeconds" bigint, "smsCount" bigint)
      order by kind, id, "startsAt"
     on conflict (tenant_id, subject_kind, subject_id, starts_at) do update

@@ -1,7 +1,14 @@
 /** Stores alert states, and writes the watchdog log. */
 import { sql } from 'kysely'
 import type { LogLevel } from '../../domain/codes.ts'
-import type { Subject } from '../due.ts'
+import {
+  fromCoded,
+  SUBJECT_CODES,
+  type Subject,
+  type SubjectCode,
+  type SubjectKind,
+  toCoded,
+} from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 export interface NewLogEntry {
@@ -40,7 +47,7 @@ export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEnt
 /** The state of one alert as it is stored. */
 export interface StoredAlert<State> {
   readonly rule: string
-  readonly kind: number
+  readonly kind: SubjectKind
   readonly id: number
   /** The cycle's key for rules on cycle-bound facts, otherwise empty. */
   readonly scope: string
@@ -66,14 +73,14 @@ export async function loadAlerts<State>(
   subjects: readonly Subject[],
   scopes: readonly string[],
 ): Promise<StoredAlert<State>[]> {
-  const { rows } = await sql<StoredAlert<State>>`
+  const { rows } = await sql<Omit<StoredAlert<State>, 'kind'> & { readonly kind: SubjectCode }>`
     select a.rule, a.subject_kind as kind, a.subject_id as id, a.scope, a.state, a.firing,
            a.rule_version as "ruleVersion", a.evaluated_at as "evaluatedAt", a.explanation, a.asked as "lastSignal",
            a.asked_at as "lastSignalAt"
-      from jsonb_to_recordset(${JSON.stringify(subjects)}::jsonb) as s(kind smallint, id bigint)
+      from jsonb_to_recordset(${JSON.stringify(subjects.map(toCoded))}::jsonb) as s(kind smallint, id bigint)
       join alerts a on a.tenant_id = ${tx.tenantId} and a.subject_kind = s.kind and a.subject_id = s.id
      where a.scope = any(${[...scopes]}::text[])`.execute(tx.q)
-  return rows
+  return rows.map(fromCoded)
 }
 
 /** Writes alert states; an older evaluation never overwrites a newer one. */
@@ -83,7 +90,7 @@ export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAle
     insert into alerts as a (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at,
                              explanation, asked, asked_at)
     select rule, kind, id, scope, state, firing, "ruleVersion", "evaluatedAt", explanation, "lastSignal", "lastSignalAt"
-      from jsonb_to_recordset(${JSON.stringify(alerts)}::jsonb) as s(
+      from jsonb_to_recordset(${JSON.stringify(alerts.map(toCoded))}::jsonb) as s(
         rule text, kind smallint, id bigint, scope text, state jsonb, firing boolean, "ruleVersion" integer,
         "evaluatedAt" timestamptz, explanation jsonb, "lastSignal" text, "lastSignalAt" timestamptz)
      order by rule, kind, id, scope
@@ -98,7 +105,7 @@ export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAle
 export async function isFiring(tx: TenantTx, rule: string, subject: Subject, cycleKey: string): Promise<boolean> {
   const { rows } = await sql`
     select 1 from alerts
-     where rule = ${rule} and subject_kind = ${subject.kind} and subject_id = ${subject.id}
+     where rule = ${rule} and subject_kind = ${SUBJECT_CODES[subject.kind]} and subject_id = ${subject.id}
        and scope in (${cycleKey}, '') and firing`.execute(tx.q)
   return rows.length > 0
 }

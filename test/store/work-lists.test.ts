@@ -3,7 +3,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../domain/codes.ts'
-import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../store/due.ts'
 import { insertMail, insertNotifications, settleMailWork, tenantsWithMail } from '../../store/mail/mails.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
@@ -74,7 +73,7 @@ describe('settleDue', () => {
     ['until its next look', 3_600_000],
   ])('keeps a subject due that is marked while settled %s', async (_how, nextInMs) => {
     const tenantId = await aTenant(store)
-    const subject = { kind: SUBJECT_CODES.sim, id: 7 }
+    const subject = { kind: 'sim' as const, id: 7 }
     const again = (tx: TenantTx) => markDue(tx, [subject])
     await inTenant(store, tenantId, again)
     const marks = await inTenant(store, tenantId, (tx) => claimDue(tx, 10, new Date(store.now + 60_000)))

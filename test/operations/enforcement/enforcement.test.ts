@@ -4,9 +4,9 @@ import { LogLevel, PoolType, SimStatus, TariffType, TicketType, WatchdogMode } f
 import type { ActionRequest } from '../../../domain/enforcement/enforcement.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
+import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
-import type { Subject } from '../../../store/due.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
@@ -16,8 +16,6 @@ const store = await aStore()
 const NOW = store.now
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
-const SIM = 1
-const POOL = 2
 
 /** Writes an alert as an evaluation leaves it. */
 const fire = (
@@ -79,16 +77,16 @@ describe('simEnforcement', () => {
   test('reports a SIM over while its rule fires', async () => {
     const harness = await aPoolOf(4)
     const [own = 0, scopeless = 0, cleared = 0, old = 0] = harness.sims
-    await fire(harness, { kind: SIM, id: own })
-    await fire(harness, { kind: SIM, id: scopeless }, { scope: '' })
-    await fire(harness, { kind: SIM, id: cleared }, { firing: false })
-    await fire(harness, { kind: SIM, id: old }, { scope: '2026-10' })
+    await fire(harness, { kind: 'sim', id: own })
+    await fire(harness, { kind: 'sim', id: scopeless }, { scope: '' })
+    await fire(harness, { kind: 'sim', id: cleared }, { firing: false })
+    await fire(harness, { kind: 'sim', id: old }, { scope: '2026-10' })
 
     const over = async () => Promise.all(harness.sims.map(async (simId) => (await harness.sim(simId)).overLimit))
     const beforePool = await over()
-    await fire(harness, { kind: POOL, id: harness.poolId }, { rule: 'another rule' })
+    await fire(harness, { kind: 'pool', id: harness.poolId }, { rule: 'another rule' })
     const otherRule = await over()
-    await fire(harness, { kind: POOL, id: harness.poolId })
+    await fire(harness, { kind: 'pool', id: harness.poolId })
 
     expect(beforePool).toEqual([true, true, false, false])
     expect(otherRule).toEqual(beforePool)
@@ -110,8 +108,8 @@ describe('simEnforcement', () => {
     const harness = await aPoolOf(1)
     const [simId = 0] = harness.sims
     await harness.use(500)
-    await fire(harness, { kind: SIM, id: simId })
-    await fire(harness, { kind: POOL, id: harness.poolId })
+    await fire(harness, { kind: 'sim', id: simId })
+    await fire(harness, { kind: 'pool', id: harness.poolId })
 
     store.now = Date.parse('2026-11-30T23:59:59.999Z')
     const last = [await harness.sim(simId), await harness.sim(simId, null), await harness.pool()]
@@ -158,7 +156,7 @@ describe('simEnforcement', () => {
     const [simId = 0] = harness.sims
     await harness.set(simId, 'watchdog_mode', WatchdogMode.Enforce)
     const byItself = await harness.sim(simId)
-    await fire(harness, { kind: POOL, id: harness.poolId })
+    await fire(harness, { kind: 'pool', id: harness.poolId })
 
     expect(byItself.mode).toBe(WatchdogMode.Enforce)
     expect((await harness.sim(simId)).mode).toBe(WatchdogMode.Monitor)
@@ -188,7 +186,7 @@ describe('poolEnforcement', () => {
     const harness = await aPoolOf(4)
     const [a = 0, b = 0, c = 0, d = 0] = harness.sims
     await harness.use(250, 300, 50)
-    await fire(harness, { kind: POOL, id: harness.poolId })
+    await fire(harness, { kind: 'pool', id: harness.poolId })
 
     const pool = await harness.pool()
 

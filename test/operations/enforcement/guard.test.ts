@@ -3,14 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { EnforcementChange, HoldState } from '../../../domain/enforcement/guard.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
+import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { type Subject } from '../../../store/due.ts'
 import { endPermits, lockGuard } from '../../../store/enforcement/guard.ts'
 import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
@@ -281,10 +280,10 @@ describe('a permit', () => {
           },
         ]),
       )
-    await alert({ kind: SUBJECT_CODES.pool, id: poolId }, false)
+    await alert({ kind: 'pool' as const, id: poolId }, false)
     await ask([a])
     await ask([b], { poolId: null })
-    await alert({ kind: SUBJECT_CODES.pool, id: poolId }, true)
+    await alert({ kind: 'pool' as const, id: poolId }, true)
     expect(await ask([a])).toMatchObject({ granted: [a] })
     expect(await ask([a, c])).toMatchObject({ granted: [a], held: [c] })
     expect(await ask([b])).toMatchObject({ granted: [], held: [b] })

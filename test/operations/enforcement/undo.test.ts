@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
@@ -46,7 +45,7 @@ async function aPoolOf(count: number) {
         saveAlerts(tx, [
           {
             rule,
-            kind: SUBJECT_CODES.sim,
+            kind: 'sim' as const,
             id: simId,
             scope: CYCLE,
             firing: true,

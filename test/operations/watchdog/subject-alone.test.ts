@@ -68,7 +68,7 @@ describe('a subject that cannot be evaluated', () => {
     select subject_id as id from alerts where rule = 'sim-overage' and firing order by 1`)
     expect(firing.map(({ id }) => id)).toEqual(others)
     expect(asked.map(({ id }) => id.split(':')[2]).toSorted()).toEqual(others.map(String).toSorted())
-    expect(estate.failed).toMatchObject([{ tenantId: estate.tenantId, kind: 1, id: estate.oddId }])
+    expect(estate.failed).toMatchObject([{ tenantId: estate.tenantId, kind: 'sim', id: estate.oddId }])
     expect(String(estate.failed[0]?.error)).toMatch(/unsupported Unicode escape sequence/)
   })
 
