@@ -21,7 +21,7 @@ export function id(text: string): number {
 /** An Idempotency-Key that needs no quotes on a command line. */
 export function idempotencyKey(text: string): string {
   if (/^[\w.:-]{1,255}$/.test(text)) return text
-  throw new InvalidArgumentError('It must be 1 to 255 letters, digits, or any of . : _ -')
+  throw new InvalidArgumentError('It must be 1 to 255 characters: letters, digits, or any of . : _ -')
 }
 
 const numberLike = (pattern: RegExp, what: string) => (least: number, most: number) => (text: string) => {

@@ -183,7 +183,7 @@ program
   .addHelpText('after', '\nExit code 1 where something is missing.\n\nExample:\n  npx simherd doctor -o json')
   .action(async ({ output }: { readonly output: string }) => {
     if (output !== 'table' && output !== 'json') {
-      throw new CommandFailure(`--output ${output}: it must be table or json`, ExitCode.usage)
+      throw new CommandFailure(`--output: got ${output}, expected table or json`, ExitCode.usage)
     }
     const { doctor } = await import('./doctor/doctor.ts')
     await doctor(settingsWith({}), output)

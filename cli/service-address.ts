@@ -14,8 +14,8 @@ export async function serviceOf(settings: Settings): Promise<{ readonly url: str
   if (key !== '') return { url: settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`, key }
   if (settings.SERVICE_INTERNAL_URL !== '') {
     throw new CommandFailure(
-      `SERVICE_INTERNAL_URL is ${settings.SERVICE_INTERNAL_URL} and SERVICE_KEY is not set: expected both, or none ` +
-        `for the service in ${settings.DATA_DIR}`,
+      `SERVICE_INTERNAL_URL is ${settings.SERVICE_INTERNAL_URL}, but SERVICE_KEY is not set. Set both, or neither to use ` +
+        `the service in ${settings.DATA_DIR}`,
       ExitCode.usage,
     )
   }

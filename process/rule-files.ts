@@ -35,7 +35,7 @@ const isRuleFile = (entry: Dirent): boolean =>
 export async function readRuleFiles(dir: string): Promise<RuleSource[]> {
   const folder = dir === '' ? SHIPPED : dir
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    throw new Error(`the rule files in ${folder} cannot be read: name another folder, or set RULES_DIR`, {
+    throw new Error(`cannot read the rule files in ${folder}: name another folder, or set RULES_DIR`, {
       cause: error,
     })
   })

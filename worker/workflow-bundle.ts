@@ -33,7 +33,7 @@ export const bundleHeader = async (sdk = sdkVersion()): Promise<string> =>
  */
 export async function readBundle(file: string): Promise<string> {
   const code = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new Error(`WORKFLOW_BUNDLE: there is no bundle at ${file}; make it with 'npm run build'`, { cause })
+    throw new Error(`WORKFLOW_BUNDLE: there is no bundle at ${file}. Make one with 'npm run build'`, { cause })
   })
   if (code.startsWith(await bundleHeader())) return code
   throw new Error(

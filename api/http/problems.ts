@@ -83,7 +83,7 @@ export function asServiceError(error: unknown): ServiceError {
     })
   }
   if (isAway(error)) {
-    return new ServiceError('unavailable', 'The database cannot be reached just now; try again.', { cause: error })
+    return new ServiceError('unavailable', 'The database cannot be reached right now. Try again.', { cause: error })
   }
   return new ServiceError('internal_error', INTERNAL, { cause: error })
 }

@@ -67,7 +67,7 @@ async function askOf(type: BulkType, flags: BulkFlags) {
   const filtered = Object.values(filter).some((value) => value !== undefined)
   if ([file !== undefined, filtered, flags.all === true].filter(Boolean).length !== 1) {
     throw new CommandFailure(
-      'which SIMs? One of --file, --all, or filters (--search, --filter-status, --filter-pool)',
+      'say which SIMs, in one way: --file, --all, or filters (--search, --filter-status, --filter-pool)',
       ExitCode.usage,
     )
   }

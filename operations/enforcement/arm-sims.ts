@@ -26,7 +26,7 @@ export async function armSims(
   const { rule, ruleFile, grace, until, signal } = ask
   const cycle = await cycleNamed(tx, ask.cycle)
   if (signal === 'overLimit' && tx.now.getTime() >= cycle.endsAt) {
-    throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended: nothing is enforced in it any more.`)
+    throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended, so nothing is enforced in it.`)
   }
   const simIds = [...new Set(ask.simIds)]
   const [missing] = await missingSims(tx, simIds)

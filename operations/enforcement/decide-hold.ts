@@ -32,7 +32,7 @@ export async function decideHold(
   const lapsed = hold.state === 'held' && tx.now >= hold.cycleEndsAt
   if (lapsed || (hold.state !== 'held' && hold.state !== decision)) {
     const why = lapsed ? `has lapsed with cycle ${hold.cycleKey}` : `was ${hold.state} before`
-    throw new ServiceError('hold_not_open', `Hold ${holdId} ${why}: it cannot be ${decision} any more.`)
+    throw new ServiceError('hold_not_open', `Hold ${holdId} ${why}, so it cannot be ${decision}.`)
   }
   const decided = await heldBy(tx, holdId)
   if (hold.state === decision) return { id: holdId, state: decision, decided }

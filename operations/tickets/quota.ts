@@ -45,4 +45,4 @@ export async function mustFitQuota(
 
 const ONE = 'when one has ended, or cancel one'
 const SOME = 'when some have ended, or cancel some'
-const exceeded = (what: string, when: string) => new ServiceError('quota_exceeded', `${what}: come again ${when}.`)
+const exceeded = (what: string, when: string) => new ServiceError('quota_exceeded', `${what}. Try again ${when}.`)

@@ -110,7 +110,7 @@ export async function insertHold(
             ${found.suspended}, ${found.allowed}, ${tx.now})
     returning id`.execute(tx.q)
   const [row] = rows
-  if (row === undefined) throw new Error('the hold was written and is not there')
+  if (row === undefined) throw new Error('the hold was inserted but cannot be found')
   return row.id
 }
 

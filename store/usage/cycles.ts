@@ -18,7 +18,7 @@ export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   const { rows } = await sql<{ billing_cycle: string; enforcement_enabled: boolean }>`
     select billing_cycle, enforcement_enabled from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
-  if (row === undefined) throw new Error(`no tenant ${tx.tenantId}`)
+  if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
   return { billingCycle: row.billing_cycle, enforcementEnabled: row.enforcement_enabled }
 }
 

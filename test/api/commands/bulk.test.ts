@@ -83,8 +83,8 @@ describe('tickets bulk', () => {
   })
 
   test.each<[string, BulkType, Omit<BulkFlags, 'tenant'>, number, RegExp]>([
-    ['no SIMs', 'refresh', {}, 2, /which SIMs/],
-    ['SIMs in two ways', 'refresh', { all: true, search: 'x' }, 2, /which SIMs/],
+    ['no SIMs', 'refresh', {}, 2, /say which SIMs, in one way/],
+    ['SIMs in two ways', 'refresh', { all: true, search: 'x' }, 2, /say which SIMs, in one way/],
     ['a file that is not there', 'refresh', { file: '/nowhere.csv' }, 2, /nowhere/],
     ['a pool that is not there', 'provision', { all: true, pool: 999_999 }, 3, /There is no pool 999999/],
     ['an SMS without a text', 'send-sms', { all: true }, 2, /message/],

@@ -133,7 +133,7 @@ test('export names an output it cannot write', async () => {
 })
 
 test.each([
-  ['a folder that is not there', ['rules', 'load', '/nowhere'], 3, 'the rule files in /nowhere cannot be read'],
+  ['a folder that is not there', ['rules', 'load', '/nowhere'], 3, 'cannot read the rule files in /nowhere'],
   ['a file for a folder', ['rules', 'load', import.meta.filename], 3, 'ENOTDIR'],
   ['a folder for a file', ['sims', 'import', '/tmp.csv/', '--tenant', 't0123456789ab'], 3, 'cannot be read'],
   ['a folder that cannot be made', ['start', '--data-dir', `${import.meta.filename}/data`], 2, 'DATA_DIR'],

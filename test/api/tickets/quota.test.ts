@@ -42,10 +42,10 @@ describe('the ticket quota of a SIM', () => {
       expect(answer.headers['retry-after']).toBe('30')
     }
     expect(third.body.detail).toBe(
-      `SIM ${simId} has 2 open SMS tickets, and 2 is the quota of a SIM: come again when one has ended, or cancel one.`,
+      `SIM ${simId} has 2 open SMS tickets, and 2 is the quota of a SIM. Try again when one has ended, or cancel one.`,
     )
     expect(seventh.body.detail).toBe(
-      `SIM ${simId} has 6 open tickets, and 6 is the quota of a SIM: come again when one has ended, or cancel one.`,
+      `SIM ${simId} has 6 open tickets, and 6 is the quota of a SIM. Try again when one has ended, or cancel one.`,
     )
     expect((await refresh(tenant, other)).status).toBe(200)
   })
@@ -84,7 +84,7 @@ describe('the ticket quota of a tenant', () => {
 
     expect(refused).toMatchObject({ status: 429, body: { code: 'quota_exceeded' }, headers: { 'retry-after': '30' } })
     expect(refused.body.detail).toBe(
-      'This tenant has 10 open tickets, and 10 is the quota of a tenant: come again when some have ended, or cancel some.',
+      'This tenant has 10 open tickets, and 10 is the quota of a tenant. Try again when some have ended, or cancel some.',
     )
     expect((await refresh(other, theirs)).status).toBe(200)
   })

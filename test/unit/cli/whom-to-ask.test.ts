@@ -17,6 +17,6 @@ test('serviceOf fails if an address has no key', async () => {
 
   await expect(serviceOf(settings)).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringMatching(/^SERVICE_INTERNAL_URL is https:\/\/prod.example:8081 and SERVICE_KEY is not set/),
+    message: expect.stringMatching(/^SERVICE_INTERNAL_URL is https:\/\/prod.example:8081, but SERVICE_KEY is not set/),
   })
 })
