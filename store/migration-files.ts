@@ -82,6 +82,9 @@ export const readAllFiles = async (): Promise<MigrationFile[]> => [
 let ofThisRelease: Promise<readonly string[]> | undefined
 /** What a database of this release remembers. Read once a process. */
 export const namesOfThisRelease = (): Promise<readonly string[]> => {
-  ofThisRelease ??= readAllFiles().then((files) => files.map(({ name }) => name))
+  ofThisRelease ??= Promise.all([migrationNames(), readFunctionFiles()]).then(([numbered, functions]) => [
+    ...numbered,
+    ...functions.map(({ name }) => name),
+  ])
   return ofThisRelease
 }

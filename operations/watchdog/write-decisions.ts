@@ -59,7 +59,7 @@ export async function writeDecisions(
   await lockAlerts(tx)
   const { at, cycle } = batch.moment
   const stored = await loadAlerts<AlertState>(tx, evaluated, [cycle.key, ''])
-  const bySubject = Map.groupBy(stored, ({ kind, id }) => `${kind}/${id}`)
+  const bySubject = Map.groupBy(stored, keyOf)
   // Drop subjects that a newer evaluation has already written: the facts here are older.
   const current = evaluated.filter(
     (subject) => !(bySubject.get(keyOf(subject)) ?? []).some(({ evaluatedAt }) => evaluatedAt.getTime() > at),
@@ -79,6 +79,7 @@ function evaluationsOf(
   alerts: readonly StoredAlert<AlertState>[],
   { moment }: Batch,
 ): Evaluation[] {
+  const mode = modeOf(subject)
   return subject.outcomes.map((outcome) => {
     const scope = scopeOf(outcome.rule, moment.cycle.key)
     const previous = alerts.find((alert) => alert.rule === outcome.rule.name && alert.scope === scope)
@@ -95,7 +96,7 @@ function evaluationsOf(
       scope,
       previous,
       decision,
-      permission: permitted(outcome.rule.event.params.stage, modeOf(subject)),
+      permission: permitted(outcome.rule.event.params.stage, mode),
     }
   })
 }

@@ -77,7 +77,7 @@ export async function loadAlerts<State>(
     select a.rule, a.subject_kind as kind, a.subject_id as id, a.scope, a.state, a.firing,
            a.rule_version as "ruleVersion", a.evaluated_at as "evaluatedAt", a.explanation, a.asked as "lastSignal",
            a.asked_at as "lastSignalAt"
-      from jsonb_to_recordset(${JSON.stringify(subjects.map(toCoded))}::jsonb) as s(kind smallint, id bigint)
+      from jsonb_to_recordset(${JSON.stringify(subjects.map(({ kind, id }) => toCoded({ kind, id })))}::jsonb) as s(kind smallint, id bigint)
       join alerts a on a.tenant_id = ${tx.tenantId} and a.subject_kind = s.kind and a.subject_id = s.id
      where a.scope = any(${[...scopes]}::text[])`.execute(tx.q)
   return rows.map(fromCoded)
