@@ -1,7 +1,9 @@
 /** `simherd workflows …`: the commands and their options. Each command is loaded when it runs. */
+
 import { Argument, type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
+import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { STATUSES } from '../../domain/workflows/workflow.ts'
 import { ASKS } from '../help-text.ts'
 import { id, idempotencyKey, wholeNumber } from '../option-values.ts'
@@ -115,6 +117,12 @@ const withKey = (command: Command): Command =>
     idempotencyKey,
   )
 
+/** The signals that each type of workflow takes, a line each. */
+const signalLines = (): string =>
+  Object.entries(WORKFLOW_SIGNALS)
+    .map(([type, names]) => `  ${type.padEnd(20)} ${names.join(', ')}`)
+    .join('\n')
+
 function addSteering(workflows: Command, settings: () => Settings): void {
   withId(workflows.command('signal'))
     .argument('<name>', 'the signal')
@@ -124,8 +132,7 @@ function addSteering(workflows: Command, settings: () => Settings): void {
       `
 ${ASKS}
 The service itself signals what it notices. By hand this is for what it cannot know.
-  suspend-on-overage   overLimit, cleared, standDown, personActed, renewed, guardReleased, guardDiscarded
-  enforce-pool         overLimit, cleared, standDown, guardReleased, guardDiscarded
+${signalLines()}
 
 Example:
   npx simherd workflows signal suspend-on-overage:t0123456789ab:7:2026-11 cleared`,
