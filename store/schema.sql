@@ -950,8 +950,26 @@ create table workflow_starts (
   started_at timestamp with time zone not null,
   held boolean default false not null,
   input jsonb,
+  type text generated always as (split_part(workflow_id, ':'::text, 1)) stored,
+  sim_id bigint generated always as (
+CASE
+    WHEN (workflow_id ~~ 'suspend-on-overage:%'::text) THEN (split_part(workflow_id, ':'::text, 3))::bigint
+    ELSE NULL::bigint
+END) stored,
+  pool_id integer generated always as (
+CASE
+    WHEN (workflow_id ~~ 'enforce-pool:%'::text) THEN (split_part(workflow_id, ':'::text, 3))::integer
+    ELSE NULL::integer
+END) stored,
+  cycle_key text generated always as (
+CASE
+    WHEN ((workflow_id ~~ 'suspend-on-overage:%'::text) OR (workflow_id ~~ 'enforce-pool:%'::text)) THEN split_part(workflow_id, ':'::text, 4)
+    ELSE NULL::text
+END) stored,
   constraint workflow_starts_pkey PRIMARY KEY (tenant_id, workflow_id)
 );
+CREATE UNIQUE INDEX workflow_starts_pool ON public.workflow_starts USING btree (tenant_id, cycle_key, pool_id) WHERE (pool_id IS NOT NULL);
+CREATE UNIQUE INDEX workflow_starts_sim ON public.workflow_starts USING btree (tenant_id, cycle_key, sim_id) WHERE (sim_id IS NOT NULL);
 alter table workflow_starts enable row level security;
 alter table workflow_starts force row level security;
 create policy own on workflow_starts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));

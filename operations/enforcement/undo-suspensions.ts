@@ -61,8 +61,13 @@ export async function undoPage(
 ): Promise<{ suspensions: SuspensionToUndo[]; total: number; nextAfterSimId: number | null }> {
   const { key } = await currentCycle(tx)
   const span = { since: new Date(since), until: new Date(until) }
-  const { suspensions, total } = await suspensionsToUndo(tx, { rule, ...span, cycleKey: key, afterSimId, limit })
-  const nextAfterSimId = total > suspensions.length ? (suspensions.at(-1)?.simId ?? null) : null
+  const { found, total } = await suspensionsToUndo(tx, { rule, ...span, cycleKey: key, afterSimId, limit })
+  const suspensions = found.map(({ simId, workflowId, suspended }) => ({
+    simId,
+    workflowId: workflowId ?? suspendOnOverageId(tx.tenantId, simId, key),
+    suspended,
+  }))
+  const nextAfterSimId = total > found.length ? (found.at(-1)?.simId ?? null) : null
   return { suspensions, total, nextAfterSimId }
 }
 

@@ -4,7 +4,6 @@ import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
-import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { UNPICKED_MODES } from '../../domain/watchdog/settings.ts'
 import type { TenantTx } from '../tenancy.ts'
 
@@ -67,7 +66,6 @@ export interface PickFrom {
  * @param limit most rows to return; the sums cover all SIMs
  */
 export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, limit: number): Promise<PickFrom> {
-  const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
   const { rows } = await sql<PoolRow & Omit<PickFrom, 'rows'>>`
     with seen as (
       select s.id as "simId", coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, 0) as "shareBytes",
@@ -78,8 +76,7 @@ export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, l
         from sims s
         left join ledger_figures f
           on f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = s.pool_id and f.sim_id = s.id
-        left join workflow_starts w
-          on w.tenant_id = ${tx.tenantId} and w.workflow_id = ${before} || ':' || s.id || ':' || ${after}
+        left join workflow_starts w on w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.sim_id = s.id
        where s.tenant_id = ${tx.tenantId} and s.pool_id = ${poolId}
     )
     select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held,

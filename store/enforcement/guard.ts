@@ -1,7 +1,6 @@
 /** What the guard on suspensions stores: permits that rules requested, and holds that wait for a person. */
 
 import { sql } from 'kysely'
-import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { GuardSignal } from '../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
@@ -170,26 +169,25 @@ export async function answerHeld(
   state: 'granted' | 'discarded',
   signal: GuardSignal,
 ): Promise<void> {
-  const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
   await sql`
     with waiting as (
       update guard_permits set state = ${state}
        where hold_id = ${id} and state = 'held' and over_at is null
-      returning workflow_id, ${before} || ':' || sim_id || ':' || ${after} as own
-    ), told as (
+      returning workflow_id, sim_id
+    ), receivers as (
       select workflow_id from waiting
       union
       select w.workflow_id from workflow_starts w
-       where w.tenant_id = ${tx.tenantId} and w.workflow_id in (select own from waiting)
+       where w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.sim_id in (select sim_id from waiting)
       union
       select w.workflow_id from workflow_starts w
-       where w.tenant_id = ${tx.tenantId} and exists (select 1 from waiting)
-         and w.workflow_id = ${poolId === null ? null : enforcePoolId(tx.tenantId, poolId, cycleKey)}::text
+       where w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.pool_id = ${poolId}::integer
+         and exists (select 1 from waiting)
     )
     insert into workflow_outbox (workflow_id, request, due_at, created_at)
     select workflow_id, jsonb_build_object('do', 'signal', 'workflowId', workflow_id, 'signal', ${signal}::text),
            ${tx.now}, ${tx.now}
-      from told order by workflow_id`.execute(tx.q)
+      from receivers order by workflow_id`.execute(tx.q)
   tx.enqueue({ queue: 'workflows' })
 }
 

@@ -1,8 +1,6 @@
 /** What one rule has suspended in a span of time, in order to undo it. */
 
 import { sql } from 'kysely'
-import type { SuspensionToUndo } from '../../domain/enforcement/undo.ts'
-import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 
@@ -16,6 +14,13 @@ export interface UndoRequest {
   readonly limit: number
 }
 
+/** A SIM that a rule has suspended, or is about to suspend: then the workflow may not have started. */
+export interface FoundSuspension {
+  readonly simId: number
+  readonly workflowId: string | null
+  readonly suspended: boolean
+}
+
 /**
  * SIMs that a rule has suspended or is about to suspend, by SIM id. The latter are in a grace period, have a ticket
  * under way, or are held by the guard. SIMs that a person or another rule suspended are left out, and so are SIMs that
@@ -26,10 +31,9 @@ export interface UndoRequest {
 export async function suspensionsToUndo(
   tx: TenantTx,
   { rule, since, until, cycleKey, afterSimId, limit }: UndoRequest,
-): Promise<{ suspensions: SuspensionToUndo[]; total: number }> {
-  const [before, after] = suspendOnOverageId(tx.tenantId, 0, cycleKey).split(':0:')
+): Promise<{ found: FoundSuspension[]; total: number }> {
   const within = sql`>= ${since} and`
-  const { rows } = await sql<SuspensionToUndo & { total: number }>`
+  const { rows } = await sql<FoundSuspension & { total: number }>`
     with suspended as (
       select sim_id, workflow_id from suspensions
        where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and rule = ${rule}
@@ -47,16 +51,14 @@ export async function suspensionsToUndo(
       select a.sim_id from asked a
        where not exists (select 1 from suspensions s where s.sim_id = a.sim_id and s.closed_at is null)
          and not exists (select 1 from workflow_starts w
-                          where w.tenant_id = ${tx.tenantId} and w.held
-                            and w.workflow_id = ${before} || ':' || a.sim_id || ':' || ${after})
+                          where w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.sim_id = a.sim_id
+                            and w.held)
     ), found as (
-      select sim_id, coalesce(workflow_id, ${before} || ':' || sim_id || ':' || ${after}) as workflow_id,
-             true as suspended
-        from suspended
+      select sim_id, workflow_id, true as suspended from suspended
       union all
-      select sim_id, ${before} || ':' || sim_id || ':' || ${after}, false from about
+      select sim_id, null, false from about
     )
     select sim_id as "simId", workflow_id as "workflowId", suspended, count(*) over ()::integer as total
       from found order by sim_id limit ${limit}`.execute(tx.q)
-  return { suspensions: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 }
+  return { found: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 }
 }
