@@ -33,6 +33,20 @@ export async function startedAt(pid: number): Promise<string | undefined> {
   return text === '' ? undefined : text
 }
 
+const LOOK_EVERY_MS = 1000
+
+/**
+ * Waits for the end of a process that need not be a child. Notices it within a second.
+ *
+ * @param isStopped gives up waiting: the caller knows that it has ended
+ */
+export async function waitForEnd(pid: number, isStopped: AbortSignal): Promise<void> {
+  const start = await startedAt(pid)
+  while (!isStopped.aborted && start !== undefined && (await startedAt(pid)) === start) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal: isStopped }).catch(() => undefined)
+  }
+}
+
 /** The command line of a process; '' if it cannot be read. */
 export async function commandOf(pid: number): Promise<string> {
   if (process.platform === 'linux') {

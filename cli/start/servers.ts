@@ -7,15 +7,15 @@ import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { startInbox } from '../../stack/inbox/inbox.ts'
+import { waitForEnd } from '../../stack/pids.ts'
 import { requireFreePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
-import { supervise } from '../../stack/supervise.ts'
+import { keepRunning, type Running, type Supervised, supervise } from '../../stack/supervise.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import type { Reporter } from '../reporter.ts'
 import type { Pids } from '../stack-file.ts'
 import { answers } from './answers.ts'
-import { keepServer } from './keep-server.ts'
 import type { Ports } from './ports.ts'
 
 export interface ServerContext {
@@ -45,9 +45,8 @@ export async function bringUpPostgres(context: ServerContext): Promise<{ databas
   )
   for (const line of said.filter((text) => !text.startsWith('making'))) reporter.say(`  ${line}`)
   const again = () => startPostgres({ dataDir, port: Number(new URL(postgres.url).port) })
-  const kept = keepServer('PostgreSQL', postgres, again, { reporter, onPid: (pid) => onPid({ postgres: pid }) })
+  const kept = await keepServer('PostgreSQL', postgres, again, { reporter, onPid: (pid) => onPid({ postgres: pid }) })
   onStop('PostgreSQL', kept.stop)
-  await onPid({ postgres: postgres.pid })
   return { databaseUrl: postgres.url }
 }
 
@@ -65,10 +64,43 @@ export async function bringUpTemporal(context: ServerContext): Promise<{ address
   }
   const temporal = await reporter.step('Temporal', (note) => startTemporal({ ...options, log: note }))
   const again = () => startTemporal(options)
-  const kept = keepServer('Temporal', temporal, again, { reporter, onPid: (pid) => onPid({ temporal: pid }) })
+  const kept = await keepServer('Temporal', temporal, again, { reporter, onPid: (pid) => onPid({ temporal: pid }) })
   onStop('Temporal', kept.stop)
-  await onPid({ temporal: temporal.pid })
   return { address: temporal.address, uiUrl: temporal.uiUrl }
+}
+
+interface Server {
+  readonly pid: number
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Keeps a server running that is not a child of this process.
+ *
+ * @param onPid called with the pid of each process, the first one's too
+ */
+async function keepServer(
+  name: string,
+  first: Server,
+  again: () => Promise<Server>,
+  { reporter, onPid }: { readonly reporter: Reporter; readonly onPid: (pid: number) => Promise<void> },
+): Promise<Supervised> {
+  const running = async (server: Server): Promise<Running> => {
+    const { pid } = server
+    await onPid(pid)
+    const stopped = new AbortController()
+    const stop = async () => {
+      await server.stop()
+      stopped.abort()
+    }
+    return { pid, ended: waitForEnd(pid, stopped.signal).then(() => `process ${pid} is gone`), stop }
+  }
+  const restart = async () => {
+    const server = await again()
+    reporter.say(`${name} runs again`)
+    return running(server)
+  }
+  return keepRunning(await running(first), restart, (text) => reporter.warn(`${name} ${text}`))
 }
 
 export async function bringUpInbox(context: ServerContext): Promise<{ smtpUrl: string; inboxUrl: string | null }> {

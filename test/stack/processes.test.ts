@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Child, startChild } from '../../stack/child.ts'
 import { startedAt } from '../../stack/pids.ts'
-import { supervise } from '../../stack/supervise.ts'
+import { keepRunning, supervise } from '../../stack/supervise.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -87,5 +88,61 @@ describe('supervise', () => {
     process.kill(outer.pid() ?? 0, 'SIGKILL')
 
     await soon(async () => expect(await startedAt(pid)).toBeUndefined())
+  })
+})
+
+describe('keepRunning', () => {
+  const aChild = (): Child => startChild({ name: 'child', args: ['-e', STAYS], onLine: () => undefined })
+
+  test('repeats a start that fails', async () => {
+    const lines: string[] = []
+    const starts: (() => Child)[] = [
+      () => {
+        throw new Error('port 7233 is in use')
+      },
+      aChild,
+    ]
+    const kept = keepRunning(
+      aChild(),
+      async () => (starts.shift() ?? aChild)(),
+      (text) => lines.push(text),
+    )
+    onTestFinished(() => kept.stop())
+    const first = kept.pid() ?? 0
+
+    process.kill(first, 'SIGKILL')
+
+    await soon(() => expect(starts).toEqual([]))
+    await soon(() => expect(kept.pid()).toBeDefined())
+    expect(kept.pid()).not.toBe(first)
+    expect(lines).toEqual([
+      'ended unasked (SIGKILL); starting it again in 0.5 s',
+      'did not start again (port 7233 is in use); starting it again in 1 s',
+    ])
+  })
+
+  test('stops a process that is still starting', async () => {
+    let second: Child | undefined
+    const starting = Promise.withResolvers<void>()
+    const mayStart = Promise.withResolvers<void>()
+    const kept = keepRunning(
+      aChild(),
+      async () => {
+        starting.resolve()
+        await mayStart.promise
+        second = aChild()
+        return second
+      },
+      () => undefined,
+    )
+    process.kill(kept.pid() ?? 0, 'SIGKILL')
+    await starting.promise
+
+    const stopped = kept.stop()
+    mayStart.resolve()
+    await stopped
+
+    expect(await startedAt(second?.pid ?? 0)).toBeUndefined()
+    expect(kept.pid()).toBeUndefined()
   })
 })
