@@ -1,6 +1,15 @@
 /** HTTP rules that clients and servers share. */
 
 /**
+ * An `Idempotency-Key` header: in quotes, or bare, as most clients send it. Source: the IETF draft
+ * draft-ietf-httpapi-idempotency-key-header.
+ */
+export const IDEMPOTENCY_KEY = /^(?:"[ !#-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$/
+
+/** How long a response is kept for its `Idempotency-Key`, in milliseconds: 24 hours. */
+export const RESPONSES_KEPT_MS = 24 * 3_600_000
+
+/**
  * Reads a Retry-After header: seconds, or an HTTP date. Source: RFC 9110, 10.2.3.
  *
  * @param now epoch milliseconds

@@ -42,7 +42,8 @@ const LOOK_EVERY_MS = 1000
  */
 export async function waitForEnd(pid: number, isStopped: AbortSignal): Promise<void> {
   const start = await startedAt(pid)
-  while (!isStopped.aborted && start !== undefined && (await startedAt(pid)) === start) {
+  if (start === undefined) return
+  while (!isStopped.aborted && (await startedAt(pid)) === start) {
     await sleep(LOOK_EVERY_MS, undefined, { signal: isStopped }).catch(() => undefined)
   }
 }

@@ -60,7 +60,7 @@ export function keepRunning(first: Running, again: () => Promise<Running>, onEnd
       try {
         run = await again()
       } catch (error) {
-        what = `did not start again (${error instanceof Error ? error.message : error})`
+        what = `did not start again (${error instanceof Error ? error.message : String(error)})`
         continue
       }
       isUp = true

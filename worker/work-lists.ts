@@ -1,4 +1,5 @@
 /** The sweeps: the work lists of PostgreSQL, and work that becomes due by time alone. */
+import { RESPONSES_KEPT_MS } from '../domain/http.ts'
 import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
 import type { Sweep } from '../process/sweeps.ts'
 import type { MonthEndSchedule } from '../queues/temporal/schedules.ts'
@@ -17,8 +18,6 @@ import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
 /** Most jobs of one round. The next round finds the rest. */
 const MOST_JOBS = 1000
 const HOUR_MS = 3_600_000
-/** How long responses are kept for their Idempotency-Key. */
-const RESPONSES_KEPT_MS = 24 * HOUR_MS
 const TEN_MINUTES_MS = 600_000
 /** A deleted Schedule is made again within this time. A new tenant's Schedule is made in the next round. */
 const SCHEDULES_CHECKED_MS = 300_000

@@ -1,6 +1,6 @@
 /** Parameters, headers and responses that operations refer to. */
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
-import { ONCE_KEY } from '../http/idempotency-key.ts'
+import { IDEMPOTENCY_KEY } from '../../domain/http.ts'
 import { sparedExample } from './examples.ts'
 import type { Json, JsonObject } from './json.ts'
 import { namedSchemas } from './named.ts'
@@ -41,7 +41,7 @@ const PARAMETERS: JsonObject = {
       'The same request with the same key is done once, and answered alike for 24 hours. 1 to 255 printable ' +
         'characters, bare or in double quotes; take a UUID.',
       '2d0f8f3e-6c1b-4a57-9a5e-0b7a53c1f0aa',
-      { pattern: ONCE_KEY.source },
+      { pattern: IDEMPOTENCY_KEY.source },
     ),
   ),
   'If-Match': parameter(

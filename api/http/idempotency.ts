@@ -5,14 +5,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { RESPONSES_KEPT_MS } from '../../domain/http.ts'
 import { keepResponse, keptResponse, lockIdempotencyKey } from '../../store/idempotency.ts'
 import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import type { Resource } from '../../store/versions.ts'
 import { mustBeAsSeen, onBehalfOf } from './change.ts'
 import { keyOf } from './idempotency-key.ts'
-
-/** How long a response is kept, in milliseconds. */
-const KEEP_MS = 24 * 3_600_000
 
 interface Exchange {
   readonly request: FastifyRequest
@@ -141,7 +139,7 @@ async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, ke
   if (!(await lockIdempotencyKey(tx, key))) {
     throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key has not ended yet.')
   }
-  const kept = await keptResponse<T>(tx, key, new Date(tx.now.getTime() - KEEP_MS))
+  const kept = await keptResponse<T>(tx, key, new Date(tx.now.getTime() - RESPONSES_KEPT_MS))
   if (kept === undefined || kept.fingerprint === fingerprintOf(request)) return kept
   throw new ServiceError('idempotency_key_reused', 'This Idempotency-Key stood for another request: take a new one.')
 }
