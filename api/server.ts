@@ -19,11 +19,12 @@ import { enforcementRoutes } from './internal/enforcement/enforcement.ts'
 import { guardRoutes } from './internal/enforcement/guard.ts'
 import { suspensionRoutes } from './internal/enforcement/suspensions.ts'
 import { undoRoutes } from './internal/enforcement/undo.ts'
-import { exportRoutes } from './internal/estate/exports.ts'
 import { simRoutes as internalSimRoutes } from './internal/estate/sims.ts'
 import { tariffRoutes as internalTariffRoutes } from './internal/estate/tariffs.ts'
+import { exportRoutes } from './internal/exports.ts'
 import { mailRoutes } from './internal/mail/mails.ts'
 import { cycleRoutes } from './internal/month-end/cycles.ts'
+import { queuedChangeRoutes } from './internal/month-end/queued-changes.ts'
 import { scheduleRoutes } from './internal/month-end/schedules.ts'
 import { statementRoutes } from './internal/month-end/statements.ts'
 import { orderRoutes as internalOrderRoutes } from './internal/orders/orders.ts'
@@ -35,6 +36,7 @@ import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { ticketRoutes as internalTicketRoutes } from './internal/tickets/tickets.ts'
 import { usageRoutes } from './internal/usage/usage.ts'
 import { ruleRoutes } from './internal/watchdog/rules.ts'
+import { simSettingsRoutes } from './internal/watchdog/sim-settings.ts'
 import { provisionBatchRoutes } from './internal/workflows/provision-batches.ts'
 import { workflowRetryRoutes } from './internal/workflows/retry.ts'
 import { workflowUpdateRoutes } from './internal/workflows/updates.ts'
@@ -64,6 +66,8 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   keyRoutes,
   internalTariffRoutes,
   internalSimRoutes,
+  simSettingsRoutes,
+  queuedChangeRoutes,
   internalTicketRoutes,
   bulkTicketRoutes,
   internalOrderRoutes,

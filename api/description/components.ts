@@ -1,6 +1,7 @@
 /** Parameters, headers and responses that operations refer to. */
-import { PLATFORM } from '../../domain/tenants/tenant.ts'
+
 import { IDEMPOTENCY_KEY } from '../../domain/http.ts'
+import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { sparedExample } from './examples.ts'
 import type { Json, JsonObject } from './json.ts'
 import { namedSchemas } from './named.ts'
