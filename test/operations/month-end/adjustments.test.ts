@@ -12,7 +12,7 @@ import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, complete, type Harness } from '../harness.ts'
-import { at, CLOSE, CYCLE, charge, close, DAY, notices, STEPS, statement, total } from './october.ts'
+import { at, CLOSE, CYCLE, charge, close, DAY, notifications, STEPS, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
 const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
@@ -116,7 +116,7 @@ describe('late usage', () => {
     expect(lines.map(({ kind, adjusts, smsMicro }) => [kind, adjusts, smsMicro])).toEqual([
       ['adjustment', CYCLE, 3 * fromMoney(0.05)],
     ])
-    const [, { body } = { body: undefined }] = await notices(harness)
+    const [, { body } = { body: undefined }] = await notifications(harness)
     if (body === undefined) throw new Error('no summary of the second cycle')
     expect(body).toMatchObject({
       cycle: { key: NEXT },

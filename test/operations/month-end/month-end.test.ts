@@ -21,7 +21,7 @@ import {
   close,
   DAY,
   MONTH_END,
-  notices,
+  notifications,
   STEPS,
   statement,
   total,
@@ -57,7 +57,7 @@ describe('closeCycle', () => {
       ['pool', 1500, 500],
       ['sim', 1500, 500],
     ])
-    expect(await notices(harness)).toMatchObject([
+    expect(await notifications(harness)).toMatchObject([
       {
         body: {
           kind: 'summary',
@@ -112,7 +112,7 @@ describe('closeCycle', () => {
 
     expect(answers.map(({ statement }) => statement)).toEqual([false, false])
     expect((await statement(harness)).map(({ kind }) => kind)).toEqual(['empty'])
-    expect(await notices(harness)).toEqual([])
+    expect(await notifications(harness)).toEqual([])
     expect(await harness.rows(sql`select 1 from events where type = 1`)).toEqual([])
   })
 
@@ -122,7 +122,7 @@ describe('closeCycle', () => {
 
     await harness.asTenant((tx) => closeCycle(tx, CYCLE, { ...STEPS, moved: 2, changesFailed: 1 }))
 
-    expect(await notices(harness)).toMatchObject([
+    expect(await notifications(harness)).toMatchObject([
       { body: { figures: { movesApplied: 2, movesFailed: 1 }, pools: [] } },
     ])
   })
