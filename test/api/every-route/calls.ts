@@ -374,7 +374,7 @@ export const LINES: Readonly<Record<string, Line>> = {
       },
     }),
     foreign: 404,
-    audit: 'it adds to the watchdog log, whose entries never change',
+    audit: 'it adds to the watchdog log, and entries there never change',
   },
   readEnforcement: { call: none },
   changeEnforcement: { call: () => ({ body: { guardLeast: 1000 + next() } }), audit: ['tenant'] },
@@ -441,12 +441,12 @@ export const LINES: Readonly<Record<string, Line>> = {
   listProvisionBatchSims: { call: batchOf },
   noteProvisionBatch: {
     call: async (estate) => ({ ...(await batchOf(estate)), body: { started: [0], ended: [] } }),
-    audit: "called by the batch's own workflow, whose start is in the audit trail",
+    audit: "called by the batch's own workflow; its start is in the audit trail",
     notOnce: 'reporting a SIM twice changes nothing',
   },
   endProvisionBatch: {
     call: batchOf,
-    audit: "called by the batch's own workflow, whose start and cancellation are in the audit trail",
+    audit: "called by the batch's own workflow; its start and cancellation are in the audit trail",
     notOnce: 'a batch that has ended stays ended',
   },
   startSuspendOnOverage: {

@@ -164,7 +164,7 @@ describe('closeCycle', () => {
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = CLOSE_NEXT
     await close(harness, NEXT)
-    // Queued in October; the carrier took all of November.
+    // The change was queued in October; the carrier took until the end of November.
     const boundary = new Date('2026-11-01T00:00:00Z')
     const cause = { by: 'month-end', cycle: CYCLE } as const
     await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
@@ -180,7 +180,7 @@ describe('closeCycle', () => {
       [NEXT, to, null, 1500, 0],
       [NEXT, to, simId, 1500, fromMoney(1)],
     ])
-    // The pool that it left is empty now: its capacity goes, and that of the new pool comes.
+    // The old pool is empty now, so its capacity is subtracted; the new pool's is added.
     expect(lines.filter((line) => line.simId === null).map(({ limitBytes }) => limitBytes)).toEqual([-1000, 1000])
   })
 

@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const pool7 = { kind: 'pool', id: 7 } as const
 
 type Said = Partial<Omit<RuleOutcome, 'rule'>>
-/** Plays outcomes a minute apart. */
+/** Decides the alert for each outcome in turn, a minute apart. */
 function play(
   rule: Rule,
   said: readonly Said[],
