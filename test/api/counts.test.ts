@@ -14,7 +14,7 @@ test('GET /internal/counts misses no notification while a mail takes it', async 
   const { id: tenantId } = harness.tenant
   await inTenant(harness.store, tenantId, (tx) =>
     insertNotifications(tx, [
-      { dedupeKey: 'told/once', level: LogLevel.Warning, body: anAlert({ key: 'told/once' }), dueAt: tx.now },
+      { dedupeKey: 'waiting/1', level: LogLevel.Warning, body: anAlert({ key: 'waiting/1' }), dueAt: tx.now },
     ]),
   )
 

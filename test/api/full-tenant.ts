@@ -1,6 +1,6 @@
 /**
- * A tenant with rows in every table of the tenants. Each value is recognisable: texts contain a word of the tenant,
- * ids have 8 digits, ICCIDs have a prefix of their own.
+ * A tenant with rows in every table that has tenants' rows. Its values are recognisable: texts contain the tenant's
+ * word, ids have 8 digits, ICCIDs have the tenant's prefix.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ import { type Harness, INTERNAL, NOON, type Tenant, useHarness } from './harness
 const OCTOBER = Date.UTC(2026, 9, 20, 12)
 const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
 
-/** What tells one tenant's values from another's. */
+/** The marks by which a tenant's values are recognised. */
 export interface Marks {
   /** The word in every text of the tenant. */
   readonly word: string
@@ -43,7 +43,7 @@ export interface Estate extends Marks {
   readonly tariffId: number
   readonly poolId: number
   readonly otherPoolId: number
-  /** Active, in the pool, over its limit. */
+  /** A SIM that is Active, in the pool, over its limit. */
   readonly simId: number
   readonly iccid: string
   readonly ticketId: string
@@ -54,10 +54,10 @@ export interface Estate extends Marks {
 }
 
 let serial = 0
-/** Numbers that occur once in a run, for values that must differ from call to call. */
+/** Counts up, for values that must differ from call to call. */
 export const next = (): number => ++serial
 
-/** Makes all new ids start at `first`. */
+/** Makes new ids start at `first`, in every table. */
 async function countFrom(harness: Harness, first: number): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select format('%I', sequencename) as name from pg_sequences
@@ -65,7 +65,7 @@ async function countFrom(harness: Harness, first: number): Promise<void> {
   for (const { name } of rows) await sql.raw(`alter sequence ${name} restart with ${first}`).execute(harness.root)
 }
 
-/** @returns the body of a successful response; throws on any other: an estate is complete or there is none */
+/** @returns the body of a successful response. @throws Error on any other, so that no estate is left incomplete */
 async function made<T>(answer: Promise<{ status: number; body: T }>): Promise<T> {
   const { status, body } = await answer
   if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`)
@@ -89,7 +89,7 @@ export async function freshTariff({ tenant, word }: Pick<Estate, 'tenant' | keyo
   return (await made(tenant.inside('POST', '/internal/tariffs', tariff))).id
 }
 
-/** Opens a ticket and completes it as if the carrier had done its part. */
+/** Opens a ticket and completes it without a carrier. @returns its id */
 async function carriedOut(
   { harness, tenant }: Pick<Estate, 'harness' | 'tenant'>,
   ask: Omit<OpenTicketRequest, 'cause'> & Partial<Pick<OpenTicketRequest, 'cause'>>,
@@ -124,7 +124,11 @@ export async function watchdogSuspendedSim(
   return sim
 }
 
-/** A SIM whose move was queued in September 2026, a cycle that has ended and is not closed. @returns its key */
+/**
+ * Queues a change of a new SIM in September 2026, a cycle that has ended and is not closed.
+ *
+ * @returns the SIM's id and the cycle's key
+ */
 export async function queuedInSeptember(estate: Estate, change: object): Promise<{ id: number; key: string }> {
   const { harness, tenant } = estate
   const { now } = harness
@@ -144,7 +148,7 @@ export async function suspendedSim(estate: Pick<Estate, 'harness' | 'tenant' | '
   return sim
 }
 
-/** An order after these steps. */
+/** An order on which these steps were taken. @returns its id */
 export async function freshOrder(estate: Pick<Estate, 'tenant' | keyof Marks>, type: 1 | 2, ...steps: string[]) {
   const { tenant, word } = estate
   const { id } = await made(
@@ -227,7 +231,7 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
   const orderId = await freshOrder(soFar, 1, 'process', 'ship')
   await freshOrder(soFar, 2, 'process', 'complete')
   const bulk = await inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims: { ids: [sim.id] } })
-  // Waiting work: a ticket, and a notification that came after the mails were sent.
+  // Work that waits: a ticket, and a notification added after the mails were sent.
   await ask('POST', '/api/tickets/refresh', { simId: sim.id })
   const action = { simId: sim.id, cycle: '2026-11', rule: 'sim-overage', action: 'graceStarted', counter: 0 }
   await inside('POST', '/internal/watchdog/actions', { ...action, detail: `of ${word}`, workflowId })
@@ -246,7 +250,7 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
   }
 }
 
-/** A hold of the guard, a change that a month end has begun, a batch, and a record that came after its statement. */
+/** Adds a hold of the guard, a change that a month end has begun, a batch, and a record later than its statement. */
 async function unfinished(estate: Estate): Promise<void> {
   const { tenant, otherPoolId, simId, word, harness } = estate
   const inside = (method: string, url: string, body: unknown) => made(tenant.inside(method, url, body))
@@ -299,7 +303,7 @@ async function mailsSent(harness: Harness, tenantId: string): Promise<void> {
   }
 }
 
-/** Every table with rows of tenants; a partitioned table once. */
+/** The tables that have tenants' rows, without the partitions of partitioned tables. */
 export async function tenantTables(harness: Harness): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c
@@ -323,7 +327,7 @@ export async function fingerprintOf(harness: Harness, tenantId: string): Promise
   return Object.fromEntries(rows.map(({ name, print }) => [name, print]))
 }
 
-/** All rows of a tenant as text; with null those of the platform. */
+/** All rows of a tenant, or (null) of the platform, as text. */
 async function rowsOf(harness: Harness, tenantId: string | null): Promise<string> {
   const of = (table: string) => sql`
     select to_jsonb(t)::text as line from ${sql.table(table)} t where tenant_id is not distinct from ${tenantId}`
@@ -334,12 +338,12 @@ async function rowsOf(harness: Harness, tenantId: string | null): Promise<string
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 const LONG_NUMBER = /\d{11,}/g
-/** An id from `countFrom`, alone and not as a part of something longer. */
+/** An id from `countFrom` that is not part of something longer. */
 const ID = /(?<![\w.-])[78]\d{7}(?![\w-])/g
 const namesIn = (text: string): Set<string> =>
   new Set([UUID, LONG_NUMBER, ID].flatMap((pattern) => text.match(pattern) ?? []))
 
-/** Finds any value of a tenant in a response, except values that the request contained. */
+/** @returns a function that finds a tenant's values in a response, except those that the request contains */
 export async function spyOn({
   harness,
   tenant,

@@ -1,4 +1,4 @@
-/** Both listeners on a database of their own, two tenants, and the factories of the API tests. */
+/** The harness of the API tests: both listeners on a database of their own, two tenants, and factories. */
 import type { InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { App } from '../../api/http/app.ts'
@@ -33,7 +33,7 @@ export interface Tenant {
   readonly key: string
   /** Public listener, with the tenant's key. */
   readonly ask: Ask
-  /** Internal listener, with the operator key and this tenant named. */
+  /** Internal listener, with the operator key, for this tenant. */
   readonly inside: Ask
 }
 
@@ -47,7 +47,7 @@ export interface Harness {
   /** Epoch milliseconds; tests may set it. */
   now: number
   jobs: Job[]
-  /** Internal listener, for the platform itself. */
+  /** Internal listener, with the operator key, for the platform itself. */
   operate: Ask
   tenant: Tenant
   other: Tenant
@@ -112,7 +112,6 @@ async function copiedDatabase(): ReturnType<typeof ownDatabase> {
   return { ...database, rootUrl: database.url }
 }
 
-/** A harness for a test file. */
 export function useHarness(
   options: {
     readonly checkAnswers?: boolean
@@ -124,7 +123,7 @@ export function useHarness(
     readonly database?: typeof ownDatabase
   } = {},
 ): Harness {
-  const { terminate = () => Promise.reject(new Error('no Temporal server is asked here')) } = options
+  const { terminate = () => Promise.reject(new Error('these tests call no Temporal server')) } = options
   const harness = { now: NOON, jobs: [], terminate } as unknown as Harness
   const closing: (() => Promise<unknown>)[] = []
 
@@ -172,7 +171,7 @@ export function useHarness(
 
 const fees = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
 
-/** A tariff of each type; `over` replaces fields. @returns its id */
+/** Creates a tariff of this type. @returns its id */
 export async function aTariff(tenant: Tenant, type: 0 | 1 | 2 = 0): Promise<number> {
   const block = [
     { standardTariff: { baseTariffGb: 1, ...fees } },
@@ -198,7 +197,7 @@ export async function aPool(tenant: Tenant, over: Record<string, unknown> = {}):
 }
 
 let serial = 0
-/** An ICCID no other test has. */
+/** An ICCID that no other test of the file has. */
 export const anIccid = (): string => `8944500102${String(++serial).padStart(9, '0')}`
 
 export async function aSim(tenant: Tenant, over: Record<string, unknown> = {}): Promise<{ id: number; iccid: string }> {
@@ -206,7 +205,7 @@ export async function aSim(tenant: Tenant, over: Record<string, unknown> = {}): 
   return made.body.created[0]
 }
 
-/** Provisions a SIM, in a pool or outside, as if the carrier had done its part. */
+/** Provisions a SIM, in a pool or outside, without a carrier. */
 export async function provisioned(
   harness: Harness,
   tenant: Tenant,

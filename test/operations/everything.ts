@@ -1,9 +1,9 @@
-/** All that is in a database, to tell whether something has changed it. */
+/** Checksums of a whole database, to find out whether anything changed it. */
 import pg from 'pg'
 
 /**
- * A checksum of each table, over its rows and the transactions that wrote them: a row that was written anew with the
- * same values is another.
+ * Row count and checksum of each table. A checksum covers the rows and the ids of the transactions that wrote them, so
+ * it also changes if a row is rewritten with the same values.
  */
 export async function everythingIn(databaseUrl: string): Promise<Record<string, string>> {
   const client = new pg.Client({ connectionString: databaseUrl })

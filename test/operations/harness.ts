@@ -1,4 +1,4 @@
-/** A tenant of its own for a test, whose tickets complete at once: no carrier is asked. */
+/** The harness for tests of operations: a tenant for one test, whose tickets complete at once, without a carrier. */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
@@ -15,7 +15,7 @@ import { aTenant, someSims, type TestStore } from '../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }
 
-/** Evaluation by the rules in force. */
+/** Options of an evaluation by the rules in force. */
 export const evaluationOptions = (): EvaluationOptions => ({
   rules: rulesInForce(),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
@@ -24,7 +24,7 @@ export const evaluationOptions = (): EvaluationOptions => ({
   groupNextMs: 3_600_000,
 })
 
-/** Opens a ticket and completes it as if the carrier had said yes. */
+/** Opens a ticket and completes it as if the carrier had accepted it. */
 export async function complete(tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'> & { cause?: Cause }): Promise<void> {
   const id = await openTicket(tx, { cause: USER, ...ask })
   const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
@@ -46,7 +46,7 @@ export interface LedgerRow {
 export async function aHarness(store: TestStore, billingCycle = 'P1M') {
   const tenantId = await aTenant(store, billingCycle)
   const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
-  // Opened before several tickets would do it at once, as the sweep at a cycle's boundary does.
+  // Opens the current cycle, as the sweep does at a boundary: otherwise several tickets might open it at once.
   await asTenant(currentCycle)
   const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
   let number = 0
@@ -55,7 +55,7 @@ export async function aHarness(store: TestStore, billingCycle = 'P1M') {
     asTenant,
     rows,
     unprovisioned: async (count: number) => (await asTenant((tx) => someSims(tx, count))).map(({ id }) => id),
-    /** SIMs that were provisioned and activated now. */
+    /** Provisions and activates SIMs. @returns their ids */
     activeSims: (count: number, assignment: { poolId?: number; tariffId?: number } = {}) =>
       asTenant(async (tx) => {
         const sims = await someSims(tx, count)
@@ -67,7 +67,7 @@ export async function aHarness(store: TestStore, billingCycle = 'P1M') {
       }),
     complete: (ask: Parameters<typeof complete>[1]) => asTenant((tx) => complete(tx, ask)),
     record: (values: readonly unknown[], firstIndex?: number) => recordUsage(store, tenantId, values, firstIndex),
-    /** A record of a SIM, now unless it says when. */
+    /** A usage record of a SIM. Its time is now, unless `also` has another. */
     usage: (simId: number, also: object = {}) => ({
       recordId: `r${number++}`,
       simId,

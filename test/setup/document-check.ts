@@ -41,13 +41,13 @@ type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
 const ID = 'document'
 const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** Statuses that no document declares: for other methods, and for failures outside of any operation. */
+/** Statuses that no operation declares: of a path that does not exist, and of a method that a path lacks. */
 const UNDECLARED = new Set([404, 405])
 
 /**
  * Makes a check for responses of the interface that a document describes.
  *
- * Paths that are not in the document (`/openapi.json`, `/docs`) pass, but their failures must be problems too.
+ * Paths that are not in the document (`/openapi.json`, `/docs`) pass, but a 404 or 405 there must be a problem too.
  */
 export function documentCheck(document: object): (exchange: Exchange) => void {
   const { paths } = document as { paths: Paths }

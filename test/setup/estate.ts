@@ -1,4 +1,4 @@
-/** Tenants with what a test needs, created by the real operations in a database for the test file. */
+/** A database for a test file, and tenants, tariffs, pools and SIMs created by the real operations. */
 import { afterAll } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { NewPool } from '../../domain/estate/pool.ts'
@@ -59,7 +59,7 @@ export const aPool = (tx: TenantTx, tariffId: number, pool: Partial<NewPool> = {
 
 let nextIccid = 8_944_500_000_000_000_000n
 
-/** SIMs with fresh ICCIDs, unprovisioned. @returns their ids */
+/** Imports SIMs with new ICCIDs. They are unprovisioned. @returns their ids and ICCIDs */
 export async function someSims(tx: TenantTx, count: number): Promise<{ id: number; iccid: string }[]> {
   const sims = Array.from({ length: count }, () => ({ iccid: String(nextIccid++) }))
   const { created, rejected } = await importSims(tx, sims)

@@ -16,7 +16,7 @@ export interface SkipNote {
   /** True: the machine lacks a program, which is a failure in CI. False: only the test of this title is skipped. */
   readonly isLack: boolean
 }
-/** How often a property was tried. */
+/** The number of runs of a property. */
 export interface RunsNote {
   readonly runs: number
 }

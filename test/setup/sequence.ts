@@ -1,4 +1,4 @@
-/** The order of test files: unit tests first, then the longest files, so that no long file starts last. */
+/** The order of test files: unit tests, the longest files, slow projects, the rest. So no long file starts last. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Projects that run before all others. */

@@ -1,4 +1,4 @@
-/** Events that were written before events left their author out. */
+/** Events of earlier releases, which named their author. */
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

@@ -64,30 +64,30 @@ describe('asServiceError', () => {
     )
 
   test('returns unavailable for a slow statement', async () => {
-    const told = await codeOf(
+    const error = await codeOf(
       inPlatform(store, async ({ q }) => {
         await sql`set local statement_timeout = 50`.execute(q)
         await sql`select pg_sleep(20)`.execute(q)
       }),
     )
 
-    expect(told).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
+    expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
   })
 
   test('returns unavailable after 5 seconds for a lock', async () => {
     const lock = (q: Db) => sql`select pg_advisory_xact_lock(17)`.execute(q)
     const from = performance.now()
-    const told = await db.transaction().execute(async (q) => {
+    const error = await db.transaction().execute(async (q) => {
       await lock(q)
       return codeOf(inPlatform(store, (tx) => lock(tx.q)))
     })
 
-    expect(told).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
+    expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('took too long') })
     expect(performance.now() - from).toBeGreaterThan(4500)
   })
 
   test('returns unavailable for an idle transaction', async () => {
-    const told = await codeOf(
+    const error = await codeOf(
       inPlatform(store, async ({ q }) => {
         await sql`set local idle_in_transaction_session_timeout = 50`.execute(q)
         await new Promise((resolve) => setTimeout(resolve, 500))
@@ -95,6 +95,6 @@ describe('asServiceError', () => {
       }),
     )
 
-    expect(told).toMatchObject({ code: 'unavailable' })
+    expect(error).toMatchObject({ code: 'unavailable' })
   })
 })

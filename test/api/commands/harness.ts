@@ -1,4 +1,4 @@
-/** A harness whose internal interface listens, for tests of commands: with settings, the printed lines and a folder. */
+/** The harness for tests of commands: an internal interface that listens, settings for it, printed lines, a folder. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,11 +10,10 @@ interface CommandHarness {
   readonly harness: Harness
   readonly settings: Settings
   readonly folder: string
-  /** What was printed in this test. */
+  /** Lines printed in this test. */
   readonly lines: string[]
 }
 
-/** For a test file. */
 export function useCommandHarness(): CommandHarness {
   const harness = useHarness()
   const all = { harness, lines: [] } as unknown as { -readonly [Name in keyof CommandHarness]: CommandHarness[Name] }

@@ -1,4 +1,4 @@
-/** Tariffs of the internal interface: what it accepts, and who withdraws them. */
+/** Tariffs in the internal interface: which are accepted, and who may withdraw them. */
 import { expect, test } from 'vitest'
 import { useHarness } from '../harness.ts'
 

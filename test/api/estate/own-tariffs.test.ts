@@ -1,4 +1,4 @@
-/** A tariff named for a SIM is refused where another one governs, by every request that can name one. */
+/** Every request that can name a SIM's own tariff refuses it if another tariff governs. */
 import { describe, expect, test } from 'vitest'
 import { anIccid, aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
@@ -21,7 +21,7 @@ const inUse = async () => {
   return id
 }
 
-/** Each way to name a tariff: the SIM it is for, and the request. */
+/** Every way to name an own tariff: the SIM that it takes, and the request. */
 const DOORS: Record<string, { sim: () => Promise<number>; ask: (place: Place) => Promise<Refusal> }> = {
   provision: {
     sim: fresh,

@@ -29,8 +29,8 @@ describe('the audit trail of requests without effect', () => {
   test.each([
     ['a dry run of an import', '/internal/sims?dryRun=true', { sims: [{ iccid: '894450017199999991' }] }],
     ['a dry run of bulk tickets', '/internal/bulk-tickets?dryRun=true', { type: 'suspend', sims: { filter: {} } }],
-    ['what is refused', '/internal/tickets/activate', { simId: 1 }],
-    ['what changes nothing', '/internal/sims', { sims: [] }],
+    ['a refused request', '/internal/tickets/activate', { simId: 1 }],
+    ['a request that changes nothing', '/internal/sims', { sims: [] }],
   ])('has no entry for %s', async (what, url, body) => {
     const { tenant } = estates.ours
     const requestId = `silent-${what.replaceAll(' ', '-')}`

@@ -1,6 +1,6 @@
 /**
- * A successful call of every operation of both interfaces, in an estate. Tests that go through every route are made
- * from these lines and from the routes themselves: they fail, with its name, for a route that has no line here.
+ * A successful call of every operation of both interfaces, in an estate. The tests of every route take the operations
+ * from the OpenAPI documents and the calls from here. They fail for an operation that has no line here, and name it.
  */
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 import type { AuditSubject } from '../../../domain/tenants/audit.ts'
@@ -27,20 +27,20 @@ export interface Call {
 }
 
 export interface Line {
-  /** A call with ids of the estate. It creates whatever the operation uses up. */
+  /** A call with ids of the estate. It first creates what the operation uses up. */
   readonly call: (estate: Estate) => Call | Promise<Call>
   /**
-   * The response to another tenant that sends the same. By default 404 for ids in the path, and what any tenant gets
-   * if the call names nothing. `empty`: a page without items.
+   * The status if another tenant sends the same call. Default: 404 if the path has parameters or the call contains a
+   * value of the estate, else any success. `empty`: a page without items.
    */
   readonly foreign?: number | 'empty'
-  /** A call on the other tenant's resource that names something of the estate in its body. Gets 404. */
+  /** Another call by the other tenant that names something of the estate, alone or beside its own. It gets 404. */
   readonly mixed?: (theirs: Estate, ours: Estate) => Call | Promise<Call>
-  /** The subjects of the audit entries of one call, or why there are none. Only for calls that change something. */
+  /** The subjects of the call's audit entries, or why it has none. Only for calls that change something. */
   readonly audit?: readonly AuditSubject[] | string
   /** Needs a Temporal server, as in test/workflows/asks.test.ts. */
   readonly asksTemporal?: true
-  /** The response has a secret and is given only once. */
+  /** The response has a secret, so a repeated request gets 409. */
   readonly secret?: true
   /** Why a POST takes no Idempotency-Key. */
   readonly notOnce?: string
@@ -61,7 +61,7 @@ const oldCycle = () => {
 }
 const cycle = () => ({ path: { key: '2026-10' } })
 const runId = ({ tenant, simId }: Estate) => `suspend-on-overage:${tenant.id}:${simId}:2026-11`
-/** A workflow started for the SIM, which no worker takes on. */
+/** Starts a workflow for a new SIM. */
 async function startedRun(estate: Estate) {
   const { id: simId } = await activeSim(estate)
   const run = await estate.tenant.inside('POST', '/internal/workflows/suspend-on-overage', { simId })
@@ -72,7 +72,7 @@ async function stoppedRun(estate: Estate) {
   await estate.harness.terminate(run.path.workflowId)
   return run
 }
-/** A hold of the guard, opened by a rule of its own in a tenant whose limit is 0. */
+/** A hold of the guard for a rule of its own, in a tenant whose hourly limit becomes 0. */
 async function openHold({ tenant, simId, word }: Estate) {
   const settings = { guardLeast: 0, guardPct: 0 }
   await tenant.inside('PATCH', '/internal/tenant/enforcement', settings)
@@ -102,7 +102,7 @@ async function keyToEnd({ tenant, word }: Estate) {
 
 const TICKET: Pick<Line, 'audit' | 'foreign'> = { audit: ['ticket'], foreign: 404 }
 const STEP: Pick<Line, 'audit'> = { audit: ['order'] }
-const OWN_IDENTITY = 'a start has its own identity: the workflow id'
+const OWN_IDENTITY = 'the workflow id makes the start idempotent'
 
 export const LINES: Readonly<Record<string, Line>> = {
   // The service document.
@@ -228,7 +228,7 @@ export const LINES: Readonly<Record<string, Line>> = {
       return { body: { files, author: 'the tests' } }
     },
     audit: ['rules'],
-    notOnce: 'a set that is in force already stays as it is',
+    notOnce: 'a rule set that is already in force stays as it is',
   },
   listAudit: { call: ({ keyId }) => ({ query: { subjectId: keyId } }), foreign: 'empty' },
 
@@ -262,7 +262,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   cancelTicketInternally: { call: ticketToCancel, audit: ['ticket'] },
   startBulkTickets: {
     call: async (estate) => ({ body: { type: 'suspend', sims: { ids: [(await activeSim(estate)).id] } } }),
-    // The run is the other tenant's, and refuses SIMs that the tenant does not have.
+    // The run is the other tenant's, and refuses SIMs that this tenant does not have.
     foreign: 202,
     mixed: async (theirs, { poolId }) => ({
       body: { type: 'provision', poolId, sims: { ids: [(await freshSim(theirs)).id] } },
@@ -291,21 +291,21 @@ export const LINES: Readonly<Record<string, Line>> = {
   processOrder: { call: orderAfter(1), ...STEP },
   shipOrder: {
     call: async (estate) => ({ ...(await orderAfter(1, 'process')(estate)), body: shipment(estate) }),
-    // The SIMs of an order can be found by the order, so the audit entry is the order's.
+    // The order leads to its SIMs, so only the order has an audit entry.
     audit: ['order'],
   },
   deliverOrder: { call: orderAfter(1, 'process', 'ship'), ...STEP },
   completeOrder: { call: orderAfter(2, 'process'), ...STEP },
   failOrder: { call: async (estate) => ({ ...(await orderAfter(1)(estate)), body: { reason: 'none left' } }), ...STEP },
 
-  // Usage and cycles. The key of a cycle is a month, which every tenant has.
+  // Usage and cycles. A cycle's key is a month, so it is valid for the other tenant too.
   recordUsage: {
     call: ({ simId, word }) => ({
       body: { records: [{ recordId: `${word}-${next()}`, simId, at: '2026-11-20T11:00:00Z', bytesDown: 10 }] },
     }),
     foreign: 200,
-    audit: 'its delivery is a row of its own: GET /internal/usage-deliveries',
-    notOnce: 'each record has its own identity',
+    audit: 'each delivery is recorded: GET /internal/usage-deliveries',
+    notOnce: 'each record has an id',
   },
   listUsageDeliveries: { call: none },
   getUsageDelivery: {
@@ -374,7 +374,7 @@ export const LINES: Readonly<Record<string, Line>> = {
       },
     }),
     foreign: 404,
-    audit: 'it adds to the watchdog log, which is never changed',
+    audit: 'it adds to the watchdog log, and entries there never change',
   },
   readEnforcement: { call: none },
   changeEnforcement: { call: () => ({ body: { guardLeast: 1000 + next() } }), audit: ['tenant'] },
@@ -386,8 +386,8 @@ export const LINES: Readonly<Record<string, Line>> = {
     mixed: ({ simId }, { poolId }) => ({
       body: { rule: 'pool-overage', cycle: '2026-11', poolId, simIds: [simId], workflowId: 'theirs' },
     }),
-    audit: 'the workflows ask it: what it answers is in the holds',
-    notOnce: 'asked again, the answer is the same',
+    audit: 'called by workflows; the holds record its results',
+    notOnce: 'the same request gets the same permits',
   },
   listSuspensionsOfRule: {
     call: () => ({ query: { rule: 'sim-overage', since: '2026-11-01T00:00:00Z', until: '2026-12-01T00:00:00Z' } }),
@@ -396,7 +396,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: async (estate) => ({ body: { simIds: [(await activeSim(estate)).id] } }),
     foreign: 404,
     audit: ['workflow'],
-    notOnce: 'a SIM that is passed over stays so',
+    notOnce: 'a SIM that is passed over stays passed over',
   },
   listHolds: { call: none },
   releaseHold: { call: openHold, audit: ['hold'] },
@@ -441,13 +441,13 @@ export const LINES: Readonly<Record<string, Line>> = {
   listProvisionBatchSims: { call: batchOf },
   noteProvisionBatch: {
     call: async (estate) => ({ ...(await batchOf(estate)), body: { started: [0], ended: [] } }),
-    audit: "the batch's own workflow tells how it gets on: its start is in the trail",
-    notOnce: 'what is told twice of a SIM says no more than once',
+    audit: "called by the batch's own workflow; its start is in the audit trail",
+    notOnce: 'reporting a SIM twice changes nothing',
   },
   endProvisionBatch: {
     call: batchOf,
-    audit: "the batch's own workflow tells that it has ended: its cancellation is in the trail",
-    notOnce: 'a batch that has ended stays so',
+    audit: "called by the batch's own workflow; its start and cancellation are in the audit trail",
+    notOnce: 'a batch that has ended stays ended',
   },
   startSuspendOnOverage: {
     call: onSim(activeSim),
@@ -474,7 +474,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'standDown' } }),
     audit: ['workflow'],
     asksTemporal: true,
-    notOnce: 'a signal that comes twice says no more than once',
+    notOnce: 'a repeated signal has no further effect',
   },
   updateWorkflow: {
     call: async (estate) => ({ path: { ...(await startedRun(estate)).path, name: 'resume' }, body: {} }),
@@ -489,13 +489,13 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: none,
     audit: ['schedule'],
     asksTemporal: true,
-    notOnce: 'a Schedule that is paused stays so',
+    notOnce: 'a paused Schedule stays paused',
   },
   resumeMonthEndSchedule: {
     call: none,
     audit: ['schedule'],
     asksTemporal: true,
-    notOnce: 'a Schedule that runs goes on',
+    notOnce: 'a Schedule that runs keeps running',
   },
 
   // Operation.
@@ -517,7 +517,7 @@ export interface Operation {
   /** With its parameters in braces. */
   readonly path: string
   readonly listener: 'outside' | 'inside'
-  /** Headers it takes. */
+  /** Names of its header parameters. */
   readonly headers: readonly string[]
 }
 
@@ -547,7 +547,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...operationsOf((await internalOpenapiDocument()) as Document, 'inside'),
 ]
 
-/** The line of an operation. @throws Error that names the operation, if it has none */
+/** @throws Error that names the operation, if it has no line */
 export function lineOf({ operationId, method, path }: Operation): Line {
   const line = LINES[operationId]
   if (line === undefined)

@@ -14,11 +14,11 @@ const send = (ask: Ask, operation: Operation, call: Call, headers: Record<string
 const questionOf = (operation: Operation, call: Call) => `${urlOf(operation, call)} ${JSON.stringify(call.body)}`
 const textOf = (answer: { headers: object; body: unknown }) => JSON.stringify([answer.headers, answer.body])
 
-/** How the tenant calls it, or the operator for the tenant. */
+/** The tenant itself, or the operator for the tenant. */
 const askerOf = ({ listener }: Operation, tenant: { readonly ask: Ask; readonly inside: Ask }): Ask =>
   listener === 'outside' ? tenant.ask : tenant.inside
 
-/** Keys of each kind, good and bad. Moves the clock one second on, so that the expired ones have expired. */
+/** Keys of every scope, and expired and revoked ones. Moves the clock on by one second, at which keys expire. */
 export async function someKeys(harness: Harness) {
   const expiresAt = new Date(NOON + 1000).toISOString()
   const aKey = async (ask: Ask, body: object) => {
@@ -51,7 +51,7 @@ function refusals(harness: Harness, keys: Keys, { operationId, method, listener 
   const bearer = (key: string) => ({ authorization: `Bearer ${key}`, ...ours })
   const everywhere: Refusal[] = [
     ['no key', 401, ours],
-    ['no key that is one', 401, bearer('hello')],
+    ['a malformed key', 401, bearer('hello')],
     ['a wrong secret', 401, bearer(harness.operatorKey.replace(/.{8}$/, 'AAAAAAAA'))],
     ['an expired key', 401, bearer(keys[listener].expired)],
     ['a revoked key', 401, bearer(keys[listener].revoked)],
@@ -85,13 +85,13 @@ export async function opensToNobodyElse(estates: Estates, keys: Keys, operation:
   if (operation.headers.includes('X-Tenant-Id')) {
     const ask = askerOf(operation, theirs.tenant)
     const answer = await send(ask, operation, call)
-    const told = `the other tenant: ${answer.status} ${JSON.stringify(answer.body)}`
-    expect(found(answer, call), told).toEqual([])
+    const where = `the other tenant: ${answer.status} ${JSON.stringify(answer.body)}`
+    expect(found(answer, call), where).toEqual([])
     const namesIds = operation.path.includes('{') || spy(questionOf(operation, call), '').length > 0
     if (line.foreign === 'empty') {
-      expect(answer, told).toMatchObject({ status: 200, body: { data: [], pagination: { totalItems: 0 } } })
-    } else if (line.foreign !== undefined || namesIds) expect(answer.status, told).toBe(line.foreign ?? 404)
-    else expect(answer.status, told).toBeLessThan(300)
+      expect(answer, where).toMatchObject({ status: 200, body: { data: [], pagination: { totalItems: 0 } } })
+    } else if (line.foreign !== undefined || namesIds) expect(answer.status, where).toBe(line.foreign ?? 404)
+    else expect(answer.status, where).toBeLessThan(300)
     if (line.mixed !== undefined) {
       const mixed = await line.mixed(theirs, ours)
       const refused = await send(ask, operation, mixed)
@@ -141,7 +141,7 @@ export async function leavesItsTrail({ harness, ours }: Estates, operation: Oper
   }
 }
 
-/** The same request under one Idempotency-Key has one effect, and another request under it is refused. */
+/** Sent twice under one Idempotency-Key, a request has one effect. Another request under that key is refused. */
 export async function isIdempotent({ harness, ours }: Estates, operation: Operation): Promise<void> {
   const line = lineOf(operation)
   const [call, other] = [await line.call(ours), await line.call(ours)]
@@ -159,7 +159,7 @@ export async function isIdempotent({ harness, ours }: Estates, operation: Operat
     expect(again).toMatchObject({ status: first.status, body: first.body })
     expect(again.headers['idempotency-replayed']).toBe('true')
   }
-  // If the call is the same each time, another query makes it another request.
+  // If the operation's calls are all the same, a query parameter makes a different request.
   const another =
     questionOf(operation, other) === questionOf(operation, call) ? { ...call, query: { another: 1 } } : other
   const refused = await send(ask, operation, another, headers)

@@ -1,4 +1,4 @@
-/** Objects sent back as they were read: what accepts them. What does not is listed as stricter in docs/interface.md. */
+/** Objects sent back as they were read: which operations accept them. docs/interface.md lists the stricter ones. */
 import { describe, expect, test } from 'vitest'
 import { aPool, aSim, aTariff, useHarness } from '../harness.ts'
 import { OPERATIONS } from './calls.ts'

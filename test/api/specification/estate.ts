@@ -1,4 +1,4 @@
-/** What tests of the service document need and its interface does not offer: carriers, usage, log entries. */
+/** What tests of the service document need beyond its interface: completed tickets, a carrier, usage, log entries. */
 import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
 import { TicketStatus } from '../../../domain/codes.ts'
@@ -16,7 +16,7 @@ export const NO_TICKET = '11111111-1111-4111-8111-111111111111'
 
 export const ids = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id)
 
-/** Opens a ticket by its path, and completes it as if the carrier had done its part. @returns its id */
+/** Opens a ticket through the API and completes it without a carrier. @returns its id */
 export async function done(
   harness: Harness,
   tenant: Tenant,
@@ -28,7 +28,7 @@ export async function done(
   return opened.body.id
 }
 
-/** A SIM on its way to another pool, as the month end has it: it keeps its own tariff. */
+/** Moves a SIM to another pool as the month end does; the SIM keeps its own tariff. */
 export async function moved(harness: Harness, tenant: Tenant, simId: number, poolId: number): Promise<void> {
   const cause = { by: 'month-end', cycle: '2026-10' }
   const { body } = await tenant.inside('POST', '/internal/tickets/provision', { simId, poolId, cause })
@@ -65,7 +65,7 @@ export const claim = (harness: Harness, tenant: Tenant, ticketId: string): Promi
     await startAttempt(tx, ticket, new Date(harness.now + 60_000))
   })
 
-/** A SIM that is Active. */
+/** An Active SIM, provisioned into this pool and with this tariff. */
 export async function anActiveSim(
   harness: Harness,
   tenant: Tenant,
@@ -107,7 +107,7 @@ export const logged = (
     }
   })
 
-/** Two SIMs, two pools and four log entries; another tenant has one too. */
+/** Creates two SIMs, two pools and four log entries; another tenant has a log entry too. */
 export function useLog(harness: Harness) {
   const log = { simId: 0, poolId: 0 }
   beforeAll(async () => {
@@ -126,7 +126,7 @@ export function useLog(harness: Harness) {
   return log
 }
 
-/** What a query finds in that log: of the estate, of the SIM, of the pool. Newest first. */
+/** Queries of that log, and the entries that each finds, newest first: in the estate's log, the SIM's, the pool's. */
 const LOG_QUERIES = [
   ['', 'dcba', 'ca', 'cb'],
   ['searchTerm=80', 'ba', 'a', 'b'],
@@ -147,11 +147,11 @@ const LOG_QUERIES = [
   ['searchTerm=80&level=1&date=2026-11-19', 'a', 'a', ''],
 ] as const
 
-/** Queries of that log and what they find in one of its views. */
+/** Queries of that log and the entries they find in one of these three. */
 export const logQueries = (view: 'estate' | 'sim' | 'pool') =>
   LOG_QUERIES.map(([query, estate, sim, pool]) => [query, { estate, sim, pool }[view]] as const)
 
-/** Queries of that log that are refused, each with the parameter that the response names. */
+/** Refused queries of that log, each with the parameter that the response names. */
 export const BAD_LOG_QUERIES: readonly (readonly [query: string, parameter: string])[] = [
   ['level=3', 'level'],
   ['level=-1', 'level'],
@@ -164,5 +164,5 @@ export const BAD_LOG_QUERIES: readonly (readonly [query: string, parameter: stri
   ['level=1&level=2', 'level'],
 ]
 
-/** The entries of a page, by the letters they begin with. */
+/** The first letters of a page's entries. */
 export const letters = (body: { data: { message: string }[] }) => body.data.map(({ message }) => message[0]).join('')

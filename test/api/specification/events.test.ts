@@ -119,16 +119,16 @@ test('4.8 GET /api/events/metadata: has the codes of type and `severty` only', a
 
 test('4.8 GET /api/events: records what a caller changes', async () => {
   const { tenant } = harness
-  const told = async (type: number, searchTerm: string) =>
+  const titlesOf = async (type: number, searchTerm: string) =>
     titles((await list(`type=${type}&searchTerm=${encodeURIComponent(searchTerm)}`)).body)
   const { id, iccid } = await anActiveSim(harness, tenant)
   await tenant.ask('POST', `/api/sims/${id}/queue-unprovision`)
-  await tenant.ask('PATCH', '/api/tenant/name', { name: 'Told' })
+  await tenant.ask('PATCH', '/api/tenant/name', { name: 'Meadow' })
   const { id: fresh, iccid: other } = await aSim(tenant)
   const { body } = await tenant.ask('POST', '/api/tickets/provision', { simId: fresh })
   await tenant.ask('DELETE', `/api/tickets/${body.id}`)
 
-  expect(await told(0, iccid)).toContain(`Change queued: SIM ${iccid}`)
-  expect(await told(2, 'Tenant changed')).toEqual(['Tenant changed: name'])
-  expect(await told(0, other)).toEqual([`Provision cancelled: SIM ${other}`])
+  expect(await titlesOf(0, iccid)).toContain(`Change queued: SIM ${iccid}`)
+  expect(await titlesOf(2, 'Tenant changed')).toEqual(['Tenant changed: name'])
+  expect(await titlesOf(0, other)).toEqual([`Provision cancelled: SIM ${other}`])
 })

@@ -14,11 +14,11 @@ export const SECTIONS: readonly Section[] = [
   {
     title: '2 Resources',
     rows: {
-      '2.1 Pagination envelope': 'what every page comes in',
+      '2.1 Pagination envelope': 'the envelope of every page',
       '2.2 Watchdog log entry': 'its fields, their types, the level codes',
       '2.3 Pool': 'its fields, their types, the status and type codes, the summary of its tariff',
       '2.4 SIM': 'its fields, their types, the type and status codes, the tariff that governs it',
-      '2.5 Ticket': 'its fields, their types, the codes, what provisioning tickets say in addition',
+      '2.5 Ticket': 'its fields, their types, the codes, the additional fields of provisioning tickets',
       '2.6 Order': 'its fields, their types, the type codes, the status as a word',
       '2.7 Tenant': 'its fields, their types',
       '2.8 Tariff': 'its fields, their types, the block of each of the three types',
@@ -28,8 +28,8 @@ export const SECTIONS: readonly Section[] = [
   {
     title: '3 Transitions',
     rows: {
-      '3 Order Pending': 'a pending order is cancelled, no other',
-      '3 Ticket Pending': 'a pending ticket is cancelled, no other',
+      '3 Order Pending': 'only a pending order can be cancelled',
+      '3 Ticket Pending': 'only a pending ticket can be cancelled',
       '3 queue-unprovision': 'the SIM is marked to leave its pool at the end of the month',
       '3 queue-reprovision': 'the SIM is marked for another pool or tariff at the end of the month',
     },
@@ -45,11 +45,11 @@ export const SECTIONS: readonly Section[] = [
     title: '4.2 Pools',
     rows: {
       '4.2 GET /api/pools': 'pages of pools',
-      '4.2 POST /api/pools': 'makes a pool',
+      '4.2 POST /api/pools': 'creates a pool',
       '4.2 GET /api/pools/{id}': 'one pool',
       '4.2 PUT /api/pools/{id}': 'replaces name and watchdog settings',
       '4.2 DELETE /api/pools/{id}': 'deletes a pool for good',
-      '4.2 GET /api/pools/{id}/sims': 'summaries of the SIMs that are in it',
+      '4.2 GET /api/pools/{id}/sims': 'summaries of its SIMs',
       '4.2 GET /api/pools/{id}/watchdog-logs': 'pages of its log, by words, date and level',
       '4.2 GET /api/pools/metadata': 'labels of statuses and types',
     },
@@ -61,7 +61,7 @@ export const SECTIONS: readonly Section[] = [
       '4.3 GET /api/sims/{id}': 'one SIM by its number',
       '4.3 GET /api/sims/{iccid}': 'one SIM by its ICCID',
       '4.3 PATCH /api/sims/{id}/tag': 'labels a SIM',
-      '4.3 POST /api/sims/{id}/queue-unprovision': 'queues its leaving',
+      '4.3 POST /api/sims/{id}/queue-unprovision': 'queues its unassignment',
       '4.3 POST /api/sims/{id}/queue-reprovision': 'queues another pool, tariff or both',
       '4.3 GET /api/sims/{id}/watchdog-logs': 'pages of its log, by words, date and level',
       '4.3 GET /api/sims/metadata': 'labels of types and statuses',
@@ -70,14 +70,14 @@ export const SECTIONS: readonly Section[] = [
   {
     title: '4.4 Tickets',
     rows: {
-      '4.4 GET /api/tickets': 'all tickets, in no pages',
+      '4.4 GET /api/tickets': 'all tickets, unpaged',
       '4.4 GET /api/tickets/{id}': 'one ticket',
       '4.4 DELETE /api/tickets/{id}': 'cancels a pending ticket',
       '4.4 POST /api/tickets/activate': 'activates a suspended SIM',
       '4.4 POST /api/tickets/suspend': 'suspends an active SIM',
-      '4.4 POST /api/tickets/refresh': 'has a SIM connect anew',
+      '4.4 POST /api/tickets/refresh': 'has a SIM reconnect',
       '4.4 POST /api/tickets/send-sms': 'sends a SIM a message',
-      '4.4 POST /api/tickets/provision': 'provisions a SIM that is not assigned',
+      '4.4 POST /api/tickets/provision': 'provisions an unassigned SIM',
       '4.4 GET /api/tickets/metadata': 'labels of types and statuses',
     },
   },
@@ -95,9 +95,9 @@ export const SECTIONS: readonly Section[] = [
   {
     title: '4.6 Tenant',
     rows: {
-      '4.6 GET /api/tenant': 'the tenant that asks',
+      '4.6 GET /api/tenant': 'the caller’s tenant',
       '4.6 PATCH /api/tenant/name': 'renames it',
-      '4.6 PATCH /api/tenant/billing-email': 'changes where its mails go',
+      '4.6 PATCH /api/tenant/billing-email': 'changes the address of its mails',
     },
   },
   {
@@ -119,9 +119,9 @@ export const SECTIONS: readonly Section[] = [
   {
     title: '8 Limits',
     rows: {
-      '8 pageSize on pools, SIMs, watchdog logs, events': '1 to 100, 100 where none is asked for',
-      '8 page': '1 where none is asked for',
-      '8 pageSize on orders': '10 where none is asked for',
+      '8 pageSize on pools, SIMs, watchdog logs, events': '1 to 100, by default 100',
+      '8 page': 'by default 1',
+      '8 pageSize on orders': 'by default 10',
       '8 Pool name on update': '3 to 50 characters, required',
       '8 warningThresholdPct': '1 to 100',
       '8 SIM tag': 'at most 128 characters',

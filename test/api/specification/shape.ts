@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 
 type Kind = 'integer' | 'number' | 'string' | 'boolean' | 'datetime' | 'uuid'
-/** A kind, with `?` if it may be null; a list of the possible codes or words; or the fields of an object. */
+/** A kind, with `?` if it may be null; a list of the possible codes or words; the fields of an object; or `orNull`. */
 type Shape = Kind | `${Kind}?` | readonly (number | string)[] | { readonly [field: string]: Shape } | OrNull
 interface OrNull {
   readonly orNull: Shape
@@ -36,7 +36,7 @@ function faults(value: unknown, shape: Shape, at: string): string[] {
   )
 }
 
-/** Expects exactly the fields of a shape, in their order, each of its type. */
+/** Expects exactly the fields of a shape, in its order, each of the right kind. */
 export const expectShape = (value: unknown, shape: Shape) => expect(faults(value, shape, '')).toEqual([])
 
 export const PAGINATION = {
@@ -120,7 +120,7 @@ export const TARIFF = {
   }),
 } as const satisfies Shape
 
-/** A SIM that a tariff governs. */
+/** A SIM with a governing tariff. */
 export const SIM = {
   id: 'integer',
   tag: 'string',
@@ -219,6 +219,6 @@ export const EVENT = {
   date: 'datetime',
 } as const satisfies Shape
 
-/** A list as the metadata endpoints show it. */
+/** A list of codes as the metadata endpoints send it. */
 export const codes = (labels: Readonly<Record<number, string>>) =>
   Object.entries(labels).map(([code, description]) => ({ code: Number(code), description }))

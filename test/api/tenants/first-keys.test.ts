@@ -1,4 +1,4 @@
-/** Keys made directly in the database, before there is a key to call with: in the audit trail like any other. */
+/** Keys created directly in the database, before any key exists to call the API with. The audit trail has them too. */
 import { hostname, userInfo } from 'node:os'
 import { sql } from 'kysely'
 import pino from 'pino'

@@ -392,9 +392,11 @@ describe('a bulk run', () => {
     expect((await itemsOf(harness.tenant, opened.id, '?outcome=cancelled')).map((item: any) => item.ticketId)).toEqual(
       ids.map(() => expect.any(String)),
     )
-    const told = await harness.tenant.ask('GET', '/api/events?searchTerm=was cancelled while it was pending')
+    const events = await harness.tenant.ask('GET', '/api/events?searchTerm=was cancelled while it was pending')
     for (const { ticketId } of await itemsOf(harness.tenant, opened.id)) {
-      expect(told.body.data.some((event: any) => event.description.startsWith(`Ticket ${ticketId} on SIM `))).toBe(true)
+      expect(events.body.data.some((event: any) => event.description.startsWith(`Ticket ${ticketId} on SIM `))).toBe(
+        true,
+      )
     }
     const sim = (await harness.tenant.ask('GET', `/api/sims/${ids[0]}`)).body
     expect(sim).toMatchObject({ processingTicket: false, processingTicketCount: 0 })

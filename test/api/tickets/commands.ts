@@ -1,4 +1,4 @@
-/** The commands in histories of SIMs and their tickets, each with a text that makes a failure readable. */
+/** The commands in histories of SIMs and their tickets. Each has a text, for the report of a failing history. */
 import fc from 'fast-check'
 import { type CarrierResponse, openTickets, type SimModel } from './model.ts'
 import {
@@ -33,7 +33,7 @@ const simOf = (model: Model, n: number): SimModel => {
   if (sim === undefined) throw new Error(`the model has no SIM ${n}`)
   return sim
 }
-const told = ({ kind, by, pool, tariff, tag, atBoundary }: Ask) =>
+const textOf = ({ kind, by, pool, tariff, tag, atBoundary }: Ask) =>
   [
     kind,
     ...(by === 'user' ? [] : [`by ${by}`]),
@@ -86,7 +86,7 @@ const change = fc.oneof(fc.constant('unprovision' as const), fc.record({ pool, t
 const changeIn = (to: typeof change extends fc.Arbitrary<infer T> ? T : never) =>
   to === 'unprovision' ? `queue ${to}` : `queue pool ${to.pool} tariff ${to.tariff}`
 
-/** The place of a SIM's open ticket among all tickets. */
+/** The index in `model.order` of one of the SIM's open tickets; -1 if it has none. */
 const openPlace = (model: Model, sim: SimModel, n: number): number => {
   const open = openTickets(sim)
   return model.order.indexOf(open[n % open.length]?.id ?? '')
@@ -94,7 +94,7 @@ const openPlace = (model: Model, sim: SimModel, n: number): number => {
 
 const meanwhile: fc.Arbitrary<{ text: string; act: Meanwhile }> = fc.oneof(
   ask.map((one) => ({
-    text: told(one),
+    text: textOf(one),
     act: (model: Model, real: Real, sim: SimModel) => open(model, real, sim, one),
   })),
   fc.nat(2).map((n) => ({
@@ -109,7 +109,7 @@ export function commandsOn(count: number): fc.Arbitrary<Command>[] {
   const sim = fc.nat(count - 1)
   const opening = fc
     .tuple(sim, ask)
-    .map(([n, one]) => command(`SIM ${n}: ${told(one)}`, (model, real) => open(model, real, simOf(model, n), one)))
+    .map(([n, one]) => command(`SIM ${n}: ${textOf(one)}`, (model, real) => open(model, real, simOf(model, n), one)))
   const executing = fc
     .tuple(sim, fc.array(answer, { maxLength: 3 }), fc.array(meanwhile, { maxLength: 2 }))
     .map(([n, answers, also]) =>

@@ -26,7 +26,7 @@ export interface WantedTicket {
   readonly poolId: number | null
   readonly tariffId: number | null
   readonly tag: string | null
-  /** Takes effect at the cycle boundary before the history. */
+  /** Whether it takes effect at the cycle boundary, which is before the history. */
   readonly atBoundary: boolean
 }
 export interface TicketModel extends WantedTicket {
@@ -34,7 +34,7 @@ export interface TicketModel extends WantedTicket {
   status: number
   attempts: number
   failure: string | null
-  /** Epoch milliseconds; no worker takes it before. */
+  /** Epoch milliseconds; no worker claims it earlier. */
   notBefore: number
 }
 export interface SimModel {
@@ -60,7 +60,7 @@ export type Effect =
 const refused = (code: string): Effect => ({ is: 'refused', code })
 const asking = (to: LineState): Effect => ({ is: 'change', to, asksCarrier: true })
 
-/** What a ticket does to a SIM in this state. */
+/** The effect of a ticket on a SIM in this state. */
 function effectOf(state: LineState, wanted: WantedTicket): Effect {
   const { status } = state
   if (wanted.kind === 'unassign') {
@@ -81,7 +81,7 @@ function effectOf(state: LineState, wanted: WantedTicket): Effect {
     case 'move': {
       const [poolId, tariffId] = [wanted.poolId ?? state.poolId, wanted.tariffId ?? state.tariffId]
       if (poolId === state.poolId && tariffId === state.tariffId) return { is: 'already' }
-      // A change queued since the boundary is for the next boundary.
+      // A change that was queued since the boundary stays: it is for the next one.
       const pending = wanted.atBoundary ? state.pending : null
       return asking({ ...state, poolId, tariffId, tag: wanted.tag ?? state.tag, pending })
     }
@@ -111,14 +111,14 @@ export const stateAfter = (sim: SimModel): LineState =>
     return effect.is === 'change' ? effect.to : state
   }, sim.state)
 
-/** The code by which opening a ticket fails; null if it may be opened. A ticket without effect is refused too. */
+/** The error code if opening the ticket fails, else null. A ticket without effect fails too. */
 export function conflictOf(sim: SimModel, wanted: WantedTicket): string | null {
   const effect = effectOf(stateAfter(sim), wanted)
   if (effect.is === 'change') return null
   return effect.is === 'refused' ? effect.code : 'sim_state_conflict'
 }
 
-/** Drops the queued change when no open ticket is left that could provision the SIM. */
+/** Drops the queued change of an unprovisioned SIM without open tickets. */
 export function dropIdle(sim: SimModel): void {
   if (sim.state.status === 0 && openTickets(sim).length === 0) sim.state = { ...sim.state, pending: null }
 }
@@ -154,7 +154,7 @@ export function* execution(sim: SimModel, now: number): Generator<TicketModel, v
     const answer = yield ticket
     switch (answer) {
       case 'ok': {
-        // Checked again: a change may have been queued meanwhile.
+        // Computed again: a change may have been queued meanwhile.
         const after = effectOf(sim.state, ticket)
         if (after.is === 'change') sim.state = after.to
         ticket.status = TICKET.complete

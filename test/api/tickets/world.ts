@@ -1,4 +1,4 @@
-/** A tenant and its model: each request is made to both, and what they show is compared. */
+/** A tenant and its model: both get each request, and then the API must show the SIMs and tickets of the model. */
 import { expect } from 'vitest'
 import type { Network } from '../../../network/network.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
@@ -45,7 +45,7 @@ const BEGIN = Date.UTC(2026, 10, 20, 12)
 /** A cycle boundary before every history. */
 const BOUNDARY = '2026-11-01T00:00:00.000Z'
 
-/** A tenant with SIMs: the first as delivered, the others in use, because most requests need that. */
+/** A tenant with SIMs: the first is unprovisioned, the others are Active, as most requests need them. */
 export async function aWorld(
   harness: Harness,
   bridge: Real['bridge'],
@@ -75,7 +75,7 @@ export async function aWorld(
   return { model, real }
 }
 
-/** A ticket as a history names it. */
+/** A ticket to open; pool and tariff by number. */
 export interface Ask {
   readonly kind: Kind
   readonly by: WantedTicket['by']
@@ -228,7 +228,7 @@ export async function compare(model: Model, { tenant }: Real): Promise<void> {
 
 export type Meanwhile = (model: Model, real: Real, sim: SimModel) => Promise<void>
 
-/** Executes a SIM's tickets. The carrier gives these responses, and `ok` after them. */
+/** Executes a SIM's tickets. The carrier gives these responses, then `ok`. `meanwhile` runs in its first request. */
 export async function workOff(
   model: Model,
   real: Real,
@@ -248,7 +248,7 @@ export async function workOff(
         expect(request.ticketId, 'the ticket the carrier is asked for').toBe(expected.value?.id)
         for (const act of left.meanwhile.splice(0)) await act(model, real, sim)
         await compare(model, real)
-        // Another worker finds the SIM claimed, and leaves it.
+        // Another worker finds the SIM claimed, and does nothing.
         await execute(real, sim.id)
       } catch (error) {
         wrong ??= error

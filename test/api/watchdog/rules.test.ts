@@ -49,7 +49,7 @@ describe('rule sets', () => {
       return { file: `sim/${name}.json`, text: JSON.stringify(changed) }
     }
     const load = (...files: object[]) => harness.operate('POST', '/internal/rules', { files, author: 'Ada Lovelace' })
-    const told = async (tenant: typeof harness.tenant) => {
+    const changes = async (tenant: typeof harness.tenant) => {
       const { data } = (await tenant.ask('GET', '/api/events?type=2')).body
       expect(JSON.stringify(data)).not.toContain('Ada')
       return data
@@ -58,17 +58,17 @@ describe('rule sets', () => {
     }
     const ours = { match: { ...rule.match, tenant: harness.tenant.id } }
     await load(named('kept'))
-    const before = [(await told(harness.tenant)).length, (await told(harness.other)).length]
+    const before = [(await changes(harness.tenant)).length, (await changes(harness.other)).length]
 
     await load(named('kept'), named('secret', ours), named('tried', {}, { stage: 'shadow' }))
     await load(named('kept', { description: 'said better' }), named('secret', ours, { level: 'Warning' }))
     await load(named('kept', {}, { level: 'Warning' }))
 
-    expect((await told(harness.tenant)).slice(0, -(before[0] ?? 0))).toEqual([
+    expect((await changes(harness.tenant)).slice(0, -(before[0] ?? 0))).toEqual([
       'kept changed, secret is gone.',
       'secret changed.',
       'secret is new.',
     ])
-    expect((await told(harness.other)).slice(0, -(before[1] ?? 0))).toEqual(['kept changed.'])
+    expect((await changes(harness.other)).slice(0, -(before[1] ?? 0))).toEqual(['kept changed.'])
   })
 })

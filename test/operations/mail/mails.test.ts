@@ -182,7 +182,7 @@ describe('grouped mails', () => {
       await evaluateSubjects(store, EVALUATION, post.tenantId)
       await post.send()
     }
-    const told = async () =>
+    const mailedSims = async () =>
       (await post.mails()).map(({ keys }) =>
         keys.map((key) => Number(/^sim-usage-warning\/sim\/(\d+)\//.exec(key)?.[1])),
       )
@@ -196,17 +196,17 @@ describe('grouped mails', () => {
     await wait(30)
     await fire(sims[1])
     await wait(29.999)
-    seen.push(await told())
+    seen.push(await mailedSims())
     await wait(0.001)
-    seen.push(await told())
+    seen.push(await mailedSims())
     await wait(1)
     await fire(sims[2])
     await wait(100)
     await fire(sims[3])
     await wait(distance - 101.001)
-    seen.push(await told())
+    seen.push(await mailedSims())
     await wait(0.001)
-    seen.push(await told())
+    seen.push(await mailedSims())
 
     const [a, b, c, d] = sims
     expect(seen).toEqual([

@@ -12,7 +12,7 @@ import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, complete, type Harness } from '../harness.ts'
-import { at, CLOSE, CYCLE, charge, close, DAY, notices, STEPS, statement, total } from './october.ts'
+import { at, CLOSE, CYCLE, charge, close, DAY, notifications, STEPS, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
 const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
@@ -116,7 +116,7 @@ describe('late usage', () => {
     expect(lines.map(({ kind, adjusts, smsMicro }) => [kind, adjusts, smsMicro])).toEqual([
       ['adjustment', CYCLE, 3 * fromMoney(0.05)],
     ])
-    const [, { body } = { body: undefined }] = await notices(harness)
+    const [, { body } = { body: undefined }] = await notifications(harness)
     if (body === undefined) throw new Error('no summary of the second cycle')
     expect(body).toMatchObject({
       cycle: { key: NEXT },
@@ -164,7 +164,7 @@ describe('closeCycle', () => {
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = CLOSE_NEXT
     await close(harness, NEXT)
-    // Queued in October; the carrier took all of November.
+    // The change was queued in October; the carrier took until the end of November.
     const boundary = new Date('2026-11-01T00:00:00Z')
     const cause = { by: 'month-end', cycle: CYCLE } as const
     await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
@@ -180,7 +180,7 @@ describe('closeCycle', () => {
       [NEXT, to, null, 1500, 0],
       [NEXT, to, simId, 1500, fromMoney(1)],
     ])
-    // The pool that it left is empty now: its capacity goes, and that of the new pool comes.
+    // The old pool is empty now, so its capacity is subtracted; the new pool's is added.
     expect(lines.filter((line) => line.simId === null).map(({ limitBytes }) => limitBytes)).toEqual([-1000, 1000])
   })
 

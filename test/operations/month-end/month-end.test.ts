@@ -21,7 +21,7 @@ import {
   close,
   DAY,
   MONTH_END,
-  notices,
+  notifications,
   STEPS,
   statement,
   total,
@@ -57,7 +57,7 @@ describe('closeCycle', () => {
       ['pool', 1500, 500],
       ['sim', 1500, 500],
     ])
-    expect(await notices(harness)).toMatchObject([
+    expect(await notifications(harness)).toMatchObject([
       {
         body: {
           kind: 'summary',
@@ -112,7 +112,7 @@ describe('closeCycle', () => {
 
     expect(answers.map(({ statement }) => statement)).toEqual([false, false])
     expect((await statement(harness)).map(({ kind }) => kind)).toEqual(['empty'])
-    expect(await notices(harness)).toEqual([])
+    expect(await notifications(harness)).toEqual([])
     expect(await harness.rows(sql`select 1 from events where type = 1`)).toEqual([])
   })
 
@@ -122,7 +122,7 @@ describe('closeCycle', () => {
 
     await harness.asTenant((tx) => closeCycle(tx, CYCLE, { ...STEPS, moved: 2, changesFailed: 1 }))
 
-    expect(await notices(harness)).toMatchObject([
+    expect(await notifications(harness)).toMatchObject([
       { body: { figures: { movesApplied: 2, movesFailed: 1 }, pools: [] } },
     ])
   })
@@ -274,7 +274,7 @@ describe('renewCycle', () => {
     await acted.promise
 
     store.now = BOUNDARY.getTime()
-    // It has read the contributors, and waits to mark the SIM due.
+    // The opening has read the contributors, and waits for a lock to mark the SIM due.
     const opened = harness.asTenant(currentCycle)
     await soon(async () => expect(await lockWaiters(store)).toBe(1))
     const renewed = harness.asTenant((tx) => renewCycle(tx, CYCLE))

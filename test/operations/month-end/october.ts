@@ -1,4 +1,4 @@
-/** The month that the tests of statements and month ends play in, and what they do in it. */
+/** October 2026, the billing cycle in tests of statements and month ends: its instants, and helpers to close it. */
 import { sql } from 'kysely'
 import type { SummaryNotification } from '../../../notify/notification.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
@@ -17,7 +17,7 @@ export const at = (day: number) => BEGIN + day * DAY
 export const close = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => closeCycle(tx, key, STEPS))
 export const statement = async (harness: Harness, key = CYCLE) =>
   (await harness.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
-export const notices = (harness: Harness) =>
+export const notifications = (harness: Harness) =>
   harness.rows(sql<{ body: SummaryNotification }>`select body from notifications order by id`)
 
 export const total = (lines: readonly StatementLine[], of: (line: StatementLine) => number) =>

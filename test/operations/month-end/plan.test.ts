@@ -43,7 +43,7 @@ const aPoolOf = (harness: Harness, type: TariffType = TariffType.Standard, bytes
     return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
   })
 
-/** Runs SQL outside every role, as no caller may. */
+/** Runs SQL as the superuser, past row-level security. */
 async function pastAll(query: string, values: unknown[] = []) {
   const client = new pg.Client({ connectionString: store.databaseUrl })
   await client.connect()

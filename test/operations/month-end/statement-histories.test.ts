@@ -57,18 +57,18 @@ const late = (sim: number, bytes: number, daysAgo: number): Step => ({
   again: false,
 })
 const TURN: Step[] = [{ do: 'wait', days: 10 }, { do: 'close' }]
-/** Histories too rare to be met by chance. */
+/** Histories that random steps hardly ever produce. */
 const RARE: [number, Step[]][] = [
   // Two SIMs of a Fixed pool with the same excess of an odd number of bytes; then one more batch for the same cycle.
   [2, [late(1, 1224, 9), ...TURN, late(1, 10, 19), ...TURN, late(0, 3, 39)]],
-  // A change that took long moves a SIM within a closed cycle, into a pool that had no cost in that cycle.
+  // A change is applied late: it moves a SIM in a closed cycle, into a pool that had no cost in that cycle.
   [0, [...TURN, { do: 'make', pool: 2 }, { do: 'move', sim: 0, pool: 2, own: null, since: 'boundary before' }]],
   // A bucket costs as long as its pool exists, used or not.
   [0, [{ do: 'make', pool: 2 }, ...TURN, { do: 'delete', pool: 2 }, ...TURN]],
 ]
 
-/** What the statements say so far. */
-interface Told {
+/** The statements written so far. */
+interface Statements {
   /** Closed cycles, the oldest first. */
   readonly closed: Cycle[]
   /** Each cycle's statement as it was first written. */
@@ -91,7 +91,7 @@ const figures = (line: StatementLine | Figures): Figures => ({
   >),
 })
 /** A row of zeros counts as no row. */
-const tellsSomething = (line: Figures) => AMOUNTS.some((name) => line[name] !== 0n)
+const hasAmounts = (line: Figures) => AMOUNTS.some((name) => line[name] !== 0n)
 
 /** Lines added up by pool and SIM. */
 function addedUp(lines: readonly (StatementLine | Figures)[]): Figures[] {
@@ -102,18 +102,16 @@ function addedUp(lines: readonly (StatementLine | Figures)[]): Figures[] {
     const amounts = AMOUNTS.map((name) => [name, (before?.[name] ?? 0n) + line[name]] as const)
     sums.set(key, { ...line, ...(Object.fromEntries(amounts) as Partial<Figures>) })
   }
-  return [...sums.values()]
-    .filter(tellsSomething)
-    .sort((a, b) => a.poolId - b.poolId || (a.simId ?? 0) - (b.simId ?? 0))
+  return [...sums.values()].filter(hasAmounts).sort((a, b) => a.poolId - b.poolId || (a.simId ?? 0) - (b.simId ?? 0))
 }
 
 /** A SIM whose share alone changes gets no adjustment: shares are compared in the first statement, and for pools. */
 const withoutShares = (lines: readonly Figures[]) =>
   lines
     .map((line) => (line.simId === null ? line : { ...line, limitBytes: 0n }))
-    .filter((line) => line.simId === null || tellsSomething(line))
+    .filter((line) => line.simId === null || hasAmounts(line))
 
-async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
+async function close(world: World, statements: Statements, cycle: Cycle): Promise<void> {
   const plan = await world.harness.asTenant((tx) => planMonthEnd(tx, cycle.key))
   await world.harness.asTenant((tx) => closeCycle(tx, cycle.key, STEPS))
 
@@ -121,25 +119,26 @@ async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
   const own = lines.filter(({ kind }) => kind !== 'adjustment')
   const adjustments = lines.filter(({ kind }) => kind === 'adjustment')
   const where = `the statement of ${cycle.key}`
-  expect(own.map(figures).filter(tellsSomething), where).toEqual(statementOf(world, cycle).filter(tellsSomething))
+  expect(own.map(figures).filter(hasAmounts), where).toEqual(statementOf(world, cycle).filter(hasAmounts))
   const [totals] = [await world.harness.asTenant((tx) => statementTotals(tx, cycle.key))]
   expect(totals, where).toEqual({ lines: lines.length, totalMicro: total(lines, charge) })
   expect(BigInt(total(own, charge)), where).toBe(
     statementOf(world, cycle).reduce((sum, line) => sum + chargeOf(line), 0n),
   )
 
-  told.closed.push(cycle)
-  told.written.set(cycle.key, await rawStatement(world, cycle.key))
-  told.lines.push(...adjustments, ...own.map((line) => ({ ...line, adjusts: cycle.key })))
-  for (const each of told.closed) {
-    const said = told.lines.filter(({ adjusts }) => adjusts === each.key)
-    expect(withoutShares(addedUp(said)), `all that was said of ${each.key} by ${cycle.key}`).toEqual(
-      withoutShares(addedUp(statementOf(world, each))),
-    )
+  statements.closed.push(cycle)
+  statements.written.set(cycle.key, await rawStatement(world, cycle.key))
+  statements.lines.push(...adjustments, ...own.map((line) => ({ ...line, adjusts: cycle.key })))
+  for (const each of statements.closed) {
+    const linesOfCycle = statements.lines.filter(({ adjusts }) => adjusts === each.key)
+    expect(
+      withoutShares(addedUp(linesOfCycle)),
+      `all lines about ${each.key} in the statements up to ${cycle.key}`,
+    ).toEqual(withoutShares(addedUp(statementOf(world, each))))
   }
   const ids = adjustments.map(({ adjusts, poolId, simId }) => `${adjusts}/${poolId}/${simId}`)
   expect(new Set(ids).size, 'one adjustment of a SIM, pool and cycle').toBe(ids.length)
-  expect(adjustments.filter((line) => !tellsSomething(figures(line)))).toEqual([])
+  expect(adjustments.filter((line) => !hasAmounts(figures(line)))).toEqual([])
 
   const sims = own.filter(({ kind }) => kind === 'sim')
   expect(plan, `the plan of ${cycle.key}`).toMatchObject({
@@ -168,10 +167,10 @@ async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
 }
 
 /** Closes every cycle that has ended and is not closed, the oldest first. */
-async function closeEnded(world: World, told: Told): Promise<void> {
-  const last = told.closed.at(-1)
+async function closeEnded(world: World, statements: Statements): Promise<void> {
+  const last = statements.closed.at(-1)
   let cycle = last === undefined ? cycleAt(BILLING_CYCLE, BEGIN) : nextCycle(BILLING_CYCLE, last)
-  for (; cycle.endsAt <= store.now; cycle = nextCycle(BILLING_CYCLE, cycle)) await close(world, told, cycle)
+  for (; cycle.endsAt <= store.now; cycle = nextCycle(BILLING_CYCLE, cycle)) await close(world, statements, cycle)
 }
 
 describe('statements and their adjustments', () => {
@@ -182,23 +181,23 @@ describe('statements and their adjustments', () => {
     await fc.assert(
       fc.asyncProperty(anyPool, fc.array(step, { minLength: 8, maxLength: 35 }), async (first, history) => {
         const world = await aWorld(store, BILLING_CYCLE, [])
-        const told: Told = { closed: [], written: new Map(), lines: [] }
+        const statements: Statements = { closed: [], written: new Map(), lines: [] }
         for (const one of [...beginning(first), ...history]) {
-          if (one.do === 'close') await closeEnded(world, told)
+          if (one.do === 'close') await closeEnded(world, statements)
           else await take(world, one)
         }
-        // Twice: what came after the last close is in the next statement.
+        // Twice: the second statement has the adjustments for records that came after the first close.
         for (const days of [10, 10]) {
           await take(world, { do: 'wait', days })
-          await closeEnded(world, told)
+          await closeEnded(world, statements)
         }
         expect(await world.harness.rows(sql`select 1 from restatements`)).toEqual([])
-        for (const [key, written] of told.written) expect(await rawStatement(world, key), key).toBe(written)
+        for (const [key, written] of statements.written) expect(await rawStatement(world, key), key).toBe(written)
         for (const cycle of world.cycles.values()) {
           if (cycle.endsAt <= cycleNow(world).startsAt && cycle.startsAt >= cycleAt(BILLING_CYCLE, BEGIN).startsAt)
-            expect(told.written.has(cycle.key), `${cycle.key} is closed`).toBe(true)
+            expect(statements.written.has(cycle.key), `${cycle.key} is closed`).toBe(true)
         }
-        adjusted += told.lines.filter(({ kind }) => kind === 'adjustment').length
+        adjusted += statements.lines.filter(({ kind }) => kind === 'adjustment').length
       }),
       { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, examples: RARE },
     )

@@ -1,13 +1,14 @@
 /**
- * What a cycle's statement has to say, told from the history and the records alone, in bigint: the service's rules of
- * allowance, overage and charges once more, written for reading. Nothing of domain/ or store/ is used for it.
+ * A second implementation of statements, written to be read. It computes a cycle's statement in bigint, from the
+ * history and the usage records alone, by the service's rules for allowance, overage and charges. It shares only codes
+ * and types with the service.
  */
 import { TariffType } from '../../../domain/codes.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { amountsOf, contributes, type LineModel, tariffOf } from '../usage/figure-model.ts'
 import { type PoolModel, placesOf, type Terms, type World } from '../usage/figure-world.ts'
 
-/** The figures of a line, of a SIM or (`sim` null) of a pool itself. */
+/** The figures of a statement line: of a SIM, or of a pool itself if `simId` is null. */
 export interface Figures {
   readonly poolId: number
   readonly simId: number | null
@@ -41,7 +42,7 @@ interface Row {
   readonly voiceSeconds: bigint
   readonly smsCount: bigint
   readonly contributing: boolean
-  /** The tariff that governs; null: none. */
+  /** The governing tariff; null: none. */
   readonly tariff: Terms | null
 }
 
@@ -79,7 +80,10 @@ function limitOf(row: Row, place: Place, contributing: bigint): bigint {
   return place.tariff?.type === TariffType['Fixed Pool'] ? allowance / contributing : allowance
 }
 
-/** The overage of each row of a shared pool: by excess over the share, or by usage where nobody is over his. */
+/**
+ * Divides the overage of a shared pool among its rows: by their excess over their share, or by usage if no row exceeds
+ * its share. The bytes left by rounding go to the largest remainders, then to the lowest SIM ids.
+ */
 function divided(rows: readonly Row[], limits: readonly bigint[], capacity: bigint): bigint[] {
   const over = above(
     sum(rows, ({ bytes }) => bytes),
@@ -144,7 +148,7 @@ function placeLines(world: World, cycle: Cycle, place: Place): Figures[] {
   return [own, ...sims]
 }
 
-/** What a statement of the cycle would say now: pools by id, each before its SIMs. */
+/** The statement of the cycle as of now: pools by id, each followed by its SIMs. */
 export const statementOf = (world: World, cycle: Cycle): Figures[] =>
   placesOf(world)
     .toSorted((a, b) => a.id - b.id)

@@ -56,7 +56,7 @@ const LATE: Step[] = [
 ]
 
 /** A row of zeros counts as no row. */
-const tellsSomething = (row: { readonly limit: number; readonly bytes: number; readonly overage: number }) =>
+const hasAmounts = (row: { readonly limit: number; readonly bytes: number; readonly overage: number }) =>
   row.limit > 0 || row.bytes > 0 || row.overage > 0
 
 async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
@@ -103,9 +103,7 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
       expect(
         {
           ...actual,
-          rows: mine
-            .map(({ simId, limit, bytes, overage }) => ({ simId, limit, bytes, overage }))
-            .filter(tellsSomething),
+          rows: mine.map(({ simId, limit, bytes, overage }) => ({ simId, limit, bytes, overage })).filter(hasAmounts),
         },
         where,
       ).toMatchObject({
@@ -120,7 +118,7 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
             bytes: wanted.ledger[n]?.usageBytes ?? 0,
             overage: overageBytes,
           }))
-          .filter(tellsSomething),
+          .filter(hasAmounts),
       })
       const contributing = wanted?.ledger.filter((row) => row.contributing).length ?? 0
       if (tariff?.type === TariffType['Dynamic Pool'])

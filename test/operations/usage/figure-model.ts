@@ -1,6 +1,7 @@
 /**
- * What pools and SIMs have come to, told from their history: when a SIM belonged where, when it was Active, what
- * was accepted. Nothing is kept up here, everything is counted anew; the service keeps ledger rows and totals.
+ * The figures of pools and SIMs, computed from their history: which pool a SIM was in and when, when it was Active, and
+ * which usage records were accepted. The service keeps ledger rows and totals; the model keeps none and adds up the
+ * history each time. It divides allowances and overage with the service's own `poolFigures`.
  */
 
 import type { Cycle } from '../../../domain/time/cycle.ts'
@@ -26,11 +27,11 @@ export interface Amounts {
 export interface LineModel {
   readonly simId: number
   status: 'unprovisioned' | 'active' | 'suspended'
-  /** The cycle the watchdog suspended it in, until the renewal. */
+  /** Key of the cycle in which the watchdog suspended it until the renewal. */
   suspendedIn: string | null
   readonly memberships: Membership[]
   readonly active: Span[]
-  /** Cycles at whose beginning it was due back: it contributes to them from then on. */
+  /** Keys of cycles at whose start the SIM was due for reactivation. It contributes to them. */
   readonly dueBack: Set<string>
   readonly records: ({ readonly id: string; readonly at: number } & Amounts)[]
 }
@@ -52,10 +53,10 @@ const overlap = (...spans: Span[]) =>
   Math.max(...spans.map(({ from }) => from)) < Math.min(...spans.map(({ to }) => to))
 const spanOf = (cycle: Cycle): Span => ({ from: cycle.startsAt, to: cycle.endsAt })
 
-/** The pool of a SIM at an instant. */
+/** The pool of a SIM at an instant; `OUTSIDE` if it had none. */
 const poolAt = (line: LineModel, at: number) => line.memberships.findLast((m) => inside(m, at))?.poolId ?? OUTSIDE
 
-/** What a SIM has used in a pool and cycle. */
+/** A SIM's usage in a pool and a cycle. */
 export const amountsOf = (line: LineModel, cycle: Cycle, poolId: number): Amounts =>
   line.records
     .filter(({ at }) => inside(spanOf(cycle), at) && poolAt(line, at) === poolId)
@@ -74,7 +75,7 @@ export function contributes(line: LineModel, cycle: Cycle, poolId: number): bool
   return line.memberships.some((m) => m.poolId === poolId && spans.some((span) => overlap(m, span, spanOf(cycle))))
 }
 
-/** The last own tariff in force in a pool and cycle. */
+/** The SIM's last own tariff in a pool and a cycle, by id; null: none. */
 export const tariffOf = (line: LineModel, cycle: Cycle, poolId: number) =>
   line.memberships.findLast((m) => m.poolId === poolId && overlap(m, spanOf(cycle)))?.tariffId ?? null
 

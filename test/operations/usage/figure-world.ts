@@ -1,6 +1,6 @@
 /**
- * Histories of a small estate, made of random steps: each is taken in the service, by its operations, and in the model
- * (figure-model.ts), by what the service promises.
+ * Random histories of a small estate. Each step is taken twice: in the service, by its operations, and in the model
+ * (figure-model.ts), as the service promises to behave.
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
@@ -42,8 +42,9 @@ const fees = (
   fixedBucketCost,
 })
 /**
- * Small allowances, so that a few records go over them; odd ones, so that shares do not come out even. Fees of a voice
- * minute that a second divides unevenly, and of overage by which a byte is half a micro-unit or a third of one.
+ * The allowances are small, so that a few records exceed them, and odd, so that shares do not divide evenly. The fees
+ * need rounding: by some, a second of voice costs a fraction of a micro-unit; a byte of overage costs half a micro-unit
+ * by the first tariff, one and a third by the second.
  */
 const TARIFFS = [
   { type: TariffType.Standard, allowanceBytes: 1000, ...fees(1_000_001, 7, 31, 500_000_000) },
@@ -51,12 +52,12 @@ const TARIFFS = [
   { type: TariffType['Fixed Pool'], allowanceBytes: 2503, ...fees(0, 0, 1, 7_500_000_001, 20_000_003) },
   { type: TariffType.Standard, allowanceBytes: 350, ...fees(5, 50_000, 100_000, 5_000_000) },
 ] as const satisfies readonly Terms[]
-/** By number of the tariff: two Standard pools, a Dynamic and a Fixed one. */
+/** Pools by number. Pool n has tariff n: Standard, Dynamic, Fixed, Standard. */
 export const POOLS = [0, 1, 2, 3] as const
 const SIMS = 4
 
 export interface PoolModel {
-  /** 0: outside pools; null: not made yet. */
+  /** 0: outside pools; null: not created yet. */
   id: number | null
   readonly tariff: Terms | null
   createdAt: number
@@ -103,7 +104,7 @@ const own = maybe(fc.nat(TARIFFS.length - 1))
 const bytes = fc.oneof(fc.constant(0), fc.nat(2000), fc.nat(3))
 const others = fc.oneof(fc.constant(0), fc.nat(130))
 
-/** Steps in the life of SIMs, and their usage. @param mostHoursAgo how late a record may be */
+/** Steps that change SIMs (`lives`), and steps that record usage. @param mostHoursAgo how late a record may be */
 export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbitrary<Step>> => {
   const hoursAgo = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(mostHoursAgo))
   return {
@@ -158,7 +159,7 @@ export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbi
   }
 }
 
-/** @param made pools that are there from the beginning, by number; the others are made by a step */
+/** @param made numbers of the pools that exist from the beginning; steps may create the others */
 export async function aWorld(store: TestStore, billingCycle: string, made: readonly number[] = POOLS) {
   store.now = BEGIN
   const harness = await aHarness(store, billingCycle)
@@ -188,9 +189,9 @@ export async function aWorld(store: TestStore, billingCycle: string, made: reado
     lines: (await harness.unprovisioned(SIMS)).map(aLine),
     tariffIds,
     tariffs: new Map(tariffIds.map((id, n) => [id, TARIFFS[n] as Terms])),
-    /** By number of the pool. */
+    /** By number. */
     pools: POOLS.map((n): PoolModel => ({ ...notYet, tariff: TARIFFS[n] })),
-    /** Cycles that were used in, by key. */
+    /** Cycles of all records that were sent, by key. */
     cycles: new Map<string, Cycle>(),
   }
   for (const n of made) await make(world, n)
@@ -198,7 +199,7 @@ export async function aWorld(store: TestStore, billingCycle: string, made: reado
 }
 export type World = Awaited<ReturnType<typeof aWorld>>
 
-/** All places that SIMs can be in: the pools made so far, and outside of them. */
+/** All places where SIMs can be or have been: outside pools, and in each pool created so far, deleted or not. */
 export const placesOf = (world: World): (PoolModel & { readonly id: number })[] => [
   { id: OUTSIDE, tariff: null, createdAt: BEGIN, deletedAt: OPEN },
   ...world.pools.flatMap((pool) => (pool.id === null ? [] : [{ ...pool, id: pool.id }])),
@@ -223,14 +224,17 @@ async function remove(world: World, n: number): Promise<void> {
   pool.deletedAt = world.store.now
 }
 
-/** Whether there is such a pool now. */
+/** Whether the pool exists now. */
 const isThere = (world: World, n: number) => world.pools[n]?.id != null && world.pools[n]?.deletedAt === OPEN
 
-/** Whether a tariff may be named: outside pools a Standard one, in a shared pool the pool's, which has its number. */
+/**
+ * Whether a SIM may get this own tariff: outside pools a Standard one, in a Standard pool any, in a shared pool only
+ * the pool's (which has the pool's number).
+ */
 const mayName = ({ pool, own }: { readonly pool: number | null; readonly own: number | null }) =>
   own === null || own === pool || TARIFFS[pool ?? own]?.type === TariffType.Standard
 
-/** Whether the step can be taken now; one that cannot is passed over, so that histories shrink freely. */
+/** Whether the step is possible now. Others are skipped, so that fast-check can shrink histories freely. */
 function mayTake(world: World, line: LineModel, step: OfOneSim): boolean {
   const at = openMembership(line)
   if ('pool' in step && step.pool !== null && !isThere(world, step.pool)) return false
@@ -265,7 +269,7 @@ function sinceOf(world: World, since: 'now' | 'boundary' | 'boundary before'): n
 /** Takes a step, in the service and in the model. */
 export async function take(world: World, step: Step): Promise<void> {
   const { harness, store } = world
-  // No two steps at one instant: a span has a length.
+  // No two steps happen at one instant, so every span has a length.
   store.now += 1000
   if (step.do === 'wait') return wait(world, step.days)
   if (step.do === 'make') return make(world, step.pool)
@@ -274,7 +278,7 @@ export async function take(world: World, step: Step): Promise<void> {
   if (line === undefined || !mayTake(world, line, step)) return
   const { simId } = line
   const now = store.now
-  // As a worker does before it takes up a SIM's tickets.
+  // Opens the cycle, as a worker does before it claims a SIM's tickets.
   await harness.asTenant(currentCycle)
   const cycle = cycleNow(world)
   const monthEnd: Cause = { by: 'month-end', cycle: cycle.key }
@@ -371,18 +375,18 @@ async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use
   const answer = await world.harness.record([record])
   const again = step.do === 'use' && step.again ? await world.harness.record([record]) : undefined
 
-  expect(answer, 'the answer to a record').toMatchObject({
+  expect(answer, 'the result of a record').toMatchObject({
     accepted: fits ? 1 : 0,
     duplicates: 0,
     rejected: fits ? [] : [{ code: 'negative_total' }],
   })
   if (again !== undefined)
-    expect(again, 'the answer to a record sent again').toMatchObject({ accepted: 0, duplicates: 1 })
+    expect(again, 'the result of a record sent again').toMatchObject({ accepted: 0, duplicates: 1 })
   if (fits) line.records.push({ id: record.recordId, at, bytes, voiceSeconds, smsCount })
 }
 
 async function wait(world: World, days: number): Promise<void> {
-  // The sweep opens every cycle; only the last one may be opened by whoever comes first.
+  // The sweep opens every cycle. Here this does; a cycle that begins during the wait is opened by what comes next.
   await world.harness.asTenant(currentCycle)
   const before = cycleNow(world)
   world.store.now += days * DAY

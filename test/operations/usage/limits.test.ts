@@ -85,7 +85,7 @@ describe('the amounts of a usage record', () => {
 })
 
 describe('a total too large to be exact', () => {
-  /** SIMs in and outside a pool with a byte each; `fill` sets a total as if that much usage had come in. */
+  /** SIMs in and outside a pool, with a byte of usage each. `fill` sets a total as if that much usage were recorded. */
   async function aFullEstate() {
     const harness = await aHarness(store)
     const poolId = await harness.asTenant(async (tx) => {
@@ -111,7 +111,7 @@ describe('a total too large to be exact', () => {
       'an hour',
       (sim: number) => sql`update usage_buckets set bytes = ${most} where subject_kind = 1 and subject_id = ${sim}`,
     ],
-  ])('rejects the record, not its chunk: of %s', async (_, filled) => {
+  ])('of %s rejects the record, not its chunk', async (_, filled) => {
     const harness = await aFullEstate()
     await harness.fill(filled(harness.full, harness.poolId))
     const amounts = [3, 11, 4, 1]

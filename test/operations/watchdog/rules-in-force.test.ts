@@ -139,9 +139,9 @@ describe('a rule set that this build refuses', () => {
     const version = await accepted(store, foreign)
     const look = () => recordRefusedRules(store, rulesInForce())
 
-    const told = [await look(), await look(), ...(await Promise.all([look(), look()]))]
+    const recorded = [await look(), await look(), ...(await Promise.all([look(), look()]))]
 
-    expect(told.filter((one) => one !== undefined)).toMatchObject([{ version }])
+    expect(recorded.filter((one) => one !== undefined)).toMatchObject([{ version }])
     expect(await platformEvents(store)).toEqual([
       {
         type: EventType.Platform,

@@ -58,7 +58,7 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
     log: () =>
       rows(sql<{ rule: string; level: number; simId: number | null; message: string }>`
         select rule, level, sim_id as "simId", message from watchdog_log order by id`),
-    notices: () => rows(sql<{ body: AlertNotification }>`select body from notifications order by id`),
+    notifications: () => rows(sql<{ body: AlertNotification }>`select body from notifications order by id`),
     requests: () =>
       rows(sql<{ workflowId: string; do: string; signal: string }>`
         select workflow_id as "workflowId", request ->> 'do' as do, request ->> 'signal' as signal
@@ -82,8 +82,8 @@ describe('evaluateSubjects', () => {
     const warnings = (await harness.log()).filter(({ rule }) => rule === 'pool-usage-warning')
     expect(below.filter(({ rule }) => rule === 'pool-usage-warning')).toEqual([])
     expect(warnings).toMatchObject([{ level: LogLevel.Warning, message: expect.stringContaining('80 %') }])
-    const notices = (await harness.notices()).filter(({ body }) => body.rule.name === 'pool-usage-warning')
-    expect(notices).toMatchObject([
+    const notifications = (await harness.notifications()).filter(({ body }) => body.rule.name === 'pool-usage-warning')
+    expect(notifications).toMatchObject([
       { body: { kind: 'fired', subject: { kind: 'pool', label: 'meters' }, facts: { usageMB: 160, limitMB: 200 } } },
     ])
   })

@@ -27,9 +27,9 @@ async function aService(lost: number) {
     const sent = (await asked.toArray()).join('')
     if (keys.length <= lost) return void response.destroy()
     const [status, body] = ANSWERS[url.split('/').at(-1) ?? ''] ?? [404, {}]
-    const told = { status, headers: { 'content-type': 'application/json', 'x-request-id': 'r' }, body }
-    faults.push(fault({ method, url, ...told, request: { headers, body: sent === '' ? '' : JSON.parse(sent) } }))
-    response.writeHead(status, told.headers).end(JSON.stringify(body))
+    const answer = { status, headers: { 'content-type': 'application/json', 'x-request-id': 'r' }, body }
+    faults.push(fault({ method, url, ...answer, request: { headers, body: sent === '' ? '' : JSON.parse(sent) } }))
+    response.writeHead(status, answer.headers).end(JSON.stringify(body))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readSettings } from '../../../config/index.ts'
 import { ENQUEUERS } from '../../../queues/backend.ts'
 
-/** PostgreSQL's default, less 3 that it reserves for superusers, and 7 for commands and people who look. */
+/** PostgreSQL's default of 100 connections, less 3 reserved for superusers, and 7 for commands and for people. */
 const ROOM = 100 - 3 - 7
 
 test('two APIs and two workers fit PostgreSQL’s default connection limit', () => {

@@ -1,6 +1,6 @@
 /**
- * Adds up the usage file a second time, without the service's code: splits lines at commas, and counts a record of the
- * same id and time once.
+ * Adds up the shipped usage file without the service's code: splits lines at commas, and counts records with the same
+ * id and time once.
  */
 import { readFileSync } from 'node:fs'
 
@@ -13,7 +13,7 @@ export interface Line {
   readonly text: string
 }
 
-/** All lines of a usage file in their order, repeated ones included. */
+/** All lines of a usage file, in order, repeated records included. */
 export function linesOf(csv: string): Line[] {
   return csv
     .trimEnd()
@@ -30,7 +30,7 @@ export function recordsOf(lines: readonly Line[]): Line[] {
   return [...new Map(lines.map((line) => [`${line.id} ${line.at}`, line])).values()]
 }
 
-/** Bytes by the key that `of` returns. */
+/** Sums of bytes by the key that `of` returns. */
 export function bytesBy(records: readonly Line[], of: (line: Line) => string): Map<string, number> {
   const sums = new Map<string, number>()
   for (const line of records) sums.set(of(line), (sums.get(of(line)) ?? 0) + line.bytes)

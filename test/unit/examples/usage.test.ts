@@ -5,7 +5,7 @@ import { generateUsage, usageCsv } from '../../../examples/usage.ts'
 import { usageFile } from '../../../tools/usage-file.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from './usage-sums.ts'
 
-/** Above these numbers a guard holds the rest: per rule and hour, in an estate of 300 SIMs. */
+/** One rule must fire for fewer SIMs, and suspend fewer: above 20 an hour the guard holds the rest. */
 const NEWLY_FIRING = 50
 const SUSPENDED = 20
 const HOUR = 3_600_000

@@ -1,4 +1,4 @@
-/** A carrier's bridge that responds as the test tells it to. */
+/** A carrier's bridge with the responses of the test. It records the requests. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -33,7 +33,7 @@ export async function startBridge(answer: Answering) {
   }
 }
 
-/** Responds with this status and body: text as it is, all else as JSON. */
+/** Responds with this status and body. A string is sent as it is, anything else as JSON. */
 export const answering =
   (status: number, body: unknown, headers: Record<string, string> = {}): Answering =>
   (response) => {

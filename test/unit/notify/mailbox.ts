@@ -1,4 +1,4 @@
-/** A real SMTP server on a free port that keeps each mail, or handles it as the test says. */
+/** A real SMTP server on a free port that keeps each mail, unless `options` has another `onData`. */
 import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
@@ -34,5 +34,5 @@ export async function startMailbox(options: SMTPServerOptions = {}) {
   }
 }
 
-/** A refusal with this reply code. */
+/** An error by which the server refuses with this reply code. */
 export const refusal = (code: number, words: string) => Object.assign(new Error(words), { responseCode: code })

@@ -1,4 +1,4 @@
-/** Valid notifications: a test sets only the fields it is about. */
+/** Valid notifications: a test sets only the fields that it tests. */
 import { LogLevel } from '../../../domain/codes.ts'
 import type { AlertNotification, SummaryNotification } from '../../../notify/notification.ts'
 

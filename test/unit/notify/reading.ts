@@ -10,7 +10,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&#x3D;': '=',
 }
 
-/** The text of the HTML without its mark-up, with a blank for each tag. */
+/** The text of an HTML mail: each tag becomes a space. Comments, styles and the title are left out. */
 export const wordsOf = (html: string): string =>
   html
     .replace(/<!--.*?-->/gs, ' ')

@@ -18,7 +18,7 @@ function framed(message: Uint8Array): Buffer {
   return Buffer.concat([head, message])
 }
 
-/** A server that records its calls. It responds with the status of the call's name, else with its answer, else empty. */
+/** A server that records its calls. It responds with a call's status, else with its message, else with an empty one. */
 async function startServer(statuses: Record<string, number>, answers: Record<string, Uint8Array> = {}) {
   const calls: string[] = []
   const asked: Buffer[] = []

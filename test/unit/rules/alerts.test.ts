@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const pool7 = { kind: 'pool', id: 7 } as const
 
 type Said = Partial<Omit<RuleOutcome, 'rule'>>
-/** Plays outcomes a minute apart. */
+/** Decides the alert for each outcome in turn, a minute apart. */
 function play(
   rule: Rule,
   said: readonly Said[],
@@ -26,7 +26,7 @@ function play(
   return {
     steps,
     phases: steps.map(({ next }) => next.phase),
-    told: steps.flatMap(({ transitions }) => transitions).map(({ kind, key }) => `${kind} ${key}`),
+    changes: steps.flatMap(({ transitions }) => transitions).map(({ kind, key }) => `${kind} ${key}`),
     state,
   }
 }
@@ -54,17 +54,17 @@ beforeAll(async () => {
 
 describe('an alert with `once: cycle`', () => {
   test('has one transition of each kind a cycle', () => {
-    const { phases, told } = play(cycle, [NO, YES, YES, NO, YES, NO])
+    const { phases, changes } = play(cycle, [NO, YES, YES, NO, YES, NO])
 
     expect(phases).toEqual(['inactive', 'firing', 'firing', 'resolved', 'firing', 'resolved'])
-    expect(told).toEqual(['fired warned/pool/7/2026-11', 'resolved warned/pool/7/2026-11'])
+    expect(changes).toEqual(['fired warned/pool/7/2026-11', 'resolved warned/pool/7/2026-11'])
   })
 
   test('fires again in the next cycle', () => {
     const again = play(cycle, [YES], { cycle: DECEMBER, start: DECEMBER.startsAt })
 
     expect(scopeOf(cycle, '2026-11')).toBe('2026-11')
-    expect(again.told).toEqual(['fired warned/pool/7/2026-12'])
+    expect(again.changes).toEqual(['fired warned/pool/7/2026-12'])
   })
 
   test('gives level, start and resolve in its transition', () => {
@@ -79,7 +79,7 @@ describe('an alert with `once: cycle`', () => {
 describe('an alert with `once: episode`', () => {
   test('counts its episodes in the key', () => {
     expect(scopeOf(episode, '2026-11')).toBe('')
-    expect(play(episode, [YES, NO, YES, NO]).told).toEqual([
+    expect(play(episode, [YES, NO, YES, NO]).changes).toEqual([
       'fired grown/pool/7/episode-1',
       'resolved grown/pool/7/episode-1',
       'fired grown/pool/7/episode-2',
@@ -101,7 +101,7 @@ describe('an alert with `once: episode`', () => {
   test('has the cycle in its key for cycle facts', async () => {
     const rule = await aRule({ name: 'both' }, { once: 'episode' })
 
-    expect(play(rule, [YES]).told).toEqual(['fired both/pool/7/2026-11/episode-1'])
+    expect(play(rule, [YES]).changes).toEqual(['fired both/pool/7/2026-11/episode-1'])
   })
 })
 
@@ -109,14 +109,14 @@ describe('an alert with `once: occurrence`', () => {
   test('fires once for each new occurrence', () => {
     const seen = ['a', 'a', 'b', 'a', 'b', 'c'].map((name) => ({ met: true, occurrence: name }))
 
-    const { told, phases } = play(occurrence, [...seen, NO])
+    const { changes, phases } = play(occurrence, [...seen, NO])
 
-    expect(told).toEqual(['fired named/pool/7/a', 'fired named/pool/7/b', 'fired named/pool/7/c'])
+    expect(changes).toEqual(['fired named/pool/7/a', 'fired named/pool/7/b', 'fired named/pool/7/c'])
     expect(phases.at(-1)).toBe('resolved')
   })
 
   test('does not fire for an unknown occurrence', () => {
-    expect(play(occurrence, [{ met: true, occurrence: null }]).told).toEqual([])
+    expect(play(occurrence, [{ met: true, occurrence: null }]).changes).toEqual([])
   })
 })
 
@@ -129,10 +129,10 @@ describe('an alert with `for`', () => {
   })
 
   test('starts over if it is not met meanwhile', () => {
-    const { phases, told } = play(held, [YES, NO, YES, YES, NO])
+    const { phases, changes } = play(held, [YES, NO, YES, YES, NO])
 
     expect(phases).toEqual(['pending', 'inactive', 'pending', 'pending', 'inactive'])
-    expect(told).toEqual([])
+    expect(changes).toEqual([])
   })
 
   test('accepts a share of the cycle', async () => {
@@ -151,12 +151,12 @@ describe('an alert that cannot be evaluated', () => {
       { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' }, stage: 'enforce' },
     )
 
-    const { phases, steps, told } = play(rule, [YES, { error: 'Undefined fact: x' }, YES, NO])
+    const { phases, steps, changes } = play(rule, [YES, { error: 'Undefined fact: x' }, YES, NO])
 
     expect(phases).toEqual(['firing', 'firing', 'firing', 'resolved'])
     expect(steps.map(({ next }) => next.error)).toEqual([null, 'Undefined fact: x', null, null])
     expect(steps.map(({ wantsSuspend }) => wantsSuspend)).toEqual([true, false, true, false])
-    expect(told).toHaveLength(2)
+    expect(changes).toHaveLength(2)
   })
 })
 
@@ -180,12 +180,13 @@ describe('an alert with any history', () => {
       fc.property(which, histories, (name, history) => {
         const rule = { cycle, episode, occurrence, held }[name]
 
-        const { told } = play(rule, history)
+        const { changes } = play(rule, history)
 
-        expect(new Set(told).size).toBe(told.length)
-        const ends = told.filter((line) => line.startsWith('resolved'))
-        for (const end of ends) expect(told.indexOf(end.replace('resolved', 'fired'))).toBeLessThan(told.indexOf(end))
-        for (const end of ends) expect(told).toContain(end.replace('resolved', 'fired'))
+        expect(new Set(changes).size).toBe(changes.length)
+        const ends = changes.filter((line) => line.startsWith('resolved'))
+        for (const end of ends)
+          expect(changes.indexOf(end.replace('resolved', 'fired'))).toBeLessThan(changes.indexOf(end))
+        for (const end of ends) expect(changes).toContain(end.replace('resolved', 'fired'))
       }),
       { numRuns: 500 },
     )
@@ -201,7 +202,7 @@ describe('an alert with any history', () => {
         const resumed: AlertState | null = first.state === null ? null : JSON.parse(JSON.stringify(first.state))
         const rest = play(rule, history.slice(half), { from: resumed, start: NOON + half * MINUTE })
 
-        expect([...first.told, ...rest.told]).toEqual(play(rule, history).told)
+        expect([...first.changes, ...rest.changes]).toEqual(play(rule, history).changes)
       }),
     )
   })

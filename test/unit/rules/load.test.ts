@@ -62,8 +62,8 @@ describe('loadRuleSet', () => {
       { file: 'sim/conditions/two.json', text: JSON.stringify({ conditions: { [text]: 1 } }) },
     )
 
-    const told = faults.filter(({ expected }) => expected.includes('U+0000'))
-    expect(told.map(({ file, pointer }) => [file, pointer])).toEqual([
+    const aboutNul = faults.filter(({ expected }) => expected.includes('U+0000'))
+    expect(aboutNul.map(({ file, pointer }) => [file, pointer])).toEqual([
       ['pool/one.json', '/description'],
       ['pool/one.json', '/conditions/all/0/value'],
       ['pool/one.json', '/conditions/all/1/any/0/value/1'],
@@ -72,7 +72,7 @@ describe('loadRuleSet', () => {
       ['pool/one.json', '/match/tag'],
       ['sim/conditions/two.json', '/conditions'],
     ])
-    expect(new Set(told.map((fault) => fault.got))).toEqual(new Set([got]))
+    expect(new Set(aboutNul.map((fault) => fault.got))).toEqual(new Set([got]))
   })
 
   test('says what it got and what it expected', async () => {

@@ -1,4 +1,4 @@
-/** Valid rule files and rules: a test sets only the fields it is about. */
+/** Valid rule files and rules: a test sets only the fields that it tests. */
 
 import { globSync, readFileSync } from 'node:fs'
 import { cycleAt } from '../../../domain/time/cycle.ts'

@@ -11,7 +11,7 @@ const nouns = readdirSync(join(ROOT, 'operations'), { withFileTypes: true })
   .map(({ name }) => name)
 const readme = (noun: string): string => readFileSync(join(ROOT, 'operations', noun, 'README.md'), 'utf8')
 
-/** Paths that stand in backticks, from the root: `floor/file.ts`, or `file.ts` beside the README. */
+/** The paths in backticks, from the root of the repository: `floor/file.ts`, or `file.ts` beside the README. */
 const pathsOf = (noun: string): string[] =>
   [...readme(noun).matchAll(/`([^`]+)`/g)]
     .map(([, code = '']) => code)
