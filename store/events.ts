@@ -1,29 +1,14 @@
 /** The event log: a tenant's own events, and the platform's, which every tenant sees. */
 import { type RawBuilder, sql } from 'kysely'
-import type { EventSeverity, EventType } from '../domain/codes.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from './keyset.ts'
 import { containing, readPage, within } from './paging.ts'
 import type { PlatformTx, Store, TenantTx } from './tenancy.ts'
 
-interface EventRow {
-  readonly id: number
-  readonly type: EventType
-  readonly severity: EventSeverity
-  readonly title: string
-  readonly description: string
-  readonly at: Date
-}
+type EventRow = Omit<Event, 'date'> & { readonly at: Date }
 
-const toEvent = (row: EventRow): Event => ({
-  id: row.id,
-  type: row.type,
-  severity: row.severity,
-  title: row.title,
-  description: row.description,
-  date: row.at.toISOString(),
-})
+const toEvent = ({ at, ...row }: EventRow): Event => ({ ...row, date: at.toISOString() })
 
 function matching({ type, severity, searchTerm, date }: EventQuery): RawBuilder<unknown> {
   const term = searchTerm === undefined ? undefined : containing(searchTerm)
@@ -70,7 +55,7 @@ export const listEvents = (store: Store, tenantId: string, query: EventQuery): A
       select id, type, severity, title, description, at, place
         from (${newest(sql`tenant_id = ${tx.tenantId}`)} union all ${newest(sql`tenant_id is null`)}) e
        order by at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
-    return { items: rows.map(toEvent), next: placeAfter(rows, instantOf) }
+    return { items: rows.map(({ place: _, ...row }) => toEvent(row)), next: placeAfter(rows, instantOf) }
   })
 
 /** Reads one event; undefined if the tenant cannot see one with this id. */

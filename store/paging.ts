@@ -16,7 +16,7 @@ export interface PagedSelect {
 /** Columns that the statement adds to each row of the page. */
 interface Counted {
   readonly present: true | null
-  readonly total_items: number
+  readonly totalItems: number
 }
 
 /**
@@ -30,14 +30,14 @@ export async function readPage<Row>(
 ): Promise<{ rows: Omit<Row & Counted, keyof Counted>[]; totalItems: number }> {
   const { rows } = await sql<Row & Counted>`
     with counted as (
-      select count(*)::integer as total_items ${from}
+      select count(*)::integer as "totalItems" ${from}
     ), page as (
       select true as present, ${columns} ${from} order by ${orderBy} limit ${page.pageSize} offset ${offsetOf(page)}
     )
-    select counted.total_items, page.* from counted left join page on true order by ${orderBy}`.execute(tx.q)
+    select counted."totalItems", page.* from counted left join page on true order by ${orderBy}`.execute(tx.q)
   return {
-    rows: rows.flatMap(({ present, total_items: _, ...row }) => (present === true ? [row] : [])),
-    totalItems: rows[0]?.total_items ?? 0,
+    rows: rows.flatMap(({ present, totalItems: _, ...row }) => (present === true ? [row] : [])),
+    totalItems: rows[0]?.totalItems ?? 0,
   }
 }
 

@@ -1,6 +1,6 @@
 /** Pools, with their figures for the running cycle. */
 import { type RawBuilder, sql } from 'kysely'
-import type { PoolStatus, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import type { TariffType } from '../../domain/codes.ts'
 import type { NewPool, Pool } from '../../domain/estate/pool.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import { type Cycle, daysUntilRenewal } from '../../domain/time/cycle.ts'
@@ -11,33 +11,26 @@ import type { Store, TenantTx } from '../tenancy.ts'
 import { currentCycle } from '../usage/cycles.ts'
 import { type PoolFigures, poolFigures } from '../usage/figures.ts'
 
-interface PoolRow {
-  readonly id: number
-  readonly name: string
-  readonly type: PoolType
-  readonly watchdog_mode: WatchdogMode
-  readonly warning_threshold_pct: number | null
-  readonly enable_burn_rate_alerts: boolean | null
-  readonly status: PoolStatus
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly activated_at: Date
-  readonly active_sim_count: number
-  readonly total_sim_count: number
-  readonly tariff_id: number
-  readonly tariff_name: string
-  readonly tariff_type: TariffType
-}
-
 /** A pool's own settings, without its figures. */
 export type PoolRecord = Pick<
   Pool,
   'id' | 'name' | 'type' | 'watchdogMode' | 'warningThresholdPct' | 'enableBurnRateAlerts' | 'status' | 'tariffId'
 >
 
-const columns = sql`p.id, p.name, p.type, p.watchdog_mode, p.warning_threshold_pct, p.enable_burn_rate_alerts, p.status,
-  p.created_at, p.updated_at, p.activated_at, p.active_sim_count, p.total_sim_count, p.tariff_id,
-  t.display_name as tariff_name, t.type as tariff_type`
+type PoolRow = PoolRecord &
+  Pick<Pool, 'activeSimCount' | 'totalSimCount'> & {
+    readonly createdAt: Date
+    readonly updatedAt: Date
+    readonly activatedAt: Date
+    readonly tariffName: string
+    readonly tariffType: TariffType
+  }
+
+const columns = sql`p.id, p.name, p.type, p.watchdog_mode as "watchdogMode",
+  p.warning_threshold_pct as "warningThresholdPct", p.enable_burn_rate_alerts as "enableBurnRateAlerts", p.status,
+  p.created_at as "createdAt", p.updated_at as "updatedAt", p.activated_at as "activatedAt",
+  p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount", p.tariff_id as "tariffId",
+  t.display_name as "tariffName", t.type as "tariffType"`
 
 const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from pools p join tariffs t on t.id = p.tariff_id
@@ -45,20 +38,13 @@ const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
 
 const NO_FIGURES = { limitBytes: 0, usageBytes: 0, remainingBytes: 0, overageBytes: 0, voiceSeconds: 0, smsCount: 0 }
 
-function toPool(row: PoolRow, figures: Omit<PoolFigures, 'activeSimCount' | 'totalSimCount'>, days: number): Pool {
+function toPool(row: PoolRow, figures: PoolFigures, days: number): Pool {
+  const { tariffId, tariffName, tariffType, ...pool } = row
   return {
-    id: row.id,
-    name: row.name,
-    type: row.type,
-    watchdogMode: row.watchdog_mode,
-    warningThresholdPct: row.warning_threshold_pct,
-    enableBurnRateAlerts: row.enable_burn_rate_alerts,
-    status: row.status,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    activatedAt: row.activated_at.toISOString(),
-    activeSimCount: row.active_sim_count,
-    totalSimCount: row.total_sim_count,
+    ...pool,
+    createdAt: pool.createdAt.toISOString(),
+    updatedAt: pool.updatedAt.toISOString(),
+    activatedAt: pool.activatedAt.toISOString(),
     limitMB: toMB(figures.limitBytes),
     usageMB: toMB(figures.usageBytes),
     isOverage: figures.overageBytes > 0,
@@ -66,8 +52,8 @@ function toPool(row: PoolRow, figures: Omit<PoolFigures, 'activeSimCount' | 'tot
     overageMB: toMB(figures.overageBytes),
     voiceMins: toMinutes(figures.voiceSeconds),
     smsCount: figures.smsCount,
-    tariffId: row.tariff_id,
-    tariff: { id: row.tariff_id, displayName: row.tariff_name, type: row.tariff_type },
+    tariffId,
+    tariff: { id: tariffId, displayName: tariffName, type: tariffType },
     daysUntilRenewal: days,
   }
 }

@@ -108,7 +108,7 @@ export interface Suspension {
  * @returns the workflow of the suspension that was replaced; null if there was none
  */
 export async function writeSuspension(tx: TenantTx, simId: number, suspension: Suspension): Promise<string | null> {
-  const { rows } = await sql<{ workflow_id: string | null }>`
+  const { rows } = await sql<Pick<Suspension, 'workflowId'>>`
     with was as (select workflow_id from suspensions where sim_id = ${simId} and closed_at is null), is_now as (
       insert into suspensions (sim_id, cause, rule, cycle_key, until, workflow_id, opened_at)
       values (${simId}, ${suspension.cause}, ${suspension.rule}, ${suspension.cycle}, ${suspension.until},
@@ -117,8 +117,8 @@ export async function writeSuspension(tx: TenantTx, simId: number, suspension: S
         set cause = excluded.cause, rule = excluded.rule, cycle_key = excluded.cycle_key, until = excluded.until,
             workflow_id = excluded.workflow_id
     )
-    select workflow_id from was`.execute(tx.q)
-  return rows[0]?.workflow_id ?? null
+    select workflow_id as "workflowId" from was`.execute(tx.q)
+  return rows[0]?.workflowId ?? null
 }
 
 /**
@@ -151,11 +151,11 @@ export async function setSuspensionUntil(
  * @returns the workflow that suspended it; null if none did
  */
 export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<string | null> {
-  const { rows } = await sql<{ workflow_id: string | null }>`
+  const { rows } = await sql<Pick<Suspension, 'workflowId'>>`
     update suspensions set closed_at = ${tx.now}, closed_because = ${because}
      where sim_id = ${simId} and closed_at is null
-    returning workflow_id`.execute(tx.q)
-  return rows[0]?.workflow_id ?? null
+    returning workflow_id as "workflowId"`.execute(tx.q)
+  return rows[0]?.workflowId ?? null
 }
 
 /** Whether a SIM in this state may use the network. */

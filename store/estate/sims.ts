@@ -1,12 +1,12 @@
 /** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
-import type { SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import type { SimStatus, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { Sim, SimLookup, SimQuery, SimSummary } from '../../domain/estate/sim.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { governingTariff } from '../../domain/usage/allowance.ts'
-import { settingsInForce } from '../../domain/watchdog/settings.ts'
+import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { containing, readPage } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
@@ -14,41 +14,31 @@ import { currentCycle } from '../usage/cycles.ts'
 import { type SimFigures, simFigures } from '../usage/figures.ts'
 import { findTariffs } from './tariffs.ts'
 
-interface SimRow {
-  readonly id: number
-  readonly tag: string
-  readonly iccid: string
-  readonly pool_id: number | null
-  readonly tariff_id: number | null
-  readonly imsi: string
-  readonly msisdn: string
-  readonly imei: string
-  readonly status: SimStatus
-  readonly updated_at: Date
-  readonly provisioned_at: Date | null
-  readonly last_seen_at: Date | null
-  readonly type: SimType
-  readonly esim_qr_payload: string | null
-  readonly esim_qr_data_url: string | null
-  readonly pending_pool_id: number | null
-  readonly pending_tariff_id: number | null
-  readonly pending_unassign: boolean
-  readonly watchdog_mode: WatchdogMode | null
-  readonly warning_threshold_pct: number | null
-  readonly enable_burn_rate_alerts: boolean | null
-  readonly is_watchdog_exempt: boolean
-  readonly pool_tariff_id: number | null
-  readonly pool_tariff_type: TariffType | null
-  readonly pool_watchdog_mode: WatchdogMode | null
-  readonly pool_warning_threshold_pct: number | null
-  readonly pool_enable_burn_rate_alerts: boolean | null
+/** Columns that a SIM shows as they are. */
+type Plain =
+  | ('id' | 'tag' | 'iccid' | 'poolId' | 'tariffId' | 'imsi' | 'msisdn' | 'imei' | 'status' | 'type')
+  | ('esimQrPayload' | 'esimQrDataUrl' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign' | 'isWatchdogExempt')
+
+/** A SIM with its own watchdog settings, and with the tariff and the settings of its pool. */
+interface SimRow extends Pick<Sim, Plain>, WatchdogSettings {
+  readonly updatedAt: Date
+  readonly provisionedAt: Date | null
+  readonly lastSeenAt: Date | null
+  readonly poolTariffId: number | null
+  readonly poolTariffType: TariffType | null
+  readonly poolMode: WatchdogMode | null
+  readonly poolThresholdPct: number | null
+  readonly poolBurnRateAlerts: boolean | null
 }
 
-const columns = sql`s.id, s.tag, s.iccid, s.pool_id, s.tariff_id, s.imsi, s.msisdn, s.imei, s.status, s.updated_at,
-  s.provisioned_at, s.last_seen_at, s.type, s.esim_qr_payload, s.esim_qr_data_url, s.pending_pool_id,
-  s.pending_tariff_id, s.pending_unassign, s.watchdog_mode, s.warning_threshold_pct, s.enable_burn_rate_alerts,
-  s.is_watchdog_exempt, p.tariff_id as pool_tariff_id, pt.type as pool_tariff_type, p.watchdog_mode as pool_watchdog_mode,
-  p.warning_threshold_pct as pool_warning_threshold_pct, p.enable_burn_rate_alerts as pool_enable_burn_rate_alerts`
+const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as "tariffId", s.imsi, s.msisdn, s.imei,
+  s.status, s.updated_at as "updatedAt", s.provisioned_at as "provisionedAt", s.last_seen_at as "lastSeenAt", s.type,
+  s.esim_qr_payload as "esimQrPayload", s.esim_qr_data_url as "esimQrDataUrl", s.pending_pool_id as "pendingPoolId",
+  s.pending_tariff_id as "pendingTariffId", s.pending_unassign as "pendingUnassign",
+  s.watchdog_mode as "watchdogMode", s.is_watchdog_exempt as "isWatchdogExempt",
+  s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
+  p.tariff_id as "poolTariffId", pt.type as "poolTariffType", p.watchdog_mode as "poolMode",
+  p.warning_threshold_pct as "poolThresholdPct", p.enable_burn_rate_alerts as "poolBurnRateAlerts"`
 
 const fromSims = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
@@ -63,23 +53,18 @@ const NO_FIGURES: SimFigures = {
   smsCount: 0,
 }
 
-/** Watchdog settings in force: the SIM's own, else its pool's. */
-const settingsOf = (row: SimRow) =>
-  settingsInForce(
-    {
-      watchdogMode: row.watchdog_mode,
-      warningThresholdPct: row.warning_threshold_pct,
-      enableBurnRateAlerts: row.enable_burn_rate_alerts,
-    },
-    row.pool_id === null
-      ? null
-      : {
-          tariffType: row.pool_tariff_type,
-          watchdogMode: row.pool_watchdog_mode,
-          warningThresholdPct: row.pool_warning_threshold_pct,
-          enableBurnRateAlerts: row.pool_enable_burn_rate_alerts,
-        },
-  )
+/** A SIM with the watchdog settings in force, its own or else its pool's, and without what else is the pool's. */
+function inForce({
+  poolTariffId: _,
+  poolTariffType: tariffType,
+  poolMode: watchdogMode,
+  poolThresholdPct: warningThresholdPct,
+  poolBurnRateAlerts: enableBurnRateAlerts,
+  ...sim
+}: SimRow) {
+  const pool = { tariffType, watchdogMode, warningThresholdPct, enableBurnRateAlerts }
+  return { ...sim, ...settingsInForce(sim, sim.poolId === null ? null : pool) }
+}
 
 const usageOf = (figures: SimFigures) => ({
   limitMB: toMB(figures.limitBytes),
@@ -90,8 +75,8 @@ const usageOf = (figures: SimFigures) => ({
 })
 
 function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | undefined {
-  const own = row.tariff_id === null ? undefined : tariffs.get(row.tariff_id)
-  const pool = row.pool_tariff_id === null ? undefined : tariffs.get(row.pool_tariff_id)
+  const own = row.tariffId === null ? undefined : tariffs.get(row.tariffId)
+  const pool = row.poolTariffId === null ? undefined : tariffs.get(row.poolTariffId)
   // Only the type decides which of the two governs.
   const asAllowance = (tariff: Tariff | undefined) =>
     tariff === undefined ? null : { type: tariff.type, allowanceBytes: 0, tariff }
@@ -100,31 +85,13 @@ function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | 
 
 function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Tariff | undefined): Sim {
   return {
-    id: row.id,
-    tag: row.tag,
-    iccid: row.iccid,
-    poolId: row.pool_id,
-    tariffId: row.tariff_id,
-    imsi: row.imsi,
-    msisdn: row.msisdn,
-    imei: row.imei,
-    status: row.status,
-    updatedAt: row.updated_at.toISOString(),
-    provisionedAt: row.provisioned_at?.toISOString() ?? null,
-    lastSeenAt: row.last_seen_at?.toISOString() ?? null,
+    ...inForce(row),
+    updatedAt: row.updatedAt.toISOString(),
+    provisionedAt: row.provisionedAt?.toISOString() ?? null,
+    lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
     ...usageOf(figures),
     voiceMins: toMinutes(figures.voiceSeconds),
     smsCount: figures.smsCount,
-    type: row.type,
-    esimQrPayload: row.esim_qr_payload,
-    esimQrDataUrl: row.esim_qr_data_url,
-    pendingPoolId: row.pending_pool_id,
-    pendingTariffId: row.pending_tariff_id,
-    pendingUnassign: row.pending_unassign,
-    watchdogMode: settingsOf(row).watchdogMode,
-    isWatchdogExempt: row.is_watchdog_exempt,
-    warningThresholdPct: settingsOf(row).warningThresholdPct,
-    enableBurnRateAlerts: settingsOf(row).enableBurnRateAlerts,
     processingTicket: openTickets > 0,
     processingTicketCount: openTickets,
     tariff: tariff ?? {},
@@ -137,7 +104,7 @@ async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
   const ids = rows.map((row) => row.id)
   const figures = await simFigures(tx, cycle.key, ids)
   const open = await openTicketCounts(tx, ids)
-  const tariffIds = rows.flatMap((row) => [row.tariff_id, row.pool_tariff_id]).filter((id) => id !== null)
+  const tariffIds = rows.flatMap((row) => [row.tariffId, row.poolTariffId]).filter((id) => id !== null)
   const tariffs = await findTariffs(tx, tariffIds)
   return rows.map((row) =>
     toSim(row, figures.get(row.id) ?? NO_FIGURES, open.get(row.id) ?? 0, governing(row, tariffs)),
@@ -198,17 +165,17 @@ export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSumma
     rows.map((row) => row.id),
   )
   return rows.map((row) => {
-    const settings = settingsOf(row)
+    const sim = inForce(row)
     return {
-      id: row.id,
-      iccid: row.iccid,
-      tag: row.tag,
-      status: row.status,
-      ...usageOf(figures.get(row.id) ?? NO_FIGURES),
-      watchdogMode: settings.watchdogMode,
-      isWatchdogExempt: row.is_watchdog_exempt,
-      warningThresholdPct: settings.warningThresholdPct,
-      enableBurnRateAlerts: settings.enableBurnRateAlerts,
+      id: sim.id,
+      iccid: sim.iccid,
+      tag: sim.tag,
+      status: sim.status,
+      ...usageOf(figures.get(sim.id) ?? NO_FIGURES),
+      watchdogMode: sim.watchdogMode,
+      isWatchdogExempt: sim.isWatchdogExempt,
+      warningThresholdPct: sim.warningThresholdPct,
+      enableBurnRateAlerts: sim.enableBurnRateAlerts,
     }
   })
 }
@@ -270,9 +237,9 @@ export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Prom
 
 /** Number of open tickets of each given SIM. SIMs without any are left out. */
 export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
-  const { rows } = await sql<{ sim_id: number; open: number }>`
-    select sim_id, count(*)::integer as open from tickets
+  const { rows } = await sql<{ simId: number; open: number }>`
+    select sim_id as "simId", count(*)::integer as open from tickets
      where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
      group by sim_id`.execute(tx.q)
-  return new Map(rows.map((row) => [row.sim_id, row.open]))
+  return new Map(rows.map(({ simId, open }) => [simId, open]))
 }

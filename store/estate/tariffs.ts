@@ -5,48 +5,31 @@ import type { NewTariff, Tariff, TariffTerms } from '../../domain/estate/tariff.
 import { fromMoney, toGb, toMoney } from '../../domain/units.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
-interface TariffRow {
-  readonly id: number
-  readonly display_name: string
-  readonly description: string
-  readonly is_active: boolean
-  readonly type: TariffType
-  readonly allowance_bytes: number
-  /** Fees in micro-units. */
-  readonly sim_monthly_fee: number
-  readonly fixed_bucket_cost: number
-  readonly sms_fee: number
-  readonly voice_fee: number
-  readonly overage_fee_per_gb: number
-}
+/** A tariff as it is stored: the fees of its terms are in micro-units. */
+type TariffRow = Omit<Tariff, 'standardTariff' | 'dynamicPoolTariff' | 'fixedPoolTariff'> & TariffTerms
 
-const columns = sql`id, display_name, description, is_active, type, allowance_bytes, sim_monthly_fee, fixed_bucket_cost,
-  sms_fee, voice_fee, overage_fee_per_gb`
+const columns = sql`id, display_name as "displayName", description, is_active as "isActive", type,
+  allowance_bytes as "allowanceBytes", sim_monthly_fee as "simMonthlyFee", fixed_bucket_cost as "fixedBucketCost",
+  sms_fee as "smsFee", voice_fee as "voiceFee", overage_fee_per_gb as "overageFeePerGb"`
 
 function toTariff(row: TariffRow): Tariff {
-  const base = {
-    baseTariffBytes: row.allowance_bytes,
-    baseTariffGb: toGb(row.allowance_bytes),
-    simMonthlyFee: toMoney(row.sim_monthly_fee),
-    smsFee: toMoney(row.sms_fee),
-    voiceFee: toMoney(row.voice_fee),
-    overageFeePerGb: toMoney(row.overage_fee_per_gb),
+  const { allowanceBytes, simMonthlyFee, fixedBucketCost, smsFee, voiceFee, overageFeePerGb, ...named } = row
+  const perSim = { simMonthlyFee: toMoney(simMonthlyFee) }
+  const common = {
+    smsFee: toMoney(smsFee),
+    voiceFee: toMoney(voiceFee),
+    overageFeePerGb: toMoney(overageFeePerGb),
   }
+  const base = { baseTariffBytes: allowanceBytes, baseTariffGb: toGb(allowanceBytes), ...perSim, ...common }
   const fixed = {
-    fixedCapacityBytes: row.allowance_bytes,
-    fixedCapacityGb: toGb(row.allowance_bytes),
-    simMonthlyFee: toMoney(row.sim_monthly_fee),
-    fixedBucketCost: toMoney(row.fixed_bucket_cost),
-    smsFee: toMoney(row.sms_fee),
-    voiceFee: toMoney(row.voice_fee),
-    overageFeePerGb: toMoney(row.overage_fee_per_gb),
+    fixedCapacityBytes: allowanceBytes,
+    fixedCapacityGb: toGb(allowanceBytes),
+    ...perSim,
+    fixedBucketCost: toMoney(fixedBucketCost),
+    ...common,
   }
   return {
-    id: row.id,
-    displayName: row.display_name,
-    description: row.description,
-    isActive: row.is_active,
-    type: row.type,
+    ...named,
     standardTariff: row.type === TariffType.Standard ? base : null,
     dynamicPoolTariff: row.type === TariffType['Dynamic Pool'] ? base : null,
     fixedPoolTariff: row.type === TariffType['Fixed Pool'] ? fixed : null,
@@ -73,9 +56,9 @@ export async function findTariffs(tx: TenantTx, ids: readonly number[]): Promise
 }
 
 export async function tariffName(tx: TenantTx, id: number): Promise<string | undefined> {
-  const { rows } = await sql<{ display_name: string }>`
-    select display_name from tariffs where id = ${id}::bigint`.execute(tx.q)
-  return rows[0]?.display_name
+  const { rows } = await sql<{ name: string }>`
+    select display_name as name from tariffs where id = ${id}::bigint`.execute(tx.q)
+  return rows[0]?.name
 }
 
 /**

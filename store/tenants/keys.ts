@@ -5,17 +5,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { ApiKey, Scope } from '../../domain/tenants/tenant.ts'
 import type { PlatformTx } from '../tenancy.ts'
 
-interface KeyRow {
-  readonly id: string
-  readonly tenant_id: string | null
-  readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly secret_hash: Buffer
-  readonly created_at: Date
-  readonly expires_at: Date | null
-  readonly revoked_at: Date | null
-  readonly last_used_at: Date | null
-  readonly replaced_by: string | null
+type KeyRow = Omit<ApiKey, 'prefix' | 'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt'> & {
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly lastUsedAt: Date | null
 }
 
 /** The part of a key that authentication checks. */
@@ -33,16 +27,14 @@ export interface StoredKey {
 
 const ofTenant = (tenantId: string | null): RawBuilder<unknown> => sql`tenant_id is not distinct from ${tenantId}`
 
-const toApiKey = (row: KeyRow): ApiKey => ({
-  id: row.id,
-  prefix: `sim_${row.id}`,
-  name: row.name,
-  scopes: [...row.scopes],
-  createdAt: row.created_at.toISOString(),
-  expiresAt: row.expires_at?.toISOString() ?? null,
-  revokedAt: row.revoked_at?.toISOString() ?? null,
-  lastUsedAt: row.last_used_at?.toISOString() ?? null,
-  replacedBy: row.replaced_by,
+const toApiKey = ({ id, ...row }: KeyRow): ApiKey => ({
+  id,
+  prefix: `sim_${id}`,
+  ...row,
+  createdAt: row.createdAt.toISOString(),
+  expiresAt: row.expiresAt?.toISOString() ?? null,
+  revokedAt: row.revokedAt?.toISOString() ?? null,
+  lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
 })
 
 /** Reads a key by its id, even if it is revoked or expired; undefined if there is none. */
@@ -66,7 +58,8 @@ export async function workingKeys(tx: PlatformTx): Promise<ReadonlyMap<string, B
 /** Keys of a tenant (null: the platform's), including revoked ones, oldest first. */
 export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise<ApiKey[]> {
   const { rows } = await sql<KeyRow>`
-    select id, tenant_id, name, scopes, secret_hash, created_at, expires_at, revoked_at, last_used_at, replaced_by
+    select id, name, scopes, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
+           last_used_at as "lastUsedAt", replaced_by as "replacedBy"
       from api_keys where ${ofTenant(tenantId)} order by created_at, id`.execute(tx.q)
   return rows.map(toApiKey)
 }

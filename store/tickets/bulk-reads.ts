@@ -3,39 +3,24 @@ import { sql } from 'kysely'
 import { TicketStatus } from '../../domain/codes.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
-import type {
-  BulkItem,
-  BulkItemQuery,
-  BulkOutcome,
-  BulkRun,
-  BulkRunDetail,
-  BulkType,
-} from '../../domain/tickets/bulk.ts'
+import type { BulkItem, BulkItemQuery, BulkOutcome, BulkRun, BulkRunDetail } from '../../domain/tickets/bulk.ts'
 import { readPage } from '../paging.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-interface RunRow {
-  readonly id: string
-  readonly type: BulkType
-  readonly pool_id: number | null
-  readonly tariff_id: number | null
-  readonly tag: string | null
-  readonly message: string | null
+type RunRow = Omit<BulkRun, 'state' | 'createdAt' | 'openedAt'> & {
   readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
-  readonly created_at: Date
-  readonly opened_at: Date | null
-  readonly total: number
-  readonly waiting: number
-  readonly refused: number
+  readonly createdAt: Date
+  readonly openedAt: Date | null
   readonly dropped: number
   readonly busy: boolean
   readonly seq: number
 }
 
-const columns = sql`id, type, pool_id, tariff_id, tag, message, state, created_at, opened_at, total, waiting, refused,
-  dropped, seq, exists (select 1 from tickets t where t.bulk_id = r.id and t.status in (0, 1)) as busy`
+const columns = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state,
+  created_at as "createdAt", opened_at as "openedAt", total, waiting as "notYetOpened", refused, dropped, seq,
+  exists (select 1 from tickets t where t.bulk_id = r.id and t.status in (0, 1)) as busy`
 
-function stateOf({ state, busy }: RunRow): BulkRun['state'] {
+function stateOf(state: RunRow['state'], busy: boolean): BulkRun['state'] {
   switch (state) {
     case 'opening':
       return 'running'
@@ -47,19 +32,11 @@ function stateOf({ state, busy }: RunRow): BulkRun['state'] {
   }
 }
 
-const toRun = (row: RunRow): BulkRun => ({
-  id: row.id,
-  type: row.type,
-  poolId: row.pool_id,
-  tariffId: row.tariff_id,
-  tag: row.tag,
-  message: row.message,
-  state: stateOf(row),
-  createdAt: row.created_at.toISOString(),
-  openedAt: row.opened_at?.toISOString() ?? null,
-  total: row.total,
-  notYetOpened: row.waiting,
-  refused: row.refused,
+const toRun = ({ dropped: _, busy, seq: __, ...row }: RunRow): BulkRun => ({
+  ...row,
+  state: stateOf(row.state, busy),
+  createdAt: row.createdAt.toISOString(),
+  openedAt: row.openedAt?.toISOString() ?? null,
 })
 
 /** Reads a page of the runs, newest first. */
@@ -90,7 +67,7 @@ export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail |
   return {
     ...toRun(row),
     counts: {
-      waiting: row.waiting,
+      waiting: row.notYetOpened,
       refused: row.refused,
       pending: having(TicketStatus.Pending),
       processing: having(TicketStatus.Processing),
@@ -102,18 +79,12 @@ export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail |
   }
 }
 
-interface ItemRow {
-  readonly index: number
-  readonly sim_id: number | null
-  readonly iccid: string | null
+type ItemRow = Omit<BulkItem, 'outcome'> & {
   readonly outcome: 'waiting' | 'opened' | 'refused' | 'dropped'
   readonly status: TicketStatus | null
-  readonly ticket_id: string | null
-  readonly code: string | null
-  readonly detail: string | null
 }
 
-function outcomeOf({ outcome, status }: ItemRow): BulkOutcome {
+function outcomeOf(outcome: ItemRow['outcome'], status: TicketStatus | null): BulkOutcome {
   if (outcome !== 'opened') return outcome === 'dropped' ? 'cancelled' : outcome
   switch (status) {
     case TicketStatus.Processing:
@@ -147,8 +118,8 @@ export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQ
   const { rows, totalItems } = await readPage<ItemRow>(
     tx,
     {
-      columns: sql`i.index, i.sim_id, coalesce(s.iccid, i.named) as iccid, i.outcome, t.status, t.id as ticket_id,
-                   coalesce(i.code, t.failure_code) as code,
+      columns: sql`i.index, i.sim_id as "simId", coalesce(s.iccid, i.named) as iccid, i.outcome, t.status,
+                   t.id as "ticketId", coalesce(i.code, t.failure_code) as code,
                    coalesce(i.detail, t.failure_detail, t.failure_text) as detail`,
       from: sql`
         from bulk_ticket_items i
@@ -163,14 +134,6 @@ export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQ
   return toPage(
     page,
     totalItems,
-    rows.map((row) => ({
-      index: row.index,
-      simId: row.sim_id,
-      iccid: row.iccid,
-      outcome: outcomeOf(row),
-      ticketId: row.ticket_id,
-      code: row.code,
-      detail: row.detail,
-    })),
+    rows.map(({ status, ...row }) => ({ ...row, outcome: outcomeOf(row.outcome, status) })),
   )
 }

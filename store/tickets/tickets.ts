@@ -2,33 +2,8 @@
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { TicketRequest } from '../../domain/tickets/decisions.ts'
-import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
+import type { Ticket } from '../../domain/tickets/ticket.ts'
 import { inTenant, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
-
-interface TicketRow {
-  readonly id: string
-  readonly seq: number
-  readonly sim_id: number
-  readonly type: TicketType
-  readonly status: TicketStatus
-  readonly created_at: Date
-  readonly pool_id: number | null
-  readonly tariff_id: number | null
-  readonly unassign: boolean
-  readonly tag: string | null
-  readonly message: string | null
-  readonly cause: Cause
-  readonly effective_at: Date | null
-  readonly attempts: number
-  readonly next_attempt_at: Date
-  readonly lease_until: Date | null
-  readonly failure_code: string | null
-  readonly failure_text: string | null
-  readonly failure_detail: string | null
-  readonly finished_at: Date | null
-  readonly counts: boolean
-  readonly withdrawn_by: string | null
-}
 
 /** A ticket as operations use it. */
 export interface TicketRecord extends TicketRequest {
@@ -62,33 +37,11 @@ export interface TicketFailure {
   readonly detail?: string
 }
 
-const columns = sql`id, seq, sim_id, type, status, created_at, pool_id, tariff_id, unassign, tag, message, cause,
-  effective_at, attempts, next_attempt_at, lease_until, failure_code, failure_text, failure_detail, finished_at, counts,
-  withdrawn_by`
-
-const toRecord = (row: TicketRow): TicketRecord => ({
-  id: row.id,
-  simId: row.sim_id,
-  type: row.type,
-  status: row.status,
-  createdAt: row.created_at,
-  poolId: row.pool_id,
-  tariffId: row.tariff_id,
-  unassign: row.unassign,
-  tag: row.tag,
-  message: row.message,
-  cause: row.cause,
-  effectiveAt: row.effective_at,
-  attempts: row.attempts,
-  nextAttemptAt: row.next_attempt_at,
-  leaseUntil: row.lease_until,
-  failureCode: row.failure_code,
-  failureText: row.failure_text,
-  failureDetail: row.failure_detail,
-  finishedAt: row.finished_at,
-  counts: row.counts,
-  withdrawnBy: row.withdrawn_by,
-})
+const columns = sql`id, sim_id as "simId", type, status, created_at as "createdAt", pool_id as "poolId",
+  tariff_id as "tariffId", unassign, tag, message, cause, effective_at as "effectiveAt", attempts,
+  next_attempt_at as "nextAttemptAt", lease_until as "leaseUntil", failure_code as "failureCode",
+  failure_text as "failureText", failure_detail as "failureDetail", finished_at as "finishedAt", counts,
+  withdrawn_by as "withdrawnBy"`
 
 /** A ticket as the interface shows it. Source: service document, section 2.5. */
 export const toTicket = (record: TicketRecord): Ticket => ({
@@ -172,30 +125,30 @@ export async function ticketsThatExist(tx: TenantTx, ids: readonly string[]): Pr
 }
 
 export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord | undefined> {
-  const { rows } = await sql<TicketRow>`select ${columns} from tickets where id = ${id}`.execute(tx.q)
-  return rows[0] && toRecord(rows[0])
+  const { rows } = await sql<TicketRecord>`select ${columns} from tickets where id = ${id}`.execute(tx.q)
+  return rows[0]
 }
 
 /** Open tickets of a SIM (Pending and Processing), oldest first. Call with the SIM locked. */
 export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRecord[]> {
-  const { rows } = await sql<TicketRow>`
+  const { rows } = await sql<TicketRecord>`
     select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq`.execute(tx.q)
-  return rows.map(toRecord)
+  return rows
 }
 
 /** The open tickets of each given SIM, oldest first, by SIM id. SIMs without any are left out. */
 export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {
-  const { rows } = await sql<TicketRow>`
+  const { rows } = await sql<TicketRecord>`
     select ${columns} from tickets
      where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1) order by sim_id, seq`.execute(tx.q)
-  return Map.groupBy(rows.map(toRecord), ({ simId }) => simId)
+  return Map.groupBy(rows, ({ simId }) => simId)
 }
 
 /** The oldest open ticket of a SIM; undefined if it has none. Call with the SIM locked. */
 export async function oldestOpenTicket(tx: TenantTx, simId: number): Promise<TicketRecord | undefined> {
-  const { rows } = await sql<TicketRow>`
+  const { rows } = await sql<TicketRecord>`
     select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq limit 1`.execute(tx.q)
-  return rows[0] && toRecord(rows[0])
+  return rows[0]
 }
 
 /** How many of the tenant's open tickets count in its quota. @param atMost stops counting here */
@@ -209,16 +162,19 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
 
 const PAGE = 500
 
+/** A ticket with its place in the list. */
+type Placed = TicketRecord & { readonly seq: number }
+
 /** Reads all tickets of a tenant, newest first, page by page, so that memory is bounded however many there are. */
 export async function* listTickets(store: Store, tenantId: string): AsyncGenerator<Ticket[]> {
   let before: number | null = null
   for (;;) {
-    const { rows }: { rows: TicketRow[] } = await inTenant(store, tenantId, (tx) =>
-      sql<TicketRow>`
-        select ${columns} from tickets where ${before}::bigint is null or seq < ${before}
+    const { rows }: { rows: Placed[] } = await inTenant(store, tenantId, (tx) =>
+      sql<Placed>`
+        select ${columns}, seq from tickets where ${before}::bigint is null or seq < ${before}
          order by seq desc limit ${PAGE}`.execute(tx.q),
     )
-    if (rows.length > 0) yield rows.map((row) => toTicket(toRecord(row)))
+    if (rows.length > 0) yield rows.map(toTicket)
     if (rows.length < PAGE) return
     before = rows.at(-1)?.seq ?? null
   }

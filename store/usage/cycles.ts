@@ -15,11 +15,12 @@ export interface TenantSettings {
 
 /** @throws Error if the tenant does not exist */
 export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
-  const { rows } = await sql<{ billing_cycle: string; enforcement_enabled: boolean }>`
-    select billing_cycle, enforcement_enabled from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  const { rows } = await sql<TenantSettings>`
+    select billing_cycle as "billingCycle", enforcement_enabled as "enforcementEnabled"
+      from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
-  return { billingCycle: row.billing_cycle, enforcementEnabled: row.enforcement_enabled }
+  return row
 }
 
 /**

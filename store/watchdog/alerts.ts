@@ -32,7 +32,7 @@ export interface NewLogEntry {
  */
 export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEntry[]): Promise<Set<string>> {
   if (entries.length === 0) return new Set()
-  const { rows } = await sql<{ dedupe_key: string }>`
+  const { rows } = await sql<Pick<NewLogEntry, 'dedupeKey'>>`
     insert into watchdog_log (dedupe_key, rule, rule_version, sim_id, pool_id, level, message, at, cycle_key, explanation)
     select "dedupeKey", rule, "ruleVersion", "simId", "poolId", level, message, ${tx.now}, "cycleKey", explanation
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as e(
@@ -40,8 +40,8 @@ export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEnt
         message text, "cycleKey" text, explanation jsonb)
      order by "dedupeKey"
     on conflict (tenant_id, dedupe_key) do nothing
-    returning dedupe_key`.execute(tx.q)
-  return new Set(rows.map((row) => row.dedupe_key))
+    returning dedupe_key as "dedupeKey"`.execute(tx.q)
+  return new Set(rows.map(({ dedupeKey }) => dedupeKey))
 }
 
 /** The state of one alert as it is stored. */

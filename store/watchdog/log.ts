@@ -1,29 +1,16 @@
 /** Reads the watchdog log. Entries are written together with the alerts that they describe. */
 import { type RawBuilder, sql } from 'kysely'
-import type { LogLevel } from '../../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
 import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from '../keyset.ts'
 import { containing, readPage, within } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 
-interface LogRow {
-  readonly id: number
-  readonly sim_id: number | null
-  readonly pool_id: number | null
-  readonly level: LogLevel
-  readonly message: string
-  readonly at: Date
-}
+type LogRow = Omit<WatchdogLogEntry, 'date'> & { readonly at: Date }
 
-const toEntry = (row: LogRow): WatchdogLogEntry => ({
-  id: row.id,
-  simId: row.sim_id,
-  poolId: row.pool_id,
-  level: row.level,
-  message: row.message,
-  date: row.at.toISOString(),
-})
+const columns = sql`id, sim_id as "simId", pool_id as "poolId", level, message, at`
+
+const toEntry = ({ at, ...row }: LogRow): WatchdogLogEntry => ({ ...row, date: at.toISOString() })
 
 const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery): RawBuilder<unknown> => sql`
   ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
@@ -42,7 +29,7 @@ export async function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<
   const { rows, totalItems } = await readPage<LogRow>(
     tx,
     {
-      columns: sql`id, sim_id, pool_id, level, message, at`,
+      columns,
       from: sql`from watchdog_log where tenant_id = ${tx.tenantId} ${matching(query)}`,
       orderBy: sql`at desc, id desc`,
     },
@@ -55,9 +42,9 @@ export async function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<
 export const listLog = (store: Store, tenantId: string, query: WatchdogLogQuery): AsyncGenerator<WatchdogLogEntry[]> =>
   keysetPages(store, tenantId, async (tx, after: Instant | null) => {
     const { rows } = await sql<LogRow & Instant>`
-      select id, sim_id, pool_id, level, message, at, at::text as place
+      select ${columns}, at::text as place
         from watchdog_log
        where tenant_id = ${tx.tenantId} ${olderThan(sql`at`, after)} ${matching(query)}
        order by at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
-    return { items: rows.map(toEntry), next: placeAfter(rows, instantOf) }
+    return { items: rows.map(({ place: _, ...row }) => toEntry(row)), next: placeAfter(rows, instantOf) }
   })

@@ -47,13 +47,7 @@ export async function insertBatchSims(tx: TenantTx, batchId: string, sims: reado
   await sql`update provision_batches set total = total + ${sims.length} where id = ${batchId}`.execute(tx.q)
 }
 
-interface BatchRow {
-  readonly id: string
-  readonly parallel: number
-  readonly total: number
-  readonly created_at: Date
-  readonly ended_at: Date | null
-}
+type BatchRow = Pick<Batch, 'parallel' | 'total'> & { readonly createdAt: Date; readonly endedAt: Date | null }
 
 /**
  * Reads a batch with its counts; undefined if there is none with this id. The counts come from the list itself, by an
@@ -61,7 +55,7 @@ interface BatchRow {
  */
 export async function readBatch(tx: TenantTx, id: string): Promise<Batch | undefined> {
   const { rows } = await sql<BatchRow>`
-    select id, parallel, total, created_at, ended_at from provision_batches
+    select parallel, created_at as "createdAt", ended_at as "endedAt", total from provision_batches
      where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) return undefined
@@ -72,10 +66,9 @@ export async function readBatch(tx: TenantTx, id: string): Promise<Batch | undef
   return {
     id,
     workflowId: provisionInBulkId(tx.tenantId, id),
-    parallel: row.parallel,
-    createdAt: row.created_at.toISOString(),
-    endedAt: row.ended_at?.toISOString() ?? null,
-    total: row.total,
+    ...row,
+    createdAt: row.createdAt.toISOString(),
+    endedAt: row.endedAt?.toISOString() ?? null,
     counts: {
       refused: having('refused'),
       waiting: having('waiting'),
@@ -103,39 +96,9 @@ export async function batchExists(tx: TenantTx, id: string): Promise<boolean> {
   return rows.length > 0
 }
 
-interface SimRow {
-  readonly index: number
-  readonly sim_id: number | null
-  readonly iccid: string | null
-  readonly pool_id: number | null
-  readonly tariff_id: number | null
-  readonly tag: string | null
-  readonly outcome: BatchOutcome
-  readonly provision_ticket: string | null
-  readonly activate_ticket: string | null
-  readonly unassign_ticket: string | null
-  readonly step: string | null
-  readonly code: string | null
-  readonly detail: string | null
-  readonly ended_at: Date | null
-}
+type SimRow = Omit<BatchSim, 'endedAt'> & { readonly endedAt: Date | null }
 
-const toBatchSim = (row: SimRow): BatchSim => ({
-  index: row.index,
-  simId: row.sim_id,
-  iccid: row.iccid,
-  poolId: row.pool_id,
-  tariffId: row.tariff_id,
-  tag: row.tag,
-  outcome: row.outcome,
-  provisionTicket: row.provision_ticket,
-  activateTicket: row.activate_ticket,
-  unassignTicket: row.unassign_ticket,
-  step: row.step,
-  code: row.code,
-  detail: row.detail,
-  endedAt: row.ended_at?.toISOString() ?? null,
-})
+const toBatchSim = (row: SimRow): BatchSim => ({ ...row, endedAt: row.endedAt?.toISOString() ?? null })
 
 /** Reads SIMs of a batch after an index, in the order of the request. */
 async function readSims(
@@ -144,8 +107,10 @@ async function readSims(
   { which, afterIndex, limit }: { readonly which: RawBuilder<unknown>; afterIndex: number; limit: number },
 ): Promise<BatchSim[]> {
   const { rows } = await sql<SimRow>`
-    select b.index, b.sim_id, coalesce(s.iccid, b.named) as iccid, b.pool_id, b.tariff_id, b.tag, b.outcome,
-           b.provision_ticket, b.activate_ticket, b.unassign_ticket, b.step, b.code, b.detail, b.ended_at
+    select b.index, b.sim_id as "simId", coalesce(s.iccid, b.named) as iccid, b.pool_id as "poolId",
+           b.tariff_id as "tariffId", b.tag, b.outcome, b.provision_ticket as "provisionTicket",
+           b.activate_ticket as "activateTicket", b.unassign_ticket as "unassignTicket", b.step, b.code, b.detail,
+           b.ended_at as "endedAt"
       from provision_batch_sims b
       left join sims s on s.id = b.sim_id
      where b.tenant_id = ${tx.tenantId} and b.batch_id = ${batchId} and b.index > ${afterIndex} ${which}
