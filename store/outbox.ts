@@ -94,19 +94,21 @@ export async function postponeWorkflowRequest(tx: PlatformTx, id: number, until:
 
 /** Records starts of workflows that run at most once ever. @returns the ids that were not recorded before */
 export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ workflow_id: string }>`
+  const { rows } = await sql<{ workflowId: string }>`
     insert into workflow_starts (workflow_id, started_at)
     select distinct id, ${tx.now}::timestamptz from unnest(${[...workflowIds]}::text[]) as w(id) order by id
     on conflict do nothing
-    returning workflow_id`.execute(tx.q)
-  return new Set(rows.map((row) => row.workflow_id))
+    returning workflow_id as "workflowId"`.execute(tx.q)
+  return new Set(rows.map(({ workflowId }) => workflowId))
 }
 
 /** Which of these workflows that run once have ever been started. */
 export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ workflow_id: string }>`
-    select workflow_id from workflow_starts where workflow_id = any(${[...workflowIds]}::text[])`.execute(tx.q)
-  return new Set(rows.map((row) => row.workflow_id))
+  const { rows } = await sql<{ workflowId: string }>`
+    select workflow_id as "workflowId" from workflow_starts where workflow_id = any(${[...workflowIds]}::text[])`.execute(
+    tx.q,
+  )
+  return new Set(rows.map(({ workflowId }) => workflowId))
 }
 
 /** Which rule suspends, for which cycle, and for how long. */

@@ -22,8 +22,10 @@ import {
 } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
-import { cycleNamed, endedCycle, lockCycleAlone, lockPools, openCycle } from '../../store/usage/cycles.ts'
+import { cycleNamed, endedCycle, lockCycleAlone } from '../../store/usage/cycles.ts'
 import { divideOverage } from '../../store/usage/figures.ts'
+import { openCycle } from '../../store/usage/open-cycle.ts'
+import { lockPools } from '../../store/usage/pool-totals.ts'
 import { changedSince, settleAdjusted } from '../../store/usage/restatements.ts'
 
 export interface Closed {

@@ -13,15 +13,8 @@ import {
 } from '../../store/month-end/changes.ts'
 import { findCycle } from '../../store/month-end/progress.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import {
-  cycleNamed,
-  endedCycle,
-  lockCycleAlone,
-  markSettled,
-  openCycle,
-  settleContributors,
-  tenantSettings,
-} from '../../store/usage/cycles.ts'
+import { cycleNamed, endedCycle, lockCycleAlone, markSettled, tenantSettings } from '../../store/usage/cycles.ts'
+import { openCycle, settleContributors } from '../../store/usage/open-cycle.ts'
 
 /**
  * A page of the changes queued before the cycle's end.

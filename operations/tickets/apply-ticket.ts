@@ -4,16 +4,15 @@ import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { stateAfter } from '../../domain/tickets/decisions.ts'
 import { markDue } from '../../store/due.ts'
+import { closeSuspension, writeSuspension } from '../../store/enforcement/suspensions.ts'
 import {
   closeActiveSpan,
   closeMembership,
-  closeSuspension,
   isActive,
   type LockedSim,
   openActiveSpan,
   openMembership,
   writeSimState,
-  writeSuspension,
 } from '../../store/estate/sim-state.ts'
 import { passOverRun, signalIfStarted } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

@@ -16,8 +16,10 @@ import {
 } from '../../domain/usage/usage-record.ts'
 import { markDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { lockCycles, lockPools, openCycle, tenantSettings } from '../../store/usage/cycles.ts'
+import { lockCycles, tenantSettings } from '../../store/usage/cycles.ts'
+import { openCycle } from '../../store/usage/open-cycle.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
+import { lockPools } from '../../store/usage/pool-totals.ts'
 import {
   addToBuckets,
   addToLedger,

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Allowance } from '../../domain/usage/allowance.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { contributors } from '../usage/cycles.ts'
+import { contributors } from '../usage/open-cycle.ts'
 import { differences, linesNow } from './statement-lines.ts'
 
 /** Sums of a pool's statement lines. Money in micro-units of the currency. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { ensurePools } from '../usage/cycles.ts'
+import { ensurePools } from '../usage/pool-totals.ts'
 
 export interface CycleRow {
   readonly key: string

@@ -6,7 +6,9 @@ import { sql } from 'kysely'
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { addToPool, lockCycles, lockPools, openCycle, tenantSettings } from './cycles.ts'
+import { lockCycles, tenantSettings } from './cycles.ts'
+import { openCycle } from './open-cycle.ts'
+import { addToPool, lockPools } from './pool-totals.ts'
 
 /**
  * Locks and opens the cycles from the one that contains an instant to the running one. Includes later cycles that early

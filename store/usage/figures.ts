@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { TenantTx } from '../tenancy.ts'
-import { lockPools } from './cycles.ts'
+import { lockPools } from './pool-totals.ts'
 
 export interface Figures {
   readonly limitBytes: number
