@@ -61,29 +61,29 @@ export function renderMail(notifications: readonly Notification[], links: MailLi
   const [first] = notifications
   const body =
     notifications.length === 1 && first !== undefined ? oneBody(first, link) : digestBody(notifications, link)
-  const attachments = notifications.filter((told) => told.kind === 'summary').flatMap(statementOf)
+  const attachments = notifications.filter((notification) => notification.kind === 'summary').flatMap(statementOf)
   return { ...body, ...(attachments.length > 0 ? { attachments } : {}) }
 }
 
-function oneBody(told: Notification, link: string | null): Mail {
-  if (told.kind === 'summary') {
-    const view = summaryView(told)
+function oneBody(notification: Notification, link: string | null): Mail {
+  if (notification.kind === 'summary') {
+    const view = summaryView(notification)
     const [charges] = view.lines
     const preheader = `${charges?.label}: ${charges?.value}. ${view.period}`
     return {
-      subject: subjectOf(failuresIn(view.headline, told.failures.length), view.tenant),
+      subject: subjectOf(failuresIn(view.headline, notification.failures.length), view.tenant),
       text: summaryText(view, link),
       html: summaryHtml({ ...view, preheader, link }),
     }
   }
-  const view = alertView(told)
-  const named = view.headline.includes(oneLine(told.subject.label))
+  const view = alertView(notification)
+  const named = view.headline.includes(oneLine(notification.subject.label))
     ? view.headline
     : `${view.subject}: ${view.headline}`
   return {
-    subject: subjectOf(`${badgeOf(told)}: ${named}`, view.tenant),
+    subject: subjectOf(`${badgeOf(notification)}: ${named}`, view.tenant),
     text: alertText(view, link),
-    html: alertHtml({ ...view, preheader: oneLine(told.whatNext), link }),
+    html: alertHtml({ ...view, preheader: oneLine(notification.whatNext), link }),
   }
 }
 
@@ -106,7 +106,13 @@ function subjectOf(what: string, tenant: string): string {
   return `${said}${whom}`
 }
 
-const statementOf = (told: SummaryNotification): MailAttachment[] =>
-  told.statementCsv === undefined
+const statementOf = (notification: SummaryNotification): MailAttachment[] =>
+  notification.statementCsv === undefined
     ? []
-    : [{ filename: statementName(told), contentType: 'text/csv; charset=utf-8', content: told.statementCsv }]
+    : [
+        {
+          filename: statementName(notification),
+          contentType: 'text/csv; charset=utf-8',
+          content: notification.statementCsv,
+        },
+      ]

@@ -108,7 +108,7 @@ function fromFastify(error: FastifyError): ServiceError | undefined {
 }
 
 /** Most faults in one response. Nobody reads more. */
-const MOST_TOLD = 100
+const MOST_ERRORS = 100
 
 /**
  * The error for what a schema found wrong in a part of a request. It has the first hundred fields, and the number of
@@ -125,14 +125,14 @@ export function invalid(faults: readonly FastifySchemaValidationError[], part: s
     const place = placeOf(fault)
     if (!first.has(place)) first.set(place, fault)
   }
-  const errors = [...first].slice(0, MOST_TOLD).map(([place, fault]): FieldError => {
+  const errors = [...first].slice(0, MOST_ERRORS).map(([place, fault]): FieldError => {
     const detail = detailOf(fault, faults)
     return part === 'body' ? { pointer: place, detail } : { parameter: place.slice(1), detail }
   })
-  const told = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
-  const untold = first.size - errors.length
-  if (untold > 0) told.push(`and ${untold} more`)
-  return new ServiceError('invalid_request', `${told.join('; ')}.`, { errors })
+  const texts = errors.map(({ pointer, parameter, detail }) => `${parameter ?? (pointer || part)} ${detail}`)
+  const others = first.size - errors.length
+  if (others > 0) texts.push(`and ${others} more`)
+  return new ServiceError('invalid_request', `${texts.join('; ')}.`, { errors })
 }
 
 type Fault = FastifySchemaValidationError

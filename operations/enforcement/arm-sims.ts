@@ -35,10 +35,10 @@ export async function armSims(
   const ids = runs.map(({ workflowId }) => workflowId)
   const first = signal === 'overLimit' ? await rememberStarts(tx, ids) : new Set<string>()
   const known = signal === 'overLimit' ? new Set(ids) : await knownStarts(tx, ids)
-  const told = runs.filter(({ workflowId }) => known.has(workflowId))
+  const signalled = runs.filter(({ workflowId }) => known.has(workflowId))
   await requestWorkflows(
     tx,
-    told.map(({ simId, workflowId }) =>
+    signalled.map(({ simId, workflowId }) =>
       first.has(workflowId)
         ? {
             do: 'signalWithStart' as const,
@@ -53,7 +53,7 @@ export async function armSims(
   await noteCreated(
     tx,
     'workflow',
-    told.map(({ workflowId }) => ({ id: workflowId, after: { signal } })),
+    signalled.map(({ workflowId }) => ({ id: workflowId, after: { signal } })),
   )
-  return { told: told.length, started: first.size }
+  return { told: signalled.length, started: first.size }
 }

@@ -92,7 +92,7 @@ async function notifyGrace(
   tx: TenantTx,
   ask: ActionRequest & { readonly simId: number },
   kind: 'graceStarted' | 'graceEnding',
-  told: { readonly key: string; readonly label: string; readonly message: string },
+  entry: { readonly key: string; readonly label: string; readonly message: string },
 ): Promise<void> {
   const tenant = await findTenant(tx)
   const rules = await activeRuleSet(tx)
@@ -100,7 +100,7 @@ async function notifyGrace(
   const limit = figures?.limitBytes ?? 0
   const body: AlertNotification = {
     kind,
-    key: told.key,
+    key: entry.key,
     level: LogLevel.Warning,
     at: tx.now.toISOString(),
     tenantId: tx.tenantId,
@@ -110,8 +110,8 @@ async function notifyGrace(
       file: rules?.files.find(({ file }) => file.endsWith(`/${ask.rule}.json`))?.file ?? '',
       version: rules?.version ?? 0,
     },
-    subject: { kind: 'sim', id: ask.simId, label: told.label },
-    message: told.message,
+    subject: { kind: 'sim', id: ask.simId, label: entry.label },
+    message: entry.message,
     since: tx.now.toISOString(),
     facts: {
       usageMB: figures === undefined ? null : toMB(figures.usageBytes),
@@ -124,5 +124,5 @@ async function notifyGrace(
     why: [],
     howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
   }
-  await insertNotifications(tx, [{ dedupeKey: told.key, level: body.level, body, dueAt: tx.now }])
+  await insertNotifications(tx, [{ dedupeKey: entry.key, level: body.level, body, dueAt: tx.now }])
 }

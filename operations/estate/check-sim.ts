@@ -73,7 +73,7 @@ function faultsOf(record: unknown): string[] {
   const faults = Object.entries(FIELDS).flatMap(([name, field]) => {
     const value = given.get(name)
     if (value === undefined) return name === 'iccid' ? [`iccid: is missing; expected ${field.expected}`] : []
-    return field.fits(value) ? [] : [`${name}: got ${told(value, field)}; expected ${field.expected}`]
+    return field.fits(value) ? [] : [`${name}: got ${textOf(value, field)}; expected ${field.expected}`]
   })
   const unknown = [...given.keys()].filter((name) => !Object.hasOwn(FIELDS, name))
   if (unknown.length === 0) return faults
@@ -81,7 +81,7 @@ function faultsOf(record: unknown): string[] {
   return [...faults, `no field of a SIM: ${shown}; expected some of ${SIM_FIELDS.join(', ')}`]
 }
 
-function told(value: unknown, { digits }: Field): string {
+function textOf(value: unknown, { digits }: Field): string {
   if (digits !== true) return quoted(value)
   if (typeof value === 'number') {
     const lost = Number.isSafeInteger(value) ? '' : ', which has lost digits: a JSON number keeps about 16'

@@ -130,8 +130,8 @@ async function optionsOf(tx: TenantTx, asked: Requested): Promise<BulkOptions> {
     }
   }
   if (faults.length > 0) {
-    const told = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
-    throw new ServiceError('invalid_request', `${told}.`, { errors: faults })
+    const texts = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+    throw new ServiceError('invalid_request', `${texts}.`, { errors: faults })
   }
   if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)
   return { type, poolId, tariffId, tag, message }

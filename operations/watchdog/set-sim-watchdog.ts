@@ -23,8 +23,8 @@ export async function setSimWatchdog(
   const sim = await lockSimRecord(tx, id)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   // An exemption cannot be inherited, so null leaves it as it is.
-  const told = wordsOf(change)
-  if (told.length === 0) return { id }
+  const changes = wordsOf(change)
+  if (changes.length === 0) return { id }
   await setWatchdog(tx, id, { ...change, isWatchdogExempt: change.isWatchdogExempt ?? undefined })
   await markDue(tx, [
     { kind: 'sim' as const, id },
@@ -42,7 +42,7 @@ export async function setSimWatchdog(
     type: EventType.Platform,
     severity: EventSeverity.Info,
     title: `Watchdog changed: SIM ${label}`,
-    description: `Watchdog of SIM ${label}: ${told.join(', ')}.`,
+    description: `Watchdog of SIM ${label}: ${changes.join(', ')}.`,
   })
   return { id }
 }

@@ -30,7 +30,7 @@ const PARALLEL = 50
  */
 const RUNS = { pageSize: 100, perRun: 200 } as const
 /** The most rows that a refusal names. */
-const MOST_TOLD = 1000
+const MOST_ERRORS = 1000
 /** The most failures that a batch's result lists. */
 const MOST_FAILURES = 100
 
@@ -46,14 +46,14 @@ export async function startBatch(tx: TenantTx, ask: BatchRequest, options: Workf
   await checkDefaults(tx, ask.defaults)
   const id = await insertBatch(tx, parallel)
   const refused = new Map<ErrorCode, number>()
-  const told: FieldError[] = []
+  const errors: FieldError[] = []
   let total = 0
   for await (const sims of batchTargets(tx, ask)) {
     total += sims.length
     for (const { index, refusal } of sims) {
       if (refusal === null) continue
       refused.set(refusal.code, (refused.get(refusal.code) ?? 0) + 1)
-      if (told.length < MOST_TOLD) told.push({ pointer: `/sims/${index}`, ...refusal })
+      if (errors.length < MOST_ERRORS) errors.push({ pointer: `/sims/${index}`, ...refusal })
     }
     await keep(tx, id, sims, skipInvalid === true)
   }
@@ -62,7 +62,7 @@ export async function startBatch(tx: TenantTx, ask: BatchRequest, options: Workf
   if (count > 0 && skipInvalid !== true) {
     const why = refusals.map(({ code, count }) => `${code} ${count}`).join(', ')
     const detail = `${count} of ${total} rows cannot be provisioned, so none was: ${why}.`
-    throw new ServiceError('batch_refused', detail, { errors: told })
+    throw new ServiceError('batch_refused', detail, { errors })
   }
   const workflowId = provisionInBulkId(tx.tenantId, id)
   const input = {
