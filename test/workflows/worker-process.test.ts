@@ -1,4 +1,4 @@
-/** A worker as a process: what an operator sees of a failed run and of a rotated key. */
+/** A worker in its own process: what an operator sees of a failed run, and of a replaced key. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

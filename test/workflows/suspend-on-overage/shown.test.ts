@@ -84,7 +84,7 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
     const count = (events: Awaited<ReturnType<typeof history>>, kind: Kind) =>
       events.filter((event) => event[`${kind}EventAttributes`]).length
     await ask('overLimit')
-    // Read from the history: on this server a query of the state can cost a workflow task too.
+    // Waits by the history: on this server a query of the state can cost a workflow task too.
     await soon(async () => {
       const events = await history()
       expect(count(events, 'activityTaskCompleted')).toBe(3)

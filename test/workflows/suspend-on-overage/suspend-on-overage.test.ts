@@ -84,7 +84,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(sim()?.status).toBe(status)
   })
 
-  /** A Pending suspend ticket that the run is reading. @returns lets the read go: it sees the ticket of that moment */
+  /** A Pending suspend ticket that the run is reading. @returns ends the read, which gets the ticket as it is then */
   const pendingAndLookedAt = async () => {
     const { promise: maySee, resolve: letSee } = Promise.withResolvers<void>()
     run.model.pending.add('suspend')
@@ -210,7 +210,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(run.model.tickets).toEqual([])
   })
 
-  /** What is left of the cycle when its ticket is opened: enough on a busy machine too. */
+  /** What is left of the cycle when the run starts: enough to open the ticket, also on a busy machine. */
   const LEFT = 8 * SECOND
 
   test('waits for a Processing ticket past the cycle’s end', async () => {
