@@ -10,29 +10,29 @@ import { afterAll, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
 import { type Fault, type Harness, killSupervised, openHarness, type Played, play, tableOf } from './harness.ts'
 
-const redis = requireRedis('lifecycles whose Redis is killed') !== undefined
+const redis = requireRedis('workflows whose Redis is killed') !== undefined
 
-/** How long a server that the test brings back is away. */
+/** How long a killed server is away. */
 const AWAY_MS = 3000
-/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): callers must too. */
+/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): so callers must retry. */
 const TEMPORAL_AWAY_MS = 12_000
-/** Some fifty runs. */
+/** About fifty SIMs. */
 const A_QUARTER = 0.25
 
 const fails = { failureRate: 0.2 }
 const actsThenTimesOut = { actsThenTimesOutRate: 0.3 }
 /** Three in eight responses come after CARRIER_TIMEOUT. */
-const answersLate: { latencyMs: [number, number] } = { latencyMs: [0, 1600] }
-const allThree = { ...fails, ...actsThenTimesOut, ...answersLate }
+const respondsLate: { latencyMs: [number, number] } = { latencyMs: [0, 1600] }
+const allThree = { ...fails, ...actsThenTimesOut, ...respondsLate }
 
 interface Case extends Fault {
   readonly on: 0 | 1
   readonly needsRedis?: true
-  /** Misbehaviour that the carrier's journal must hold: without any, the case proves nothing. */
+  /** Misbehaviour that the carrier's journal must show: without it the case proves nothing. */
   readonly seen?: readonly ('failed' | 'repeated')[]
 }
 
-/** Pairs that run side by side: the first of each on one service, the second on the other. */
+/** The two services take their cases (`on`) in this order, side by side. */
 const FAULTS: readonly Case[] = [
   { on: 0, name: 'worker killed', strike: ({ service }) => killSupervised(service.worker) },
   { on: 1, name: 'Redis killed', strike: ({ servers }) => servers.redis.outage(AWAY_MS), needsRedis: true },
@@ -41,7 +41,7 @@ const FAULTS: readonly Case[] = [
   { on: 0, name: 'Temporal killed', strike: ({ servers }) => servers.temporal.outage(TEMPORAL_AWAY_MS) },
   { on: 1, name: 'carrier acts, then times out', knobs: actsThenTimesOut, share: A_QUARTER, seen: ['repeated'] },
   { on: 0, name: 'PostgreSQL killed', strike: ({ servers }) => servers.postgres.outage(AWAY_MS) },
-  { on: 1, name: 'carrier answers late', knobs: answersLate, share: A_QUARTER, seen: ['repeated'] },
+  { on: 1, name: 'carrier responds late', knobs: respondsLate, share: A_QUARTER, seen: ['repeated'] },
   { on: 0, name: 'carrier killed', strike: ({ servers }) => servers.carrier.outage() },
   { on: 1, name: 'carrier does all three', knobs: allThree, seen: ['failed', 'repeated'] },
   {

@@ -204,7 +204,7 @@ describe('the sweep', () => {
       return { simId, ticketId: await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }) }
     })
     const options = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4, patienceMs: 3_600_000 }
-    // A worker killed while it waited for the carrier leaves nothing but the lease.
+    // Like a worker that is killed while it waits for the carrier: it leaves nothing but the lease.
     const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
     await expect(executeTickets(deaf, dies, options, tenantId, simId)).rejects.toThrow('killed')
     const heard: string[] = []

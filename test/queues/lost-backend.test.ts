@@ -19,7 +19,7 @@ describe('queues without their backend', () => {
     const harness = harnessAt(where(await freePort()))
 
     expect(() => harness.queues.enqueue([harness.sim(1), harness.sim(2)])).not.toThrow()
-    await until('the fault to be told', () => harness.lost.length > 0)
+    await until('a reported error', () => harness.lost.length > 0)
   })
 })
 
@@ -45,7 +45,7 @@ describe('queues opened before their backend', () => {
     let runs = 0
     harness.consume(async () => void runs++)
     harness.queues.enqueue([harness.sim(1)])
-    await until('the fault to be told', () => harness.lost.length > 0)
+    await until('a reported error', () => harness.lost.length > 0)
 
     const server = await startPostgres({ dataDir, durable: false })
     onTestFinished(() => server.stop())

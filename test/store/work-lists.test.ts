@@ -1,4 +1,4 @@
-/** Work that is added to a work list while the list is settled stays on it. */
+/** Work that is added to a work list while the list is being settled stays on the list. */
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { anAlert } from '../unit/notify/notifications.ts'
 
 const store = await aStore()
 
-const tell =
+const notify =
   (key: string, dueAt = store.now) =>
   (tx: TenantTx) =>
     insertNotifications(tx, [
@@ -31,16 +31,16 @@ const withMail = () => inPlatform(store, (tx) => tenantsWithMail(tx, 100))
 
 describe('settleMailWork', () => {
   test.each([
-    ['before it settles', 'told first'],
+    ['before it settles', 'added first'],
     ['while it settles', 'settled first'],
   ])('keeps the tenant of a notification added %s', async (_when, order) => {
     const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, tell('first'))
+    await inTenant(store, tenantId, notify('first'))
     await inTenant(store, tenantId, sendAll)
     const settle = () => inTenant(store, tenantId, settleMailWork)
-    const second = tell('second')
+    const second = notify('second')
 
-    await (order === 'told first'
+    await (order === 'added first'
       ? overlapping(store, tenantId, second, settle)
       : overlapping(store, tenantId, settleMailWork, () => inTenant(store, tenantId, second)))
 
@@ -49,16 +49,16 @@ describe('settleMailWork', () => {
 
   test('keeps the due time of an earlier notification', async () => {
     const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, tell('later', store.now + 60_000))
+    await inTenant(store, tenantId, notify('later', store.now + 60_000))
 
-    await overlapping(store, tenantId, tell('now'), () => inTenant(store, tenantId, settleMailWork))
+    await overlapping(store, tenantId, notify('now'), () => inTenant(store, tenantId, settleMailWork))
 
     expect(await withMail()).toContain(tenantId)
   })
 
   test('removes a tenant without anything to send', async () => {
     const tenantId = await aTenant(store)
-    await inTenant(store, tenantId, tell('only'))
+    await inTenant(store, tenantId, notify('only'))
     await inTenant(store, tenantId, sendAll)
 
     await inTenant(store, tenantId, settleMailWork)

@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 9 }) }) },
   { weight: 3, arbitrary: fc.constant({ do: 'close' as const }) },
 )
-/** Gives a history something to state: a pool over its capacity in a closed cycle, and a late record for it. */
+/** Makes sure that a history has statement lines: a pool over its capacity in a closed cycle, and a late record for it. */
 const beginning = (pool: number): Step[] => [
   { do: 'make', pool },
   ...[0, 1].flatMap((sim): Step[] => [
@@ -57,18 +57,18 @@ const late = (sim: number, bytes: number, daysAgo: number): Step => ({
   again: false,
 })
 const TURN: Step[] = [{ do: 'wait', days: 10 }, { do: 'close' }]
-/** Histories too rare to be met by chance. */
+/** Histories that are too rare to be drawn by chance. */
 const RARE: [number, Step[]][] = [
   // Two SIMs of a Fixed pool with the same excess of an odd number of bytes; then one more batch for the same cycle.
   [2, [late(1, 1224, 9), ...TURN, late(1, 10, 19), ...TURN, late(0, 3, 39)]],
-  // A change that took long moves a SIM within a closed cycle, into a pool that had no cost in that cycle.
+  // A late change moves a SIM within a closed cycle, into a pool that had no cost in that cycle.
   [0, [...TURN, { do: 'make', pool: 2 }, { do: 'move', sim: 0, pool: 2, own: null, since: 'boundary before' }]],
   // A bucket costs as long as its pool exists, used or not.
   [0, [{ do: 'make', pool: 2 }, ...TURN, { do: 'delete', pool: 2 }, ...TURN]],
 ]
 
-/** What the statements say so far. */
-interface Told {
+/** The statements so far. */
+interface Statements {
   /** Closed cycles, the oldest first. */
   readonly closed: Cycle[]
   /** Each cycle's statement as it was first written. */
@@ -90,8 +90,8 @@ const figures = (line: StatementLine | Figures): Figures => ({
     bigint
   >),
 })
-/** A row of zeros counts as no row. */
-const tellsSomething = (line: Figures) => AMOUNTS.some((name) => line[name] !== 0n)
+/** Whether a line has an amount: a line of zeros counts as no line. */
+const hasAmounts = (line: Figures) => AMOUNTS.some((name) => line[name] !== 0n)
 
 /** Lines added up by pool and SIM. */
 function addedUp(lines: readonly (StatementLine | Figures)[]): Figures[] {
@@ -102,18 +102,16 @@ function addedUp(lines: readonly (StatementLine | Figures)[]): Figures[] {
     const amounts = AMOUNTS.map((name) => [name, (before?.[name] ?? 0n) + line[name]] as const)
     sums.set(key, { ...line, ...(Object.fromEntries(amounts) as Partial<Figures>) })
   }
-  return [...sums.values()]
-    .filter(tellsSomething)
-    .sort((a, b) => a.poolId - b.poolId || (a.simId ?? 0) - (b.simId ?? 0))
+  return [...sums.values()].filter(hasAmounts).sort((a, b) => a.poolId - b.poolId || (a.simId ?? 0) - (b.simId ?? 0))
 }
 
 /** A SIM whose share alone changes gets no adjustment: shares are compared in the first statement, and for pools. */
 const withoutShares = (lines: readonly Figures[]) =>
   lines
     .map((line) => (line.simId === null ? line : { ...line, limitBytes: 0n }))
-    .filter((line) => line.simId === null || tellsSomething(line))
+    .filter((line) => line.simId === null || hasAmounts(line))
 
-async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
+async function close(world: World, statements: Statements, cycle: Cycle): Promise<void> {
   const plan = await world.harness.asTenant((tx) => planMonthEnd(tx, cycle.key))
   await world.harness.asTenant((tx) => closeCycle(tx, cycle.key, STEPS))
 
@@ -121,25 +119,25 @@ async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
   const own = lines.filter(({ kind }) => kind !== 'adjustment')
   const adjustments = lines.filter(({ kind }) => kind === 'adjustment')
   const where = `the statement of ${cycle.key}`
-  expect(own.map(figures).filter(tellsSomething), where).toEqual(statementOf(world, cycle).filter(tellsSomething))
+  expect(own.map(figures).filter(hasAmounts), where).toEqual(statementOf(world, cycle).filter(hasAmounts))
   const [totals] = [await world.harness.asTenant((tx) => statementTotals(tx, cycle.key))]
   expect(totals, where).toEqual({ lines: lines.length, totalMicro: total(lines, charge) })
   expect(BigInt(total(own, charge)), where).toBe(
     statementOf(world, cycle).reduce((sum, line) => sum + chargeOf(line), 0n),
   )
 
-  told.closed.push(cycle)
-  told.written.set(cycle.key, await rawStatement(world, cycle.key))
-  told.lines.push(...adjustments, ...own.map((line) => ({ ...line, adjusts: cycle.key })))
-  for (const each of told.closed) {
-    const said = told.lines.filter(({ adjusts }) => adjusts === each.key)
-    expect(withoutShares(addedUp(said)), `all that was said of ${each.key} by ${cycle.key}`).toEqual(
+  statements.closed.push(cycle)
+  statements.written.set(cycle.key, await rawStatement(world, cycle.key))
+  statements.lines.push(...adjustments, ...own.map((line) => ({ ...line, adjusts: cycle.key })))
+  for (const each of statements.closed) {
+    const stated = statements.lines.filter(({ adjusts }) => adjusts === each.key)
+    expect(withoutShares(addedUp(stated)), `all lines about ${each.key} up to ${cycle.key}`).toEqual(
       withoutShares(addedUp(statementOf(world, each))),
     )
   }
   const ids = adjustments.map(({ adjusts, poolId, simId }) => `${adjusts}/${poolId}/${simId}`)
   expect(new Set(ids).size, 'one adjustment of a SIM, pool and cycle').toBe(ids.length)
-  expect(adjustments.filter((line) => !tellsSomething(figures(line)))).toEqual([])
+  expect(adjustments.filter((line) => !hasAmounts(figures(line)))).toEqual([])
 
   const sims = own.filter(({ kind }) => kind === 'sim')
   expect(plan, `the plan of ${cycle.key}`).toMatchObject({
@@ -168,10 +166,10 @@ async function close(world: World, told: Told, cycle: Cycle): Promise<void> {
 }
 
 /** Closes every cycle that has ended and is not closed, the oldest first. */
-async function closeEnded(world: World, told: Told): Promise<void> {
-  const last = told.closed.at(-1)
+async function closeEnded(world: World, statements: Statements): Promise<void> {
+  const last = statements.closed.at(-1)
   let cycle = last === undefined ? cycleAt(BILLING_CYCLE, BEGIN) : nextCycle(BILLING_CYCLE, last)
-  for (; cycle.endsAt <= store.now; cycle = nextCycle(BILLING_CYCLE, cycle)) await close(world, told, cycle)
+  for (; cycle.endsAt <= store.now; cycle = nextCycle(BILLING_CYCLE, cycle)) await close(world, statements, cycle)
 }
 
 describe('statements and their adjustments', () => {
@@ -182,23 +180,23 @@ describe('statements and their adjustments', () => {
     await fc.assert(
       fc.asyncProperty(anyPool, fc.array(step, { minLength: 8, maxLength: 35 }), async (first, history) => {
         const world = await aWorld(store, BILLING_CYCLE, [])
-        const told: Told = { closed: [], written: new Map(), lines: [] }
+        const statements: Statements = { closed: [], written: new Map(), lines: [] }
         for (const one of [...beginning(first), ...history]) {
-          if (one.do === 'close') await closeEnded(world, told)
+          if (one.do === 'close') await closeEnded(world, statements)
           else await take(world, one)
         }
-        // Twice: what came after the last close is in the next statement.
+        // Two cycles: records from after the last close are in the statement that follows.
         for (const days of [10, 10]) {
           await take(world, { do: 'wait', days })
-          await closeEnded(world, told)
+          await closeEnded(world, statements)
         }
         expect(await world.harness.rows(sql`select 1 from restatements`)).toEqual([])
-        for (const [key, written] of told.written) expect(await rawStatement(world, key), key).toBe(written)
+        for (const [key, written] of statements.written) expect(await rawStatement(world, key), key).toBe(written)
         for (const cycle of world.cycles.values()) {
           if (cycle.endsAt <= cycleNow(world).startsAt && cycle.startsAt >= cycleAt(BILLING_CYCLE, BEGIN).startsAt)
-            expect(told.written.has(cycle.key), `${cycle.key} is closed`).toBe(true)
+            expect(statements.written.has(cycle.key), `${cycle.key} is closed`).toBe(true)
         }
-        adjusted += told.lines.filter(({ kind }) => kind === 'adjustment').length
+        adjusted += statements.lines.filter(({ kind }) => kind === 'adjustment').length
       }),
       { numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, examples: RARE },
     )
