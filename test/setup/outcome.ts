@@ -32,13 +32,13 @@ export function outcomeOf(
   if (exitCode !== 0 && failed.length === 0) failed.push(`vitest ended with exit code ${exitCode}`)
 
   const reasons = [...new Set(skips.map((note) => `${note.skipped} (${note.why})`))]
-  const told = [...reasons, ...unexplained.map(({ title }) => title)]
+  const missed = [...reasons, ...unexplained.map(({ title }) => title)]
   const runs = properties.reduce((sum, property) => sum + property.runs, 0)
   return {
     failed: failed.length,
     lines: [
       ...failed.map((failure) => `failed: ${failure}`),
-      ...(skipped.length > 0 ? [`skipped: ${told.join('; ')}`] : []),
+      ...(skipped.length > 0 ? [`skipped: ${missed.join('; ')}`] : []),
       ...(properties.length > 0 ? [`properties: ${properties.length}, tried in ${runs} runs`] : []),
       `${passed} passed, ${failed.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`,
     ],

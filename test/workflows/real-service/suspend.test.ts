@@ -93,8 +93,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
   describe('a person', () => {
     test('keeps a SIM suspended over the month end', async () => {
       const simId = await suspended()
-      const answer = await customer.update(simId, cycle.key, 'keepSuspended')
-      expect(answer).toMatchObject({ status: 200, body: { phase: 'suspended', until: 'manual' } })
+      const response = await customer.update(simId, cycle.key, 'keepSuspended')
+      expect(response).toMatchObject({ status: 200, body: { phase: 'suspended', until: 'manual' } })
       await soon(async () => {
         const { suspension } = await customer.inside('GET', `/internal/sims/${simId}/enforcement`)
         expect(suspension).toMatchObject({ cause: 'watchdog', until: 'manual' })
@@ -110,8 +110,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     test('reverses keepSuspended before the month end', async () => {
       const simId = await suspended()
       await customer.update(simId, cycle.key, 'keepSuspended', { until: 'manual' })
-      const answer = await customer.update(simId, cycle.key, 'keepSuspended', { until: 'renewal' })
-      expect(answer.body).toMatchObject({ until: 'renewal' })
+      const response = await customer.update(simId, cycle.key, 'keepSuspended', { until: 'renewal' })
+      expect(response.body).toMatchObject({ until: 'renewal' })
 
       expect(await monthEnd()).toMatchObject({ renewed: 1 })
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
@@ -125,8 +125,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(beyond).toMatchObject({ status: 409, body: { code: 'update_refused' } })
       expect(beyond.body.detail).toContain(`ask for ${iso(cycle.endsAt)} at the latest`)
       const later = graceEndsAt + DAY
-      const answer = await customer.update(simId, cycle.key, 'extendGrace', { until: iso(later) })
-      expect(answer.body).toMatchObject({ phase: 'grace', graceEndsAt: iso(later) })
+      const response = await customer.update(simId, cycle.key, 'extendGrace', { until: iso(later) })
+      expect(response.body).toMatchObject({ phase: 'grace', graceEndsAt: iso(later) })
 
       await harness.skipTo(graceEndsAt + HOUR)
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })

@@ -88,7 +88,7 @@ export function useSuspensions(path: string | undefined) {
       return endsAt
     },
     inputOf,
-    ask: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
+    start: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
       const input = inputOf(more)
       const start = { type: 'suspend-on-overage', workflowId: id, input, signal } as const
       return patiently(() => harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start }))

@@ -8,10 +8,10 @@ const path = requireJava('suspend-on-overage under the guard, in skipped time')
 
 describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
   const run = useSuspensions(path)
-  const { ask, signal, update, until, state, result, actions, sim, tickets } = run
+  const { start, signal, update, until, state, result, actions, sim, tickets } = run
   const held = async (grace = 'PT0S') => {
     run.model.permits = 'held'
-    await ask('overLimit', { grace })
+    await start('overLimit', { grace })
     return await until('held')
   }
   const permitRequests = () => run.model.calls('/enforcement/permits')
@@ -27,7 +27,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
 
   test('suspends on release without another grace', async () => {
     run.model.permits = 'held'
-    await ask('overLimit', { grace: 'PT10H' })
+    await start('overLimit', { grace: 'PT10H' })
     await until('grace')
     await run.harness.leap(10 * HOUR)
     await until('held')
@@ -59,7 +59,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
       if (permit === 'held') await signal('guardReleased')
       return permit
     }
-    await ask('overLimit')
+    await start('overLimit')
 
     await until('suspended')
     expect(permitRequests()).toBe(2)
@@ -92,7 +92,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
 
   test('does not ask again when the permit is discarded', async () => {
     run.model.permits = 'discarded'
-    await ask('overLimit')
+    await start('overLimit')
     await soon(() => expect(permitRequests()).toBe(1))
     await until('idle')
     await signal('overLimit')
