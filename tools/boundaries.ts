@@ -67,7 +67,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     noClock: true,
   },
   store: {
-    why: 'store/ is SQL and nothing else: of the folders that decide or send it imports only types',
+    why: 'store/ is SQL and nothing else: from folders that decide or send, it imports only types',
     imports: ['domain'],
     types: ['notify', 'rules'],
     packages: ['kysely', 'pg', 'node:crypto', 'node:fs'],

@@ -11,7 +11,7 @@ interface Entry {
   readonly message: string
 }
 
-/** The expected log entries, all of them. */
+/** All expected log entries: the log must have no others. */
 function expected({ sims, pools }: Player) {
   const sim = (name: string) => sims.get(name) ?? null
   const of = (simId: number | null, poolId: number | null, level: number, message: RegExp) => ({

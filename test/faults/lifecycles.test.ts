@@ -1,10 +1,10 @@
 /**
- * 200 workflow runs, halfway through. In each case one process is killed or the carrier misbehaves; a case whose
- * carrier misbehaves in one way only has a quarter of the runs. Afterwards everything must be as without the fault.
- * Two services play the cases side by side, because a case is mostly waiting. The table at the end shows what was seen.
+ * Faults while 200 workflow runs are halfway: a process is killed, or the carrier misbehaves, or both. Afterwards
+ * everything must be as without the fault. Cases with only one kind of misbehaviour use a quarter of the runs. Two
+ * services take the cases side by side, because a case is mostly waiting. A table of the results is printed at the end.
  *
- * Redis is the `redis-server` of the PATH (stack/redis.ts). Where it is not installed its case is skipped, and the
- * second service's queues are in PostgreSQL too.
+ * Redis is the `redis-server` on PATH (stack/redis.ts). If it is not installed, its case is skipped, and the second
+ * service's queues are in PostgreSQL too.
  */
 import { afterAll, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
@@ -73,7 +73,7 @@ afterAll(async () => {
 
 for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAULTS) {
   test(`loses nothing and repeats nothing: ${fault.name}`, {
-    // Its turn may come late: the timeout covers all cases.
+    // The timeout covers all cases, because this one may come last.
     concurrent: true,
     skip: needsRedis && !redis,
     timeout: 3_600_000,
@@ -87,7 +87,7 @@ for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAUL
     expect(share).toBeLessThanOrEqual(0.75)
     expect(Object.entries(middle.underWay).filter(([, count]) => count === 0)).toEqual([])
     expect(middle.openTickets).toBeGreaterThan(0)
-    // No maximum: a run ends shortly after its SIM is done, and Temporal's list shows that later still.
+    // No maximum: a run ends shortly after its SIM is settled, and Temporal's list shows that even later.
     expect(middle.running / middle.size).toBeGreaterThanOrEqual(0.2)
     expect(misbehaviour.filter((kind) => report[kind] === 0)).toEqual([])
     expect(report.faults).toEqual([])

@@ -11,7 +11,7 @@ const EVERY_MS = 50
 
 let over = new AbortController()
 
-/** Ends all current waits: nobody needs them once their test has ended. */
+/** Ends all current waits. Called when a test ends: its waits have no further use. */
 export function endWaits(): void {
   over.abort()
   over = new AbortController()

@@ -56,7 +56,7 @@ const GROUPING = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
-/** Stops of what was started, in that order. They are called in the reverse order. */
+/** A function for each started server that stops it. They are called in the reverse order. */
 type Closing = (() => Promise<unknown>)[]
 
 async function startOutside(closing: Closing) {
