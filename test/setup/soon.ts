@@ -11,7 +11,7 @@ const EVERY_MS = 50
 
 let over = new AbortController()
 
-/** Ends all current waits. Called when a test ends: its waits have no further use. */
+/** Ends all current waits. Called when a harness closes: the waits of a test that timed out would otherwise go on. */
 export function endWaits(): void {
   over.abort()
   over = new AbortController()
