@@ -8,10 +8,10 @@ const MIB = 1024 * 1024
 const WRONG_KEY = `sim_0123456789ab_${'x'.repeat(43)}`
 
 export const ATTACKS = {
-  'a MiB of unknown fields': { concurrency: 2, ask: unknownFields },
-  'an endless gzipped line': { concurrency: 1, ask: endlessLine },
-  'a flood without keys': { concurrency: 50, ask: withoutKey },
-  'a flood of wrong keys': { concurrency: 50, ask: wrongKey },
+  'a MiB of unknown fields': { concurrency: 2, prepare: unknownFields },
+  'an endless gzipped line': { concurrency: 1, prepare: endlessLine },
+  'a flood without keys': { concurrency: 50, prepare: withoutKey },
+  'a flood of wrong keys': { concurrency: 50, prepare: wrongKey },
 } as const
 export type Attack = keyof typeof ATTACKS
 
@@ -26,9 +26,9 @@ export interface Weapons {
   readonly tenantId: string
 }
 
-type Ask = () => Promise<Response>
+type Send = () => Promise<Response>
 
-function unknownFields({ apiUrl, key }: Weapons): Ask {
+function unknownFields({ apiUrl, key }: Weapons): Send {
   const fields: string[] = []
   for (let used = 2; used < MIB - 20; used += (fields.at(-1)?.length ?? 0) + 1) fields.push(`"f${fields.length}":1`)
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -37,7 +37,7 @@ function unknownFields({ apiUrl, key }: Weapons): Ask {
 }
 
 /** 4 GiB, compressed to 4 MiB: gzip allows several streams one after the other. */
-function endlessLine({ internalUrl, operatorKey, tenantId }: Weapons): Ask {
+function endlessLine({ internalUrl, operatorKey, tenantId }: Weapons): Send {
   const member = gzipSync('x'.repeat(MIB), { level: 9 })
   const body = Buffer.concat(Array.from({ length: 4096 }, () => member))
   const headers = {
@@ -49,11 +49,11 @@ function endlessLine({ internalUrl, operatorKey, tenantId }: Weapons): Ask {
   return () => fetch(`${internalUrl}/internal/usage`, { method: 'POST', headers, body })
 }
 
-function withoutKey({ apiUrl }: Weapons): Ask {
+function withoutKey({ apiUrl }: Weapons): Send {
   return () => fetch(`${apiUrl}/api/tenant`)
 }
 
-function wrongKey({ apiUrl }: Weapons): Ask {
+function wrongKey({ apiUrl }: Weapons): Send {
   return () => fetch(`${apiUrl}/api/tenant`, { headers: { authorization: `Bearer ${WRONG_KEY}` } })
 }
 
@@ -61,22 +61,22 @@ const isAttack = (name: string): name is Attack => Object.hasOwn(ATTACKS, name)
 
 const [, , name, weapons] = process.argv
 if (import.meta.main && name !== undefined && weapons !== undefined && isAttack(name)) {
-  const { concurrency, ask } = ATTACKS[name]
-  const strike = ask(JSON.parse(weapons))
-  const answers = new Map<string, number>()
+  const { concurrency, prepare } = ATTACKS[name]
+  const send = prepare(JSON.parse(weapons))
+  const statuses = new Map<string, number>()
   process.on('SIGTERM', () => {
-    console.log(JSON.stringify(Object.fromEntries(answers)))
+    console.log(JSON.stringify(Object.fromEntries(statuses)))
     process.exit(0)
   })
   const takeNext = async () => {
     for (;;) {
-      const answer = await strike()
+      const status = await send()
         .then(async (response) => {
           await response.arrayBuffer()
           return String(response.status)
         })
-        .catch(() => 'no answer')
-      answers.set(answer, (answers.get(answer) ?? 0) + 1)
+        .catch(() => 'no response')
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }
   await Promise.all(Array.from({ length: concurrency }, takeNext))

@@ -30,7 +30,7 @@ try {
   await watch(other.key, 2)
 
   console.log(`${seconds} s each, ${cpus().length} cores; milliseconds of another tenant's GET /api/tenant\n`)
-  console.log('| | requests | median | p99 | max | no answer | the attacker was answered |')
+  console.log('| | requests | median | p99 | max | no response | responses to the attacker |')
   console.log('|---|---|---|---|---|---|---|')
   print('at rest', await watch(other.key, seconds), '')
   for (const name of Object.keys(ATTACKS)) {
@@ -70,7 +70,7 @@ async function watch(key: string, forSeconds: number): Promise<Seen> {
   for (const until = performance.now() + forSeconds * 1000; performance.now() < until; await sleep(PAUSE_MS)) {
     const from = performance.now()
     const isAnswered = await askAs(key).then(
-      async (answer) => (await answer.arrayBuffer(), answer.ok),
+      async (response) => (await response.arrayBuffer(), response.ok),
       () => false,
     )
     if (isAnswered) tookMs.push(performance.now() - from)
@@ -79,29 +79,29 @@ async function watch(key: string, forSeconds: number): Promise<Seen> {
   return { tookMs: tookMs.sort((a, b) => a - b), failed }
 }
 
-function print(what: string, { tookMs, failed }: Seen, answers: string): void {
+function print(what: string, { tookMs, failed }: Seen, responses: string): void {
   const at = (share: number) =>
     tookMs[Math.min(tookMs.length - 1, Math.floor(share * tookMs.length))]?.toFixed(1) ?? '–'
-  console.log(`| ${what} | ${tookMs.length} | ${at(0.5)} | ${at(0.99)} | ${at(1)} | ${failed} | ${answers} |`)
+  console.log(`| ${what} | ${tookMs.length} | ${at(0.5)} | ${at(0.99)} | ${at(1)} | ${failed} | ${responses} |`)
 }
 
 /** Waits until the aftermath of an attack is over. */
 async function calm(key: string): Promise<void> {
   for (let quick = 0; quick < 20; await sleep(100)) {
     const from = performance.now()
-    const answer = await askAs(key).catch(() => undefined)
-    quick = answer?.ok === true && performance.now() - from < 200 ? quick + 1 : 0
+    const response = await askAs(key).catch(() => undefined)
+    quick = response?.ok === true && performance.now() - from < 200 ? quick + 1 : 0
   }
 }
 
 async function tenant(name: string): Promise<{ id: string; key: string }> {
-  const answer = await fetch(`${service.internalUrl}/internal/tenants`, {
+  const response = await fetch(`${service.internalUrl}/internal/tenants`, {
     method: 'POST',
     headers: { authorization: `Bearer ${service.operatorKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name, billingEmail: `${name}@simherd.example` }),
   })
-  const body = await answer.text()
-  if (!answer.ok) throw new Error(`POST /internal/tenants: ${answer.status} ${body}`)
+  const body = await response.text()
+  if (!response.ok) throw new Error(`POST /internal/tenants: ${response.status} ${body}`)
   const made: { id: string; key: string } = JSON.parse(body)
   return made
 }

@@ -87,7 +87,7 @@ async function activitiesOf(workflowId: string): Promise<number> {
 }
 
 async function operate<T>(path: string, body: object, tenantId?: string): Promise<T> {
-  const answer = await fetch(`${service.internalUrl}/internal/${path}`, {
+  const response = await fetch(`${service.internalUrl}/internal/${path}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${service.operatorKey}`,
@@ -96,8 +96,8 @@ async function operate<T>(path: string, body: object, tenantId?: string): Promis
     },
     body: JSON.stringify(body),
   })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${text}`)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${text}`)
   const read: T = JSON.parse(text)
   return read
 }

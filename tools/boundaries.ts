@@ -48,26 +48,26 @@ export interface Boundary {
 
 export const FLOORS: Readonly<Record<string, Boundary>> = {
   domain: {
-    why: 'domain/ says what the words mean: it knows no other folder, no file, no network and no clock',
+    why: 'domain/ defines the words: it knows no other folder, no file, no network and no clock',
     imports: [],
     // A hash is arithmetic: ids of tickets are made from it.
     packages: ['typebox', 'node:crypto'],
     noClock: true,
   },
   config: {
-    why: 'config/ is read by everything: it imports only domain/',
+    why: 'config/ is imported by everything: it imports only domain/',
     imports: ['domain'],
     packages: ['typebox'],
     mayReadEnv: true,
   },
   rules: {
-    why: 'rules/ decides, and the same facts give the same findings: no clock, file, network or database',
+    why: 'rules/ decides, and the same facts always give the same result: no clock, file, network or database',
     imports: ['domain'],
     packages: ['typebox', 'json-rules-engine'],
     noClock: true,
   },
   store: {
-    why: 'store/ remembers: SQL and nothing else; what is decided or sent comes to it as a type',
+    why: 'store/ is SQL and nothing else: from folders that decide or send, it imports only types',
     imports: ['domain'],
     types: ['notify', 'rules'],
     packages: ['kysely', 'pg', 'node:crypto', 'node:fs'],
@@ -90,7 +90,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     packages: [],
   },
   operations: {
-    why: 'operations/ changes state through store/; carrier, mail and queues are handed to it, so it takes only their types',
+    why: 'operations/ changes state through store/; it gets carrier, mail and queues as arguments, so it imports only their types',
     imports: ['domain', 'rules', 'store'],
     types: ['notify', 'network', 'queues'],
     packages: ['csv-stringify', 'qrcode', 'typebox', 'node:crypto'],
@@ -104,12 +104,12 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     packages: ['@temporalio/activity', '@temporalio/common'],
   },
   client: {
-    why: 'client/ is the REST interfaces as callers see them: it knows none of those who answer',
+    why: 'client/ is the REST interfaces as callers see them: it knows nothing of the service behind them',
     imports: ['domain'],
     packages: ['openapi-fetch', 'typebox'],
   },
   process: {
-    why: 'process/ is what every long-running process has: it knows no door, and which process it is in is told to it',
+    why: 'process/ is what every long-running process has: it knows no door, and gets the kind of process as an argument',
     imports: ['domain', 'rules', 'store', 'operations', 'queues'],
     types: ['config'],
   },
@@ -120,21 +120,21 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     packages: ['@temporalio/workflow'],
   },
   api: {
-    why: 'api/ is the HTTP door: it asks operations/ and store/, and knows no other door and no workflow code',
+    why: 'api/ is the HTTP door: it calls operations/ and store/, and knows no other door and no workflow code',
     imports: ['domain', 'rules', 'store', 'operations', 'queues', 'process'],
     types: ['notify'],
   },
   worker: {
-    why: 'worker/ is the door of jobs and workflows: wired by cli/, its settings handed in; it knows no other door',
+    why: 'worker/ is the door of jobs and workflows: cli/ starts it and passes its settings; it knows no other door',
     imports: ['domain', 'rules', 'store', 'queues', 'notify', 'network', 'operations', 'activities', 'process'],
     types: ['config'],
   },
   cli: {
-    why: 'cli/ runs what is shipped: tests and tools are not',
+    why: 'cli/ imports only what is shipped: tests and tools are not',
     imports: FOLDERS.filter((folder) => !['bench', 'test', 'tools', 'workflows', 'activities'].includes(folder)),
   },
   stack: {
-    why: 'stack/ starts servers and knows nothing of what they are for',
+    why: 'stack/ starts servers, and does not know what they are used for',
     imports: ['config', 'domain'],
     mayReadEnv: true,
   },

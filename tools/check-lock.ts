@@ -52,7 +52,7 @@ function faultsOf(lock: Lock): string[] {
 
 const lock: Lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
 /** Keeps the lines that say what is wrong with the lock file. npm prints many more. */
-const telling = (text: string): string =>
+const faultLines = (text: string): string =>
   text
     .split('\n')
     .filter((line) => /Missing:|Invalid:|error code|in sync/.test(line))
@@ -61,7 +61,7 @@ const telling = (text: string): string =>
 const refused = await npm('ci', '--dry-run', '--ignore-scripts', '--no-audit', '--no-fund')
 const faults = [
   ...faultsOf(lock),
-  ...(refused === undefined ? [] : [`npm ci refuses the lock: ${MEND}\n${telling(refused)}`]),
+  ...(refused === undefined ? [] : [`npm ci refuses the lock: ${MEND}\n${faultLines(refused)}`]),
 ]
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) process.exitCode = 1

@@ -63,15 +63,15 @@ function difference(is: string | undefined, should: string): string {
 }
 
 async function differences(): Promise<string[]> {
-  const told: string[] = []
+  const found: string[] = []
   for (const { path, content } of await madeFiles()) {
     const is = await present(path)
-    if (is !== content) told.push(`${path}: ${difference(is, content)}`)
+    if (is !== content) found.push(`${path}: ${difference(is, content)}`)
   }
   for (const { document, types } of await staleTypes()) {
-    told.push(`${types}: is not what ${document.path} makes, or was changed by hand`)
+    found.push(`${types}: is not what ${document.path} makes, or was changed by hand`)
   }
-  return told
+  return found
 }
 
 async function write({ path, content }: GeneratedFile): Promise<void> {
@@ -82,10 +82,10 @@ async function write({ path, content }: GeneratedFile): Promise<void> {
 }
 
 if (process.argv.includes('--check')) {
-  const told = await differences()
-  for (const line of told) console.error(line)
-  if (told.length > 0) {
-    console.error(`\n${told.length} generated file(s) differ: run "npm run generate" and look at the change.`)
+  const found = await differences()
+  for (const line of found) console.error(line)
+  if (found.length > 0) {
+    console.error(`\n${found.length} generated file(s) differ: run "npm run generate" and look at the change.`)
     process.exitCode = 1
   }
 } else {

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path/posix'
 import { FLOORS } from './boundaries.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Those of lint, and one that is large enough to be looked at by itself. */
+/** The floors of lint, and one folder that is large enough for a line of its own. */
 const SHOWN = [...Object.keys(FLOORS), 'api/internal']
 const IMPORT = /\b(?:from\s+|import\s*\(\s*|import\s+)'(\.[^']*)'/g
 

@@ -24,7 +24,7 @@ const COLUMNS = `
     from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
    where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
-/** Not null is told with its column. */
+/** Without `not null`, which is part of its column's line. */
 const CONSTRAINTS = `
   select 'constraint ' || quote_ident(conname) || ' ' || pg_get_constraintdef(oid) as line
     from pg_constraint where conrelid = $1 and contype <> 'n'

@@ -3,7 +3,7 @@
  *
  *   provision and activate → usage → rules → mail → suspend → month end
  *
- * Played by the end-to-end test as it is, and by the kill tests with processes killed on the way.
+ * The end-to-end test runs it as it is. The fault tests kill processes on the way.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -33,16 +33,17 @@ export interface Player {
 type Moment = 'activating' | 'suspending' | 'closing'
 
 /**
- * Everything that is expected is checked by the caller; this only acts, as people and mediation would.
+ * Acts as people and mediation do. The caller checks the outcome.
  *
- * @param needsMs what the job takes up to the end of the cycle, with room to spare
+ * @param needsMs the time that the job needs in the cycle, in milliseconds, with a margin
+ * @param at called at each moment at which a test may interfere
  */
 export async function playMainJob(
   service: Service,
   needsMs = 120_000,
   at: (moment: Moment) => Promise<void> = async () => {},
 ) {
-  // The tenant is made within the cycle it is played in: a Fixed pool's bucket is charged in every cycle it is there.
+  // The tenant is made within this cycle: a Fixed pool's bucket is charged in every cycle in which the pool exists.
   const { billingCycle, cycle: start } = cycleThatEndsSoon(needsMs)
   const player = await setUp(service, billingCycle)
   await activate(service, player, at)
@@ -63,7 +64,7 @@ export async function playMainJob(
   expect(Date.now(), 'all is queued before the boundary').toBeLessThan(start.endsAt)
   await sleep(Math.max(0, start.endsAt - Date.now() - 500))
   await at('closing')
-  await until('the cycle is closed', () => isClosed(service, player, start.key), 90)
+  await until('the close of the cycle', () => isClosed(service, player, start.key), 90)
   await settled(service, player)
   await ticker.stop()
   return { player, cycle: start }
@@ -114,7 +115,7 @@ async function activate(service: Service, player: Player, at: (moment: Moment) =
   const every = Object.fromEntries([...player.sims.keys()].map((name) => [name, 1]))
   await statusesAre(service, player, every)
   await until(
-    'all provisioning workflows have ended',
+    'the end of all provisioning workflows',
     async () => {
       const path = '/internal/workflows?type=provision-and-activate&status=completed'
       const page = await service.call('GET', path, player.tenantId)
@@ -150,14 +151,14 @@ async function use(service: Service, player: Player, usage: readonly (readonly [
   await service.call('POST', '/internal/usage', player.tenantId, { records })
 }
 const times = new Map<string, string>()
-/** The same record sent again has the same time: it is the same record. */
+/** A record that is sent again has the time of its first sending, so that it is the same record. */
 function usedAt(name: string): string {
   const at = times.get(name) ?? new Date().toISOString()
   times.set(name, at)
   return at
 }
 
-/** Every SIM says something each second, so that none is silent; a few bytes that change no limit. */
+/** Sends usage of ten bytes a second for every SIM, so that none is silent. That takes no SIM over a limit. */
 function keepTalking(service: Service, player: Player) {
   const stopping = new AbortController()
   const talk = async () => {
@@ -177,7 +178,7 @@ function keepTalking(service: Service, player: Player) {
   }
 }
 
-/** One SIM is to move at the end of the cycle, one to be unprovisioned. */
+/** Queues two changes for the end of the cycle: one SIM moves, one is unprovisioned. */
 async function queueChanges(service: Service, player: Player) {
   const id = (name: string) => player.sims.get(name)
   await service.tenantCall('POST', `/api/sims/${id('dynamic-3')}/queue-reprovision`, player.tenantId, {
@@ -191,13 +192,13 @@ async function isClosed(service: Service, player: Player, key: string): Promise<
   return cycles.some((cycle: { key: string; closedAt: string | null }) => cycle.key === key && cycle.closedAt !== null)
 }
 
-/** Nothing is left to do: every workflow asked, every notice in a mail, every mail sent, every ticket ended. */
+/** Waits until all is done: requests to workflows delivered, notifications mailed, mails sent, tickets ended. */
 async function settled(service: Service, player: Player) {
   await until(
-    'all is done',
+    'the end of all work',
     async () => {
       const counts = await service.call('GET', '/internal/counts', player.tenantId)
-      // What was suspended comes back by its own workflow, which may be behind the close.
+      // A suspended SIM is brought back by its own workflow, which may end after the close.
       const running = await service.call(
         'GET',
         '/internal/workflows?type=suspend-on-overage&status=running',

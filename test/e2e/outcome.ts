@@ -1,4 +1,4 @@
-/** What the main job must have come to, read back through the interfaces and the mailbox. */
+/** The expected outcome of the main job, read through the interfaces and the inbox. */
 import { expect } from 'vitest'
 import type { Service } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
@@ -11,7 +11,7 @@ interface Entry {
   readonly message: string
 }
 
-/** Exactly these entries, in the cycle that was played; later ones are of the next. */
+/** All expected log entries: the log must have no others. */
 function expected({ sims, pools }: Player) {
   const sim = (name: string) => sims.get(name) ?? null
   const of = (simId: number | null, poolId: number | null, level: number, message: RegExp) => ({
@@ -36,7 +36,7 @@ function expected({ sims, pools }: Player) {
   ]
 }
 
-/** All of it, as soon as what is done last has come about too: a mail is sent a moment after it was made. */
+/** Waits until the outcome is as expected: the last mail is sent a moment after it was made. */
 export const expectOutcome = (service: Service, player: Player, cycleKey: string): Promise<void> =>
   soon(() => lookAtOutcome(service, player, cycleKey))
 

@@ -1,4 +1,4 @@
-/** The main job with all queues on Redis, on two APIs and two workers: each effect once, whichever process takes it. */
+/** The main job with all queues in Redis, on two APIs and two workers: each effect once, whichever process does it. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { startRedis } from '../../stack/redis.ts'
 import { requireRedis } from '../setup/requirements.ts'
@@ -33,7 +33,7 @@ describe.skipIf(redis === undefined)('two APIs and two workers on Redis', async 
       { kind: 'api', count: 2 },
       { kind: 'worker', count: 2 },
     ])
-    // No job went through PostgreSQL: the schema of its queues was never created.
+    // No job went through PostgreSQL: its schema for queues was never created.
     expect(await service.rows(`select nspname from pg_namespace where nspname = '${QUEUES}'`)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** A service whose every server can be killed, and the play of a fault on it: raise a herd, strike, wait, ask. */
+/** A service with servers that can be killed, and the steps of a fault test: make a herd, cause the fault, wait, check. */
 import { expect } from 'vitest'
 import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
@@ -12,7 +12,7 @@ const SETTINGS = {
   CARRIER_TIMEOUT: 'PT1S',
   TICKET_RETRY_MIN: 'PT0.2S',
   TICKET_RETRY_MAX: 'PT2S',
-  // No outage here is long enough for a ticket to fail for good: one that fails is a fault of ours.
+  // So many that no outage here makes a ticket fail for good. A failed ticket is a bug.
   TICKET_ATTEMPTS: 100,
   POLL_MIN: 'PT1S',
   POLL_MAX: 'PT2S',
@@ -23,23 +23,23 @@ const SETTINGS = {
 
 const WELL: Knobs = { latencyMs: [0, 0], failureRate: 0, actsThenTimesOutRate: 0, lateMs: 3000, seed: 1 }
 const WORKS: Partial<Knobs> = { latencyMs: [100, 300] }
-/** Within CARRIER_TIMEOUT, and slow enough that what is begun is not done before the fault strikes. */
-const HOLDS_BACK: Partial<Knobs> = { latencyMs: [700, 900] }
+/** Within CARRIER_TIMEOUT, but so slow that started operations are not done before the fault. */
+const SLOW: Partial<Knobs> = { latencyMs: [700, 900] }
 
-/** The worst that is waited for without a word: what a worker had claimed comes back after a minute, a mail after five. */
+/** Time limit for all work to end. A killed worker's claim is free after a minute, its mail after five. */
 const QUIET_WITHIN_SECONDS = 600
 
 export interface Fault {
   readonly name: string
-  /** Share of the 200 SIMs; left out: all of them. */
+  /** Share of the 200 SIMs. Default: all. */
   readonly share?: number
-  /** How the carrier behaves from the first of them on. */
+  /** The carrier's knobs, from the first workflow on. */
   readonly knobs?: Partial<Knobs>
-  /** @returns when what was killed is back */
+  /** Causes the fault. @returns when the killed process is back */
   readonly strike?: (harness: Harness) => Promise<unknown>
 }
 
-/** @param withRedis queues in a Redis, which has to be installed; else in PostgreSQL */
+/** @param options withRedis: queues in Redis, which must be installed; else in PostgreSQL */
 export async function openHarness(options: { readonly withRedis: boolean }) {
   const servers = await ownServers(options)
   const service = await startService(SETTINGS, servers).catch(async (error: unknown) => {
@@ -60,12 +60,12 @@ export async function openHarness(options: { readonly withRedis: boolean }) {
 }
 export type Harness = Awaited<ReturnType<typeof openHarness>>
 
-/** Kills a process that is supervised. @returns when the next one has begun */
+/** Kills a supervised process. @returns when its successor has started */
 export async function killSupervised(child: { readonly pid: () => number | undefined }): Promise<void> {
   const pid = child.pid()
   if (pid === undefined) throw new Error('there is no process to kill')
   process.kill(pid, 'SIGKILL')
-  await until('the supervisor starts it again', async () => ![undefined, pid].includes(child.pid()), 120)
+  await until('a restart by the supervisor', async () => ![undefined, pid].includes(child.pid()), 120)
 }
 
 export interface Played {
@@ -74,12 +74,12 @@ export interface Played {
   readonly quietAfterSeconds: number
 }
 
-/** Plays a fault on a herd of its own. */
+/** Causes a fault in the middle of a new herd's work, waits until all work has ended, and reports. */
 export async function play(harness: Harness, { share = 1, knobs = {}, strike }: Fault): Promise<Played> {
   const { servers, service, sources } = harness
   await servers.carrier.turn(WELL)
   const herd = await raiseHerd(service, sources, share)
-  const hold = (slow: boolean) => servers.carrier.turn(slow ? { ...knobs, ...HOLDS_BACK } : { ...WORKS, ...knobs })
+  const hold = (slow: boolean) => servers.carrier.turn(slow ? { ...knobs, ...SLOW } : { ...WORKS, ...knobs })
   await bringToTheMiddle(service, herd, hold)
   const middle = await lookAt(herd)
   const struckAt = performance.now()
@@ -89,11 +89,11 @@ export async function play(harness: Harness, { share = 1, knobs = {}, strike }: 
     left = await unfinished(herd).catch((error: Error) => error.message)
     return left === undefined
   }
-  await until('all is quiet', isQuiet, QUIET_WITHIN_SECONDS, 1000).catch((error: Error) => {
+  await until('the end of all work', isQuiet, QUIET_WITHIN_SECONDS, 1000).catch((error: Error) => {
     throw new Error(`${error.message}: ${left}`)
   })
   const quietAfterSeconds = Math.round((performance.now() - struckAt) / 1000)
-  // Lists of workflows are behind a little.
+  // Temporal's lists of workflows lag a little.
   const report = await soon(async () => {
     const seen = await reportOn(service, herd)
     expect(seen.faults).toEqual([])
@@ -104,22 +104,22 @@ export async function play(harness: Harness, { share = 1, knobs = {}, strike }: 
 
 const COLUMNS: readonly (readonly [string, (fault: Fault, played: Played) => string | number])[] = [
   ['fault', ({ name }) => name],
-  ['under way of', (_, { middle }) => `${middle.size - middle.settled} of ${middle.size}`],
+  ['not settled', (_, { middle }) => `${middle.size - middle.settled} of ${middle.size}`],
   ['workflows running', (_, { middle }) => middle.running],
   ['tickets open', (_, { middle }) => middle.openTickets],
   ['quiet after', (_, { quietAfterSeconds }) => `${quietAfterSeconds} s`],
   ['outcomes', (_, { report }) => report.outcomes],
   ['tickets, all complete', (_, { report }) => report.tickets],
   ['effects', (_, { report }) => report.effects],
-  ['of a ticket twice', (_, { report }) => report.doubles],
-  ['failed by the carrier', (_, { report }) => report.failed],
-  ['asked again', (_, { report }) => report.repeated],
+  ['effects twice', (_, { report }) => report.doubles],
+  ['calls that failed', (_, { report }) => report.failed],
+  ['calls repeated', (_, { report }) => report.repeated],
   ['wrong states', (_, { report }) => report.wrongStates],
   ['mails', (_, { report }) => report.mails],
-  ['came twice', (_, { report }) => report.mailsTwice],
+  ['mails received twice', (_, { report }) => report.mailsTwice],
 ]
 
-/** What was played, as a table in Markdown. */
+/** The faults and their reports, as a Markdown table. */
 export function tableOf(all: readonly (readonly [Fault, Played])[]): string {
   const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
   const rows = all.map(([fault, played]) => line(COLUMNS.map(([, cell]) => cell(fault, played))))

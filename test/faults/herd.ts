@@ -1,13 +1,13 @@
 /**
- * 200 SIMs with workflows, of one tenant, or a share of them, brought to the middle of their way so that a fault can strike there:
+ * A tenant with 200 SIMs, or a share of them, whose workflows are halfway when a fault happens:
  *
- *   fleet    150 SIMs on their way from Unprovisioned to Active
- *   late      14 over their limit: the suspend ticket is under way
- *   grace     12 over their limit, in the grace period; each with a message to be sent
- *   cleared   12 suspended, whose usage has been corrected: they are brought back
- *   taken     12 suspended, activated by a person: their workflow lets go
+ *   fleet    150 SIMs on the way from Unprovisioned to Active
+ *   late      14 SIMs over their limit: the suspend ticket is open
+ *   grace     12 SIMs over their limit, in the grace period; each also gets an SMS
+ *   cleared   12 suspended SIMs with corrected usage: they are brought back
+ *   taken     12 suspended SIMs that a person activates: their workflow ends
  *
- * What acts here acts as people, mediation and the operator would: through the interfaces alone.
+ * Everything here is done through the interfaces, as people, mediation and the operator do it.
  */
 
 import { iccidOf } from '../../domain/identifiers.ts'
@@ -23,14 +23,14 @@ export type Group = keyof typeof SIZES
 export const GROUPS = Object.keys(SIZES) as Group[]
 const OVER = GROUPS.filter((group) => group !== 'fleet')
 
-/** Longer than it takes to bring all to the middle, also on a machine that does something else. */
+/** Longer than it takes until all SIMs are halfway, also on a busy machine. */
 const GRACE = 'PT20S'
-/** Of the fleet. */
+/** Share of the fleet. */
 const NEARLY_HALF = 0.4
 const MB = 1_000_000
 const LIMIT_MB = 100
 const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
-/** Calls of the test that are under way at once. */
+/** Concurrent requests of the test. */
 const CONCURRENCY = 20
 
 export interface HerdSim {
@@ -48,7 +48,7 @@ export interface Herd {
   readonly witnesses: Witnesses
 }
 
-/** A rule for each group that goes over its limit, so that none suspends more than enforcement's guard lets through. */
+/** A rule for each group that goes over its limit, so that no rule suspends more SIMs than the guard lets through. */
 export const herdRules = OVER.map((group) => ({
   file: `sim/over-${group}.json`,
   text: JSON.stringify({
@@ -79,9 +79,10 @@ export const herdRules = OVER.map((group) => ({
 let herds = 0
 
 /**
- * A tenant with the 200 SIMs, or a share; those that are to be suspended are Active, `cleared` and `taken` Suspended.
+ * Makes the tenant and its SIMs. Afterwards `fleet` is Unprovisioned, `late` and `grace` are Active, `cleared` and
+ * `taken` are Suspended.
  *
- * @param share of each group
+ * @param share of each group, 0 to 1
  */
 export async function raiseHerd(service: Service, sources: Sources, share: number): Promise<Herd> {
   herds += 1
@@ -104,10 +105,10 @@ export async function raiseHerd(service: Service, sources: Sources, share: numbe
   const cycle = cycleAt(billingCycle, Date.now()).key
   const herd: Herd = { tenantId, billingEmail, cycle, sims, witnesses: witnessesOf(sources, tenantId) }
 
-  await ask(service, herd, OVER, 'provision', ({ poolId }) => ({ poolId }))
-  await ask(service, herd, OVER, 'activate')
+  await openTickets(service, herd, OVER, 'provision', ({ poolId }) => ({ poolId }))
+  await openTickets(service, herd, OVER, 'activate')
   await until(
-    'those that go over their limit are active',
+    'all groups but the fleet active',
     async () => {
       const lines = await herd.witnesses.lines()
       return of(herd, ...OVER).every(({ id }) => lines.get(id)?.status === 1)
@@ -115,9 +116,9 @@ export async function raiseHerd(service: Service, sources: Sources, share: numbe
     120,
   )
   await overLimit(service, herd, 'cleared', 'taken')
-  // Their workflows have to know it too: what comes before they do is told in the tests of the workflows.
+  // Waits until the workflows know it too. The tests of the workflows cover what happens before that.
   await until(
-    'the first of them are suspended',
+    'cleared and taken suspended',
     async () => {
       const log = await herd.witnesses.log()
       return log.filter(({ key }) => key.endsWith('/suspended/0')).length === of(herd, 'cleared', 'taken').length
@@ -129,8 +130,8 @@ export async function raiseHerd(service: Service, sources: Sources, share: numbe
 
 const of = ({ sims }: Herd, ...groups: readonly Group[]) => sims.filter(({ group }) => groups.includes(group))
 
-/** A ticket that a person opens on each SIM of these groups. */
-const ask = (
+/** Opens a ticket on each SIM of these groups, as a person. */
+const openTickets = (
   service: Service,
   herd: Herd,
   groups: readonly Group[],
@@ -157,9 +158,9 @@ const overLimit = (service: Service, herd: Herd, ...groups: readonly Group[]) =>
   use(service, herd, groups, LIMIT_MB + 30)
 
 /**
- * Brings all of them under way. Everything that is asked for is asked for before the fault, and answered.
+ * Starts the work of all groups. All requests have their responses before the fault.
  *
- * @param hold makes the carrier slow, so that what is begun last is not done before the fault strikes
+ * @param hold makes the carrier slow, so that the work that starts last is not done before the fault
  */
 export async function bringToTheMiddle(service: Service, herd: Herd, hold: (slow: boolean) => Promise<void>) {
   const { tenantId, witnesses } = herd
@@ -174,13 +175,13 @@ export async function bringToTheMiddle(service: Service, herd: Herd, hold: (slow
   await hold(false)
   const halfway = async () =>
     (await linesOf('fleet')).filter(({ status }) => status === 1).length >= NEARLY_HALF * of(herd, 'fleet').length
-  await until('nearly half of the fleet is active', halfway, 300, 500)
+  await until('nearly half of the fleet active', halfway, 300, 500)
   await hold(true)
-  await ask(service, herd, ['grace'], 'send-sms', () => ({ message: 'Your limit is reached.' }))
+  await openTickets(service, herd, ['grace'], 'send-sms', () => ({ message: 'Your limit is reached.' }))
   await use(service, herd, ['cleared'], -60)
   await overLimit(service, herd, 'late', 'grace')
-  const inTheCarriersHands = async () => (await linesOf('late', 'cleared')).some(({ open }) => open > 0)
-  await until('the first of them is to be suspended or brought back', inTheCarriersHands, 120)
-  await ask(service, herd, ['taken'], 'activate')
+  const hasOpenTicket = async () => (await linesOf('late', 'cleared')).some(({ open }) => open > 0)
+  await until('the first ticket of late or cleared', hasOpenTicket, 120)
+  await openTickets(service, herd, ['taken'], 'activate')
   await hold(false)
 }

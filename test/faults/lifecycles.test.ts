@@ -1,38 +1,38 @@
 /**
- * 200 workflow runs, halfway through. In each case one process is killed or the carrier misbehaves; a case whose
- * carrier misbehaves in one way only has a quarter of the runs. Afterwards everything must be as without the fault.
- * Two services play the cases side by side, because a case is mostly waiting. The table at the end shows what was seen.
+ * Faults while 200 workflow runs are halfway: a process is killed, or the carrier misbehaves, or both. Afterwards
+ * everything must be as without the fault. Cases with only one kind of misbehaviour use a quarter of the runs. Two
+ * services take the cases side by side, because a case is mostly waiting. A table of the results is printed at the end.
  *
- * Redis is the `redis-server` of the PATH (stack/redis.ts). Where it is not installed its case is skipped, and the
- * second service's queues are in PostgreSQL too.
+ * Redis is the `redis-server` on PATH (stack/redis.ts). If it is not installed, its case is skipped, and the second
+ * service's queues are in PostgreSQL too.
  */
 import { afterAll, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
 import { type Fault, type Harness, killSupervised, openHarness, type Played, play, tableOf } from './harness.ts'
 
-const redis = requireRedis('lifecycles whose Redis is killed') !== undefined
+const redis = requireRedis('workflows whose Redis is killed') !== undefined
 
-/** How long a server that the test brings back is away. */
+/** How long a killed server is away. */
 const AWAY_MS = 3000
-/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): callers must too. */
+/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): so callers must retry. */
 const TEMPORAL_AWAY_MS = 12_000
-/** Some fifty runs. */
+/** About fifty SIMs. */
 const A_QUARTER = 0.25
 
 const fails = { failureRate: 0.2 }
 const actsThenTimesOut = { actsThenTimesOutRate: 0.3 }
 /** Three in eight responses come after CARRIER_TIMEOUT. */
-const answersLate: { latencyMs: [number, number] } = { latencyMs: [0, 1600] }
-const allThree = { ...fails, ...actsThenTimesOut, ...answersLate }
+const respondsLate: { latencyMs: [number, number] } = { latencyMs: [0, 1600] }
+const allThree = { ...fails, ...actsThenTimesOut, ...respondsLate }
 
 interface Case extends Fault {
   readonly on: 0 | 1
   readonly needsRedis?: true
-  /** Misbehaviour that the carrier's journal must hold: without any, the case proves nothing. */
+  /** Misbehaviour that the carrier's journal must show: without it the case proves nothing. */
   readonly seen?: readonly ('failed' | 'repeated')[]
 }
 
-/** Pairs that run side by side: the first of each on one service, the second on the other. */
+/** The two services take their cases (`on`) in this order, side by side. */
 const FAULTS: readonly Case[] = [
   { on: 0, name: 'worker killed', strike: ({ service }) => killSupervised(service.worker) },
   { on: 1, name: 'Redis killed', strike: ({ servers }) => servers.redis.outage(AWAY_MS), needsRedis: true },
@@ -41,7 +41,7 @@ const FAULTS: readonly Case[] = [
   { on: 0, name: 'Temporal killed', strike: ({ servers }) => servers.temporal.outage(TEMPORAL_AWAY_MS) },
   { on: 1, name: 'carrier acts, then times out', knobs: actsThenTimesOut, share: A_QUARTER, seen: ['repeated'] },
   { on: 0, name: 'PostgreSQL killed', strike: ({ servers }) => servers.postgres.outage(AWAY_MS) },
-  { on: 1, name: 'carrier answers late', knobs: answersLate, share: A_QUARTER, seen: ['repeated'] },
+  { on: 1, name: 'carrier responds late', knobs: respondsLate, share: A_QUARTER, seen: ['repeated'] },
   { on: 0, name: 'carrier killed', strike: ({ servers }) => servers.carrier.outage() },
   { on: 1, name: 'carrier does all three', knobs: allThree, seen: ['failed', 'repeated'] },
   {
@@ -73,7 +73,7 @@ afterAll(async () => {
 
 for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAULTS) {
   test(`loses nothing and repeats nothing: ${fault.name}`, {
-    // Its turn may come late: the timeout covers all cases.
+    // The timeout covers all cases, because this one may come last.
     concurrent: true,
     skip: needsRedis && !redis,
     timeout: 3_600_000,
@@ -87,7 +87,7 @@ for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAUL
     expect(share).toBeLessThanOrEqual(0.75)
     expect(Object.entries(middle.underWay).filter(([, count]) => count === 0)).toEqual([])
     expect(middle.openTickets).toBeGreaterThan(0)
-    // No maximum: a run ends shortly after its SIM is done, and Temporal's list shows that later still.
+    // No maximum: a run ends shortly after its SIM is settled, and Temporal's list shows that even later.
     expect(middle.running / middle.size).toBeGreaterThanOrEqual(0.2)
     expect(misbehaviour.filter((kind) => report[kind] === 0)).toEqual([])
     expect(report.faults).toEqual([])

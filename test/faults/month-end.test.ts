@@ -24,7 +24,7 @@ const EFFECTS: Readonly<Record<Group, readonly string[]>> = {
   moved: ['provision', 'activate', 'move'],
   leaving: ['provision', 'activate', 'unprovision'],
 }
-/** Minimum rest of the cycle: enough to create the estate, suspend and queue changes, on a slow machine too. */
+/** Minimum time left in the cycle: enough to make the estate, suspend and queue changes, also on a slow machine. */
 const NEEDS_MS = 180_000
 const CONCURRENCY = 20
 const MB = 1_000_000
@@ -116,7 +116,7 @@ test('makes each change once though PostgreSQL is killed', async () => {
     return { opened: opened.length, done: opened.filter(({ status }) => status === 'complete').length }
   }
   const middle = await until(
-    'some changes are made',
+    'fifteen changes made',
     async () => {
       const seen = await changes()
       return seen.done >= 15 && seen
@@ -128,9 +128,9 @@ test('makes each change once though PostgreSQL is killed', async () => {
   expect(middle.done).toBeLessThan(70)
   const struckAt = performance.now()
 
-  await until('the cycle is closed', async () => (await closedAt(estate, cycle.key)) !== null, 300)
+  await until('the close of the cycle', async () => (await closedAt(estate, cycle.key)) !== null, 300)
   await until(
-    'all is quiet',
+    'the end of all work',
     async () => {
       const lines = [...(await witnesses.lines()).values()]
       const mails = await witnesses.mails()
@@ -145,7 +145,7 @@ test('makes each change once though PostgreSQL is killed', async () => {
     },
     300,
   )
-  console.log(`all quiet ${Math.round((performance.now() - struckAt) / 1000)} s after`)
+  console.log(`all work ended ${Math.round((performance.now() - struckAt) / 1000)} s after`)
 
   const tickets = await witnesses.tickets()
   const journal = await witnesses.carrier(new Set(sims.map(({ iccid }) => iccid)))
@@ -181,7 +181,7 @@ test('makes each change once though PostgreSQL is killed', async () => {
 
   const result = await sources.temporal.getHandle(monthEndId(tenantId, cycle.key)).result()
   expect(result).toMatchObject({ moved: 60, unassigned: 20, changesFailed: 0, renewed: 14, statement: true })
-  // Lists of workflows lag a little.
+  // Temporal's lists of workflows lag a little.
   await soon(async () => {
     const runs = new Map((await witnesses.runs()).map((run) => [run.workflowId, run]))
     expect(runs.get(monthEndId(tenantId, cycle.key))).toMatchObject({ status: 'COMPLETED' })
@@ -198,7 +198,7 @@ test('makes each change once though PostgreSQL is killed', async () => {
   expect(lines).toEqual([])
   const summaries = (await witnesses.notifications()).filter(({ key }) => key === `summary/${cycle.key}`)
   expect(summaries).toHaveLength(1)
-  // The new cycle may have notifications by now: their mail is on its way, and arrives.
+  // The new cycle may have notifications by now, whose mail is still to arrive.
   await soon(async () => {
     const mails = await witnesses.mails()
     const received = (await service.mails()).filter(({ to }) => to.includes('month@meadow.example'))

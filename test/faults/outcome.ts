@@ -1,4 +1,4 @@
-/** What a herd must have come to whatever befell it on the way, and how many of it have not yet. */
+/** The state that a herd must reach whatever the fault, and how far it is. */
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { Mail } from '../../stack/inbox/mails.ts'
 import type { Service } from '../setup/service.ts'
@@ -7,13 +7,13 @@ import { GROUPS, type Group, type Herd, type HerdSim } from './herd.ts'
 interface Fate {
   /** SIM status at the end. */
   readonly status: number
-  /** Its tickets in their order: each complete, and each one effect at the carrier. */
+  /** Its tickets in order. Each is complete and had one effect at the carrier. */
   readonly tickets: readonly string[]
-  /** Of its suspend-on-overage, where it has one: whether it still runs, and how it ended or what it waits in. */
+  /** Its suspend-on-overage, if it has one: whether that still runs, and its phase or its outcome. */
   readonly suspension?: { readonly runs: boolean; readonly where: string }
-  /** Entries of the watchdog's log: what follows rule, SIM and cycle in their keys. */
+  /** Entries of the watchdog's log: the end of their keys, after rule, SIM and cycle. */
   readonly log: readonly string[]
-  /** Entries that are left out where the time for them passed while nobody was there to write them. */
+  /** Entries that may be missing, if no worker ran when they were due. */
   readonly mayLog?: readonly string[]
 }
 
@@ -52,21 +52,21 @@ const fatesOf = (herd: Herd) => herd.sims.map((sim) => ({ sim, fate: FATES[sim.g
 const of = <T>(herd: Herd, count: (fate: Fate) => T[] | T | undefined): T[] =>
   fatesOf(herd).flatMap(({ fate }) => count(fate) ?? [])
 
-/** Whole keys of log entries: of the group's rule, the SIM and the cycle. */
+/** Whole keys of log entries: with the group's rule, the SIM and the cycle. */
 const keysOf = ({ cycle }: Herd, { id, group }: HerdSim, lasts: readonly string[]): string[] =>
   lasts.map((last) => `over-${group}/sim/${id}/${cycle}/${last}`)
 
 export interface Middle {
   readonly size: number
-  /** SIMs that are where they will be, with nothing open. */
+  /** SIMs with their final status and no open ticket. */
   readonly settled: number
   readonly running: number
   readonly openTickets: number
-  /** The others, by group. */
+  /** SIMs that are not settled, by group. */
   readonly underWay: Readonly<Record<Group, number>>
 }
 
-/** How far the herd is. */
+/** The herd's progress. */
 export async function lookAt(herd: Herd): Promise<Middle> {
   const { witnesses } = herd
   const lines = await witnesses.lines()
@@ -84,7 +84,7 @@ export async function lookAt(herd: Herd): Promise<Middle> {
   }
 }
 
-/** Whether nothing is left to be done; a word on what is, else. */
+/** What is not done yet; undefined if everything is done. */
 export async function unfinished(herd: Herd): Promise<string | undefined> {
   const { witnesses, sims } = herd
   const { settled, openTickets } = await lookAt(herd)
@@ -104,20 +104,20 @@ export async function unfinished(herd: Herd): Promise<string | undefined> {
   const mails = await witnesses.mails()
   const unsent = mails.filter(({ status }) => status !== 'sent').length
   const unmailed = (await witnesses.notifications()).filter(({ mail_id }) => mail_id === null).length
-  return unsent + unmailed > 0 ? `${unmailed} notices without a mail, ${unsent} mails not sent` : undefined
+  return unsent + unmailed > 0 ? `${unmailed} notifications without a mail, ${unsent} mails not sent` : undefined
 }
 
 export interface Report {
-  /** Everything that is not as it must be, by each witness. */
+  /** Everything that differs from the expected state, by all witnesses. */
   readonly faults: readonly string[]
-  /** How many workflows came to what. */
+  /** The number of workflows by outcome. */
   readonly outcomes: string
   readonly tickets: number
   readonly effects: number
   readonly doubles: number
-  /** Calls that the carrier failed without doing anything. */
+  /** Calls that failed at the carrier without an effect. */
   readonly failed: number
-  /** Calls for what it had done already, because its answer had not come. */
+  /** Repeated calls of a ticket that the carrier had already executed: its response had not arrived. */
   readonly repeated: number
   readonly wrongStates: number
   readonly mails: number
@@ -129,7 +129,7 @@ const faultOf = (what: string, id: number | string, got: unknown, wanted: unknow
     ? []
     : [`${what} ${id}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`]
 
-/** Holds what each witness says against what must be. */
+/** Compares what each witness reports with the expected state. */
 export async function reportOn(service: Service, herd: Herd): Promise<Report> {
   const { witnesses, sims } = herd
   const runs = await witnesses.runs()
@@ -153,15 +153,15 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
         wanted,
       ),
     )
-    // Each by its ticket, in the tickets' order: nothing twice, nothing left out, nothing that nobody asked for.
+    // One effect for each ticket, in the tickets' order: none twice, none missing, none without a ticket.
     const done = effects.filter(({ iccid }) => iccid === sim.iccid)
-    const asked = own.map(({ id, kind }) => `${kind} ${id}`)
+    const expected = own.map(({ id, kind }) => `${kind} ${id}`)
     faults.push(
       ...faultOf(
         'effects on SIM',
         sim.id,
         done.map((one) => `${one.operation} ${one.ticketId}`),
-        asked,
+        expected,
       ),
     )
     const keys = log.filter(({ sim_id }) => Number(sim_id) === sim.id).map(({ key }) => key)
@@ -171,7 +171,7 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
   }
   const odd = journal.filter(({ outcome }) => outcome === 'already' || outcome === 'refused')
   faults.push(
-    ...odd.map(({ outcome, operation, iccid }) => `the carrier was asked in vain: ${operation} ${iccid} ${outcome}`),
+    ...odd.map(({ outcome, operation, iccid }) => `needless call to the carrier: ${operation} ${iccid} ${outcome}`),
   )
 
   const wanted = new Map(
@@ -194,7 +194,7 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
   faults.push(
     ...runs
       .filter(({ status, why }) => status === 'RUNNING' && why === '')
-      .map((run) => `${run.workflowId} waits and does not say why`),
+      .map((run) => `${run.workflowId} waits without a reason`),
   )
 
   return {
@@ -213,7 +213,7 @@ export async function reportOn(service: Service, herd: Herd): Promise<Report> {
   }
 }
 
-/** SIMs, their suspensions and the times they were Active, held against what their groups must have come to. */
+/** Differences between the expected state and SIMs, their suspensions and their active spans. */
 async function wrongStates(herd: Herd): Promise<string[]> {
   const { witnesses } = herd
   const lines = await witnesses.lines()
@@ -243,7 +243,7 @@ async function wrongStates(herd: Herd): Promise<string[]> {
   })
 }
 
-/** Mails by the database and by the inbox. One that a killed worker was sending may come twice, as the same mail. */
+/** Mails in the database and in the inbox. A mail that a killed worker was sending may arrive twice, with one message id. */
 async function mailsOf(service: Service, { billingEmail, witnesses }: Herd) {
   const notifications = await witnesses.notifications()
   const mails = await witnesses.mails()
@@ -251,7 +251,7 @@ async function mailsOf(service: Service, { billingEmail, witnesses }: Herd) {
   const ids = received.map(({ headers }) => headers['message-id'] ?? '')
   const faults = [
     ...faultOf(
-      'notices in no mail, of',
+      'notifications without a mail, of',
       billingEmail,
       notifications.filter(({ mail_id }) => mail_id === null),
       [],

@@ -1,13 +1,13 @@
 /**
- * Who is asked what became of a herd: the database, Temporal and the carrier's journal, each by itself and none of
- * them through the service that is on trial.
+ * The witnesses of a herd's state: the database, Temporal and the carrier's journal. Each is read directly, not through
+ * the service under test.
  */
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client'
 import pg from 'pg'
 import { withConcurrency } from '../../workflows/run/concurrency.ts'
 import type { CarrierEntry, OwnServers } from '../setup/own-servers.ts'
 
-/** A SIM as the database has it. */
+/** A SIM in the database. */
 export interface LineSeen {
   readonly status: number
   /** Open tickets. */
@@ -25,9 +25,9 @@ export interface RunSeen {
   readonly workflowId: string
   readonly type: string
   readonly status: string
-  /** Of one that has ended: its outcome. Of one that runs: its phase or step. */
+  /** The outcome of an ended run; the phase or step of an open one. */
   readonly where: string
-  /** Why one that runs waits; empty where it does not say. */
+  /** Why an open run waits. Empty if it gives no reason. */
   readonly why: string
 }
 
@@ -38,9 +38,9 @@ const STATUSES = ['pending', 'processing', 'complete', 'failed', 'cancelled']
 
 export type Rows = <R extends object>(statement: string, values: readonly unknown[]) => Promise<R[]>
 
-/** Asks the servers themselves; they may be away, and a question then fails. Close it before they are stopped. */
+/** Connections to the servers themselves. A read fails while its server is down. Close them before the servers. */
 export function openSources(servers: OwnServers) {
-  // The login is a superuser, whom no row-level security holds.
+  // The login is a superuser: row-level security does not apply.
   const pool = new pg.Pool({ connectionString: servers.databaseUrl, max: 2 })
   pool.on('error', () => undefined)
   const connection = Connection.lazy({ address: servers.temporalAddress })
@@ -57,8 +57,8 @@ export function openSources(servers: OwnServers) {
 }
 export type Sources = ReturnType<typeof openSources>
 
-export function witnessesOf({ rows: ask, temporal, journal }: Sources, tenantId: string) {
-  const rows = <R extends object>(statement: string) => ask<R>(statement, [tenantId])
+export function witnessesOf({ rows: query, temporal, journal }: Sources, tenantId: string) {
+  const rows = <R extends object>(statement: string) => query<R>(statement, [tenantId])
   const ofTenant = `SimherdTenant = '${tenantId}'`
 
   return {
@@ -84,7 +84,7 @@ export function witnessesOf({ rows: ask, temporal, journal }: Sources, tenantId:
       rows<{ sim_id: string; cause: string; workflow_id: string; open: boolean }>(`
         select sim_id, cause, workflow_id, closed_at is null as open from suspensions
          where tenant_id = $1 order by sim_id, id`),
-    /** SIMs that were Active at some time, and whether they are. */
+    /** The spans in which SIMs were Active; `open`: they still are. */
     spans: () =>
       rows<{ sim_id: string; open: boolean }>(
         'select sim_id, to_at is null as open from active_spans where tenant_id = $1 order by sim_id, id',
@@ -104,10 +104,10 @@ export function witnessesOf({ rows: ask, temporal, journal }: Sources, tenantId:
       )
       return row?.left ?? 0
     },
-    /** How many workflows of a type run, by Temporal's list. */
+    /** The number of running workflows of a type, from Temporal's list. */
     running: async (type: string): Promise<number> =>
       (await temporal.count(`${ofTenant} and WorkflowType = '${type}' and ExecutionStatus = 'Running'`)).count,
-    /** Every workflow, by Temporal: how it ended, or what it says it waits for. */
+    /** Every workflow, from Temporal: how it ended, or why it waits. */
     runs: async (): Promise<RunSeen[]> => {
       const listed: WorkflowExecutionInfo[] = []
       for await (const run of temporal.list({ query: ofTenant })) listed.push(run)
@@ -126,7 +126,7 @@ export function witnessesOf({ rows: ask, temporal, journal }: Sources, tenantId:
       })
       return seen
     },
-    /** What the carrier wrote down of these lines, in its order. */
+    /** The carrier's journal of these lines, the oldest first. */
     carrier: async (iccids: ReadonlySet<string>): Promise<CarrierEntry[]> =>
       (await journal()).filter(({ iccid }) => iccids.has(iccid)),
   }

@@ -196,27 +196,27 @@ describe('the sweep', () => {
   test('executes a ticket whose job was lost', async () => {
     const carrier = await aCarrier()
     const { db, close } = connect(database.url, { max: 6 })
-    const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
-    const tenantId = await aTenant(deaf)
+    const jobless: Store = { db, clock: Date.now, enqueue: () => {} }
+    const tenantId = await aTenant(jobless)
     const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
-    const { ticketId, simId } = await inTenant(deaf, tenantId, async (tx) => {
+    const { ticketId, simId } = await inTenant(jobless, tenantId, async (tx) => {
       const [{ id: simId } = { id: 0 }] = await someSims(tx, 1)
       return { simId, ticketId: await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }) }
     })
     const options = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4, patienceMs: 3_600_000 }
-    // A worker killed while it waited for the carrier leaves nothing but the lease.
+    // Like a worker that is killed while it waits for the carrier: it leaves nothing but the lease.
     const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-    await expect(executeTickets(deaf, dies, options, tenantId, simId)).rejects.toThrow('killed')
+    await expect(executeTickets(jobless, dies, options, tenantId, simId)).rejects.toThrow('killed')
     const heard: string[] = []
     const { close: stopListening } = harness.consume(async (job) => {
       heard.push(job.queue)
-      if (job.queue === 'tickets') await executeTickets(deaf, carrier.network, options, tenantId, job.simId)
+      if (job.queue === 'tickets') await executeTickets(jobless, carrier.network, options, tenantId, job.simId)
     })
-    const status = async () => (await inTenant(deaf, tenantId, (tx) => findTicket(tx, ticketId)))?.status
+    const status = async () => (await inTenant(jobless, tenantId, (tx) => findTicket(tx, ticketId)))?.status
     await aWhile()
-    const unheard = { heard: [...heard], status: await status() }
+    const withoutJob = { heard: [...heard], status: await status() }
 
-    const store = { ...deaf, enqueue: harness.queues.enqueue }
+    const store = { ...jobless, enqueue: harness.queues.enqueue }
     const sweeping = startSweeps(
       workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
@@ -225,30 +225,30 @@ describe('the sweep', () => {
     await until('the ticket', async () => (await status()) === TicketStatus.Complete)
     await sweeping.stop()
     await stopListening()
-    const { rows } = await inTenant(deaf, tenantId, (tx) => sql`select 1 from ticket_work`.execute(tx.q))
+    const { rows } = await inTenant(jobless, tenantId, (tx) => sql`select 1 from ticket_work`.execute(tx.q))
     await close()
 
-    expect(unheard).toEqual({ heard: [], status: TicketStatus.Processing })
+    expect(withoutJob).toEqual({ heard: [], status: TicketStatus.Processing })
     expect(heard).toContain('tickets')
     expect(rows).toEqual([])
   })
 
   test('opens a bulk run’s tickets after a lost job', async () => {
     const { db, close } = connect(database.url, { max: 6 })
-    const deaf: Store = { db, clock: Date.now, enqueue: () => {} }
-    const tenantId = await aTenant(deaf)
+    const jobless: Store = { db, clock: Date.now, enqueue: () => {} }
+    const tenantId = await aTenant(jobless)
     const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
-    const run = await inTenant(deaf, tenantId, async (tx) => {
+    const run = await inTenant(jobless, tenantId, async (tx) => {
       const ids = (await someSims(tx, 3)).map(({ id }) => id)
       return startBulkTickets(tx, { type: 'provision', sims: { ids } })
     })
     const woken = new Set<number>()
     const { close: stopListening } = harness.consume(async (job) => {
-      if (job.queue === 'bulk') await openBulkTickets(deaf, harness.queues.add, tenantId)
+      if (job.queue === 'bulk') await openBulkTickets(jobless, harness.queues.add, tenantId)
       if (job.queue === 'tickets') woken.add(job.simId)
     })
 
-    const store = { ...deaf, enqueue: harness.queues.enqueue }
+    const store = { ...jobless, enqueue: harness.queues.enqueue }
     const sweeping = startSweeps(
       workLists({ store, ensureSchedule: async () => undefined, onMonthsAhead: () => undefined }),
       50,
@@ -257,7 +257,7 @@ describe('the sweep', () => {
     await until('the tickets', () => woken.size === 3)
     await sweeping.stop()
     await stopListening()
-    const after = await inTenant(deaf, tenantId, (tx) => readRun(tx, run.id))
+    const after = await inTenant(jobless, tenantId, (tx) => readRun(tx, run.id))
     await close()
 
     expect(run).toMatchObject({ notYetOpened: 3 })

@@ -1,9 +1,10 @@
-/** Queues of a test: jobs of tenants of its own, handlers that the test gives, and a wait for what comes of it. */
+/** The queues of a test: jobs of its own tenant, and a handler that the test gives. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import type { Job } from '../../domain/jobs.ts'
 import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/backend.ts'
 
+/** The backend: Redis if `redisUrl` is not empty, else PostgreSQL. */
 export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>
 
 /** A handler for all queues. */
@@ -15,7 +16,7 @@ const handledBy = (handle: (job: Job) => Promise<void>): Handlers => ({
   workflows: handle,
 })
 
-/** Opens queues and consumers; both are closed at the test's end where the test has not done so. */
+/** Opens queues, and consumers on request. Both are closed at the end of the test, if the test has not closed them. */
 export function harnessAt(where: Where, tenantId = `t${crypto.randomUUID().slice(0, 8)}`) {
   const lost: Error[] = []
   const at: QueuesAt = { ...where, onError: (error) => lost.push(error) }
@@ -26,12 +27,12 @@ export function harnessAt(where: Where, tenantId = `t${crypto.randomUUID().slice
     at,
     tenantId,
     queues,
-    /** Connections that were lost. */
+    /** Errors of lost connections. */
     lost,
-    /** Messages of handlers that threw. */
+    /** The messages of errors that handlers threw. */
     failed,
     sim: (simId: number): Job => ({ queue: 'tickets', tenantId, simId }),
-    /** Jobs of other tests are let pass. */
+    /** Starts consumers. They ignore jobs of other tenants. */
     consume: (handle: (job: Job) => Promise<void>) => {
       const consumers = consume(
         at,
@@ -51,11 +52,11 @@ export function harnessAt(where: Where, tenantId = `t${crypto.randomUUID().slice
   }
 }
 
-/** Something that a test lets happen when it wants it to. */
+/** A promise that the test resolves. */
 export function aGate() {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { open: () => resolve(), opened: promise }
 }
 
-/** Long enough for a job that should not come to have come. */
+/** Long enough for an unwanted job to arrive. */
 export const aWhile = () => sleep(400)

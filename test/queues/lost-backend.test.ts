@@ -19,7 +19,7 @@ describe('queues without their backend', () => {
     const harness = harnessAt(where(await freePort()))
 
     expect(() => harness.queues.enqueue([harness.sim(1), harness.sim(2)])).not.toThrow()
-    await until('the fault to be told', () => harness.lost.length > 0)
+    await until('a reported error', () => harness.lost.length > 0)
   })
 })
 
@@ -30,7 +30,7 @@ const breakConnections = (url: string) =>
   )
 
 /** Waits for a run of the consumer. Enqueues until then, because the first job may be lost. */
-const heard = (harness: ReturnType<typeof harnessAt>, runs: () => number) =>
+const untilRun = (harness: ReturnType<typeof harnessAt>, runs: () => number) =>
   until('a run', async () => {
     harness.queues.enqueue([harness.sim(2)])
     return runs() > 0
@@ -45,12 +45,12 @@ describe('queues opened before their backend', () => {
     let runs = 0
     harness.consume(async () => void runs++)
     harness.queues.enqueue([harness.sim(1)])
-    await until('the fault to be told', () => harness.lost.length > 0)
+    await until('a reported error', () => harness.lost.length > 0)
 
     const server = await startPostgres({ dataDir, durable: false })
     onTestFinished(() => server.stop())
 
-    await heard(harness, () => runs)
+    await untilRun(harness, () => runs)
   })
 
   test('run jobs after PostgreSQL drops connections while opening', async () => {
@@ -65,7 +65,7 @@ describe('queues opened before their backend', () => {
       await sleep(10)
     }
 
-    await heard(harness, () => runs)
+    await untilRun(harness, () => runs)
   })
 })
 
@@ -82,7 +82,7 @@ describe('queues whose backend was lost', () => {
     await breakConnections(url)
     // A job may be lost with the connection; the next sweep enqueues it again.
     runs = 0
-    await heard(harness, () => runs)
+    await untilRun(harness, () => runs)
   })
 
   test('close while PostgreSQL drops their connections', async () => {
@@ -92,7 +92,7 @@ describe('queues whose backend was lost', () => {
       const harness = harnessAt({ redisUrl: '', databaseUrl: url })
       let runs = 0
       const consumers = harness.consume(async () => void runs++)
-      await heard(harness, () => runs)
+      await untilRun(harness, () => runs)
 
       await Promise.all([consumers.close(), harness.queues.close(), breakConnections(url)])
     }

@@ -1,4 +1,4 @@
-/** A carrier's bridge that responds over HTTP as a test tells it to. */
+/** A carrier's bridge over HTTP. The test decides its responses. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
@@ -10,14 +10,14 @@ import type { CarrierRequest } from '../../network/network.ts'
 export type BridgeResponse = 'ok' | 'refused' | 'away' | 'lost'
 
 /** Decides the bridge's response to a request. Until it returns, the request to the carrier stays open. */
-type Answering = (request: CarrierRequest) => Promise<BridgeResponse> | BridgeResponse
+type Respond = (request: CarrierRequest) => Promise<BridgeResponse> | BridgeResponse
 
 export async function aBridge() {
-  const bridge = { answer: (() => 'ok') as Answering, requests: [] as CarrierRequest[] }
+  const bridge = { answer: (() => 'ok') as Respond, requests: [] as CarrierRequest[] }
   const server = createServer(async (request, response) => {
-    const asked = (await json(request)) as CarrierRequest
-    bridge.requests.push(asked)
-    give(response, asked, await bridge.answer(asked))
+    const received = (await json(request)) as CarrierRequest
+    bridge.requests.push(received)
+    send(response, received, await bridge.answer(received))
   })
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -30,16 +30,16 @@ export async function aBridge() {
   return Object.assign(bridge, { network })
 }
 
-function give(response: ServerResponse, { ticketId }: CarrierRequest, answer: BridgeResponse): void {
-  const say = (status: number, body: object) =>
+function send(response: ServerResponse, { ticketId }: CarrierRequest, kind: BridgeResponse): void {
+  const json = (status: number, body: object) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-  switch (answer) {
+  switch (kind) {
     case 'ok':
-      return void say(200, { ticketId, effect: 'done' })
+      return void json(200, { ticketId, effect: 'done' })
     case 'refused':
-      return void say(409, { code: 'not_allowed', detail: 'the test says so' })
+      return void json(409, { code: 'not_allowed', detail: 'the test says so' })
     case 'away':
-      return void say(503, { code: 'away', detail: 'the test says so' })
+      return void json(503, { code: 'away', detail: 'the test says so' })
     case 'lost':
       return void response.destroy()
   }

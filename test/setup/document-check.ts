@@ -78,7 +78,7 @@ export function documentCheck(document: object): (exchange: Exchange) => void {
 
   return (exchange) => {
     const { method, url, status, headers, body } = exchange
-    const what = `the answer ${status} to ${method} ${url}`
+    const what = `the response ${status} to ${method} ${url}`
     const path = Object.keys(paths)
       .filter((template) => fits(template, url.split('?')[0] ?? ''))
       .sort((a, b) => a.split('{').length - b.split('{').length)[0]

@@ -27,7 +27,7 @@ const operations = [OF_PUBLIC, OF_INTERNAL].flatMap(({ paths }) =>
 export function exampleOf(operationId: string): object {
   const { responses = {} } = operations.find((operation) => operation.operationId === operationId) ?? {}
   const example = (responses[200] ?? responses[201])?.content?.['application/json']?.example
-  if (example === undefined) throw new Error(`the documents have no example of an answer to ${operationId}`)
+  if (example === undefined) throw new Error(`the documents have no example of a response to ${operationId}`)
   return example
 }
 

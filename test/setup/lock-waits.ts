@@ -1,16 +1,16 @@
-/** Interleaves transactions without sleeping: one goes on as soon as the other waits for a lock. */
+/** Interleaves transactions without sleeping: one continues as soon as the other waits for a lock. */
 import { sql } from 'kysely'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { soon } from './soon.ts'
 
-/** How many sessions of this database wait for a lock. */
+/** The number of sessions of this database that wait for a lock. */
 export async function lockWaiters({ db }: Pick<Store, 'db'>): Promise<number> {
   const { rows } = await sql`
     select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
   return rows.length
 }
 
-/** Starts the second after the work of the first, which commits once the second waits for a lock or has ended. */
+/** Starts `second` after the work of `first`. The transaction of `first` commits once `second` waits for a lock or ends. */
 export async function overlapping(
   store: Store,
   tenantId: string,

@@ -128,7 +128,7 @@ async function ownRedis() {
   const port = await freePort()
   const start = async () => {
     const redis = await startRedis({ port })
-    if (redis === undefined) throw new Error('redis-server is not on PATH: ask requireRedis first')
+    if (redis === undefined) throw new Error('redis-server is not on PATH: call requireRedis first')
     return redis
   }
   const { first, ...server } = await killable(start)
@@ -149,8 +149,8 @@ async function ownCarrier(file: string) {
     ready: isUp,
   })
   const put = async () => {
-    const answer = await fetch(`${url}/knobs`, { method: 'PUT', headers, body: JSON.stringify(knobs) })
-    if (!answer.ok) throw new Error(`the carrier's knobs: ${answer.status} ${await answer.text()}`)
+    const response = await fetch(`${url}/knobs`, { method: 'PUT', headers, body: JSON.stringify(knobs) })
+    if (!response.ok) throw new Error(`the carrier's knobs: ${response.status} ${await response.text()}`)
   }
   return {
     url,

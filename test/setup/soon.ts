@@ -1,8 +1,8 @@
 /**
- * Waits in real time for something to happen: for a minute unless told otherwise, then fails.
+ * Wait in real time for something to happen. They fail after a minute, or after the given time.
  *
- *   soon    until expectations hold: in tests, for everything that happens later
- *   until   until something is there, with a name for the error: for what a test needs, and outside of tests
+ *   soon    waits until expectations hold: in tests, for everything that happens later
+ *   until   waits until something is there, and names it in the error: for what a test needs, and outside of tests
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -11,7 +11,7 @@ const EVERY_MS = 50
 
 let over = new AbortController()
 
-/** Ends all current waits: nobody needs them once their test has ended. */
+/** Ends all current waits. Called when a harness closes: the waits of a test that timed out would otherwise go on. */
 export function endWaits(): void {
   over.abort()
   over = new AbortController()

@@ -36,9 +36,10 @@ describe('the simulated carrier', () => {
   test('does an operation once for a repeated ticket', async () => {
     const { operate, call } = await aCarrier()
 
-    const answers = await Promise.all([1, 2, 3].map(() => operate('t1', 'provision', { pool: '7' })))
+    const responses = await Promise.all([1, 2, 3].map(() => operate('t1', 'provision', { pool: '7' })))
 
-    for (const answer of answers) expect(answer).toEqual({ status: 200, body: { ticketId: 't1', effect: 'done' } })
+    for (const response of responses)
+      expect(response).toEqual({ status: 200, body: { ticketId: 't1', effect: 'done' } })
     expect((await call('GET', '/stats')).body).toMatchObject({
       calls: 3,
       effects: 1,

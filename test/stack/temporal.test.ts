@@ -16,10 +16,10 @@ import { soon } from '../setup/soon.ts'
 const onProgress = () => undefined
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress })
 
-async function withConnection<T>(address: string, ask: (connection: Connection) => Promise<T>): Promise<T> {
+async function withConnection<T>(address: string, use: (connection: Connection) => Promise<T>): Promise<T> {
   const connection = await Connection.connect({ address })
   try {
-    return await ask(connection)
+    return await use(connection)
   } finally {
     await connection.close()
   }

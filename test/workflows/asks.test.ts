@@ -1,6 +1,6 @@
 /**
- * Routes that call Temporal, against its development server: who may call them, what they leave in the audit trail,
- * and what an Idempotency-Key does. A worker runs the workflows; the service that their activities call is away.
+ * Routes that call Temporal, on its development server: who may call them, their rows in the audit trail, and their
+ * Idempotency-Key. A worker runs the workflows; their activities cannot reach a service.
  */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
@@ -50,22 +50,22 @@ afterAll(async () => {
   await connection.close()
 })
 
-const ASKING = OPERATIONS.filter(({ operationId }) => LINES[operationId]?.asksTemporal)
+const CALLING = OPERATIONS.filter(({ operationId }) => LINES[operationId]?.asksTemporal)
 
 describe('keys and tenants', () => {
-  test.each(ASKING)('admits no other key or tenant: $method $path', async (operation) => {
+  test.each(CALLING)('admits no other key or tenant: $method $path', async (operation) => {
     await opensToNobodyElse(estates, keys, operation)
   })
 })
 
 describe('the audit trail', () => {
-  test.each(ASKING.filter(({ method }) => method !== 'GET'))('has a row for $method $path', async (operation) => {
+  test.each(CALLING.filter(({ method }) => method !== 'GET'))('has a row for $method $path', async (operation) => {
     await leavesItsTrail(estates, operation)
   })
 })
 
 describe('Idempotency-Key', () => {
-  test.each(ASKING.filter(({ headers }) => headers.includes('Idempotency-Key')))(
+  test.each(CALLING.filter(({ headers }) => headers.includes('Idempotency-Key')))(
     'makes $method $path idempotent',
     async (operation) => {
       await isIdempotent(estates, operation)

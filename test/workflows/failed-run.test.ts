@@ -1,4 +1,4 @@
-/** A failed run of enforcement: its cycle gets no other, so each later start for it is reported. */
+/** A failed run of enforcement. No other run starts in that cycle, so each later attempt to start one is reported. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import proto from '@temporalio/proto'
 import { afterAll, expect, inject, test } from 'vitest'
@@ -34,12 +34,12 @@ async function aPoolRun() {
   const workflowId = enforcePoolId(tenantId, poolId, CYCLE.cycleKey)
   return { poolId, do: 'signalWithStart', type: 'enforce-pool', workflowId, input } as const
 }
-type Ask = Omit<Awaited<ReturnType<typeof aPoolRun>>, 'poolId'>
+type Request = Omit<Awaited<ReturnType<typeof aPoolRun>>, 'poolId'>
 type SignalRequest = { readonly do: 'signal'; readonly workflowId: string }
-/** Requests it again, as the next evaluation does, and carries out the request. @returns the failed runs reported */
-async function askAgain(ask: Ask | SignalRequest, signal: 'overLimit' | 'cleared') {
+/** Requests the workflow again, as the next evaluation does, and delivers the request. @returns the reported failed runs */
+async function requestAgain(request: Request | SignalRequest, signal: 'overLimit' | 'cleared') {
   const met: FailedRun[] = []
-  await inTenant(harness.store, harness.tenant.id, (tx) => requestWorkflows(tx, [{ ...ask, signal }]))
+  await inTenant(harness.store, harness.tenant.id, (tx) => requestWorkflows(tx, [{ ...request, signal }]))
   await carryOutWorkflowRequests(harness.store, workflowClient, {
     onRequestFailed: (_id, error) => expect.unreachable(String(error)),
     onFailedRun: (run) => met.push(run),
@@ -71,14 +71,14 @@ const entries = async (count: number) =>
 test('logs a failed run of enforce-pool once', async () => {
   const request = await aPoolRun()
   const { poolId, workflowId } = request
-  expect(await askAgain(request, 'overLimit')).toEqual([])
+  expect(await requestAgain(request, 'overLimit')).toEqual([])
   await endBy(FAIL)
 
   const met = expect.objectContaining({ workflowId, type: 'enforce-pool', status: 'failed' })
-  expect(await askAgain(request, 'overLimit')).toEqual([met])
+  expect(await requestAgain(request, 'overLimit')).toEqual([met])
   // A run that was started before gets a signal only.
   const { poolId: _, type: __, input: ___, ...rest } = request
-  expect(await askAgain({ ...rest, do: 'signal' }, 'overLimit')).toEqual([met])
+  expect(await requestAgain({ ...rest, do: 'signal' }, 'overLimit')).toEqual([met])
   expect(await entries(2)).toMatchObject([
     {
       level: 2,
@@ -86,14 +86,14 @@ test('logs a failed run of enforce-pool once', async () => {
       message: expect.stringMatching(/^The limit of pool .* is not enforced in cycle 2026-11: .*failed/),
     },
   ])
-  expect(await askAgain(request, 'cleared')).toEqual([])
+  expect(await requestAgain(request, 'cleared')).toEqual([])
 })
 
 test('reports terminated runs, but not cancelled ones', async () => {
   const stopped = await aPoolRun()
-  await askAgain(stopped, 'overLimit')
+  await requestAgain(stopped, 'overLimit')
   await temporal.getHandle(stopped.workflowId).terminate('for the test')
-  expect(await askAgain(stopped, 'overLimit')).toMatchObject([{ status: 'terminated' }])
+  expect(await requestAgain(stopped, 'overLimit')).toMatchObject([{ status: 'terminated' }])
 
   const { id: simId } = await aSim(harness.tenant)
   const tenantId = harness.tenant.id
@@ -119,8 +119,8 @@ test('reports terminated runs, but not cancelled ones', async () => {
   ])
 
   const cancelled = await aPoolRun()
-  await askAgain(cancelled, 'overLimit')
+  await requestAgain(cancelled, 'overLimit')
   await workflowClient.cancel(cancelled.workflowId)
   await endBy(CANCEL)
-  expect(await askAgain(cancelled, 'overLimit')).toEqual([])
+  expect(await requestAgain(cancelled, 'overLimit')).toEqual([])
 })

@@ -4,7 +4,7 @@ import { failureOfResponse, isRetryable } from '../../activities/failures.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { retryAfterMs } from '../../domain/http.ts'
 
-const answer = (status: number, headers: Record<string, string> = {}) => {
+const responseOf = (status: number, headers: Record<string, string> = {}) => {
   const response = new Response('', { status, headers })
   Object.defineProperty(response, 'url', { value: 'http://127.0.0.1:8081/internal/x' })
   return response
@@ -12,12 +12,12 @@ const answer = (status: number, headers: Record<string, string> = {}) => {
 
 describe('failureOfResponse', () => {
   test.each([408, 425, 429, 500, 502, 503])('retries a response of status %i', (status) => {
-    expect(failureOfResponse(answer(status), {}).nonRetryable).toBe(false)
+    expect(failureOfResponse(responseOf(status), {}).nonRetryable).toBe(false)
   })
 
   test.each(Object.entries(ERRORS))('treats %s as the ERRORS table says', (code, { status, retryable }) => {
     expect(isRetryable(status, code)).toBe(retryable || status >= 500)
-    expect(failureOfResponse(answer(status), { code, detail: 'why' })).toMatchObject({ type: code, message: 'why' })
+    expect(failureOfResponse(responseOf(status), { code, detail: 'why' })).toMatchObject({ type: code, message: 'why' })
   })
 
   test.each([
@@ -25,8 +25,11 @@ describe('failureOfResponse', () => {
     [403, 'forbidden'],
     [401, undefined],
   ])('retries a refused key after 30 s: %i, code %s', (status, code) => {
-    expect(failureOfResponse(answer(status), { code })).toMatchObject({ nonRetryable: false, nextRetryDelay: 30_000 })
-    expect(failureOfResponse(answer(status, { 'retry-after': '7' }), { code }).nextRetryDelay).toBe(7000)
+    expect(failureOfResponse(responseOf(status), { code })).toMatchObject({
+      nonRetryable: false,
+      nextRetryDelay: 30_000,
+    })
+    expect(failureOfResponse(responseOf(status, { 'retry-after': '7' }), { code }).nextRetryDelay).toBe(7000)
   })
 
   test.each([
@@ -34,12 +37,12 @@ describe('failureOfResponse', () => {
     [403, 'another_code'],
     [404, 'sim_not_found'],
   ])('does not retry %i with code %s', (status, code) => {
-    expect(failureOfResponse(answer(status), { code }).nonRetryable).toBe(true)
+    expect(failureOfResponse(responseOf(status), { code }).nonRetryable).toBe(true)
   })
 
   test('waits for Retry-After, at most an hour', () => {
     const now = Date.parse('2026-11-21T08:00:00Z')
-    expect(failureOfResponse(answer(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)
+    expect(failureOfResponse(responseOf(503, { 'retry-after': '7' }), {}).nextRetryDelay).toBe(7000)
     expect(retryAfterMs('Sat, 21 Nov 2026 08:00:30 GMT', now, 3_600_000)).toBe(30_000)
     expect(retryAfterMs('86400', now, 3_600_000)).toBe(3_600_000)
     expect(retryAfterMs('soon', now, 3_600_000)).toBeUndefined()

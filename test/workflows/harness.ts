@@ -1,4 +1,4 @@
-/** What a test of workflows runs on: workers, the workflow client, and the service the activities call. */
+/** The harness of workflow tests: workers, the workflow client, and a model of the service that activities call. */
 import { pino } from 'pino'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import { openWorkflowClient, type WorkflowInput } from '../../queues/temporal/client.ts'
@@ -26,11 +26,11 @@ export async function startHarness(address: string, namespace: string) {
       log,
       shutdownGraceMs: 100,
     })
-    await until('workers that poll', () => begun.isRunning())
+    await until('polling workers', () => begun.isRunning())
     return begun
   }
   let workers = await begin()
-  /** Stops the workers. @returns brings them back */
+  /** Stops the workers. @returns starts them again */
   const sendWorkersAway = async () => {
     await workers.shutdown()
     return async () => {
@@ -64,7 +64,7 @@ export async function startSkippingHarness(path: string) {
       await harness.workflowClient.start({ type, workflowId, input })
       return handleOf(workflowId)
     },
-    /** Waits until a workflow's own state has a value, in true time. */
+    /** Waits in real time until a workflow's state has these values. @returns the state */
     untilState: (workflowId: string, wanted: object) =>
       until(`${workflowId} with ${JSON.stringify(wanted)}`, async () => {
         const state = await handleOf(workflowId).query<object>('state')
@@ -79,7 +79,7 @@ export async function startSkippingHarness(path: string) {
 }
 export type SkippingHarness = Awaited<ReturnType<typeof startSkippingHarness>>
 
-/** A model as it was before the first test. */
+/** Resets a model to what it was before the first test. */
 export function clear(model: ServiceModel): void {
   model.sims.clear()
   model.tickets.length = 0

@@ -1,6 +1,6 @@
 /**
- * Recorded histories as files: the names of their events for who reads them, and the history itself in protobuf,
- * because the SDK's own JSON form needs one copy of protobufjs, which an install does not always give it.
+ * Recorded histories as files: the names of the events for human readers, and the history itself in protobuf. The SDK's
+ * own JSON form works only if exactly one copy of protobufjs is installed, which npm does not guarantee.
  */
 import { createHash } from 'node:crypto'
 import proto from '@temporalio/proto'
@@ -21,14 +21,14 @@ export function writtenHistory(history: History): string {
 export const readHistory = (file: string): History => History.decode(Buffer.from(JSON.parse(file).history, 'base64'))
 
 /**
- * A line of test/histories/recorded.jsonl, which only grows: what a file was when it was recorded.
- * The last line of a file counts.
+ * A line of test/histories/recorded.jsonl: a file's hash when it was recorded. Lines are only appended. The last line of
+ * a file counts.
  */
 export interface RecordedLine {
   readonly file: string
-  /** Null: the file was taken away. */
+  /** Null: the file was removed. */
   readonly sha256: string | null
-  /** Why another history takes the place of an earlier one, whose runs users may have open. */
+  /** Why a history replaces an earlier one, although users may have such runs open. */
   readonly why?: string
 }
 

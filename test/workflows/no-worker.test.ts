@@ -20,11 +20,11 @@ afterAll(async () => {
 /** Half the time that a query takes without a worker. */
 const AT_ONCE_MS = 1500
 
-async function atOnce<T>(answer: Promise<T>): Promise<T> {
+async function atOnce<T>(pending: Promise<T>): Promise<T> {
   const begun = performance.now()
-  const got = await answer
+  const response = await pending
   expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS)
-  return got
+  return response
 }
 
 describe('/internal/workflows without a worker', () => {
@@ -68,10 +68,10 @@ describe('/internal/workflows without a worker', () => {
     const workflowId = await provision(2)
 
     expect(await atOnce(harness.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({ status: 202 })
-    const asked = (await events(workflowId)).filter(
+    const cancels = (await events(workflowId)).filter(
       (event) => event.workflowExecutionCancelRequestedEventAttributes != null,
     )
-    expect(asked).toHaveLength(1)
+    expect(cancels).toHaveLength(1)
   })
 
   test('answers updates and retries at once', async () => {
@@ -94,9 +94,9 @@ describe('/internal/workflows without a worker', () => {
     const workflowId = await suspension(4)
     const never = suspendOnOverageId(harness.tenant.id, 5, '2026-11')
     const notFound = { status: 404, body: { code: 'workflow_not_found' } }
-    for (const ask of ['signals/cleared', 'cancel', 'retry']) {
-      expect(await harness.other.inside('POST', `${path(workflowId)}/${ask}`)).toMatchObject(notFound)
-      expect(await harness.tenant.inside('POST', `${path(never)}/${ask}`)).toMatchObject(notFound)
+    for (const call of ['signals/cleared', 'cancel', 'retry']) {
+      expect(await harness.other.inside('POST', `${path(workflowId)}/${call}`)).toMatchObject(notFound)
+      expect(await harness.tenant.inside('POST', `${path(never)}/${call}`)).toMatchObject(notFound)
     }
     expect(await harness.other.inside('POST', `${path(workflowId)}/updates/resume`, {})).toMatchObject(notFound)
     expect(await harness.tenant.inside('POST', `${path(never)}/updates/resume`, {})).toMatchObject(notFound)

@@ -142,10 +142,10 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     )
     expect(activities).toEqual(['openNextTicket', 'awaitTicket', 'openNextTicket', 'awaitActivation'])
     expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(5)
-    // Two tickets are opened, each is read at least once, and the SIM is read back. Opening a ticket checks the SIM.
-    const asked = harness.model.requests.filter((line) => !line.includes('GET /api/tickets/'))
+    // The run opens two tickets, reads each at least once, and reads the SIM at the end. Opening a ticket checks the SIM.
+    const requests = harness.model.requests.filter((line) => !line.includes('GET /api/tickets/'))
     // A tag costs a request (and a read of the step's ticket), but no step.
     const tag = ['PATCH /api/sims/1/tag']
-    expect(asked).toEqual(['POST /api/tickets/provision', ...tag, 'POST /api/tickets/activate', 'GET /api/sims/1'])
+    expect(requests).toEqual(['POST /api/tickets/provision', ...tag, 'POST /api/tickets/activate', 'GET /api/sims/1'])
   })
 })

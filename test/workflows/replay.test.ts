@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { installRuntime } from '../../worker/temporal.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
-import { askedIn, differences, idOf, listening } from './asked.ts'
+import { collectCommands, commandsOf, differences, idOf } from './commands.ts'
 import { digestOf, readHistory, recordedLines } from './history-files.ts'
 
 const folder = new URL('../histories/', import.meta.url)
@@ -21,13 +21,13 @@ describe('the replay of recorded runs', () => {
   let code = ''
   beforeAll(async () => {
     installRuntime(pino({ level: 'silent' }))
-    code = await bundleWorkflows([fileURLToPath(new URL('asked-interceptor.ts', import.meta.url))])
+    code = await bundleWorkflows([fileURLToPath(new URL('commands-interceptor.ts', import.meta.url))])
   })
-  /** @returns differences of the inputs of activities, children and continued runs, which the SDK does not compare */
+  /** @returns differences in the inputs of activities, children and continued runs, which the SDK does not compare */
   const replay = async (bundle: string, name: string): Promise<string[]> => {
-    const [history, { asked, sinks }] = [historyOf(name), listening()]
+    const [history, { commands, sinks }] = [historyOf(name), collectCommands()]
     await Worker.runReplayHistory({ workflowBundle: { code: bundle }, replayName: name, sinks }, history, idOf(history))
-    return differences(askedIn(history), asked)
+    return differences(commandsOf(history), commands)
   }
 
   test('covers each workflow type', () => {

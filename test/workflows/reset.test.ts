@@ -1,4 +1,4 @@
-/** Runs that an operator resets in Temporal days later: their steps run again, and nothing is done twice. */
+/** Runs that an operator resets in Temporal days later: their steps run again, but have no second effect. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
@@ -24,15 +24,17 @@ describe('a run reset days later', () => {
   })
   beforeEach(() => clear(harness.model))
 
-  /** Resets a run to before its first activity of a name. By then the service has forgotten its idempotency keys. */
+  /** Resets a run to before its first activity of this name, after the service has forgotten the idempotency keys. */
   async function resetBefore(workflowId: string, activity: string): Promise<void> {
     const { events } = await temporal.getHandle(workflowId).fetchHistory()
-    const asked = events?.find((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity)
+    const scheduled = events?.find(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity,
+    )
     harness.model.forgetKeys()
     await connection.workflowService.resetWorkflowExecution({
       namespace,
       workflowExecution: { workflowId },
-      workflowTaskFinishEventId: asked?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId ?? null,
+      workflowTaskFinishEventId: scheduled?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId ?? null,
       requestId: crypto.randomUUID(),
       reason: 'for the test',
     })

@@ -1,4 +1,4 @@
-/** Starts of a suspension by a person, with the API process or the Temporal server lost in the middle. */
+/** A person starts a suspension, and the API process or the Temporal server is lost in the middle. */
 import { createServer } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -11,7 +11,7 @@ import { soon } from '../setup/soon.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const workflowClient = openWorkflowClient({ address, namespace })
-/** Accepts connections and never responds, as a server that hangs. */
+/** Accepts connections and never responds, like a server that hangs. */
 const silent = createServer(() => {})
 const harness = useHarness({ workflowClient })
 beforeAll(() => new Promise<void>((done) => silent.listen(0, '127.0.0.1', done)))
@@ -92,8 +92,8 @@ test('leaves no outbox row after Temporal takes a start', async () => {
 test('starts one run for two simultaneous requests', async () => {
   const { simId, workflowId } = await aRun()
 
-  const answers = await Promise.all([1, 2].map(() => harness.tenant.inside('POST', START, { simId })))
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 202])
+  const responses = await Promise.all([1, 2].map(() => harness.tenant.inside('POST', START, { simId })))
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 202])
   const { rows } = await sql`select 1 from workflow_outbox where workflow_id = ${workflowId}`.execute(harness.root)
   expect(rows).toHaveLength(1)
 })

@@ -1,4 +1,4 @@
-/** What only the development server has: search attributes, lists and Schedules. Also a server that is away. */
+/** What the time-skipping server lacks: search attributes, lists and Schedules. Also a server that is down. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
@@ -114,16 +114,20 @@ describe('openWorkflowClient', () => {
 
   test('starts a workflow at most once by signalWithStart', async () => {
     harness.model.sims.set(103, aSim())
-    const ask = suspension(103, 'once')
+    const start = suspension(103, 'once')
 
-    const first = await harness.workflowClient.signalWithStart(ask)
-    const second = await harness.workflowClient.signalWithStart(ask)
+    const first = await harness.workflowClient.signalWithStart(start)
+    const second = await harness.workflowClient.signalWithStart(start)
     expect(first).toMatchObject({ started: true, status: 'running' })
     expect(second).toEqual({ ...first, started: false })
 
-    await harness.workflowClient.update(ask.workflowId, 'resume', {}, 'once')
-    expect(await ended(ask.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'resumed' } })
-    expect(await harness.workflowClient.signalWithStart(ask)).toEqual({ ...first, started: false, status: 'completed' })
+    await harness.workflowClient.update(start.workflowId, 'resume', {}, 'once')
+    expect(await ended(start.workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'resumed' } })
+    expect(await harness.workflowClient.signalWithStart(start)).toEqual({
+      ...first,
+      started: false,
+      status: 'completed',
+    })
   })
 
   test('fails on ended, unknown and other tenants’ workflows', async () => {
@@ -150,7 +154,7 @@ describe('openWorkflowClient', () => {
     const before = previousCycle('PT1M', previousCycle('PT1M', running))
     const missed = [before, ...[1, 2, 3].map((n) => cycleAt('PT1M', before.startsAt + n * 60_000))]
     const keys = missed.map(({ key }) => key)
-    // The first was not closed, the second never opened. The next two end while no worker is there.
+    // The first was not closed, the second never opened. The next two end while no worker runs.
     const opened = missed.filter((_, n) => n !== 1)
     harness.model.cycles = opened.map(({ key, endsAt }) => ({
       key,
@@ -203,10 +207,10 @@ describe('openWorkflowClient', () => {
 
   describe('ensureSchedule', () => {
     const DAY_MS = 86_400_000
-    const calls = async <T>(ask: (client: ScheduleClient) => Promise<T>): Promise<T> => {
+    const calls = async <T>(call: (client: ScheduleClient) => Promise<T>): Promise<T> => {
       const connection = await Connection.connect({ address: inject('temporalAddress') })
       try {
-        return await ask(new ScheduleClient({ connection, namespace }))
+        return await call(new ScheduleClient({ connection, namespace }))
       } finally {
         await connection.close()
       }

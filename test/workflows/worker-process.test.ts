@@ -1,4 +1,4 @@
-/** A worker as a process: what an operator sees of a failed run and of a rotated key. */
+/** A worker in its own process: what an operator sees of a failed run, and of a replaced key. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,9 +24,9 @@ afterAll(async () => {
 })
 
 const ready = async () => {
-  const answer = await fetch(`${service.workerUrl}/readyz`)
-  const { dependencies } = (await answer.json()) as { dependencies: { name: string; detail: string }[] }
-  return { status: answer.status, key: dependencies.find(({ name }) => name === 'service key')?.detail }
+  const response = await fetch(`${service.workerUrl}/readyz`)
+  const { dependencies } = (await response.json()) as { dependencies: { name: string; detail: string }[] }
+  return { status: response.status, key: dependencies.find(({ name }) => name === 'service key')?.detail }
 }
 
 /** A tenant with a pool and an Unprovisioned SIM. */
@@ -67,32 +67,32 @@ test('counts a failed run that enforcement meets', async () => {
 test('goes on after its refused key is replaced', async () => {
   const newKey = (name: string) => service.call('POST', '/internal/keys', PLATFORM, { name, scopes: ['operator'] })
   const { key: peoples } = await newKey('people')
-  const ask = async (method: string, path: string, tenant: string, body?: object) => {
+  const send = async (method: string, path: string, tenant: string, body?: object) => {
     const headers = { authorization: `Bearer ${peoples}`, 'x-tenant-id': tenant, 'content-type': 'application/json' }
-    const answer = await fetch(`${service.internalUrl}${path}`, {
+    const response = await fetch(`${service.internalUrl}${path}`, {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
     return text === '' ? null : JSON.parse(text)
   }
   const { tenant, poolId, simId } = await anEstate(service.call, '8999990000000077777')
   expect(await ready()).toEqual({ status: 200, key: 'the service takes it' })
 
   const [, id = ''] = /^sim_([0-9a-f]+)_/.exec(service.key) ?? []
-  await ask('DELETE', `/internal/keys/${id}`, PLATFORM)
+  await send('DELETE', `/internal/keys/${id}`, PLATFORM)
   await soon(async () => expect(await ready()).toMatchObject({ status: 503, key: expect.stringContaining('revoked') }))
-  const { created } = await ask('POST', '/internal/sims', tenant, { sims: [{ iccid: '8999990000000077778' }] })
+  const { created } = await send('POST', '/internal/sims', tenant, { sims: [{ iccid: '8999990000000077778' }] })
   const start = async (type: string, input: object): Promise<string> =>
-    `/internal/workflows/${(await ask('POST', `/internal/workflows/${type}`, tenant, input)).workflowId}`
+    `/internal/workflows/${(await send('POST', `/internal/workflows/${type}`, tenant, input)).workflowId}`
   const alone = await start('provision-and-activate', { simId, poolId })
   const inBulk = await start('provision-in-bulk', { sims: [{ simId: created[0].id, poolId }] })
   const monthEnd = await start('month-end-reprovision', { cycle: monthBefore(new Date()) })
   for (const run of [alone, inBulk, monthEnd]) {
     await soon(async () => {
-      const [activity] = (await ask('GET', `${run}/pending`, tenant)).activities
+      const [activity] = (await send('GET', `${run}/pending`, tenant)).activities
       expect(activity).toMatchObject({ status: 'waiting', lastFailure: { code: 'unauthorized' } })
       // Half a minute after the refusal, less the time since.
       expect(Date.parse(activity.nextAttemptAt) - Date.now()).toBeGreaterThan(10_000)
@@ -100,11 +100,11 @@ test('goes on after its refused key is replaced', async () => {
   }
   expect(service.lines.join('\n')).toContain("the service refuses the workers' key")
 
-  const { key } = await ask('POST', '/internal/keys', PLATFORM, { name: 'workers', scopes: ['operator'] })
+  const { key } = await send('POST', '/internal/keys', PLATFORM, { name: 'workers', scopes: ['operator'] })
   await writeFile(file, `${key}\n`)
   await soon(async () => expect(await ready()).toEqual({ status: 200, key: 'the service takes it' }))
   const result = async (run: string) => {
-    const { status, result } = await ask('GET', run, tenant)
+    const { status, result } = await send('GET', run, tenant)
     return { status, result }
   }
   await soon(async () =>
@@ -114,7 +114,7 @@ test('goes on after its refused key is replaced', async () => {
     expect(await result(inBulk)).toMatchObject({ status: 'completed', result: { counts: { activated: 1 } } }),
   )
   await soon(async () => expect(await result(monthEnd)).toMatchObject({ status: 'completed' }))
-  const cycles: { key: string; closedAt: string | null }[] = await ask('GET', '/internal/cycles', tenant)
+  const cycles: { key: string; closedAt: string | null }[] = await send('GET', '/internal/cycles', tenant)
   expect(cycles.find(({ key }) => monthEnd.endsWith(key))?.closedAt).toEqual(expect.any(String))
 })
 

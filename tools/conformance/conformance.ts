@@ -82,11 +82,11 @@ async function main(args: readonly string[]): Promise<number> {
       public: await makeEstate(service, 'Meadow Metering'),
       internal: await makeEstate(service, 'Mill Lane'),
     }
-    const asked: readonly Run[] = [
+    const chosen: readonly Run[] = [
       { listener: 'public', args },
       { listener: 'internal', args },
     ]
-    const runs = args.length === 0 ? RUNS : asked
+    const runs = args.length === 0 ? RUNS : chosen
     const began = Date.now()
     const results = await Promise.all(runs.map((one) => run(found.python, service, estates[one.listener], one)))
     console.log(`all of it: ${Math.round((Date.now() - began) / 1000)} s`)

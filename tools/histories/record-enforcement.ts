@@ -74,9 +74,9 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
     model.before = async (line) => {
       if (line.startsWith('GET /internal/pools/')) throw new ServiceError('invalid_request', 'as the recorder wants it')
     }
-    const asked = model.calls('GET /internal/pools/')
+    const before = model.calls('GET /internal/pools/')
     await signal('overLimit')
-    await until('the next round', () => model.calls('GET /internal/pools/') > asked)
+    await until('the next round', () => model.calls('GET /internal/pools/') > before)
     model.before = async () => {}
     await signal('overLimit')
     await state({ rounds: 2 })

@@ -103,7 +103,7 @@ export async function recordMonthEnds({ workflowClient, model }: Harness, record
       await workflowClient.cancel(workflowId)
     },
   )
-  const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [requested, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   await monthEnd(
     'cancelled-while-beginning',
     { perRun: 1, parallel: 1 },
@@ -111,12 +111,12 @@ export async function recordMonthEnds({ workflowClient, model }: Harness, record
       for (let id = 1; id <= 6; id++) model.sims.set(id, aSim({ change: MOVE }))
       model.before = async (line) => {
         if (!line.endsWith('/changes/apply')) return
-        asked.resolve()
+        requested.resolve()
         await letGo.promise
       }
     },
     async (workflowId) => {
-      await asked.promise
+      await requested.promise
       await workflowClient.cancel(workflowId)
       letGo.resolve()
     },

@@ -75,7 +75,7 @@ async function single({ workflowClient, model }: Harness, record: Keep): Promise
       model.tickets.push({ id: 'x', kind: 'suspend', simId: SIM, status: 0, failureCode: null, body: {} })
     },
     async () => {
-      await until('a ticket asked for', () => model.calls('/tickets/provision') > 0)
+      await until('a requested ticket', () => model.calls('/tickets/provision') > 0)
       model.tickets.length = 0
     },
   )
@@ -85,7 +85,7 @@ async function batches({ workflowClient, model }: Harness, record: Keep): Promis
   async function run(
     name: string,
     sims: number,
-    act: (ask: { id: string; begun: (simId: number) => Promise<void> }) => Promise<void>,
+    act: (batch: { id: string; begun: (simId: number) => Promise<void> }) => Promise<void>,
     more: { parallel?: number; perRun?: number } = {},
   ): Promise<string> {
     const workflowId = provisionInBulkId(TENANT, name)

@@ -30,12 +30,12 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
   let customer: Customer
   let cycle: Cycle
   const begin = async (started: RealService) => {
-    const answer = await fetch(`${started.internalUrl}/internal/rules`, {
+    const response = await fetch(`${started.internalUrl}/internal/rules`, {
       method: 'POST',
       headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ files: await rulesOfPolicies(), author: 'the tests' }),
     })
-    expect(await answer.json()).toMatchObject({ changed: true })
+    expect(await response.json()).toMatchObject({ changed: true })
     cycle = await started.skipToMonth(10)
   }
   useCustomer(

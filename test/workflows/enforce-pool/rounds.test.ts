@@ -1,4 +1,4 @@
-/** Rounds of enforce-pool over a model of the service: cases that are hard to reach on the real one, and their cost. */
+/** Rounds of enforce-pool on a model of the service: cases that are hard to reach on the real service, and the cost. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { EnforcePoolInput } from '../../../domain/temporal/enforce-pool.ts'
@@ -46,7 +46,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   const id = () => enforcePoolId(TENANT, POOL, cycleKey)
-  const ask = (signal: EnforcePoolSignal) =>
+  const send = (signal: EnforcePoolSignal) =>
     harness.workflowClient.signalWithStart({
       do: 'signalWithStart',
       type: 'enforce-pool',
@@ -65,9 +65,9 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
   test('arms picked SIMs and brings them back when cleared', async () => {
     over(1, 2)
-    await ask('overLimit')
+    await send('overLimit')
     await Promise.all([suspended(1), suspended(2)])
-    await ask('cleared')
+    await send('cleared')
 
     await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
     const state = await harness.untilState(id(), { over: false })
@@ -80,22 +80,22 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
   test('picks again on each overLimit until the cycle ends', async () => {
     over(1)
-    await ask('overLimit')
+    await send('overLimit')
     await suspended(1)
     over(1, 2)
     const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
     harness.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'watchdog', workflowId, until: 'renewal' } }))
-    await ask('overLimit')
+    await send('overLimit')
     await suspended(2)
 
     expect(await harness.handleOf(id()).result()).toMatchObject({ armed: [1, 2], rounds: 2, over: true })
-    expect(await ask('overLimit')).toMatchObject({ started: false, status: 'completed' })
+    expect(await send('overLimit')).toMatchObject({ started: false, status: 'completed' })
   })
 
   test('retries a round while its key is refused', async () => {
     over(1)
     harness.model.key = 'another'
-    await ask('overLimit')
+    await send('overLimit')
     await soon(() => expect(harness.model.calls('/enforcement')).toBeGreaterThan(0))
     harness.model.key = 'key'
     // Attempts are half a minute apart.
@@ -110,13 +110,13 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     harness.model.before = async (line) => {
       if (line.startsWith('GET /internal/pools/')) throw new ServiceError('invalid_request', 'as the test wants it')
     }
-    await ask('overLimit')
+    await send('overLimit')
     const failed = { step: 'overLimit/0', outcome: 'failed: invalid_request: as the test wants it' }
     await soon(async () =>
       expect(await harness.workflowClient.describe(id(), TENANT)).toMatchObject({ state: { steps: [failed] } }),
     )
     harness.model.before = async () => {}
-    await ask('overLimit')
+    await send('overLimit')
 
     await suspended(1)
     expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
@@ -125,7 +125,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   test('arms nobody outside Enforce mode', async () => {
     over(1)
     harness.model.mode = 1
-    await ask('overLimit')
+    await send('overLimit')
 
     await harness.untilState(id(), { rounds: 1 })
     expect(harness.model.calls('/arm')).toBe(0)
@@ -134,27 +134,27 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
   test('reports once that it cannot cover the overage', async () => {
     over(1)
-    await ask('overLimit')
+    await send('overLimit')
     await harness.untilState(id(), { rounds: 1, tooLittle: true })
-    await ask('overLimit')
+    await send('overLimit')
     await harness.untilState(id(), { rounds: 2, tooLittle: true })
     await suspended(1)
 
-    const told = harness.model.actions.filter(({ action }) => action === 'tooLittleToPick')
-    expect(told).toMatchObject([{ poolId: POOL, cycle: cycleKey, rule: 'pool-overage', counter: 0 }])
-    expect(told[0]?.['detail']).toContain('0.001 MB over')
+    const logged = harness.model.actions.filter(({ action }) => action === 'tooLittleToPick')
+    expect(logged).toMatchObject([{ poolId: POOL, cycle: cycleKey, rule: 'pool-overage', counter: 0 }])
+    expect(logged[0]?.['detail']).toContain('0.001 MB over')
   })
 
   test('leaves suspended SIMs suspended on standDown', async () => {
     over(1)
-    await ask('overLimit')
+    await send('overLimit')
     await suspended(1)
-    await ask('standDown')
+    await send('standDown')
 
-    const told = { step: 'standDown/1', outcome: '1 SIM(s) told' }
+    const lastStep = { step: 'standDown/1', outcome: '1 SIM(s) told' }
     await soon(async () => {
       const state = await harness.untilState(id(), { over: true })
-      expect(Reflect.get(state, 'steps').at(-1)).toMatchObject(told)
+      expect(Reflect.get(state, 'steps').at(-1)).toMatchObject(lastStep)
     })
     await suspended(1)
     expect(harness.model.sims.get(1)?.status).toBe(2)
@@ -164,7 +164,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     harness.model.pool.overageBytes = 1_000_000
     over(...Array.from({ length: 1200 }, (_, i) => i + 1))
     harness.model.permits = 'held'
-    await ask('overLimit')
+    await send('overLimit')
     await harness.untilState(id(), { held: 1200, holdId: 7 })
     expect(harness.model.calls('/permits')).toBe(2)
     expect(harness.model.calls('/arm')).toBe(0)
@@ -176,11 +176,11 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   ] as const)('picks again when signalled %s', async (signal, permits, wanted) => {
     over(1, 2)
     harness.model.permits = 'held'
-    await ask('overLimit')
+    await send('overLimit')
     await harness.untilState(id(), { rounds: 1, held: 2, holdId: 7 })
     expect(harness.model.calls('/arm')).toBe(0)
     harness.model.permits = permits
-    await ask(signal)
+    await send(signal)
 
     expect(await harness.untilState(id(), { rounds: 2 })).toMatchObject(wanted)
     await Promise.all(wanted.armed.map(suspended))
@@ -188,20 +188,20 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
   test('heeds cleared when a guard decision comes with it', async () => {
     over(1, 2)
-    await ask('overLimit')
+    await send('overLimit')
     await Promise.all([suspended(1), suspended(2)])
     // Both signals come while the next round waits for the guard.
-    const asked = Promise.withResolvers<void>()
-    const answer = Promise.withResolvers<'granted'>()
+    const requested = Promise.withResolvers<void>()
+    const permit = Promise.withResolvers<'granted'>()
     harness.model.permits = () => {
-      asked.resolve()
-      return answer.promise
+      requested.resolve()
+      return permit.promise
     }
-    await ask('overLimit')
-    await asked.promise
+    await send('overLimit')
+    await requested.promise
     await harness.workflowClient.signal(id(), 'cleared')
     await harness.workflowClient.signal(id(), 'guardReleased')
-    answer.resolve('granted')
+    permit.resolve('granted')
 
     await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
   })
@@ -209,7 +209,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   test('arms nobody once the cycle has ended', async () => {
     over(1)
     harness.model.permits = () => Promise.reject(new ServiceError('sim_state_conflict', 'the cycle has ended'))
-    await ask('overLimit')
+    await send('overLimit')
 
     expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ over: false, armed: [] })
   })
@@ -244,9 +244,9 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   test('takes two activities and three workflow tasks a round', async () => {
     over(1, 2, 3)
     harness.model.pool.overageBytes = 30
-    await ask('overLimit')
+    await send('overLimit')
     await Promise.all([1, 2, 3].map(suspended))
-    // No query of its state meanwhile: on this server a query can cost a workflow task too.
+    // No query of the state meanwhile: on this server a query can cost a workflow task too.
     const events = await soon(async () => {
       const history = await harness.handleOf(id()).fetchHistory()
       expect(history.events?.at(-1)?.timerStartedEventAttributes).toBeTruthy()

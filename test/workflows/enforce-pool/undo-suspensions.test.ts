@@ -31,9 +31,9 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     for (const simId of sims) await customer.usage(simId, 150)
     return sims
   }
-  const undo = async (ask: object = {}) => {
+  const undo = async (more: object = {}) => {
     const since = new Date(cycle.startsAt).toISOString()
-    const run = await customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since, ...ask })
+    const run = await customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since, ...more })
     return customer.ended(run.workflowId)
   }
 
@@ -63,7 +63,7 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     for (const simId of sims) await customer.untilPhase(simId, cycle.key, 'suspended')
     const since = new Date(cycle.startsAt).toISOString()
     const { workflowId } = await customer.inside('POST', '/internal/workflows/undo-suspensions', { rule: RULE, since })
-    // No query of its state meanwhile: on this server a query can cost a workflow task too.
+    // No query of the state meanwhile: on this server a query can cost a workflow task too.
     const events = await soon(async () => {
       const history = await harness.runOf(workflowId).fetchHistory()
       expect(history.events?.at(-1)?.workflowExecutionCompletedEventAttributes).toBeTruthy()

@@ -1,6 +1,6 @@
 /**
- * Takes the place of the queues in one process: a job starts its handler at once, one at a time for each piece of
- * work and once more where it was enqueued meanwhile, and the work lists are swept as a worker sweeps them.
+ * Replaces the queues within one process. A job starts its handler at once. Jobs with the same dedupe id run one after
+ * the other; one that is enqueued during a run causes one more run. The work lists are swept as in a worker.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dedupeId, type Job, type QueueName } from '../../../domain/jobs.ts'
@@ -9,18 +9,18 @@ import type { Handlers } from '../../../queues/backend.ts'
 
 const SWEEP_EVERY_MS = 100
 const RESTS_WITHIN_MS = 20_000
-/** Jobs at once, as a worker's queues bound them: no more than there are connections. */
+/** Concurrency of jobs, limited as in a worker: fewer than there are database connections. */
 const AT_ONCE = 10
 
 export interface Pump {
   readonly enqueue: (jobs: readonly Job[]) => void
-  /** Begins to work. */
+  /** Starts to run jobs and to sweep. Earlier jobs were dropped; the sweeps find their work. */
   readonly start: (handlers: Handlers, sweeps: readonly Sweep[], refresh: () => Promise<void>) => void
-  /** Waits until nothing is under way and a sweep finds nothing that is due. */
+  /** Waits until no job runs and a sweep finds nothing due. */
   readonly settled: () => Promise<void>
-  /** Keeps a queue's jobs until it is let go: a worker that is away. */
+  /** Drops a queue's jobs, as if no worker took them. @returns ends it; the sweeps then find the work */
   readonly hold: (queue: QueueName) => () => void
-  /** What handlers and sweeps have failed with: nothing, where all is well. */
+  /** Errors of handlers and sweeps. Empty if all is well. */
   readonly faults: readonly unknown[]
   readonly stop: () => Promise<void>
 }
@@ -100,7 +100,7 @@ export function makePump(): Pump {
     async settled() {
       const deadline = Date.now() + RESTS_WITHIN_MS
       for (let before = -1; before !== enqueued; ) {
-        if (Date.now() > deadline) throw new Error('what is due stays due: the handlers do not end it')
+        if (Date.now() > deadline) throw new Error('due work remains: the handlers do not finish it')
         before = enqueued
         await sweepOnce()
         await idle()

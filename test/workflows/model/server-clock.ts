@@ -1,9 +1,9 @@
 /**
- * The test server's time as a clock that can be read at once.
+ * The test server's time as a clock that can be read without a request.
  *
- * Its time runs as ours does, and now and then leaps ahead: so what is kept is how far it is ahead of ours, and
- * it is asked anew before anything that decides by it. It does not leap while an activity is in flight, so what
- * is asked for an activity's request holds until the answer.
+ * The server's time runs at the same rate as ours, and sometimes leaps ahead. So the clock stores how far the server is
+ * ahead. It is refreshed before anything that depends on the time. The server does not leap while an activity is in
+ * flight, so a refresh before an activity's request is valid until the response.
  */
 import { request as forward } from 'node:http'
 import type { TestWorkflowEnvironment } from '@temporalio/testing'
@@ -12,24 +12,24 @@ import { serve } from '../../../stack/http.ts'
 export interface ServerClock {
   /** Epoch milliseconds; never goes back. */
   readonly now: () => number
-  /** Asks the server. */
+  /** Reads the server's time. */
   readonly refresh: () => Promise<void>
 }
 
 export async function serverClock(env: TestWorkflowEnvironment): Promise<ServerClock> {
   let aheadMs = 0
   let latest = 0
-  let [asked, heard] = [0, 0]
+  let [sent, received] = [0, 0]
   const refresh = async () => {
-    asked += 1
-    const turn = asked
-    const askedAt = Date.now()
+    sent += 1
+    const turn = sent
+    const sentAt = Date.now()
     const serverNow = await env.currentTimeMs()
-    // An answer that comes after that to a later question is of a time before the server's leap, perhaps.
-    if (turn < heard) return
-    heard = turn
-    // By the earlier of our two instants: a little ahead is right for a workflow whose timer has just fired.
-    aheadMs = serverNow - askedAt
+    // A response that a later request's response has overtaken may be from before a leap.
+    if (turn < received) return
+    received = turn
+    // Compared with the time of sending: slightly ahead is right for a workflow whose timer has just fired.
+    aheadMs = serverNow - sentAt
   }
   await refresh()
   const now = () => {
@@ -40,33 +40,33 @@ export async function serverClock(env: TestWorkflowEnvironment): Promise<ServerC
 }
 
 /**
- * What becomes of a request on the way: it gets through; nobody answers; its answer is lost after it was done; or it is
- * told to come again, with the seconds of Retry-After.
+ * What happens to a request: it gets through; the connection breaks before it is forwarded (`away`); it is handled but
+ * its response is lost (`lost`); or it gets 503 with Retry-After, in seconds.
  */
 export type Fate = 'through' | 'away' | 'lost' | { readonly retryAfter: number }
 
-/** Hands each request on to a server, with the clock asked anew before. @param fateOf of `METHOD /path` */
+/** Forwards each request to a server, after a refresh of the clock. @param fateOf gets `METHOD /path` */
 export async function refreshingProxy(
   target: string,
   clock: ServerClock,
   fateOf: (line: string) => Fate = () => 'through',
 ) {
   const to = new URL(target)
-  return serve(0, 'the proxy that asks for the time', (request, response) => {
-    const hand = async () => {
+  return serve(0, 'the proxy that refreshes the clock', (request, response) => {
+    const handle = async () => {
       await clock.refresh()
       const fate = fateOf(`${request.method} ${request.url}`)
       if (fate === 'away') return response.destroy()
       if (typeof fate === 'object') return response.writeHead(503, { 'retry-after': `${fate.retryAfter}` }).end()
       const options = { host: to.hostname, port: to.port, path: request.url, method: request.method }
-      const onward = forward({ ...options, headers: request.headers }, (answer) => {
-        if (fate === 'lost') return answer.resume().on('end', () => response.destroy())
-        response.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(response)
+      const onward = forward({ ...options, headers: request.headers }, (received) => {
+        if (fate === 'lost') return received.resume().on('end', () => response.destroy())
+        response.writeHead(received.statusCode ?? 502, received.headers)
+        received.pipe(response)
       })
       onward.on('error', () => response.destroy())
       request.pipe(onward)
     }
-    hand().catch(() => response.destroy())
+    handle().catch(() => response.destroy())
   })
 }

@@ -1,7 +1,7 @@
 /**
- * A small model of the service over HTTP, for tests of workflows in skipped time: SIMs, tickets, suspensions and
- * cycles in memory, with knobs for what a carrier does. Activities talk to it as they talk to the service; a
- * test that has the real service gives its urls to `startHarness` instead.
+ * A small model of the service over HTTP, for tests of workflows: SIMs, tickets, suspensions and cycles in memory, with
+ * knobs for what a carrier does. Activities call it as they call the service. Tests that need the real service use
+ * real-service/service.ts instead.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -17,75 +17,76 @@ import { fail, type Kind, type ModelSim, type ModelTicket, OPEN, SOME_TIME } fro
 
 type Body = Record<string, any>
 
-/** What the guard makes of an ask to suspend. */
+/** The guard's decision on a suspension. */
 export type Permit = 'granted' | 'held' | 'discarded'
 
-/** Who sends a request: a workflow, for a step. */
-interface Asking {
+/** The workflow that sends a request, and its step's idempotency key. */
+interface Requester {
   readonly workflowId: string | undefined
   readonly key: string | undefined
 }
 
 export const TENANT = 'acme'
-/** Of a pool. */
+/** Default values of a SIM in a pool's enforcement. */
 const A_ROW = { usageBytes: 0, shareBytes: 0, stopped: false, exempt: false, weaker: false, held: false }
 
 export async function startServiceModel(workflowClient: () => WorkflowClient) {
   const sims = new Map<number, ModelSim>()
   const tickets: ModelTicket[] = []
-  const answers = new Map<string, unknown>()
+  const responses = new Map<string, unknown>()
   const model = {
-    /** The key that is taken. */
+    /** The only API key that is accepted. */
     key: 'key',
-    /** Whose SIMs these are. */
+    /** The tenant of all SIMs. */
     tenantId: TENANT as string,
     sims,
     tickets,
     actions: [] as Body[],
-    /** Entries of the watchdog's actions in a cycle, in order, as `action/counter`. */
+    /** The watchdog's actions in a cycle, in order, as `action/counter`. */
     actionsOf: (cycle: string) =>
       model.actions.filter((a) => a['cycle'] === cycle).map((a) => `${a['action']}/${a['counter']}`),
-    /** Tickets of the month end by kind and SIM. */
+    /** Tickets of the month end, by `kind/simId`. */
     begun: new Map<string, ModelTicket>(),
-    /** Batches of changes that cannot be begun, as `kind/afterSimId`. */
+    /** Batches of changes that are refused, as `kind/afterSimId`. */
     refusedBatches: new Set<string>(),
-    /** Suspended SIMs that have been activated. */
+    /** How many suspended SIMs have been activated. */
     broughtBack: 0,
     closed: [] as Body[],
     renewals: 0,
-    /** Kinds of ticket that stay Pending, or Processing, until taken off. */
+    /** Kinds of ticket that stay Pending until removed from here. */
     pending: new Set<Kind>(),
+    /** Kinds of ticket that stay Processing until removed from here. */
     processing: new Set<Kind>(),
     /** Tickets of one SIM that stay Processing, as `kind/simId`. */
     stuck: new Set<string>(),
-    /** The list of the one batch there is. */
+    /** The SIMs of the only batch. */
     batch: [] as ModelBatchSim[],
-    /** Kinds of ticket that end as failed, with their code; `kind/simId` for one SIM. */
+    /** Failure codes of tickets that fail, by kind, or by `kind/simId` for one SIM. */
     failing: new Map<string, string>(),
     overLimit: true,
     mode: 2,
     exempt: false,
-    /** What the guard makes of each ask to suspend. */
+    /** The guard's decision on each suspension. */
     permits: 'granted' as Permit | (() => Promise<Permit>),
     pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
     cycles: [] as Body[],
-    /** Cycles that nobody has opened: their month end opens them. */
+    /** Cycles that are not open yet: their month end opens them. */
     missing: [] as Body[],
-    /** Answers of 503 still to be given. */
+    /** How many of the next requests get status 503. */
     outages: 0,
-    /** What an answer of 503 says, in seconds; null: nothing. */
+    /** Retry-After of a response with status 503, in seconds; null: none. */
     retryAfter: null as number | null,
-    /** Tickets still to be opened or taken back whose answer gets lost on the way. */
+    /** How many of the next opened or withdrawn tickets lose their response. */
     lostResponses: 0,
-    /** Awaited before a request is answered: holds the ones a test wants held. */
+    /** Awaited before a request is handled, so that a test can hold it. */
     before: async (_line: string): Promise<void> => {},
-    /** Idempotency keys are forgotten: a day has passed. */
-    forgetKeys: () => answers.clear(),
+    /** Forgets the idempotency keys, as the service does after a day. */
+    forgetKeys: () => responses.clear(),
     requests: [] as string[],
     calls: (path: string) => model.requests.filter((request) => request.includes(path)).length,
     ticketsOf: (simId: number) => tickets.filter((t) => t.simId === simId).map((t) => `${t.kind}:${t.status}`),
     url: '',
-    /** @throws Error where something was asked or answered otherwise than the OpenAPI documents say */
+    /** @throws Error if a request or a response differed from the OpenAPI documents */
     close: async (): Promise<void> => {},
   }
 
@@ -94,7 +95,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
 
   function open(kind: Kind, body: Body, id: string = randomUUID()): { id: string } {
     const sim = simOf(body['simId'])
-    // The step has its ticket, whatever has become of it.
+    // A repeated step gets its first ticket, whatever its status.
     if (tickets.some((ticket) => ticket.id === id)) return { id }
     const refuse = (code: ErrorCode) => fail(code, `SIM ${body['simId']} is ${sim.status}`)
     if (kind === 'activate' && sim.status !== 2) refuse('sim_state_conflict')
@@ -106,7 +107,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     return { id: ticket.id }
   }
 
-  /** A ticket goes on when it is looked at. */
+  /** Reading a ticket advances it. */
   function advance(ticket: ModelTicket): void {
     if (!OPEN.has(ticket.status) || model.pending.has(ticket.kind)) return
     ticket.status = 1
@@ -160,15 +161,15 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     return { page, nextAfterSimId: rest.length > page.length ? (page.at(-1)?.[0] ?? null) : null, total: rest.length }
   }
 
-  const stepId = ({ key }: Asking) => (key === undefined ? undefined : ticketIdOfStep(model.tenantId, key))
-  /** As the service knows it: a suspension by what its workflow was started with. */
+  const stepId = ({ key }: Requester) => (key === undefined ? undefined : ticketIdOfStep(model.tenantId, key))
+  /** A ticket's cause as the service records it. That of a suspension comes from its workflow's input. */
   async function causeOf(workflowId: string | undefined): Promise<Body> {
     if (workflowId?.startsWith('suspend-on-overage:') !== true) return { by: 'workflow', workflowId }
     const { rule, cycleKey: cycle, until } = (await workflowClient().describe(workflowId, model.tenantId)).input as Body
     return { by: 'watchdog', rule, cycle, until, workflowId }
   }
 
-  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, asking: Asking) => unknown][] = [
+  const routes: [RegExp, (at: string[], body: Body, query: URLSearchParams, by: Requester) => unknown][] = [
     ...batchRoutes(model.batch),
     ...monthEndRoutes(model, { simOf, ticketOf, open, advance, pageOf }),
     [
@@ -360,7 +361,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     ],
   ]
 
-  async function answer(request: IncomingMessage, text: string): Promise<unknown> {
+  async function respond(request: IncomingMessage, text: string): Promise<unknown> {
     const url = new URL(request.url ?? '', 'http://model')
     const line = `${request.method} ${url.pathname}`
     model.requests.push(line)
@@ -372,34 +373,34 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     }
     await model.before(line)
     const key = request.headers['idempotency-key']
-    if (typeof key === 'string' && answers.has(key)) return answers.get(key)
+    if (typeof key === 'string' && responses.has(key)) return responses.get(key)
     for (const [pattern, handle] of routes) {
       const found = pattern.exec(line)
       if (found === null) continue
-      const asking = request.headers['simherd-workflow']
-      const workflowId = asking === undefined ? undefined : decodeURI(String(asking))
+      const requester = request.headers['simherd-workflow']
+      const workflowId = requester === undefined ? undefined : decodeURI(String(requester))
       const by = { workflowId, key: typeof key === 'string' ? key : undefined }
       const result = await handle(found.slice(1), text === '' ? {} : JSON.parse(text), url.searchParams, by)
-      if (typeof key === 'string') answers.set(key, result)
+      if (typeof key === 'string') responses.set(key, result)
       if (model.lostResponses > 0 && /^(POST|DELETE) .*\/tickets\//.test(line)) {
         model.lostResponses -= 1
-        fail('unavailable', 'done, and the answer is lost')
+        fail('unavailable', 'done, but the response is lost')
       }
       return result
     }
     return fail('not_found', line)
   }
 
-  const server = await serveModel({ answer, retryAfter: () => model.retryAfter })
+  const server = await serveModel({ respond, retryAfter: () => model.retryAfter })
   Object.assign(model, server)
   return model
 }
 export type ServiceModel = Awaited<ReturnType<typeof startServiceModel>>
 
-/** Short looks, because the time of looks is not skipped. */
+/** Short poll intervals, because the server does not skip time while an activity polls. */
 export const WAITS = { pollMin: 'PT0.01S', pollMax: 'PT0.05S' } as const
 
-/** A SIM, right in every field. */
+/** A valid SIM: Active, with a pool and a tariff. */
 export const aSim = (sim: Partial<ModelSim> = {}): ModelSim => ({
   status: 1,
   poolId: 7,

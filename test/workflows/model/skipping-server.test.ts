@@ -1,4 +1,4 @@
-/** A fault of the time-skipping server that must not reach the tests on it. */
+/** Tests on the time-skipping server must not meet its bug. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { temporal } from '@temporalio/proto'
 import { describe, expect, test } from 'vitest'
@@ -16,21 +16,21 @@ describe.skipIf(path === undefined)('startSkippingServer', () => {
     try {
       const namespace = env.namespace ?? 'default'
       const server = env.connection.workflowService
-      // Plays the worker, so that a query can come while a workflow task is under way.
+      // Acts as the worker, so that a query can arrive during a workflow task.
       const nextTask = async () => (await server.pollWorkflowTaskQueue({ namespace, taskQueue })).taskToken
       const complete = (taskToken: Uint8Array, command: temporal.api.command.v1.ICommand) =>
         server.respondWorkflowTaskCompleted({ namespace, taskToken, commands: [command] })
-      await env.client.workflow.start('by-hand', { taskQueue: taskQueue.name, workflowId: 'asked' })
+      await env.client.workflow.start('by-hand', { taskQueue: taskQueue.name, workflowId: 'queried' })
       const first = await nextTask()
-      const asked = env.client.withDeadline(Date.now() + 500, () =>
-        env.client.workflow.getHandle('asked').query('state'),
+      const state = env.client.withDeadline(Date.now() + 500, () =>
+        env.client.workflow.getHandle('queried').query('state'),
       )
-      await expect(asked).rejects.toThrow()
+      await expect(state).rejects.toThrow()
       const ended = complete(first, {
         commandType: COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION,
         continueAsNewWorkflowExecutionCommandAttributes: { workflowType: { name: 'by-hand' }, taskQueue },
       })
-      // The server's fault: the next run has begun all the same.
+      // The server's bug: it reports a failure, but has started the next run.
       await expect(ended).rejects.toThrow('workflow execution already completed')
       await complete(await nextTask(), {
         commandType: COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION,

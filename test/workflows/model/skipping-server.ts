@@ -1,21 +1,21 @@
-/** The Java server that skips time, relieved of a fault. */
+/** The Java server that skips time, with a workaround for a bug. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
-/** The SDK gives it five seconds to listen; on a busy machine Java takes longer the first time. */
+/** The SDK gives the server five seconds to listen. On a busy machine Java's first start takes longer. */
 const ATTEMPTS = 20
 const LOOK_EVERY_MS = 2000
 
 export interface SkippingServer {
   readonly env: TestWorkflowEnvironment
-  /** Leaps ahead, in milliseconds. */
+  /** Skips ahead by this many milliseconds. */
   readonly leap: (ms: number) => Promise<void>
-  /** A call that may take long: it ends with the server, and is not tried again after it. */
+  /** For a call that may take long: it fails when the server is stopped, and is not retried then. */
   readonly patiently: <T>(call: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
 }
 
-/** @param path its program */
+/** @param path the server's program */
 export async function startSkippingServer(path: string): Promise<SkippingServer> {
   const env = await start(path)
   const keeper = keepTimeGoing(env)
@@ -43,22 +43,22 @@ async function start(path: string): Promise<TestWorkflowEnvironment> {
 }
 
 /**
- * Lets time go that nothing holds any more.
+ * Unlocks time skipping that a bug of the server (1.38.0) leaves locked.
  *
- * A workflow task holds time until it ends. One in which a run continues as new, and during which the run is asked for
- * its state, never does on this server (1.38.0): it wants another workflow task for the question, finds that the run
- * has ended, and takes none of it down. The next run has begun all the same; the one before stays open, and time stands
- * still for good. So runs that stay open after a later one has begun are looked for, and each one's hold is given up.
+ * A workflow task locks time skipping until it ends. The bug: a run continues as new in a workflow task, and a query
+ * arrives during that task. The server wants another workflow task for the query, finds that the run has ended, and
+ * records nothing. The next run has started all the same. The earlier run stays open, and time stands still for good.
+ * So this looks for runs that are open although a later run has started, and unlocks once for each.
  */
 function keepTimeGoing(env: TestWorkflowEnvironment) {
-  const letGo = new Set<string>()
+  const unlocked = new Set<string>()
   let suspects: ReadonlySet<string> = new Set()
   const look = async () => {
     const overtaken = await overtakenRuns(env)
-    // One that is just continuing as new looks the same for a moment.
+    // A run that is just continuing as new looks the same for a moment, so it must be seen twice.
     for (const runId of overtaken) {
-      if (!suspects.has(runId) || letGo.has(runId)) continue
-      letGo.add(runId)
+      if (!suspects.has(runId) || unlocked.has(runId)) continue
+      unlocked.add(runId)
       await env.connection.testService?.unlockTimeSkipping({})
     }
     suspects = overtaken
@@ -66,7 +66,7 @@ function keepTimeGoing(env: TestWorkflowEnvironment) {
   const stopping = new AbortController()
   const looks = async () => {
     while (!stopping.signal.aborted) {
-      // The server fails to list what changes meanwhile: then the next look will do.
+      // The list fails if a run changes meanwhile. The next look is soon enough.
       await look().catch(() => undefined)
       await sleep(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
@@ -80,7 +80,7 @@ function keepTimeGoing(env: TestWorkflowEnvironment) {
   }
 }
 
-/** Runs that are open though a later one of their workflow has begun. */
+/** Runs that are open although a later run of their workflow has started. */
 async function overtakenRuns({ connection, namespace = 'default' }: TestWorkflowEnvironment): Promise<Set<string>> {
   const server = connection.workflowService
   const { executions } = await server.listOpenWorkflowExecutions({ namespace, maximumPageSize: 10_000 })

@@ -19,7 +19,7 @@ export interface ModelTicket {
   status: 0 | 1 | 2 | 3 | 4
   failureCode: string | null
   body: Body
-  /** The workflow that took it back. */
+  /** The workflow that withdrew it. */
   withdrawnBy?: string
 }
 

@@ -1,4 +1,4 @@
-/** Month ends in the model of the service: what of a cycle's end is to be done, is begun and has become of it. */
+/** Month ends in the model of the service: the work of a cycle's end, and its progress. */
 import { exampleOf } from '../../setup/documents.ts'
 import { fail, type Kind, type ModelSim, type ModelTicket, OPEN, SOME_TIME } from '../model/tickets.ts'
 
@@ -32,7 +32,7 @@ const A_CYCLE = { startsAt: SOME_TIME, openedAt: SOME_TIME, recordsAccepted: 0, 
 export function monthEndRoutes(model: Model, { simOf, ticketOf, open, advance, pageOf }: Ways): Route[] {
   const { sims, tickets } = model
 
-  /** SIMs of a step of the month end that it has not begun. */
+  /** SIMs that a step of the month end has not begun yet. */
   const idsToDo = (kind: string): number[] =>
     [...sims]
       .filter(([id, { change, suspension }]) =>
@@ -54,7 +54,7 @@ export function monthEndRoutes(model: Model, { simOf, ticketOf, open, advance, p
     model.begun.set(`${kind}/${simId}`, ticketOf(id))
     return { simId, ticketId: id, code: null, detail: null }
   }
-  /** Tickets of a kind of the month end by how they stand. */
+  /** Counts the month end's tickets of a kind by status. */
   function countsOf(kind: keyof typeof KIND): Record<string, number> {
     const all = [...model.begun].filter(([name]) => name.startsWith(kind)).map(([, { status }]) => status)
     const counts = {

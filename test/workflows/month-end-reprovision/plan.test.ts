@@ -30,7 +30,7 @@ describe.skipIf(path === undefined)('month-end-plan', () => {
     await customer.monthEnd(first)
     const cycle = nextCycle('P1M', first)
     await harness.skipTo(cycle.startsAt + 26 * DAY)
-    // Late usage of the closed month: it takes the pool over its capacity there.
+    // Late usage for the closed month takes the pool over its capacity in that month.
     await customer.usage(over, 400, { at: new Date(first.endsAt - 60_000).toISOString() })
     await customer.usage(over, 450)
     await customer.untilPhase(over, cycle.key, 'suspended')

@@ -1,4 +1,4 @@
-/** Month ends on the development server: a cancel while the run continues as new, and a retry just before the close. */
+/** Month ends on the development server: a cancel while a run continues as new, and a retry just before the close. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { monthEndId } from '../../../domain/temporal/ids.ts'
@@ -45,16 +45,16 @@ describe('month-end-reprovision on a Temporal server', () => {
   test('ends when cancelled as it continues as new', async () => {
     const sims = [1, 2, 3, 4, 5, 6]
     queueMoves(sims)
-    const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [requested, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     harness.model.before = async (line) => {
       if (!line.endsWith('/changes/apply')) return
-      asked.resolve()
+      requested.resolve()
       await letGo.promise
     }
     // A page has four batches of one SIM each. The first fills the run.
     const options = { closeAfter: 'PT0S', pageSize: 1, parallel: 1, perRun: 1 }
     const look = await monthEnd('cancelled', options)
-    await asked.promise
+    await requested.promise
     await harness.workflowClient.cancel(monthEndId(TENANT, 'cancelled'))
     letGo.resolve()
 

@@ -1,7 +1,7 @@
 /** Batches in the model of the service: one list at a time. */
 import type { BatchNotes, BatchOutcome, BatchSimEnd } from '../../../domain/workflows/provision-batch.ts'
 
-/** A SIM of the list: where it is to go, and what the workflow has told of it. */
+/** A SIM of the list: its pool and tariff, and the outcome that the workflow has reported. */
 export interface ModelBatchSim extends Partial<Omit<BatchSimEnd, 'outcome'>> {
   readonly index: number
   readonly simId: number

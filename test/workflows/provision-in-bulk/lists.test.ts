@@ -1,4 +1,4 @@
-/** Batches on the development server: how its lists and descriptions show them and their SIMs. */
+/** Batches on the development server: how lists and descriptions show them and their SIMs. */
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { provisionAndActivateId, provisionInBulkId } from '../../../domain/temporal/ids.ts'

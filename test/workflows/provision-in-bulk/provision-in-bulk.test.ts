@@ -28,14 +28,14 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     (await customer.inside('GET', `/internal/provision-batches/${id}/sims${query}`)).sims
   const untilCounts = (id: string, wanted: object) =>
     soon(async () => expect((await batchOf(id)).counts).toMatchObject(wanted))
-  /** Makes the carrier hang on these lines. @returns lets them go */
+  /** Makes the carrier hang on these lines. @returns ends that */
   const stuckOn = (iccids: readonly (string | undefined)[]) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     harness.carrier.knobs.before = ({ iccid }) => (iccids.includes(iccid) ? promise : Promise.resolve())
     return resolve
   }
 
-  // Comes first: once a run has ended or continued as new with an activity under way, this server's time leaps no more.
+  // Must be the first test: once a run ends or continues as new during an activity, this server skips no more time.
   test('loses nothing while the service is away', async () => {
     const sims = await customer.unprovisioned(6)
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
@@ -247,7 +247,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     )
     letGo()
 
-    // The first run of the SIM finished; the run that the batch started afterwards found the SIM Active.
+    // The SIM's first run finished. The run that the batch then started found the SIM Active.
     expect(await customer.ended(workflowId)).toMatchObject({
       result: { outcome: 'done', total: 4, counts: { activated: 3, alreadyActive: 1 } },
     })

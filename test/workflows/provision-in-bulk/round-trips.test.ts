@@ -1,4 +1,4 @@
-/** How many activities and workflow tasks a workflow takes on its normal path, counted in its history. */
+/** The number of activities and workflow tasks on a workflow's normal path, counted in its history. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
@@ -29,7 +29,7 @@ describe('a workflow on its normal path', () => {
   )
   beforeEach(() => clear(harness.model))
 
-  /** No query of its state before its end: on this server a query can cost a workflow task too. */
+  /** Sends no query before the end: on this server a query can cost a workflow task too. */
   const roundTrips = async (workflowId: string) => {
     const handle = temporal.getHandle(workflowId)
     await handle.result()
@@ -50,7 +50,7 @@ describe('a workflow on its normal path', () => {
 
     const { activities, tasks, timers } = await roundTrips(workflowId)
     expect([...new Set(activities)]).toEqual(['readBatch', 'pageOfBatch', 'noteBatch', 'endBatch'])
-    // A batch that takes longer reports its progress every two seconds: a timer and `noteBatch` each.
+    // A longer batch reports its progress every two seconds, each time with a timer and `noteBatch`.
     expect(activities.length).toBeLessThanOrEqual(4 + timers)
     expect(tasks).toBeGreaterThanOrEqual(7)
     expect(tasks).toBeLessThanOrEqual(7 + 2 * timers)

@@ -1,30 +1,30 @@
-/** What activities request of the real service, and what it records about the requesting workflow. */
+/** The requests of activities to the real service, and what it records about the requesting workflow. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { type Customer, useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
-const path = requireJava('what activities ask of the real service')
+const path = requireJava('the requests of activities to the real service')
 
 describe.skipIf(path === undefined)('activities', () => {
   let harness: RealService
   let customer: Customer
   let cycle: Awaited<ReturnType<RealService['skipToMonth']>>
-  let asked: string[] = []
+  let requests: string[] = []
   useCustomer(path, async (all) => {
     ;({ harness, customer } = all)
     cycle = await harness.skipToMonth(10)
   })
   beforeEach(() => {
-    asked = []
+    requests = []
     harness.line.fateOf = (line) => {
-      asked.push(line)
+      requests.push(line)
       return 'through'
     }
   })
 
-  const changes = () => asked.filter((line) => !line.startsWith('GET ') && /\/tickets|\/sims/.test(line))
+  const changes = () => requests.filter((line) => !line.startsWith('GET ') && /\/tickets|\/sims/.test(line))
   const plainPool = async () => customer.pool('plain', await customer.standardTariff(100))
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it
   const ticketsOf = async (simId: number): Promise<any[]> => {
@@ -66,7 +66,7 @@ describe.skipIf(path === undefined)('activities', () => {
     const { suspension } = await customer.inside('GET', `/internal/sims/${simId}/enforcement`)
     const cause = { rule: 'sim-overage', cycle: cycle.key, until: 'renewal', workflowId }
     expect(suspension).toMatchObject({ cause: 'watchdog', ...cause })
-    asked = []
+    requests = []
 
     if (why === 'cleared') await customer.usage(simId, -60, { correction: true })
     else {
@@ -86,10 +86,10 @@ describe.skipIf(path === undefined)('activities', () => {
   test('read a pool by the specified endpoint', async () => {
     const poolId = await customer.pool('shared', await customer.dynamicTariff(100), 1)
     const [simId = 0] = await customer.active(1, poolId)
-    asked = []
+    requests = []
     await customer.usage(simId, 150)
     await customer.untilPhase(simId, cycle.key, 'suspended')
 
-    expect(asked).toContain(`GET /api/pools/${poolId}`)
+    expect(requests).toContain(`GET /api/pools/${poolId}`)
   })
 })

@@ -23,7 +23,7 @@ let poolId: number
 let folder: string
 let nextIccid = 8_999_990_000_000_100_000n
 const lines: string[] = []
-const told: string[] = []
+const statusLines: string[] = []
 
 const start = async () => {
   const started = await startService()
@@ -43,7 +43,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'simherd-commands-'))
   vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(...line.split('\n')))
   vi.spyOn(process.stderr, 'write').mockReturnValue(true)
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => told.push(String(text).trimEnd()) > 0)
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => statusLines.push(String(text).trimEnd()) > 0)
 })
 afterAll(async () => {
   vi.restoreAllMocks()
@@ -51,7 +51,7 @@ afterAll(async () => {
 })
 beforeEach(() => {
   lines.length = 0
-  told.length = 0
+  statusLines.length = 0
 })
 
 async function someSims(count: number): Promise<{ id: number; iccid: string }[]> {
@@ -77,8 +77,8 @@ describe('simherd workflows start', () => {
     await startProvision(settings, { tenant, iccid, pool: poolId, tag: 'door 4', wait: true })
 
     expect(lines[0]).toBe(`started ${workflowId}`)
-    expect(told.at(-1)).toBe('completed, activated')
-    expect(new Set(told).size).toBe(told.length)
+    expect(statusLines.at(-1)).toBe('completed, activated')
+    expect(new Set(statusLines).size).toBe(statusLines.length)
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`  provision +${TICKET} +complete$`)))
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`  activate +${TICKET} +complete$`)))
   })
@@ -104,14 +104,14 @@ describe('simherd workflows start', () => {
     await startBulk(settings, file, { tenant, pool: poolId, parallel: 5, wait: true })
 
     expect(lines[0]).toMatch(new RegExp(`^started provision-in-bulk:${tenant}:${TICKET}: 12 SIM\\(s\\), 0 left out$`))
-    expect(told.at(-1)).toMatch(/^completed, done: 12 activated, 0 left/)
+    expect(statusLines.at(-1)).toMatch(/^completed, done: 12 activated, 0 left/)
   })
 
   test('starts undo-suspensions of a rule', async () => {
     await startUndo(settings, { tenant, rule: 'sim-overage', since: '2026-01-01T00:00:00Z', wait: true })
 
     expect(lines[0]).toMatch(new RegExp(`^started undo-suspensions:${tenant}:`))
-    expect(told.at(-1)).toMatch(/^completed, done/)
+    expect(statusLines.at(-1)).toMatch(/^completed, done/)
   })
 
   test('prints a dry run of the month end', async () => {
@@ -140,8 +140,8 @@ describe('simherd workflows start', () => {
     ['an instant that is none', () => startUndo(settings, { tenant, rule: 'r', since: 'noon' }), 2, /since/],
     ['a workflow that is not there', () => showWorkflow(settings, `month-end-plan:${tenant}:x`, {}), 3, /no workflow/],
     ['an id that is none', () => showWorkflow(settings, 'seven', {}), 2, /got the id 'seven', expected one as/],
-  ])('refuses %s with what it got and expected', async (_, ask, exitCode, message) => {
-    const failure = await failureOf(ask())
+  ])('refuses %s with what it got and expected', async (_, call, exitCode, message) => {
+    const failure = await failureOf(call())
     expect([failure.exitCode, failure.message]).toEqual([exitCode, expect.stringMatching(message)])
   })
 })
@@ -157,7 +157,7 @@ describe('simherd workflows', () => {
     })
     expect(lines.at(-2)).toMatch(new RegExp(`^${suspension} +running +grace `))
 
-    // Its phase is `grace` before it shows what it waits for.
+    // The phase becomes `grace` slightly before the run shows what it waits for.
     await soon(async () => {
       lines.length = 0
       await showWorkflow(settings, suspension, {})
@@ -195,7 +195,7 @@ describe('simherd workflows', () => {
   test('prints JSON with the status line on stderr', async () => {
     const { id: sim, suspension } = await activeSim()
     await startSuspend(settings, { tenant, sim, grace: 'PT2H' })
-    for (const list of [lines, told]) list.length = 0
+    for (const list of [lines, statusLines]) list.length = 0
 
     await showWorkflow(settings, suspension, { json: true })
     expect(JSON.parse(lines.splice(0).join('\n'))).toMatchObject({
@@ -208,7 +208,7 @@ describe('simherd workflows', () => {
     await cancelWorkflow(settings, suspension, {})
     const { exitCode } = await watching
     lines.shift()
-    expect([exitCode, JSON.parse(lines.join('\n')).status, told]).toEqual([1, 'cancelled', []])
+    expect([exitCode, JSON.parse(lines.join('\n')).status, statusLines]).toEqual([1, 'cancelled', []])
   })
 
   test('shows a run that no worker works on', async () => {

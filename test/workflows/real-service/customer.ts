@@ -1,4 +1,4 @@
-/** A tenant of the real service, and what its people and the operator ask for over HTTP. */
+/** A tenant of the real service, and the requests of its people and of the operator. */
 import { afterEach, beforeEach, expect } from 'vitest'
 import { monthEndId, provisionAndActivateId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
@@ -13,7 +13,7 @@ const FEES = { simMonthlyFee: 2, smsFee: 0, voiceFee: 0, overageFeePerGb: 5 }
 export const MB = 1_000_000
 
 const CLOSE_AFTER_MS = 6 * 3_600_000
-const ASKED_FOR_STATE = 5
+const STATE_ATTEMPTS = 5
 
 let tenants = 0
 let iccids = 8_944_500_300_000_000_000n
@@ -22,8 +22,8 @@ let records = 0
 export async function aCustomer(harness: RealService) {
   tenants += 1
   const billingEmail = `billing-${tenants}@meadow.example`
-  const ask = async (url: string, method: string, path: string, tenantId: string | null, body?: object, more = {}) => {
-    const answer = await fetch(url + path, {
+  const send = async (url: string, method: string, path: string, tenantId: string | null, body?: object, more = {}) => {
+    const response = await fetch(url + path, {
       method,
       headers: {
         authorization: `Bearer ${harness.key}`,
@@ -33,25 +33,25 @@ export async function aCustomer(harness: RealService) {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await answer.text()
+    const text = await response.text()
     const json: Body = text === '' ? null : JSON.parse(text)
-    return { status: answer.status, body: json }
+    return { status: response.status, body: json }
   }
-  const must = async (answer: ReturnType<typeof ask>): Promise<Body> => {
-    const { status, body } = await answer
-    if (status >= 400) throw new Error(`answered ${status}: ${JSON.stringify(body)}`)
+  const must = async (response: ReturnType<typeof send>): Promise<Body> => {
+    const { status, body } = await response
+    if (status >= 400) throw new Error(`got status ${status}: ${JSON.stringify(body)}`)
     return body
   }
   const named = { name: `Meadow ${tenants}`, billingEmail }
-  const { id: tenantId } = await must(ask(harness.internalUrl, 'POST', '/internal/tenants', null, named))
-  const api = (method: string, path: string, body?: object) => must(ask(harness.apiUrl, method, path, tenantId, body))
+  const { id: tenantId } = await must(send(harness.internalUrl, 'POST', '/internal/tenants', null, named))
+  const api = (method: string, path: string, body?: object) => must(send(harness.apiUrl, method, path, tenantId, body))
   const inside = (method: string, path: string, body?: object) =>
-    must(ask(harness.internalUrl, method, path, tenantId, body))
+    must(send(harness.internalUrl, method, path, tenantId, body))
   const workflow = async (id: string) => {
     const read = () => inside('GET', `/internal/workflows/${encodeURIComponent(id)}`)
     let run = await read()
-    // A worker that has much to do tells a run's state too late for the answer: it is asked again.
-    for (let asked = 1; run.state === null && asked < ASKED_FOR_STATE; asked += 1) run = await read()
+    // A busy worker reports the state too late for the response: then it is read again.
+    for (let attempt = 1; run.state === null && attempt < STATE_ATTEMPTS; attempt += 1) run = await read()
     return run
   }
 
@@ -59,10 +59,10 @@ export async function aCustomer(harness: RealService) {
     tenantId,
     api,
     inside,
-    /** As `inside`, with the status, whatever it is. */
-    tryInside: (method: string, path: string, body?: object) => ask(harness.internalUrl, method, path, tenantId, body),
+    /** As `inside`, but returns the status and does not throw. */
+    tryInside: (method: string, path: string, body?: object) => send(harness.internalUrl, method, path, tenantId, body),
     workflow,
-    /** Waits until a workflow has ended, in true time; one that is asked for may start a moment later. */
+    /** Waits in real time until a workflow has ended. It need not have started yet. */
     ended: (id: string): Promise<Body> =>
       soon(async () => {
         const run = await workflow(id)
@@ -77,7 +77,7 @@ export async function aCustomer(harness: RealService) {
       const dynamicPoolTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
       return (await inside('POST', '/internal/tariffs', { displayName: 'D', type: 1, dynamicPoolTariff })).id
     },
-    /** In Enforce mode, of the type its tariff needs. */
+    /** A pool in Enforce mode. @param type must be that of the tariff */
     pool: async (name: string, tariffId: number, type: 0 | 1 = 0): Promise<number> =>
       (await api('POST', '/api/pools', { name, type, tariffId, watchdogMode: 2 })).id,
     unprovisioned: async (count: number): Promise<{ id: number; iccid: string }[]> => {
@@ -86,7 +86,7 @@ export async function aCustomer(harness: RealService) {
     },
     start: (simId: number, poolId: number) =>
       inside('POST', '/internal/workflows/provision-and-activate', { simId, poolId }),
-    /** SIMs taken to Active by their workflows. */
+    /** New SIMs, which provision-and-activate has taken to Active. */
     active: async (count: number, poolId: number): Promise<number[]> => {
       const ids = (await customer.unprovisioned(count)).map(({ id }) => id)
       for (const id of ids) await customer.start(id, poolId)
@@ -102,13 +102,13 @@ export async function aCustomer(harness: RealService) {
     usage: async (simId: number, megabytes: number, more: object = {}) => {
       const at = new Date(await harness.now()).toISOString()
       const record = { recordId: `r${records++}`, simId, at, bytesDown: megabytes * MB, ...more }
-      const answer = await inside('POST', '/internal/usage', { records: [record] })
-      expect(answer).toMatchObject({ rejectedCount: 0 })
+      const response = await inside('POST', '/internal/usage', { records: [record] })
+      expect(response).toMatchObject({ rejectedCount: 0 })
       await harness.pump.settled()
       return record
     },
     suspensionId: (simId: number, cycle: string) => suspendOnOverageId(tenantId, simId, cycle),
-    /** @returns the workflow as it is in that phase */
+    /** Waits until the SIM's suspension is in a phase. @returns the workflow */
     untilPhase: (simId: number, cycle: string, phase: string): Promise<Body> =>
       soon(async () => {
         const run = await workflow(suspendOnOverageId(tenantId, simId, cycle))
@@ -117,14 +117,14 @@ export async function aCustomer(harness: RealService) {
       }),
     signal: (simId: number, cycle: string, name: string) =>
       inside('POST', `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/signals/${name}`),
-    /** An update of the SIM's suspension, answered or refused. */
+    /** Sends an update to the SIM's suspension. @returns status and body, also of a refusal */
     update: (simId: number, cycle: string, name: string, args: object = {}, key?: string) => {
       const path = `/internal/workflows/${suspendOnOverageId(tenantId, simId, cycle)}/updates/${name}`
       const more = key === undefined ? {} : { 'idempotency-key': key }
-      return ask(harness.internalUrl, 'POST', path, tenantId, args, more)
+      return send(harness.internalUrl, 'POST', path, tenantId, args, more)
     },
     startMonthEnd: (cycle: string) => inside('POST', '/internal/workflows/month-end-reprovision', { cycle }),
-    /** Runs the month end of a cycle that has ended, its close six hours after that included. @returns its result */
+    /** Runs the month end of an ended cycle, including the close six hours after the cycle's end. @returns its result */
     monthEnd: async (cycle: Cycle): Promise<Body> => {
       await customer.startMonthEnd(cycle.key)
       const id = monthEndId(tenantId, cycle.key)
@@ -142,7 +142,7 @@ export async function aCustomer(harness: RealService) {
         .map(({ type, status }) => `${TYPES[type]}/${STATUSES[status]}`)
         .reverse()
     },
-    /** The watchdog's log, the oldest first: level and what stands before the first colon, without the ICCID. */
+    /** The watchdog's log, the oldest first: level, and message up to the first colon, without the ICCID. */
     log: async (): Promise<string[]> => {
       const { data } = await api('GET', '/api/watchdog/logs?pageSize=100')
       const line = ({ level, message }: Body) => `${level} ${message.split(':')[0].replace(/SIM \d{19}/, 'SIM')}`
@@ -150,12 +150,15 @@ export async function aCustomer(harness: RealService) {
     },
     untilLog: (lines: readonly string[]) => soon(async () => expect(await customer.log()).toEqual(lines)),
     mails: () => harness.carrier.mails(billingEmail),
-    /** Keys of what was mailed, the oldest first, without the SIM. */
+    /** The keys of notifications that are in a mail, the oldest first. */
     mailed: async (): Promise<string[]> => {
       const { data } = await inside('GET', '/internal/mails?pageSize=100')
       return data.flatMap((mail: Body) => mail.keys).reverse()
     },
-    /** Every ticket has ended, every notice is in one mail, every mail came once, the carrier did nothing twice. */
+    /**
+     * Expects that every ticket has ended, no notification is in two mails, every mail was sent and received once, the
+     * carrier did nothing twice, and the pump met no error.
+     */
     expectEachOnce: async () => {
       await harness.pump.settled()
       const tickets: { status: number }[] = await api('GET', '/api/tickets')
@@ -180,12 +183,12 @@ interface Harness {
 }
 
 /**
- * For a group of tests: one service for all of them, and before each a customer of its own. After each the carrier and
- * the line are as they should be again, and the carrier has done everything once.
+ * One service for a group of tests, and a new customer before each test. After each test the carrier and the activities'
+ * connection are reset, and the carrier must have done everything once.
  *
- * @param path the time-skipping server's program; undefined where the group is skipped
- * @param given is handed what there is, before each test
- * @param begin readies each service that is started
+ * @param path the time-skipping server's program; undefined if the group is skipped
+ * @param given gets harness and customer before each test
+ * @param begin prepares each started service
  * @returns as {@link useCommonHarness}
  */
 export function useCustomer(
@@ -213,7 +216,7 @@ export function useCustomer(
   return common
 }
 
-/** The same, each customer with a Standard pool of 100 MB. */
+/** As {@link useCustomer}. Each customer has a Standard pool of 100 MB. */
 export const usePlainPool = (path: string | undefined, given: (all: Harness & { readonly poolId: number }) => void) =>
   useCustomer(path, async ({ harness, customer }) => {
     given({ harness, customer, poolId: await customer.pool('plain', await customer.standardTariff(100)) })

@@ -25,7 +25,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     ;({ harness, customer } = all)
   })
   const gates: (() => void)[] = []
-  // The last afterEach hook runs first: this lets the carrier go before `useCustomer` expects everything to be done.
+  // The last afterEach hook runs first: so the carrier goes on before `useCustomer` expects everything to be done.
   afterEach(() => {
     for (const letGo of gates.splice(0)) letGo()
   })
@@ -54,7 +54,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     await harness.pump.settled()
     return ended
   }
-  /** Makes the carrier keep an operation, on these lines or on all. @returns lets it go */
+  /** Makes the carrier hang on an operation, on these lines or on all. @returns ends that */
   const keep = (operation: string, iccids?: readonly string[]) => {
     const gate = Promise.withResolvers<void>()
     harness.carrier.knobs.before = async (request) => {
@@ -67,7 +67,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
   const ticketsWithStatus = async (...statuses: number[]) =>
     (await customer.api('GET', '/api/tickets')).filter(({ status }: Body) => statuses.includes(status)).length
 
-  /** SIMs of a pool, suspended for their overage. */
+  /** New SIMs of a pool, suspended for their overage. */
   async function suspended(count: number, poolId: number, cycle: Cycle): Promise<number[]> {
     const ids = await customer.active(count, poolId)
     for (const id of ids) await customer.usage(id, 150)
@@ -102,7 +102,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     const log = [`2 The change queued for SIM at the end of cycle ${cycle.key} failed and stays queued`]
     expect(await customer.log()).toEqual(log)
 
-    // The retry fails again: no further log entry.
+    // The retry fails too, but makes no further log entry.
     expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
     await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ failed: 1 }))
     await harness.carrier.find(iccid)
@@ -144,7 +144,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
 
     await customer.untilSim(first, { status: 1 })
     await customer.untilSim(second, { status: 1, poolId: target })
-    // The workflow checks every few seconds.
+    // The workflow checks only every few seconds.
     const { state } = await soon(async () => {
       const run = await customer.workflow(idOf(cycle))
       expect(run.state.waitsFor).toMatchObject({ what: '1 change(s)' })
@@ -168,9 +168,9 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     const cycle = await harness.skipToMonth(20)
     const [simId = 0] = await suspended(1, await plainPool(), cycle)
     await queueUnassign(simId)
-    const answer = Promise.withResolvers<void>()
+    const response = Promise.withResolvers<void>()
     harness.carrier.knobs.before = async ({ operation }) => {
-      if (operation === 'unprovision') await answer.promise
+      if (operation === 'unprovision') await response.promise
     }
     await harness.skipTo(cycle.endsAt)
     await customer.startMonthEnd(cycle.key)
@@ -178,14 +178,14 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     expect(await customer.ended(customer.suspensionId(simId, cycle.key))).toMatchObject({
       result: { outcome: 'released' },
     })
-    answer.reject(new CarrierError('barred by contract', { code: 'carrier_rejected', retryable: false }))
+    response.reject(new CarrierError('barred by contract', { code: 'carrier_rejected', retryable: false }))
 
     await customer.untilSim(simId, { status: 1 })
     expect(await closed(cycle)).toMatchObject({ result: { unassigned: 0, changesFailed: 1, renewed: 1 } })
     expect(await customer.sim(simId)).toMatchObject({ status: 1, pendingUnassign: true })
   })
 
-  /** A month end that waits for three moves, which the carrier keeps. One SIM is unassigned, one brought back. */
+  /** A month end that waits for three moves on which the carrier hangs. One SIM is unassigned, one brought back. */
   async function begun(cycle: Cycle) {
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [returning = 0] = await suspended(1, old, cycle)
@@ -238,7 +238,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const sims = await customer.unprovisioned(500)
     for (const { iccid } of sims) await harness.carrier.find(iccid)
-    // As five hundred tickets and requests would leave them: provisioned, each with a queued change.
+    // Instead of five hundred tickets and requests: makes the SIMs provisioned, each with a queued change.
     await inTenant(harness.store, customer.tenantId, async (tx) => {
       await sql`
         update sims set status = 2, pool_id = ${old}, provisioned_at = ${tx.now}, pending_since = ${tx.now},
@@ -275,14 +275,14 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
 
   test('makes up for two missed months in order', async () => {
     const first = await harness.skipToMonth(20)
-    // A customer whose first cycle is this one.
+    // This customer's first cycle is the current one.
     customer = await aCustomer(harness)
     const [second, third] = [nextCycle('P1M', first), nextCycle('P1M', nextCycle('P1M', first))]
     const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
     const [moving = 0, returning = 0] = [...(await customer.active(1, old)), ...(await suspended(1, old, first))]
     await queueMove(moving, target)
     const empty = await aCustomer(harness)
-    // No worker was there at either boundary. At the second the service was, and took usage.
+    // No worker ran at the two boundaries. The service ran at the second, and accepted usage.
     await harness.skipTo(second.endsAt + 3 * 24 * HOUR)
     await customer.usage(moving, 7, { at: new Date(first.endsAt).toISOString() })
     await customer.usage(moving, 9, { at: new Date(second.endsAt).toISOString() })
@@ -316,12 +316,12 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     ])
     expect(await empty.mails()).toEqual([])
     expect(await empty.log()).toEqual([])
-    // Checks this test's own customer: the hook after the test checks the one of `useCustomer`.
+    // For this test's own customer: the hook after the test checks that of `useCustomer`.
     await customer.expectEachOnce()
   })
 
   test('does nothing twice after terminations', async () => {
-    // After a terminate the server's time stands still: it waits for what the run had under way.
+    // After a terminate the server's time stands still: it waits for the run's activities in flight.
     giveUp()
     const cycle = await harness.skipToMonth(20)
     const { target, returning, letGo } = await begun(cycle)

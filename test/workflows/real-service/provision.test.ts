@@ -34,7 +34,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
   /** Waits until the workflow shows that it waits for this. */
   const untilWaits = (sim: OneSim, what: RegExp) =>
     soon(async () => expect((await customer.workflow(sim.workflowId)).state?.waitsFor?.what).toMatch(what))
-  /** Makes the carrier hang on an operation. @returns lets it go */
+  /** Makes the carrier hang on an operation. @returns ends that */
   const hangOn = (operation: CarrierRequest['operation']) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     harness.carrier.knobs.before = (request) => (request.operation === operation ? promise : Promise.resolve())
@@ -422,17 +422,17 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
 
   test('retries no earlier than Retry-After', async () => {
     const sim = await aSim()
-    const asked: number[] = []
+    const sentAt: number[] = []
     harness.line.fateOf = (line): Fate => {
       if (!line.startsWith('POST')) return 'through'
-      asked.push(Date.now())
-      return asked.length === 1 ? { retryAfter: 600 } : 'through'
+      sentAt.push(Date.now())
+      return sentAt.length === 1 ? { retryAfter: 600 } : 'through'
     }
     const startedAt = await harness.now()
     await customer.start(sim.id, poolId)
-    await soon(() => expect(asked).toHaveLength(1))
+    await soon(() => expect(sentAt).toHaveLength(1))
     await harness.skipTo(startedAt + 9 * MINUTE)
-    expect(asked).toHaveLength(1)
+    expect(sentAt).toHaveLength(1)
     await harness.skipTo(startedAt + 11 * MINUTE)
 
     expect(await customer.ended(sim.workflowId)).toMatchObject({ result: { outcome: 'activated' } })

@@ -1,4 +1,4 @@
-/** The rules of the tests on the real service: the shipped ones that suspend, and one of them with a grace. */
+/** The rules of the tests on the real service: the shipped rules that suspend, and a variant with a grace. */
 import { readFile } from 'node:fs/promises'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import type { Store } from '../../../store/tenancy.ts'
@@ -6,7 +6,7 @@ import type { Store } from '../../../store/tenancy.ts'
 const shipped = async (file: string) =>
   JSON.parse(await readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8'))
 
-/** SIMs of a Standard tariff in pools named `patient…` have two days of grace; the others none. */
+/** SIMs with a Standard tariff have two days of grace in pools named `patient…`, and none in pools named `plain…`. */
 export async function putRulesInForce(store: Store): Promise<void> {
   const atOnce = await shipped('sim/sim-overage.json')
   const patient = structuredClone(atOnce)

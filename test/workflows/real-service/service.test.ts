@@ -13,7 +13,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
   let harness: RealService
   let customer: Customer
   beforeAll(() => {
-    // Cycles end in UTC, whatever the service's time zone. In this one the day begins 14 hours earlier.
+    // Cycles end in UTC, whatever the service's time zone. In this zone the day begins 14 hours before UTC's.
     vi.stubEnv('TZ', 'Pacific/Kiritimati')
     expect(new Date().getTimezoneOffset()).toBe(-14 * 60)
   })
@@ -260,15 +260,15 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await customer.usage(other, 110)
       await customer.usage(exempt, 150)
       await customer.untilPhase(other, cycle.key, 'suspended')
-      const told = ['2 Pool shared is 60 MB over its capacity', '2 Pool shared stays over its capacity']
-      await customer.untilLog([...told, '2 SIM was suspended'])
+      const logged = ['2 Pool shared is 60 MB over its capacity', '2 Pool shared stays over its capacity']
+      await customer.untilLog([...logged, '2 SIM was suspended'])
       await harness.skipTo((await harness.now()) + HOUR)
       await customer.usage(exempt, 100)
       const id = enforcePoolId(customer.tenantId, poolId, cycle.key)
       await soon(async () => expect((await customer.workflow(id)).state.rounds).toBeGreaterThan(1))
 
       expect(await customer.sim(exempt)).toMatchObject({ status: 1 })
-      expect(await customer.log()).toEqual([...told, '2 SIM was suspended'])
+      expect(await customer.log()).toEqual([...logged, '2 SIM was suspended'])
     })
   })
 
@@ -285,7 +285,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await customer.api('POST', `/api/sims/${failing}/queue-reprovision`, { poolId: target })
       await customer.api('POST', `/api/sims/${leaving}/queue-unprovision`)
       await harness.carrier.lose(iccid)
-      // An hour late: usage since the boundary counts in the pool that the SIM belongs to since then.
+      // The month end is an hour late. Usage since the boundary counts in the SIM's new pool.
       await harness.skipTo(cycle.endsAt + HOUR)
       await customer.usage(moving, 7, { at: new Date(cycle.endsAt).toISOString() })
       await customer.api('POST', `/api/sims/${staying}/queue-reprovision`, { poolId: target })
@@ -326,7 +326,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       expect(await customer.mails()).toHaveLength(1)
       expect(await customer.inside('GET', `/internal/cycles/${cycle.key}/statement`)).toEqual(statement)
 
-      // The next month end carries out what stayed queued.
+      // The next month end makes the changes that stayed queued.
       await harness.carrier.find(iccid)
       const next = nextCycle('P1M', cycle)
       await harness.skipTo(next.endsAt)

@@ -1,16 +1,15 @@
 /**
- * The real service on the server that skips time: both listeners over real PostgreSQL, workers against the Java
- * server, the simulated carrier, an SMTP inbox, and what a worker does besides workflows driven by a pump.
+ * The real service on the server that skips time: both listeners on real PostgreSQL, Temporal workers on the Java
+ * server, the simulated carrier, and an SMTP inbox. A pump runs the jobs and sweeps of a worker.
  *
- * One clock for all. The service's is the server's time (server-clock.ts): asked before each request by a proxy in
- * front of the listeners, and before each job and sweep of the pump. Time runs at its usual pace and leaps only
- * while a test asks for it with `skipTo`; the server goes from timer to timer then, and never over a workflow task
- * or an activity in flight. A workflow that waits for a ticket does so in an activity, so the pump executes tickets
- * meanwhile. What happens outside workflows (an evaluation, a mail, a signal that waits in the outbox) does not
- * hold time: so before each leap the pump is let come to rest.
+ * Everything uses one clock, the Java server's time (model/server-clock.ts). It is refreshed before each request, by a
+ * proxy in front of the listeners, and before each job and sweep of the pump. Time runs at its usual rate and leaps only
+ * during `skipTo`. The server then goes from timer to timer, but never past a workflow task or an activity in flight. A
+ * workflow waits for a ticket in an activity, so the pump executes tickets meanwhile. An evaluation, a mail or a signal
+ * in the outbox does not stop time. So the pump is let settle before each leap.
  *
- * Nothing here waits for a workflow's end through the environment's own client: that lets time leap for as
- * long as it waits, and once the workflow has ended the next timer is a run's time limit, ten years ahead.
+ * Do not wait for a workflow's end through the environment's own client: time leaps for as long as it waits. Once the
+ * workflow has ended, the next timer is a run's time limit, ten years ahead.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,7 +42,7 @@ import { startSkippingServer } from '../model/skipping-server.ts'
 import { putRulesInForce } from './rules.ts'
 
 const SECRET = 'secret-of-the-tests'
-/** Batches are so small that five hundred changes are several runs of a month end, and some SIMs several of a batch. */
+/** Small batches: five hundred changes take several runs of a month end, and a few SIMs several runs of a batch. */
 const OPTIONS = {
   waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' },
   closeAfter: 'PT6H',
@@ -57,7 +56,7 @@ const GROUPING = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
-/** What is started, so that it is stopped in the opposite order. */
+/** A function for each started server that stops it. They are called in the reverse order. */
 type Closing = (() => Promise<unknown>)[]
 
 async function startOutside(closing: Closing) {
@@ -69,36 +68,36 @@ async function startOutside(closing: Closing) {
   const headers = { authorization: `Bearer ${SECRET}`, accept: 'application/json' }
   const network = httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 2000 })
   const operate = async (operation: 'provision' | 'unprovision', iccid: string): Promise<void> => {
-    const answer = await fetch(`${carrier.url}/operations`, {
+    const response = await fetch(`${carrier.url}/operations`, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ ticketId: crypto.randomUUID(), operation, iccid }),
     })
-    // Read to its end: only then is the connection free for the next.
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${operation} ${iccid}: ${answer.status} ${text}`)
+    // Reading the whole body frees the connection for the next request.
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${operation} ${iccid}: ${response.status} ${text}`)
   }
   const json = async <T>(url: string) => (await (await fetch(url, { headers })).json()) as T
   return {
     network,
     smtpUrl: inbox.smtpUrl,
-    /** To an address, the oldest first. */
+    /** Mails to an address, the oldest first. */
     mails: async (to: string) =>
       (await json<Mail[]>(inbox.inboxUrl)).filter((mail) => mail.to.includes(to)).toReversed(),
-    /** What the carrier has done to a line, in its order. */
+    /** The carrier's operations on a line that had an effect, the oldest first. */
     effects: async (iccid: string) =>
       (await json<{ operation: string }[]>(`${carrier.url}/operations?iccid=${iccid}`)).map(
         ({ operation }) => operation,
       ),
-    /** The carrier forgets a line without our knowing: it refuses all but a new provision from then on. */
+    /** The carrier loses a line without the service's knowledge. It then refuses everything but a new provision. */
     lose: (iccid: string) => operate('unprovision', iccid),
-    /** It has the line again. */
+    /** The carrier has the line again. */
     find: (iccid: string) => operate('provision', iccid),
     doubleEffects: async () => (await json<{ doubleEffects: number }>(`${carrier.url}/stats`)).doubleEffects,
   }
 }
 
-/** Starts all of it. @param path the time-skipping server's program */
+/** @param path the time-skipping server's program */
 export async function startRealService(path: string) {
   const closing: Closing = []
   const close = async () => {
@@ -139,17 +138,17 @@ async function startAll(path: string, closing: Closing) {
     await refreshingProxy(api.apiUrl, clock),
     await refreshingProxy(api.internalUrl, clock),
   ]
-  /** The activities' way to the service: a test has it fail, and not its own. */
+  /** The connection of activities to the service. A test can make it fail without its own requests failing. */
   const line = { fateOf: (_: string): Fate => 'through' }
   const [workersApi, workersInternal] = [
-    await refreshingProxy(api.apiUrl, clock, (asked) => line.fateOf(asked)),
-    await refreshingProxy(api.internalUrl, clock, (asked) => line.fateOf(asked)),
+    await refreshingProxy(api.apiUrl, clock, (request) => line.fateOf(request)),
+    await refreshingProxy(api.internalUrl, clock, (request) => line.fateOf(request)),
   ]
   closing.push(apiProxy.stop, internalProxy.stop, workersApi.stop, workersInternal.stop)
 
-  /** Runs before the carrier is asked: a test makes the carrier slow, or changes a line behind our back. */
+  /** Runs before each request to the carrier: a test makes the carrier slow, or changes a line without the service. */
   const carrierKnobs = { before: async (_: CarrierRequest): Promise<void> => {} }
-  /** What a test has the carrier wait for may never come: the end of the harness is waited for too. */
+  /** Rejects when the harness closes: what a test makes the carrier wait for may never come. */
   const over = Promise.withResolvers<never>()
   over.promise.catch(() => undefined)
   const network: Network = {
@@ -174,7 +173,7 @@ async function startAll(path: string, closing: Closing) {
     onFailedRun: (met) => log.warn(met, 'a start has met a failed run'),
     observe: () => {},
   })
-  // There are no Schedules on this server; what is swept now and then only has its time in `skipTo`.
+  // This server has no Schedules. Sweeps with an interval (partitions, kept responses) do not run here.
   const lists = workLists({ store, ensureSchedule: async () => {}, onMonthsAhead: () => {} })
   pump.start(
     handlers,
@@ -193,7 +192,7 @@ async function startAll(path: string, closing: Closing) {
   })
   closing.push(() => workers.shutdown())
   closing.push(async () => over.reject(new Error('the harness is closed')))
-  await until('workers that poll', () => workers.isRunning())
+  await until('polling workers', () => workers.isRunning())
 
   const skipTo = async (instant: number) => {
     await pump.settled()
@@ -208,22 +207,22 @@ async function startAll(path: string, closing: Closing) {
     key,
     pump,
     line,
-    /** For what would take too many calls. */
+    /** For what would take too many requests. */
     store,
     carrier: { ...outside, knobs: carrierKnobs },
-    /** What a tenant's Schedule starts when a cycle ends. */
+    /** Starts the workflow that a tenant's Schedule starts when a cycle ends. */
     timer: (tenantId: string) => {
       const input = { tenantId, billingCycle: 'P1M' }
       return workflowClient.start({ type: 'month-end-timer', workflowId: monthEndTimerId(tenantId), input })
     },
-    /** What only Temporal's own client can do: stop a run, read its history. */
+    /** Temporal's own handle, for what the service cannot do: terminate a run, read its history. */
     runOf: (workflowId: string) => env.client.workflow.getHandle(workflowId),
-    /** Whether a run has been asked to cancel itself: what comes after that finds it so. */
+    /** Whether Temporal has recorded a cancel request for a run. Whatever comes later finds it cancelled. */
     isAskedToCancel: async (workflowId: string) => {
       const { events } = await env.client.workflow.getHandle(workflowId).fetchHistory()
       return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) ?? false
     },
-    /** Runs that a workflow has had so far, each continued as the next. */
+    /** How many runs a workflow has had so far, each continued as the next. */
     countRuns: async (workflowId: string) => {
       let count = 0
       for (let runId: string | null | undefined; count === 0 || runId; count += 1) {
@@ -236,12 +235,12 @@ async function startAll(path: string, closing: Closing) {
       await clock.refresh()
       return clock.now()
     },
-    /** Leaps to an instant; what is due on the way is done. */
+    /** Leaps to an instant. The jobs that are due before and after the leap are done. */
     skipTo,
-    /** Leaps to a day of the next month that will do, at noon in UTC. @returns its cycle */
-    skipToMonth: async (day: number, will: (startsAt: Date) => boolean = () => true) => {
+    /** Leaps to a day of the next month that fits, at noon UTC. @returns its cycle */
+    skipToMonth: async (day: number, fits: (startsAt: Date) => boolean = () => true) => {
       let cycle = nextCycle('P1M', cycleAt('P1M', await env.currentTimeMs()))
-      while (!will(new Date(cycle.startsAt))) cycle = nextCycle('P1M', cycle)
+      while (!fits(new Date(cycle.startsAt))) cycle = nextCycle('P1M', cycle)
       await skipTo(cycle.startsAt + (day - 0.5) * 86_400_000)
       return cycle
     },

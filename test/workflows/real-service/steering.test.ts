@@ -14,7 +14,7 @@ import * as model from '../model/service.ts'
 
 const address = inject('temporalAddress')
 
-/** A workflow client for a namespace of its own, and Temporal's client for what bypasses the service. */
+/** A workflow client for a new namespace, and Temporal's own client for calls that bypass the service. */
 async function aDoor() {
   const namespace = await freshNamespace()
   const connection = await Connection.connect({ address })
@@ -142,7 +142,7 @@ describe('/internal/workflows with a worker', async () => {
     const headers = { 'idempotency-key': 'again' }
     const retry = () =>
       harness.tenant.inside('POST', `/internal/workflows/${line.workflowId}/retry`, undefined, headers)
-    // As if the API was killed after Temporal had started the run.
+    // As if the API were killed after Temporal has started the run.
     const forget = () => sql`delete from idempotency_keys where key = 'again'`.execute(harness.root)
 
     // The run stays open until the second response has come.
@@ -171,10 +171,10 @@ describe('/internal/workflows with a worker', async () => {
     await start(line)
 
     const pending = await soon(async () => {
-      const told = await get(`/${line.workflowId}/pending`)
-      expect(told.activities[0]?.attempt).toBeGreaterThan(1)
-      expect(told.activities[0]?.nextAttemptAt).not.toBeNull()
-      return told
+      const body = await get(`/${line.workflowId}/pending`)
+      expect(body.activities[0]?.attempt).toBeGreaterThan(1)
+      expect(body.activities[0]?.nextAttemptAt).not.toBeNull()
+      return body
     })
     expect(pending).toMatchObject({ status: 'running', workers: 1, task: null, children: [] })
     expect(pending.activities).toEqual([
@@ -215,8 +215,8 @@ describe('/internal/workflows with a worker', async () => {
     await start(line)
     const handle = door.temporal.getHandle(line.workflowId)
     const details = async () => {
-      const told = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')
-      return told.currentDetails
+      const metadata = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')
+      return metadata.currentDetails
     }
     await soon(async () => expect(await details()).toMatch(/^\*\*Waits for ticket /))
 

@@ -1,4 +1,4 @@
-/** suspend-on-overage on the real service: acts of persons, changes that it is not told of, and outages. */
+/** suspend-on-overage on the real service: acts of persons, changes without a signal, and outages. */
 import { describe, expect, test } from 'vitest'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
@@ -17,7 +17,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     cycle = await harness.skipToMonth(10)
   })
 
-  /** A SIM, 50 MB over its limit of 100 MB. In a pool `patient` it has two days of grace, in others none. */
+  /** A SIM, 50 MB over its limit of 100 MB. It has two days of grace in pool `patient`, none in `plain`. */
   const overLimit = async (pool = 'plain') => {
     const [simId = 0] = await customer.active(1, await customer.pool(pool, await customer.standardTariff(100)))
     await customer.usage(simId, 150)
@@ -93,8 +93,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
   describe('a person', () => {
     test('keeps a SIM suspended over the month end', async () => {
       const simId = await suspended()
-      const answer = await customer.update(simId, cycle.key, 'keepSuspended')
-      expect(answer).toMatchObject({ status: 200, body: { phase: 'suspended', until: 'manual' } })
+      const response = await customer.update(simId, cycle.key, 'keepSuspended')
+      expect(response).toMatchObject({ status: 200, body: { phase: 'suspended', until: 'manual' } })
       await soon(async () => {
         const { suspension } = await customer.inside('GET', `/internal/sims/${simId}/enforcement`)
         expect(suspension).toMatchObject({ cause: 'watchdog', until: 'manual' })
@@ -110,8 +110,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     test('reverses keepSuspended before the month end', async () => {
       const simId = await suspended()
       await customer.update(simId, cycle.key, 'keepSuspended', { until: 'manual' })
-      const answer = await customer.update(simId, cycle.key, 'keepSuspended', { until: 'renewal' })
-      expect(answer.body).toMatchObject({ until: 'renewal' })
+      const response = await customer.update(simId, cycle.key, 'keepSuspended', { until: 'renewal' })
+      expect(response.body).toMatchObject({ until: 'renewal' })
 
       expect(await monthEnd()).toMatchObject({ renewed: 1 })
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
@@ -125,8 +125,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(beyond).toMatchObject({ status: 409, body: { code: 'update_refused' } })
       expect(beyond.body.detail).toContain(`ask for ${iso(cycle.endsAt)} at the latest`)
       const later = graceEndsAt + DAY
-      const answer = await customer.update(simId, cycle.key, 'extendGrace', { until: iso(later) })
-      expect(answer.body).toMatchObject({ phase: 'grace', graceEndsAt: iso(later) })
+      const response = await customer.update(simId, cycle.key, 'extendGrace', { until: iso(later) })
+      expect(response.body).toMatchObject({ phase: 'grace', graceEndsAt: iso(later) })
 
       await harness.skipTo(graceEndsAt + HOUR)
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
@@ -157,29 +157,32 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       const late = await customer.update(simId, cycle.key, 'resume')
       expect(late).toMatchObject({ status: 409, body: { code: 'workflow_not_running' } })
       const { data } = await customer.inside('GET', '/internal/audit?subject=workflow')
-      const asked = data.filter(({ action }: { action: string }) => action === 'updateWorkflow')
-      expect(asked.map(({ after }: { after: object }) => after)).toContainEqual({ update: 'resume' })
+      const updates = data.filter(({ action }: { action: string }) => action === 'updateWorkflow')
+      expect(updates.map(({ after }: { after: object }) => after)).toContainEqual({ update: 'resume' })
     })
 
     test('gets 400 for a wrong update', async () => {
       const simId = await suspended()
-      const ask = (name: string, args: object) => customer.update(simId, cycle.key, name, args)
+      const update = (name: string, args: object) => customer.update(simId, cycle.key, name, args)
 
-      expect(await ask('wakeUp', {})).toMatchObject({
+      expect(await update('wakeUp', {})).toMatchObject({
         status: 400,
         body: { errors: [{ parameter: 'name', detail: "got 'wakeUp', expected resume, keepSuspended, extendGrace" }] },
       })
-      expect(await ask('extendGrace', {})).toMatchObject({
+      expect(await update('extendGrace', {})).toMatchObject({
         status: 400,
         body: { detail: 'give one of by, until; got none' },
       })
-      expect(await ask('extendGrace', { by: 'PT1H', until: iso(cycle.endsAt) })).toMatchObject({ status: 400 })
-      expect(await ask('extendGrace', { by: 'an hour' })).toMatchObject({
+      expect(await update('extendGrace', { by: 'PT1H', until: iso(cycle.endsAt) })).toMatchObject({ status: 400 })
+      expect(await update('extendGrace', { by: 'an hour' })).toMatchObject({
         status: 400,
         body: { errors: [{ pointer: '/by' }] },
       })
-      expect(await ask('keepSuspended', { until: 'Tuesday' })).toMatchObject({ status: 400 })
-      expect(await ask('resume', { now: true })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/now' }] } })
+      expect(await update('keepSuspended', { until: 'Tuesday' })).toMatchObject({ status: 400 })
+      expect(await update('resume', { now: true })).toMatchObject({
+        status: 400,
+        body: { errors: [{ pointer: '/now' }] },
+      })
     })
 
     test('takes over a SIM by suspending it in grace', async () => {
@@ -246,7 +249,7 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       await customer.inside('POST', `/internal/workflows/${id}/cancel`)
       expect((await customer.ended(id)).status).toBe('cancelled')
       expect(await customer.sim(simId)).toMatchObject({ status: 2 })
-      // Passed over: until the retry no pool picks it in this cycle, and no rule suspends it.
+      // The SIM is passed over until the retry: no pool picks it in this cycle, and no rule suspends it.
       expect(await isPassedOver(simId)).toBe(true)
       await customer.inside('POST', `/internal/workflows/${id}/retry`)
       expect(await isPassedOver(simId)).toBe(false)
@@ -292,14 +295,14 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
 
     test.each(['suspend', 'activate'] as const)('opens the %s ticket once beyond its key’s lifetime', async (kind) => {
       let lost = false
-      const asks = [`/api/tickets/${kind}`, '/enforcement']
+      const parts = [`/api/tickets/${kind}`, '/enforcement']
       const fateOf = (line: string) => {
         const opens = line === `POST /api/tickets/${kind}`
         if (opens && !lost) {
           lost = true
           return 'lost'
         }
-        return lost && asks.some((part) => line.includes(part)) ? { retryAfter: 3600 } : 'through'
+        return lost && parts.some((part) => line.includes(part)) ? { retryAfter: 3600 } : 'through'
       }
       if (kind === 'suspend') harness.line.fateOf = fateOf
       const simId = await overLimit()

@@ -29,12 +29,12 @@ afterAll(async () => {
   await model?.close()
 })
 
-/** Sends an update again, under the same id, until a worker has answered. */
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
+/** Repeats an update, under the same id, until a worker has responded. */
+async function patiently<T>(update: () => Promise<T>): Promise<T> {
   try {
-    return await ask()
+    return await update()
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'unavailable') return answered(ask)
+    if (error instanceof ServiceError && error.code === 'unavailable') return patiently(update)
     throw error
   }
 }
@@ -62,14 +62,14 @@ test('checks early updates against the first task’s phase', async () => {
     signal: 'overLimit',
   })
   const begun = Date.now()
-  const asked = Promise.allSettled([
-    answered(() => workflowClient.update(workflowId, 'extendGrace', { by: 'PT5H' }, 'longer')),
-    answered(() => workflowClient.update(workflowId, 'keepSuspended', {}, 'kept')),
+  const updates = Promise.allSettled([
+    patiently(() => workflowClient.update(workflowId, 'extendGrace', { by: 'PT5H' }, 'longer')),
+    patiently(() => workflowClient.update(workflowId, 'keepSuspended', {}, 'kept')),
   ])
   const urls = { serviceUrl: model.url, internalUrl: model.url, key: 'key' }
   workers = startTemporalWorkers({ ...at, ...urls, workflows, log: pino({ level: 'silent' }), shutdownGraceMs: 100 })
 
-  const [longer, kept] = await asked
+  const [longer, kept] = await updates
   expect(longer).toMatchObject({ status: 'fulfilled', value: { phase: 'grace' } })
   const { graceEndsAt } = (longer as PromiseFulfilledResult<{ graceEndsAt: string }>).value
   expect(Math.abs(Date.parse(graceEndsAt) - begun - 15 * HOUR)).toBeLessThan(60_000)

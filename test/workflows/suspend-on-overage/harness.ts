@@ -1,4 +1,4 @@
-/** One suspend-on-overage after the other on one SIM, in skipped time over the model of the service. */
+/** Runs of suspend-on-overage on one SIM, one after the other, in skipped time on the model of the service. */
 import { afterEach, beforeEach } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
@@ -17,8 +17,8 @@ import { aSim, TENANT, WAITS } from '../model/service.ts'
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000] as const
 
 /**
- * On a busy machine Java's first answers take longer than a call may: asked again, which does nothing a second time
- * (a signal more says no more; an update has its id).
+ * Retries a call that has timed out: on a busy machine Java's first responses take too long. A repeated call has no
+ * further effect: signals are idempotent, and an update has its id.
  */
 async function patiently<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -41,8 +41,8 @@ export function useSuspensions(path: string | undefined) {
       harness = started
     },
   )
-  // A run that a test leaves behind would work on the SIM of the next. Terminated while an activity runs, it
-  // would keep the server from skipping time.
+  // Ends a run that a test leaves open: it would act on the SIM of the next test. A cancel, because a run that is
+  // terminated during an activity keeps the server from skipping time.
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') return
     harness.model.pending.clear()
@@ -88,13 +88,13 @@ export function useSuspensions(path: string | undefined) {
       return endsAt
     },
     inputOf,
-    ask: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
+    start: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
       const input = inputOf(more)
       const start = { type: 'suspend-on-overage', workflowId: id, input, signal } as const
       return patiently(() => harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start }))
     },
     signal: (name: SuspendSignal) => harness.workflowClient.signal(id, name),
-    /** An update, each under an id of its own where none is given. */
+    /** Sends an update. Default: a new id for each. */
     update: async <Name extends keyof SuspendUpdates>(
       name: Name,
       args: SuspendUpdates[Name],

@@ -8,13 +8,13 @@ const path = requireJava('suspend-on-overage under the guard, in skipped time')
 
 describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
   const run = useSuspensions(path)
-  const { ask, signal, update, until, state, result, actions, sim, tickets } = run
+  const { start, signal, update, until, state, result, actions, sim, tickets } = run
   const held = async (grace = 'PT0S') => {
     run.model.permits = 'held'
-    await ask('overLimit', { grace })
+    await start('overLimit', { grace })
     return await until('held')
   }
-  const asks = () => run.model.calls('/enforcement/permits')
+  const permitRequests = () => run.model.calls('/enforcement/permits')
 
   test('shows what it waits for, until when and why', async () => {
     expect((await held()).waitsFor).toEqual({
@@ -27,7 +27,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
 
   test('suspends on release without another grace', async () => {
     run.model.permits = 'held'
-    await ask('overLimit', { grace: 'PT10H' })
+    await start('overLimit', { grace: 'PT10H' })
     await until('grace')
     await run.harness.leap(10 * HOUR)
     await until('held')
@@ -46,23 +46,23 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
   test('waits again when the guard holds it again', async () => {
     await held()
     await signal('guardReleased')
-    await soon(() => expect(asks()).toBe(2))
+    await soon(() => expect(permitRequests()).toBe(2))
 
     expect(await until('held')).toMatchObject({ waitsFor: { what: 'the release of hold 7' } })
   })
 
   test('asks again when released before it is held', async () => {
-    let answers: Permit[] = ['held', 'granted']
+    let permits: Permit[] = ['held', 'granted']
     run.model.permits = async () => {
-      const [answer = 'granted', ...rest] = answers
-      answers = rest
-      if (answer === 'held') await signal('guardReleased')
-      return answer
+      const [permit = 'granted', ...rest] = permits
+      permits = rest
+      if (permit === 'held') await signal('guardReleased')
+      return permit
     }
-    await ask('overLimit')
+    await start('overLimit')
 
     await until('suspended')
-    expect(asks()).toBe(2)
+    expect(permitRequests()).toBe(2)
   })
 
   test('does not ask again for a discarded overage', async () => {
@@ -73,7 +73,7 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
     await signal('overLimit')
 
     expect(await state()).toMatchObject({ phase: 'idle', reason: 'hold 7 of the guard: discarded' })
-    expect(asks()).toBe(1)
+    expect(permitRequests()).toBe(1)
     expect(tickets()).toEqual([])
   })
 
@@ -87,18 +87,18 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
     await signal('overLimit')
 
     await until('suspended')
-    expect(asks()).toBe(2)
+    expect(permitRequests()).toBe(2)
   })
 
   test('does not ask again when the permit is discarded', async () => {
     run.model.permits = 'discarded'
-    await ask('overLimit')
-    await soon(() => expect(asks()).toBe(1))
+    await start('overLimit')
+    await soon(() => expect(permitRequests()).toBe(1))
     await until('idle')
     await signal('overLimit')
     await signal('standDown')
     await signal('overLimit')
-    await soon(() => expect(asks()).toBe(2))
+    await soon(() => expect(permitRequests()).toBe(2))
 
     expect((await until('idle')).reason).toBe('not suspended: discarded by a person')
   })

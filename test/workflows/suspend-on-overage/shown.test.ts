@@ -7,13 +7,13 @@ const path = requireJava('what a suspend-on-overage shows of itself, in skipped 
 
 describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
   const run = useSuspensions(path)
-  const { ask, signal, update, until, state, result } = run
+  const { start, signal, update, until, state, result } = run
   const endsAt = () => new Date(run.endsAt).toISOString()
   const waits = (wanted: object) => soon(async () => expect((await state()).waitsFor).toMatchObject(wanted))
   const ticketId = (kind: string) => run.model.tickets.find((ticket) => ticket.kind === kind)?.id ?? ''
 
   test('shows what each phase waits for, and why', async () => {
-    await ask('overLimit', { grace: 'PT10H' })
+    await start('overLimit', { grace: 'PT10H' })
     const { graceEndsAt } = await until('grace')
     await waits({ until: graceEndsAt, why: 'over its limit; rule sim-overage gives it PT10H' })
     run.model.processing.add('suspend')
@@ -55,7 +55,7 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
 
   test('shows the next attempt after a failed suspension', async () => {
     run.model.failing.set('suspend', 'carrier_rejected')
-    await ask('overLimit', { grace: 'PT10H' })
+    await start('overLimit', { grace: 'PT10H' })
     await until('grace')
     await run.harness.leap(10 * HOUR)
     await waits({
@@ -73,7 +73,7 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
 
   test('shows that it waits for the service', async () => {
     run.model.outages = 1000
-    await ask('overLimit')
+    await start('overLimit')
 
     await waits({ what: 'the service', why: 'it looks at the SIM once more before it is suspended' })
   })
@@ -83,8 +83,8 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
     const history = async () => (await run.harness.handleOf(run.id).fetchHistory()).events ?? []
     const count = (events: Awaited<ReturnType<typeof history>>, kind: Kind) =>
       events.filter((event) => event[`${kind}EventAttributes`]).length
-    await ask('overLimit')
-    // Read from the history: on this server a query of the state can cost a workflow task too.
+    await start('overLimit')
+    // Waits by the history: on this server a query of the state can cost a workflow task too.
     await soon(async () => {
       const events = await history()
       expect(count(events, 'activityTaskCompleted')).toBe(3)

@@ -8,10 +8,10 @@ const path = requireJava('suspend-on-overage in skipped time')
 
 describe.skipIf(path === undefined)('suspend-on-overage', () => {
   const run = useSuspensions(path)
-  const { ask, signal, update, until, result, actions, sim } = run
+  const { start, signal, update, until, result, actions, sim } = run
 
   test('suspends without grace until the renewal', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     expect(sim()).toMatchObject({ status: 2, suspension: { cause: 'watchdog', workflowId: run.id } })
     await signal('renewed')
@@ -23,7 +23,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('warns at the start and before the end of grace', async () => {
-    await ask('overLimit', { grace: 'P2D' })
+    await start('overLimit', { grace: 'P2D' })
     await until('grace')
     await run.harness.leap(47 * 3_600_000 + 60_000)
     await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0']))
@@ -38,7 +38,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['cleared', 'idle'],
     ['standDown', 'idle'],
   ] as const)('releases a SIM in grace on %s', async (name, phase) => {
-    await ask('overLimit', { grace: 'P2D' })
+    await start('overLimit', { grace: 'P2D' })
     await until('grace')
     await signal(name)
     await until(phase)
@@ -56,7 +56,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['personActed', 'personActed'],
   ] as const)('cancels a Pending suspend ticket on %s', async (name, expected) => {
     run.model.pending.add('suspend')
-    await ask('overLimit')
+    await start('overLimit')
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
     await until('suspending')
     await signal(name)
@@ -74,7 +74,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['personActed', ['suspend:2'], 2],
   ] as const)('waits for a Processing suspend ticket on %s', async (name, tickets, status) => {
     run.model.processing.add('suspend')
-    await ask('overLimit')
+    await start('overLimit')
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
     await signal(name)
     await soon(() => expect(run.model.calls('DELETE')).toBe(1))
@@ -84,7 +84,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(sim()?.status).toBe(status)
   })
 
-  /** A Pending suspend ticket that the run is reading. @returns lets the read go: it sees the ticket of that moment */
+  /** A Pending suspend ticket that the run is reading. @returns ends the read, which gets the ticket as it is then */
   const pendingAndLookedAt = async () => {
     const { promise: maySee, resolve: letSee } = Promise.withResolvers<void>()
     run.model.pending.add('suspend')
@@ -94,7 +94,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
       looks += 1
       await maySee
     }
-    await ask('overLimit')
+    await start('overLimit')
     await soon(() => expect(looks).toBe(1))
     return letSee
   }
@@ -126,7 +126,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('ends when a person cancels its Pending ticket', async () => {
     run.model.pending.add('suspend')
-    await ask('overLimit')
+    await start('overLimit')
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
     for (const ticket of run.model.tickets) ticket.status = 4
 
@@ -139,7 +139,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     run.model.before = async (line) => {
       if (line.endsWith('/enforcement') && run.model.tickets.length > 0) run.model.overLimit = false
     }
-    await ask('overLimit')
+    await start('overLimit')
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
     await until('idle')
     run.model.before = async () => {}
@@ -152,7 +152,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('suspends again after a raised limit brought it back', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     await signal('cleared')
     await until('idle')
@@ -166,17 +166,17 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('brings the SIM back once on resume and cleared', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     await Promise.all([update('resume', {}), signal('cleared')])
 
     expect(await result()).toMatchObject({ outcome: 'resumed', broughtBack: 1 })
-    expect(await ask('overLimit')).toMatchObject({ status: 'completed', started: false })
+    expect(await start('overLimit')).toMatchObject({ status: 'completed', started: false })
     expect(run.model.ticketsOf(1)).toEqual(['suspend:2', 'activate:2'])
   })
 
   test('leaves the SIM suspended on standDown until the renewal', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     await signal('standDown')
     await signal('renewed')
@@ -185,7 +185,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('ends when a person acts on the suspended SIM', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     await signal('personActed')
 
@@ -194,7 +194,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('keeps a manual suspension when the cycle ends', async () => {
-    await ask('overLimit', { until: 'manual' })
+    await start('overLimit', { until: 'manual' })
     await until('suspended')
     await signal('cleared')
 
@@ -204,19 +204,19 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('releases a grace that outlasts the cycle', async () => {
-    await ask('overLimit', { grace: 'P40D' })
+    await start('overLimit', { grace: 'P40D' })
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
     expect(run.model.tickets).toEqual([])
   })
 
-  /** What is left of the cycle when its ticket is opened: enough on a busy machine too. */
+  /** What is left of the cycle when the run starts: enough to open the ticket, also on a busy machine. */
   const LEFT = 8 * SECOND
 
   test('waits for a Processing ticket past the cycle’s end', async () => {
     run.model.processing.add('suspend')
     const endsAt = (await run.harness.env.currentTimeMs()) + LEFT
-    await ask('overLimit', { cycleEndsAt: new Date(endsAt).toISOString() })
+    await start('overLimit', { cycleEndsAt: new Date(endsAt).toISOString() })
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:1']))
     await soon(async () => expect(await run.harness.env.currentTimeMs()).toBeGreaterThan(endsAt))
     run.model.processing.clear()
@@ -226,7 +226,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('cancels a Pending ticket when the cycle ends', async () => {
     run.model.pending.add('suspend')
-    await ask('overLimit', { cycleEndsAt: new Date((await run.harness.env.currentTimeMs()) + LEFT).toISOString() })
+    await start('overLimit', { cycleEndsAt: new Date((await run.harness.env.currentTimeMs()) + LEFT).toISOString() })
     await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:0']))
 
     expect(await result()).toMatchObject({ outcome: 'released', suspended: 0 })
@@ -240,7 +240,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['exempt', { exempt: true }],
   ])('does not suspend a SIM found %s', async (_, knobs) => {
     Object.assign(run.model, knobs)
-    await ask('overLimit')
+    await start('overLimit')
     await soon(async () => expect((await run.state()).reason).toMatch(/^not suspended: /))
 
     expect(await run.state()).toMatchObject({ phase: 'idle' })
@@ -249,7 +249,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('leaves a SIM that a person has suspended', async () => {
     run.model.sims.set(1, aSim({ status: 2, suspension: { cause: 'user', workflowId: null, until: 'manual' } }))
-    await ask('overLimit')
+    await start('overLimit')
 
     expect(await result()).toMatchObject({ outcome: 'personActed', suspended: 0 })
     expect(run.model.tickets).toEqual([])
@@ -257,7 +257,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
   test('retries a failed suspension after a pause', async () => {
     run.model.failing.set('suspend', 'carrier_rejected')
-    await ask('overLimit')
+    await start('overLimit')
     await soon(() => expect(actions()).toEqual(['suspendFailed/0']))
     run.model.failing.clear()
     await run.harness.leap(61_000)
@@ -267,7 +267,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('retries a failed activation until the SIM is back', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     run.model.failing.set('activate', 'carrier_rejected')
     await signal('renewed')
@@ -278,7 +278,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('releases a SIM that was unassigned meanwhile', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     run.model.sims.set(1, aSim({ status: 0 }))
     await signal('renewed')
@@ -293,7 +293,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     ['suspending', {}, 'processing', 2, ['suspend:2']],
   ] as const)('leaves the SIM alone when cancelled in %s (%o, %s)', async (phase, more, hold, status, tickets) => {
     if (hold !== undefined) run.model[hold].add('suspend')
-    await ask('overLimit', more)
+    await start('overLimit', more)
     await until(phase)
     if (hold !== undefined)
       await soon(() => expect(run.tickets()).toEqual([hold === 'pending' ? 'suspend:0' : 'suspend:1']))
@@ -308,7 +308,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('heeds a signal sent with its start', async () => {
-    await ask('cleared')
+    await start('cleared')
     await until('idle')
 
     expect(run.model.calls('/sims/1/enforcement')).toBe(0)

@@ -7,7 +7,7 @@ const path = requireJava('updates of suspend-on-overage in skipped time')
 
 describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   const run = useSuspensions(path)
-  const { ask, signal, update, until, state, result, actions, sim, tickets } = run
+  const { start, signal, update, until, state, result, actions, sim, tickets } = run
   const iso = (at: number) => new Date(at).toISOString()
   const refusal = (detail: RegExp) => ({ code: 'update_refused', message: expect.stringMatching(detail) })
 
@@ -16,11 +16,11 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
       ['grace', { grace: 'P2D' }, 'idle', []],
       ['suspended', {}, 'activating', ['suspend:2', 'activate:2']],
     ] as const)('ends suspensions for the cycle in phase %s', async (phase, more, next, done) => {
-      await ask('overLimit', more)
+      await start('overLimit', more)
       await until(phase)
-      const answer = await update('resume', {})
+      const updated = await update('resume', {})
 
-      expect(answer).toEqual({
+      expect(updated).toEqual({
         phase: next,
         graceEndsAt: null,
         until: 'renewal',
@@ -29,12 +29,12 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
       expect(await result()).toMatchObject({ outcome: 'resumed' })
       expect(tickets()).toEqual(done)
       expect(sim()?.status).toBe(1)
-      expect(await ask('overLimit')).toMatchObject({ status: 'completed', started: false })
+      expect(await start('overLimit')).toMatchObject({ status: 'completed', started: false })
     })
 
     test('ends the run while the SIM is Active', async () => {
       run.model.overLimit = false
-      await ask('overLimit')
+      await start('overLimit')
       await until('idle')
 
       expect(await update('resume', {})).toMatchObject({ phase: 'idle' })
@@ -43,7 +43,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
     test('cancels a Pending suspend ticket', async () => {
       run.model.pending.add('suspend')
-      await ask('overLimit')
+      await start('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:0']))
 
       expect(await update('resume', {})).toMatchObject({ phase: 'suspending' })
@@ -53,7 +53,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
     test('undoes a suspend ticket that is Processing', async () => {
       run.model.processing.add('suspend')
-      await ask('overLimit')
+      await start('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:1']))
 
       expect(await update('resume', {})).toMatchObject({ phase: 'suspending' })
@@ -64,7 +64,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('ends suspensions while the SIM is already returning', async () => {
-      await ask('overLimit')
+      await start('overLimit')
       await until('suspended')
       run.model.processing.add('activate')
       await signal('cleared')
@@ -76,7 +76,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('brings back a manual suspension', async () => {
-      await ask('overLimit', { until: 'manual' })
+      await start('overLimit', { until: 'manual' })
       await until('suspended')
 
       expect(await update('resume', {})).toMatchObject({ phase: 'activating', until: 'manual' })
@@ -85,7 +85,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
     test('is refused after a person’s act or a cancel', async () => {
       run.model.processing.add('suspend')
-      await ask('overLimit')
+      await start('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:1']))
       await signal('personActed')
       await expect(update('resume', {})).rejects.toMatchObject(refusal(/a person has acted on the SIM/))
@@ -102,10 +102,10 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     const recorded = () => sim()?.suspension?.until
 
     test('keeps the SIM suspended over the month end', async () => {
-      await ask('overLimit')
+      await start('overLimit')
       await until('suspended')
-      const answer = await update('keepSuspended', {})
-      expect(answer).toEqual({
+      const updated = await update('keepSuspended', {})
+      expect(updated).toEqual({
         phase: 'suspended',
         graceEndsAt: null,
         until: 'manual',
@@ -124,7 +124,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('holds against a simultaneous renewal once recorded', async () => {
-      await ask('overLimit')
+      await start('overLimit')
       await until('suspended')
       await Promise.all([update('keepSuspended', {}), signal('renewed')]).catch(() => {})
 
@@ -133,7 +133,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('lets the SIM return at renewal when reversed', async () => {
-      await ask('overLimit')
+      await start('overLimit')
       await until('suspended')
       await update('keepSuspended', { until: 'manual' })
       expect(await update('keepSuspended', { until: 'renewal' })).toMatchObject({
@@ -148,7 +148,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
     test('brings the SIM back when reversed after month end', async () => {
       const endsAt = (await run.harness.env.currentTimeMs()) + 12 * SECOND
-      await ask('overLimit', { cycleEndsAt: iso(endsAt) })
+      await start('overLimit', { cycleEndsAt: iso(endsAt) })
       await until('suspended')
       await update('keepSuspended', {})
       await soon(() => expect(recorded()).toBe('manual'))
@@ -163,7 +163,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('brings back a cleared SIM at once when reversed', async () => {
-      await ask('overLimit')
+      await start('overLimit')
       await until('suspended')
       await update('keepSuspended', {})
       await signal('cleared')
@@ -177,7 +177,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
     test('applies to the suspension under way, not later ones', async () => {
       run.model.processing.add('suspend')
-      await ask('overLimit')
+      await start('overLimit')
       await soon(() => expect(tickets()).toEqual(['suspend:1']))
       expect(await update('keepSuspended', {})).toMatchObject({ phase: 'suspending', until: 'manual' })
       run.model.processing.clear()
@@ -192,7 +192,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('turns a manual suspension into one until renewal', async () => {
-      await ask('overLimit', { until: 'manual' })
+      await start('overLimit', { until: 'manual' })
       await until('suspended')
       await update('keepSuspended', { until: 'renewal' })
       await signal('renewed')
@@ -201,7 +201,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
     })
 
     test('is refused when the SIM is not suspended', async () => {
-      await ask('overLimit', { grace: 'P2D' })
+      await start('overLimit', { grace: 'P2D' })
       await until('grace')
       await expect(update('keepSuspended', {})).rejects.toMatchObject(
         refusal(/not suspended by this workflow \(phase grace\)/),
@@ -214,7 +214,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
 
   describe('extendGrace', () => {
     const begin = async (grace = 'P2D') => {
-      await ask('overLimit', { grace })
+      await start('overLimit', { grace })
       const { graceEndsAt } = await until('grace')
       return Date.parse(graceEndsAt ?? '')
     }
@@ -272,7 +272,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   })
 
   test('are idempotent under one update id', async () => {
-    await ask('overLimit', { grace: 'P2D' })
+    await start('overLimit', { grace: 'P2D' })
     const end = Date.parse((await until('grace')).graceEndsAt ?? '')
     const first = await update('extendGrace', { by: 'PT1H' }, 'the same')
 
@@ -283,7 +283,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   })
 
   test('take effect one after the other', async () => {
-    await ask('overLimit', { grace: 'P2D' })
+    await start('overLimit', { grace: 'P2D' })
     const end = Date.parse((await until('grace')).graceEndsAt ?? '')
     const both = await Promise.all([update('extendGrace', { by: 'PT1H' }), update('extendGrace', { by: 'PT2H' })])
     expect(
@@ -304,7 +304,7 @@ describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   })
 
   test('leave nothing in the history when refused', async () => {
-    await ask('overLimit')
+    await start('overLimit')
     await until('suspended')
     await expect(update('extendGrace', { by: 'PT1H' })).rejects.toMatchObject({ code: 'update_refused' })
     await update('keepSuspended', {})
