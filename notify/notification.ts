@@ -5,6 +5,7 @@
 
 import type { LogLevel, SimStatus } from '../domain/codes.ts'
 import type { FactValue } from '../domain/watchdog/fact.ts'
+import type { SubjectKind } from '../domain/watchdog/subject.ts'
 
 /** One comparison that decided. */
 export interface Reason {
@@ -30,7 +31,7 @@ export interface AlertNotification extends BasicNotification {
   readonly kind: 'fired' | 'resolved' | 'graceStarted' | 'graceEnding'
   readonly rule: { readonly name: string; readonly file: string; readonly version: number }
   readonly subject: {
-    readonly kind: 'sim' | 'pool' | 'tenant'
+    readonly kind: SubjectKind
     readonly id: number | string
     /** A SIM's tag or ICCID, or the name of a pool or tenant. Never a secret of an eSIM profile. */
     readonly label: string

@@ -5,17 +5,13 @@
  * with the same Message-ID. Most mail programs then show it once.
  */
 import { createTransport as createSmtp } from 'nodemailer'
-import type { MailAttachment } from './render.ts'
+import type { Mail } from './render.ts'
 
-export interface OutgoingMail {
+export interface OutgoingMail extends Mail {
   /** A single address. */
   readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly html: string
   /** `<…@…>`, the same for every attempt. */
   readonly messageId: string
-  readonly attachments?: readonly MailAttachment[]
 }
 
 interface Delivery {

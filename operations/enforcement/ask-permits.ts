@@ -171,5 +171,5 @@ async function notifyHeld(tx: TenantTx, { rule, version, poolId, cycleKey }: Gua
     howToStop:
       'Release it where the suspensions are right, discard it where they are not, or raise the guard’s limits.',
   }
-  await insertNotifications(tx, [{ dedupeKey: key, level: body.level, body, dueAt: tx.now }])
+  await insertNotifications(tx, [{ body, dueAt: tx.now }])
 }

@@ -124,5 +124,5 @@ async function notifyGrace(
     why: [],
     howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
   }
-  await insertNotifications(tx, [{ dedupeKey: entry.key, level: body.level, body, dueAt: tx.now }])
+  await insertNotifications(tx, [{ body, dueAt: tx.now }])
 }

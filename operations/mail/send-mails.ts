@@ -82,8 +82,8 @@ interface Batch {
 function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
   const summaries = waiting.filter(({ body }) => body.kind === 'summary')
   const others = waiting.filter(({ body }) => body.kind !== 'summary')
-  const critical = others.filter(({ level, due }) => level === LogLevel.Critical && due)
-  const grouped = others.filter(({ level }) => level !== LogLevel.Critical)
+  const critical = others.filter(({ body, due }) => body.level === LogLevel.Critical && due)
+  const grouped = others.filter(({ body }) => body.level !== LogLevel.Critical)
   return [
     ...(critical.length > 0 ? [{ ids: critical.map(({ id }) => id), grouped: false }] : []),
     ...(grouped.some(({ due }) => due) ? [{ ids: grouped.map(({ id }) => id), grouped: true }] : []),

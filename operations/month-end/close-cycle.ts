@@ -126,7 +126,7 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, cha
       chargeMicro: pool.chargeMicro,
     })),
   }
-  await insertNotifications(tx, [{ dedupeKey: summary.key, level: LogLevel.Info, body: summary, dueAt: tx.now }])
+  await insertNotifications(tx, [{ body: summary, dueAt: tx.now }])
   await insertEvent(tx, {
     type: EventType.Billing,
     severity: EventSeverity.Info,

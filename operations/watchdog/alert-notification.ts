@@ -9,7 +9,9 @@ import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import { type SubjectFacts, subjectLabel } from './evaluation.ts'
 import type { Batch } from './read-batch.ts'
 
-export interface AlertContext {
+/** A transition of an alert that is logged, with what led to it. */
+export interface LoggedTransition {
+  /** Key of the alert and kind of the transition. */
   readonly key: string
   readonly subject: SubjectFacts
   readonly outcome: RuleOutcome
@@ -19,12 +21,12 @@ export interface AlertContext {
 }
 
 /** The notification about one transition of an alert. Amounts are in MB; a fact that is no number is null. Pure. */
-export function notificationOf(batch: Batch, tenantId: string, context: AlertContext): AlertNotification {
-  const { subject, outcome, transition } = context
+export function notificationOf(batch: Batch, tenantId: string, logged: LoggedTransition): AlertNotification {
+  const { subject, outcome, transition } = logged
   const { rule } = outcome
   return {
     kind: transition.kind,
-    key: context.key,
+    key: logged.key,
     level: transition.level,
     at: new Date(batch.moment.at).toISOString(),
     tenantId,
@@ -35,11 +37,11 @@ export function notificationOf(batch: Batch, tenantId: string, context: AlertCon
       id: subject.kind === 'tenant' ? tenantId : subject.id,
       label: subjectLabel(subject),
     },
-    message: context.message,
+    message: logged.message,
     since: new Date(transition.since).toISOString(),
     facts: figuresOf(subject),
     pace: transition.kind === 'fired' ? limitPassedAt(subject, batch) : null,
-    whatNext: whatNext(context, batch),
+    whatNext: whatNext(logged, batch),
     why: outcome.explanation.map(({ fact, value, operator, operand }) => ({ fact, value, operator, operand })),
     howToStop: HOW_TO_STOP[subject.kind],
   }
@@ -70,7 +72,7 @@ function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
 }
 
 function whatNext(
-  { transition, outcome, permission, subject }: AlertContext,
+  { transition, outcome, permission, subject }: LoggedTransition,
   { moment, enforcementEnabled }: Batch,
 ): string {
   if (transition.kind === 'resolved') return 'Nothing: it is over.'

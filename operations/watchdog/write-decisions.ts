@@ -21,7 +21,7 @@ import {
   type StoredAlert,
   saveAlerts,
 } from '../../store/watchdog/alerts.ts'
-import { notificationOf } from './alert-notification.ts'
+import { type LoggedTransition, notificationOf } from './alert-notification.ts'
 import {
   type EvaluatedSubject,
   type EvaluationOptions,
@@ -101,13 +101,6 @@ function evaluationsOf(
   })
 }
 
-interface LoggedTransition {
-  readonly evaluation: Evaluation
-  readonly transition: Transition
-  readonly message: string
-  readonly dedupeKey: string
-}
-
 /** Writes the log entries, events and notifications of alerts that have fired or resolved. Each is written once. */
 async function logTransitions(
   tx: TenantTx,
@@ -121,42 +114,40 @@ async function logTransitions(
       evaluation.decision.transitions.map((transition): LoggedTransition => {
         const { rule } = evaluation.outcome
         const messageOf = transition.kind === 'fired' ? firedMessage : resolvedMessage
-        const dedupeKey = `${transition.key}/${transition.kind}`
-        return { evaluation, transition, message: messageOf(rule, evaluation.subject.facts), dedupeKey }
+        const message = messageOf(rule, evaluation.subject.facts)
+        return { ...evaluation, transition, message, key: `${transition.key}/${transition.kind}` }
       }),
     )
   const fresh = await insertLogEntries(
     tx,
     logged.map((one) => entryOf(one, batch)),
   )
-  const news = logged.filter(({ dedupeKey }) => fresh.has(dedupeKey))
+  const news = logged.filter(({ key }) => fresh.has(key))
   for (const one of news) await insertEvent(tx, eventOf(one))
   const toMail = news.filter(wantsMail)
   if (toMail.length === 0) return
   const lastAt = await lastGroupedAt(tx)
   await insertNotifications(
     tx,
-    toMail.map(({ evaluation, transition, message, dedupeKey }) => ({
-      dedupeKey,
-      level: transition.level,
-      body: notificationOf(batch, tx.tenantId, { ...evaluation, transition, message, key: dedupeKey }),
-      dueAt: dueAt(tx.now.getTime(), transition.level, lastAt, batch, options),
+    toMail.map((one) => ({
+      body: notificationOf(batch, tx.tenantId, one),
+      dueAt: dueAt(tx.now.getTime(), one.transition.level, lastAt, batch, options),
     })),
   )
 }
 
 const levelOf = ({ kind, level }: Transition): LogLevel => (kind === 'fired' ? level : LogLevel.Info)
 
-const entryOf = ({ evaluation, transition, message, dedupeKey }: LoggedTransition, batch: Batch): NewLogEntry => ({
-  dedupeKey,
-  rule: evaluation.outcome.rule.name,
+const entryOf = ({ subject, outcome, transition, message, key }: LoggedTransition, batch: Batch): NewLogEntry => ({
+  dedupeKey: key,
+  rule: outcome.rule.name,
   ruleVersion: batch.rulesVersion,
-  simId: evaluation.subject.kind === 'sim' ? evaluation.subject.id : null,
-  poolId: poolIdOf(evaluation.subject),
+  simId: subject.kind === 'sim' ? subject.id : null,
+  poolId: poolIdOf(subject),
   level: levelOf(transition),
   message,
   cycleKey: batch.moment.cycle.key,
-  explanation: evaluation.outcome.explanation,
+  explanation: outcome.explanation,
 })
 
 const SEVERITY = {
@@ -168,14 +159,14 @@ const SEVERITY = {
 /** Types of rules about the SIM itself. Their events are Connectivity; those of all other rules are Billing. */
 const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
 
-const eventOf = ({ evaluation, transition, message }: LoggedTransition) => ({
-  type: CONNECTIVITY.has(evaluation.outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
+const eventOf = ({ subject, outcome, transition, message }: LoggedTransition) => ({
+  type: CONNECTIVITY.has(outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
   severity: SEVERITY[levelOf(transition)],
-  title: `${transition.kind === 'fired' ? 'Alert' : 'Resolved'}: ${evaluation.outcome.rule.name}, ${subjectLabel(evaluation.subject)}`,
+  title: `${transition.kind === 'fired' ? 'Alert' : 'Resolved'}: ${outcome.rule.name}, ${subjectLabel(subject)}`,
   description: message,
 })
 
-function wantsMail({ evaluation: { outcome, permission }, transition }: LoggedTransition): boolean {
+function wantsMail({ outcome, permission, transition }: LoggedTransition): boolean {
   if (!permission.notify) return false
   return transition.kind === 'fired'
     ? outcome.rule.event.params.actions.includes('email')

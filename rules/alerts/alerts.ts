@@ -10,7 +10,7 @@
 
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { RuleOutcome } from '../engine/evaluate.ts'
 import type { Rule } from '../rule.ts'
 import type { Resolve } from '../rule-file.ts'
@@ -54,7 +54,7 @@ export interface AlertDecision {
 
 export interface AlertQuestion {
   readonly outcome: RuleOutcome
-  readonly subject: { readonly kind: SubjectKind; readonly id: number }
+  readonly subject: Subject
   readonly cycle: Cycle
   /** State of the same rule, subject and scope; null if there is none yet. */
   readonly previous: AlertState | null

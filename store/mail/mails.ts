@@ -6,9 +6,7 @@ import type { Notification } from '../../notify/notification.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
 export interface NewNotification {
-  /** Alert key and kind. A tenant gets at most one notification a key. */
-  readonly dedupeKey: string
-  readonly level: LogLevel
+  /** Its key is the alert's key and the transition. A tenant gets at most one notification a key. */
   readonly body: Notification
   /** When it may be mailed; grouped notifications wait for others. */
   readonly dueAt: Date
@@ -24,10 +22,9 @@ export async function insertNotifications(tx: TenantTx, notifications: readonly 
   if (notifications.length === 0) return
   await sql`
     insert into notifications (dedupe_key, level, body, due_at, created_at)
-    select "dedupeKey", level, body, "dueAt", ${tx.now}
-      from jsonb_to_recordset(${JSON.stringify(notifications)}::jsonb) as n(
-        "dedupeKey" text, level smallint, body jsonb, "dueAt" timestamptz)
-     order by "dedupeKey"
+    select body ->> 'key', (body ->> 'level')::smallint, body, "dueAt", ${tx.now}
+      from jsonb_to_recordset(${JSON.stringify(notifications)}::jsonb) as n(body jsonb, "dueAt" timestamptz)
+     order by body ->> 'key'
     on conflict (tenant_id, dedupe_key) do nothing`.execute(tx.q)
   const at = new Date(Math.min(...notifications.map(({ dueAt }) => dueAt.getTime())))
   tx.atEnd(() => mailDue(tx, at))
@@ -69,8 +66,6 @@ async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
 
 export interface WaitingNotification {
   readonly id: number
-  readonly dedupeKey: string
-  readonly level: LogLevel
   readonly body: Notification
   readonly due: boolean
 }
@@ -78,7 +73,7 @@ export interface WaitingNotification {
 /** Notifications without a mail. Critical ones come before all others, of which there may be many; then the oldest. */
 export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
   const { rows } = await sql<WaitingNotification>`
-    select id, dedupe_key as "dedupeKey", level, body, due_at <= ${tx.now} as due
+    select id, body, due_at <= ${tx.now} as due
       from notifications
      where tenant_id = ${tx.tenantId} and mail_id is null
      order by level = ${LogLevel.Critical} desc, id limit ${limit}`.execute(tx.q)

@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { LogLevel } from '../../domain/codes.ts'
 import { insertNotifications } from '../../store/mail/mails.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
-import { anAlert } from '../unit/notify/notifications.ts'
+import { aWarning } from '../unit/notify/notifications.ts'
 import { useHarness } from './harness.ts'
 
 const harness = useHarness()
@@ -13,9 +12,7 @@ const harness = useHarness()
 test('GET /internal/counts misses no notification while a mail takes it', async () => {
   const { id: tenantId } = harness.tenant
   await inTenant(harness.store, tenantId, (tx) =>
-    insertNotifications(tx, [
-      { dedupeKey: 'waiting/1', level: LogLevel.Warning, body: anAlert({ key: 'waiting/1' }), dueAt: tx.now },
-    ]),
+    insertNotifications(tx, [{ body: aWarning({ key: 'waiting/1' }), dueAt: tx.now }]),
   )
 
   const counting = await harness.root.transaction().execute(async (sender) => {

@@ -1,7 +1,7 @@
 /** Transactions that need the same rows lock them in one order, so that none is aborted by a deadlock. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { MB } from '../../domain/units.ts'
 import { askPermits } from '../../operations/enforcement/ask-permits.ts'
@@ -30,8 +30,7 @@ const options = {
   groupNextMs: 3_600_000,
 }
 const CYCLE = '2026-11'
-const notify = (tx: TenantTx, key: string) =>
-  insertNotifications(tx, [{ dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: tx.now }])
+const notify = (tx: TenantTx, key: string) => insertNotifications(tx, [{ body: anAlert({ key }), dueAt: tx.now }])
 
 /** The first transaction takes a lock, and goes on once the second waits for that lock. */
 async function meeting(

@@ -2,7 +2,6 @@
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel } from '../../domain/codes.ts'
 import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../store/due.ts'
 import { insertMail, insertNotifications, settleMailWork, tenantsWithMail } from '../../store/mail/mails.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
@@ -15,9 +14,7 @@ const store = await aStore()
 const addNotification =
   (key: string, dueAt = store.now) =>
   (tx: TenantTx) =>
-    insertNotifications(tx, [
-      { dedupeKey: key, level: LogLevel.Critical, body: anAlert({ key }), dueAt: new Date(dueAt) },
-    ])
+    insertNotifications(tx, [{ body: anAlert({ key }), dueAt: new Date(dueAt) }])
 const sendAll = async (tx: TenantTx) => {
   const { rows } = await sql<{ id: number }>`select id from notifications where mail_id is null`.execute(tx.q)
   await insertMail(

@@ -52,7 +52,7 @@ async function aPost(options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1
   let number = 0
   const notification = (level: LogLevel, dueInMs: number, key = `notice/${number++}`): NewNotification => {
     const body = level === LogLevel.Critical ? anAlert({ key, message: key }) : aWarning({ key, level, message: key })
-    return { dedupeKey: key, level, body, dueAt: new Date(store.now + dueInMs) }
+    return { body, dueAt: new Date(store.now + dueInMs) }
   }
   return {
     ...harness,
@@ -97,12 +97,10 @@ describe('notifications', () => {
 
     const mails = await post.mails()
     const arrived = await post.arrived()
-    expect(mails.flatMap(({ keys }) => keys).toSorted()).toEqual(
-      notifications.map(({ dedupeKey }) => dedupeKey).toSorted(),
-    )
+    expect(mails.flatMap(({ keys }) => keys).toSorted()).toEqual(notifications.map(({ body }) => body.key).toSorted())
     expect(arrived.map(messageId).toSorted()).toEqual(mails.map(({ id }) => id).toSorted())
-    for (const { dedupeKey } of notifications) {
-      expect(arrived.filter(({ text }) => new RegExp(`${dedupeKey}\\b`).test(text))).toHaveLength(1)
+    for (const { body } of notifications) {
+      expect(arrived.filter(({ text }) => new RegExp(`${body.key}\\b`).test(text))).toHaveLength(1)
     }
     expect(mails.map(({ status }) => status)).toEqual(mails.map(() => 'sent'))
     expect(await post.hasWork()).toBe(false)
@@ -126,15 +124,15 @@ describe('notifications', () => {
     const found = await post.hasWork()
     await post.send()
 
-    expect(atOnce.map(({ keys }) => keys)).toEqual([[critical.dedupeKey]])
+    expect(atOnce.map(({ keys }) => keys)).toEqual([[critical.body.key]])
     expect(beforeDue).toHaveLength(1)
     expect(found).toBe(true)
     expect((await post.mails()).map(({ keys }) => keys)).toEqual([
-      [critical.dedupeKey],
-      [first.dedupeKey, second.dedupeKey],
+      [critical.body.key],
+      [first.body.key, second.body.key],
     ])
     expect((await post.arrived()).map(({ subject }) => subject)).toEqual([
-      expect.stringContaining(critical.dedupeKey),
+      expect.stringContaining(critical.body.key),
       expect.stringMatching(/2 notices/),
     ])
   })
@@ -147,7 +145,7 @@ describe('notifications', () => {
 
     await post.send()
 
-    expect((await post.mails()).map(({ keys }) => keys)).toEqual([[critical.dedupeKey]])
+    expect((await post.mails()).map(({ keys }) => keys)).toEqual([[critical.body.key]])
   })
 
   test('wait for a billing e-mail', async () => {
